@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The class agent: an agent file's parts with the compiled graph, and its fingerprints for batch
+// jobs. build_agent.cpp makes the parts; agent_graph.cpp makes the graph.
 #include "agents/agent_graph.hpp"
 
 #include <superstep/agents/agent_file.hpp>
@@ -19,7 +21,8 @@ std::string agent::fingerprint() const {
   out["prompt"] = spec_.prompt;
   out["version"] = spec_.version == react_version::v1 ? "v1" : "v2";
   out["recursion_limit"] = spec_.recursion_limit;
-  // What an agent does not have is not named: jobs that were begun without it go on.
+  // Parts that the agent does not have are omitted, so that a fingerprint stays the same when a
+  // later version of superstep adds an optional part.
   if (spec_.response)
     out["response"] = *spec_.response;
   if (spec_.response && spec_.response_method == structured_method::tool_call)

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads agent files: from YAML text to agent_spec. This file reads the document, the root keys,
+// `limits` and the list of tools. model_fields.cpp, tool_fields.cpp, review_fields.cpp and
+// hook_fields.cpp read the other keys, overrides.cpp applies --set, and yaml_fields.cpp provides
+// the checked access to mappings. Nothing here creates models or tools; build_agent.cpp does.
 #include "agents/hook_fields.hpp"
 #include "agents/model_fields.hpp"
 #include "agents/overrides.hpp"
@@ -27,7 +31,7 @@ namespace {
 using detail::fault_list;
 using detail::fields;
 
-/// Notes where the content of a document begins.
+/// Stores the line where the content of a document begins.
 class document_finder final : public YAML::EventHandler {
 public:
   void OnDocumentStart(const YAML::Mark&) override {}
@@ -48,7 +52,7 @@ public:
     note(at);
   }
   void OnMapEnd() override {}
-  /// Counted from 1; 0: the document is empty.
+  /// Line number from 1; 0 if the document is empty.
   [[nodiscard]] std::size_t line() const noexcept { return line_; }
 
 private:
@@ -59,8 +63,8 @@ private:
   std::size_t line_ = 0;
 };
 
-/// Returns the line of the second document; 0: there is none, or it is empty. Reads two documents
-/// at most: yaml-cpp finds documents without end behind a `]` that closes nothing.
+/// Returns the line of the second document; 0 if there is none or it is empty. Parses at most two
+/// documents, because yaml-cpp finds infinitely many after an unmatched `]`.
 std::size_t line_of_second_document(std::string_view text) {
   auto stream = std::istringstream{std::string{text}};
   auto parser = YAML::Parser{stream};
@@ -117,7 +121,7 @@ void read_root(const YAML::Node& document, const std::string& folder, fault_list
   if (version == "v1")
     into.version = react_version::v1;
   else if (version != "v2")
-    root.wrong("version", fmt::format("'{}' is none of: v1, v2", version));
+    root.wrong("version", fmt::format("'{}' is not one of: v1, v2", version));
   read_tools(root, folder, into);
   root.texts("early_tools", into.early_tools, 0);
   if (!into.early_tools.empty())
@@ -125,8 +129,8 @@ void read_root(const YAML::Node& document, const std::string& folder, fault_list
   detail::read_reviews(root, into);
   if (into.version == react_version::v1 && !into.reviews.empty())
     root.wrong("review",
-               "needs version v2: in v1 all calls of an answer are one task, which begins "
-               "again after each question, so calls would run twice");
+               "requires version v2: in v1 all calls of an answer are one task, which restarts "
+               "after each interrupt, so calls would run twice");
   detail::read_hooks(root, into);
   detail::read_response(root, into);
   detail::read_store(root, folder, into);
@@ -134,7 +138,7 @@ void read_root(const YAML::Node& document, const std::string& folder, fault_list
   root.done();
 }
 
-/// The whole file, or a fault that says why not.
+/// Returns the content of the file; adds an error and returns nullopt if it cannot be read.
 std::optional<std::string> read_whole(const std::string& path, fault_list& faults) {
   auto code = std::error_code{};
   if (std::filesystem::is_directory(path, code)) {
@@ -146,7 +150,7 @@ std::optional<std::string> read_whole(const std::string& path, fault_list& fault
     faults.add(0, "", fmt::format("cannot be opened: {}", std::strerror(errno)));
     return std::nullopt;
   }
-  auto text = std::string(agent_file_bytes_max + 1, '\0');
+  auto text = std::string(agent_file_bytes_max + 1, '\0'); // one more byte detects larger files
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.size() > agent_file_bytes_max) {
@@ -164,7 +168,8 @@ std::string to_text(const agent_fault& fault) {
     out += fmt::format(":{}", fault.line);
   if (!fault.key.empty())
     out += fmt::format(": {}", fault.key);
-  return visible_text(out + ": " + fault.text); // keys and values are whatever the file has
+  // Keys and values may contain control characters, which must not reach a terminal.
+  return visible_text(out + ": " + fault.text);
 }
 
 std::string to_text(const std::vector<agent_fault>& faults) {
@@ -185,13 +190,13 @@ agent_reading read_agent_text(std::string_view text, const std::string& name,
       faults.add(line, "", "has more than one YAML document");
     auto document = YAML::Load(std::string{text});
     if (document.IsNull())
-      document = YAML::Node{YAML::NodeType::Map}; // something that overrides can be put into
+      document = YAML::Node{YAML::NodeType::Map}; // so that overrides can add keys
     for (const auto& option : overrides)
       detail::apply_override(document, option, faults);
     read_root(document, folder, faults, out.spec);
   } catch (const YAML::Exception& e) {
     faults.add(e.mark.is_null() ? 0 : static_cast<std::size_t>(e.mark.line) + 1, "",
-               "is no YAML: " + e.msg);
+               "is not valid YAML: " + e.msg);
   }
   out.faults = std::move(faults).take();
   return out;

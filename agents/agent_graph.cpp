@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compiles the graph of an agent file with create_agent(): one function for batch rows,
+// conversations (conversation.cpp) and agents that are tools (agent_tool.cpp), so that all of them
+// run the same nodes.
 #include "agents/agent_graph.hpp"
 
 #include "agents/history_hooks.hpp"
@@ -13,6 +16,7 @@ namespace superstep::detail {
 
 namespace {
 
+/// Returns one interceptor for all tools under review; empty if there are none.
 tool_interceptor all_reviews(const agent_spec& spec) {
   auto out = std::vector<tool_interceptor>{};
   for (const auto& one : spec.reviews) {
@@ -30,7 +34,7 @@ compiled_graph<chat_state> make_agent_graph(const agent_spec& spec, const chat_m
                                             const tool_list& tools, agent_graph_options given) {
   auto run = tool_node_options{};
   run.wrap_call = all_reviews(spec);
-  run.calls_at_once = spec.limits.tool_calls; // a call that waits for a person does not count
+  run.calls_at_once = spec.limits.tool_calls; // calls that wait for a person do not count
   auto options = agent_options<chat_state>{};
   options.rules = agent_rules::create_react_agent;
   options.name = spec.name;
@@ -39,7 +43,7 @@ compiled_graph<chat_state> make_agent_graph(const agent_spec& spec, const chat_m
   if (!spec.prompt.empty())
     options.prompt = spec.prompt;
   options.version = spec.version;
-  if (spec.reviews.empty()) // a call that is reviewed starts in its turn
+  if (spec.reviews.empty()) // reviews need the state, which early calls do not have
     options.early_tools = spec.early_tools;
   options.checkpointer = std::move(given.checkpointer);
   options.store = std::move(given.memory);

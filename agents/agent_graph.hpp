@@ -14,13 +14,13 @@ namespace superstep::detail {
 struct agent_graph_options {
   std::shared_ptr<superstep::checkpointer> checkpointer{};
   std::shared_ptr<store> memory{};
-  /// Whether it follows the agent_context of its runs. An agent that is a tool does not: the
-  /// context is for the agent that calls it.
+  /// Whether the agent applies the agent_context of its runs. An agent that is a tool does not,
+  /// because the context is meant for the calling agent.
   bool follows_context = true;
 };
 
-/// Builds the graph of an agent file, for rows, conversations and tools alike. The calls that the
-/// file wants reviewed wait for a person.
+/// Builds the graph of an agent file, for batch rows, conversations and tools. Calls of tools under
+/// review interrupt the run.
 [[nodiscard]] compiled_graph<chat_state> make_agent_graph(const agent_spec& spec,
                                                           const chat_model_ptr& model,
                                                           const tool_list& tools,

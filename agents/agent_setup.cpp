@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks before a job starts that the programs of an agent's tools can be started on this machine.
 #include <superstep/agents/agent_file.hpp>
 
 #include <utility>
@@ -13,7 +14,8 @@ std::vector<agent_fault> find_setup_faults(const agent& checked, io_runtime& io)
     if (const auto* command = std::get_if<command_options>(&tool.options))
       if (auto fault = find_command_fault(io, *command))
         out.push_back({spec.file, tool.line, tool.key + ".command", std::move(fault->text)});
-  for (const auto& below : checked.sub_agents()) // files that name each other were refused before
+  // build_agent() has rejected cycles, so this recursion ends.
+  for (const auto& below : checked.sub_agents())
     for (auto& fault : find_setup_faults(*below.agent, io))
       out.push_back(std::move(fault));
   return out;

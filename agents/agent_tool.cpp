@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// An agent as a tool of another agent. The call runs the inner agent's graph below the task of the
+// tool node, like a subgraph.
 #include "agents/agent_tool.hpp"
 
 #include <superstep/runtime/detail/nested_run.hpp>
@@ -13,6 +15,7 @@ namespace {
 
 constexpr auto request_key = "request";
 
+/// Returns the JSON Schema of the tool's only argument.
 json::object parameters() {
   auto request = json::object{};
   request["type"] = "string";
@@ -26,9 +29,11 @@ json::object parameters() {
   return out;
 }
 
+/// Converts the inner agent's final state to the result of the call: its structured response if it
+/// has one, else its last message.
 tool_output answer_of(const nested_outcome& ended) {
   if (!ended.state)
-    throw tool_exception{"the agent gave no state to answer with"};
+    throw tool_exception{"the inner agent ended without a state"};
   const auto& state = static_cast<const struct_block<chat_state>&>(*ended.state).state;
   if (!state.structured_response.is_null())
     return superstep::output_of(state.structured_response);
@@ -41,7 +46,7 @@ tool_output answer_of(const nested_outcome& ended) {
   return out;
 }
 
-/// The surroundings are held: their run is what the agent runs below.
+/// Keeps `around` alive, because its runtime is the parent of the inner run.
 task<tool_output> run_agent(program_ptr table, write_list input,
                             std::shared_ptr<const tool_environment> environment) {
   auto running = run_nested(detail::runtime_access::services(*environment->run), std::move(table),
@@ -65,7 +70,7 @@ public:
   }
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     if (!context.environment || !context.environment->run)
-      throw tool_exception{"an agent as a tool needs a graph that runs the node of tools"};
+      throw tool_exception{"an agent can be used as a tool only in a tool node that a graph runs"};
     auto input = chat_state{};
     input.messages.push_back(human_message(call.args.at(request_key).as_string().c_str()));
     return run_agent(table_, detail::input_writes(std::move(input)).writes,

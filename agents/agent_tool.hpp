@@ -7,9 +7,9 @@
 
 namespace superstep::detail {
 
-/// An agent as a tool of another one: the model says in words what it is to do, and what it says
-/// last, or its structured response, is the result. It runs below the task of the call, so its
-/// questions, checkpoints and end are part of that run.
+/// Makes an agent a tool of another agent. The model passes a request in words; the result is the
+/// agent's structured response or its last message. The agent runs below the task of the call, so
+/// its interrupts and checkpoints are part of that run.
 [[nodiscard]] tool_ptr make_agent_tool(const sub_agent_options& options,
                                        const compiled_graph<chat_state>& agent);
 

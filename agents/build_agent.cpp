@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Creates an agent from a parsed agent file: its model with limits, recording and protocol, its
+// tools, and the agents below it. Errors of all files are collected before it gives up. The file
+// itself was parsed by agent_file.cpp; agent.cpp and agent_graph.cpp compile the result.
 #include "agents/agent_graph.hpp"
 #include "agents/agent_tool.hpp"
 #include "agents/limited_model.hpp"
@@ -65,7 +68,8 @@ result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<
       spec.model);
 }
 
-/// What the provider says is recorded, not what a protocol makes of it: that is computed again.
+/// Wraps the model so that its answers are recorded. The recording contains the provider's answers
+/// and not what a protocol parses from them, because a replay parses them again.
 result<chat_model_ptr> recorded(result<chat_model_ptr> made, const agent_spec& spec,
                                 std::string& note) {
   if (!made || spec.record.empty())
@@ -75,7 +79,8 @@ result<chat_model_ptr> recorded(result<chat_model_ptr> made, const agent_spec& s
                       provider ? secrets_of(*provider) : std::vector<std::string>{});
 }
 
-/// Outside the limits: a question that is asked again counts again.
+/// Wraps the model in the protocol for tool calls in text. The wrapper is outside the limits, so
+/// repeated requests count separately.
 result<chat_model_ptr> in_protocol(result<chat_model_ptr> made, const agent_spec& spec) {
   if (!made || spec.protocol.empty())
     return made;
@@ -130,69 +135,70 @@ void check_early_tools(const agent_spec& spec, const tool_list& tools,
                        std::vector<agent_fault>& faults) {
   const auto refuse = [&](const std::string& name, std::string_view why) {
     faults.push_back({spec.file, spec.early_tools_line, "early_tools",
-                      fmt::format("names '{}', {}", name, why)});
+                      fmt::format("'{}' {}", name, why)});
   };
   for (const auto& name : spec.early_tools) {
     if (!has_tool(tools, name))
-      refuse(name, "which is no tool of this agent");
+      refuse(name, "is not a tool of this agent");
     if (std::ranges::any_of(spec.reviews, [&](const auto& r) { return r.tool == name; }))
-      refuse(name, "whose calls wait for a person");
+      refuse(name, "is reviewed by a person, so its calls cannot start early");
     if (is_agent(spec, name))
-      refuse(name, "which is an agent: it runs below the step of the tools");
+      refuse(name, "is an agent, which can only run in the step of the tools");
   }
 }
 
-/// A review of a tool that is not there would let calls through that somebody wants to see.
+/// Rejects reviews of unknown tools: after a misspelled name, calls would run without review.
 void check_reviews(const agent_spec& spec, const tool_list& tools,
                    std::vector<agent_fault>& faults) {
   for (const auto& one : spec.reviews)
     if (!has_tool(tools, one.tool))
-      faults.push_back({spec.file, one.line, one.key, "the agent has no tool of this name"});
+      faults.push_back({spec.file, one.line, one.key, "is not a tool of this agent"});
 }
 
-/// Without a store none of the agent's calls would run.
+/// Rejects memory tools in an agent without a store, because all their calls would fail.
 void check_store(const agent_spec& spec, std::vector<agent_fault>& faults) {
   for (const auto& tool : spec.tools)
     if (spec.store.empty() && (std::holds_alternative<remember_options>(tool.options) ||
                                std::holds_alternative<recall_options>(tool.options)))
       faults.push_back({spec.file, tool.line, tool.key,
-                        "needs long-term memory; say where it is: store: {path: memory.db}"});
+                        "requires long-term memory; add the key store: {path: memory.db}"});
 }
 
-/// A run has one long-term memory, that of the outermost agent, which must say so.
+/// Rejects a sub-agent whose long-term memory differs from this agent's: a run has one store, which
+/// is that of the outermost agent.
 void check_memory_of(const sub_agent& below, const agent_spec& spec, const tool_spec& at,
                      std::vector<agent_fault>& faults) {
   const auto& theirs = below.agent->spec().store;
   if (theirs.empty() || theirs == spec.store)
     return;
   const auto why = spec.store.empty()
-                       ? "name it here as well"
-                       : fmt::format("this agent in '{}'; a run has one", spec.store);
+                       ? "add the same `store` to this file"
+                       : fmt::format("this agent in '{}'; both must be the same", spec.store);
   faults.push_back(
       {spec.file, at.line, at.key,
        fmt::format("agent '{}' has its long-term memory in '{}': {}", below.tool, theirs, why)});
 }
 
-/// The same file is told by the same text, whichever way it is named.
+/// Returns a text that is the same for all names of the same file.
 std::string identity_of(const std::string& file) {
   auto code = std::error_code{};
   auto out = std::filesystem::weakly_canonical(file, code);
   return code ? file : out.string();
 }
 
-/// The graph of an agent that is a tool.
+/// Compiles the graph of an agent that is used as a tool.
 compiled_graph<chat_state> graph_below(const agent& below) {
   auto options = detail::agent_graph_options{};
   options.follows_context = false;
   return detail::make_agent_graph(below.spec(), below.model(), below.tools(), std::move(options));
 }
 
-/// Makes an agent and those below it.
+/// Builds an agent and its sub-agents recursively; collects errors, notes and warnings of all.
 class building {
 public:
   explicit building(std::shared_ptr<io_runtime> io) : io_{std::move(io)} {}
 
-  /// Null when there is a fault.
+  /// Returns the agent; null if it has errors.
   std::shared_ptr<const agent> build(agent_reading reading);
   [[nodiscard]] std::vector<agent_fault> take_faults() { return std::move(faults_); }
   [[nodiscard]] std::vector<std::string> take_notes() { return std::move(notes_); }
@@ -214,12 +220,12 @@ private:
   std::vector<agent_fault> faults_;
   std::vector<std::string> notes_;
   std::vector<agent_fault> warnings_;
-  std::vector<std::string> files_;      ///< from the outermost agent to the one being made
-  std::vector<std::string> identities_; ///< of the same
-  std::map<std::string, std::shared_ptr<const agent>> made_; ///< by identity; null: has faults
+  std::vector<std::string> files_;      ///< from the outermost agent to the one being built
+  std::vector<std::string> identities_; ///< identity_of() each of `files_`
+  std::map<std::string, std::shared_ptr<const agent>> made_; ///< by identity; null: has errors
 };
 
-/// Agents on the way to a file, as they were named.
+/// Returns the names of the files on the way to `file`, for errors.
 std::string building::chain_to(const std::string& file) const {
   return fmt::format("{} -> {}", fmt::join(files_, " -> "), file);
 }
@@ -233,16 +239,16 @@ result<std::shared_ptr<const agent>> building::agent_of(const std::string& file)
     return refuse("the agent would call itself: " + chain_to(file));
   if (identities_.size() >= agent_depth_max)
     return refuse(
-        fmt::format("agents call agents at most {} deep: {}", agent_depth_max, chain_to(file)));
+        fmt::format("agents may be nested at most {} levels: {}", agent_depth_max, chain_to(file)));
   auto found = made_.find(identity);
   if (found == made_.end()) {
     if (made_.size() + 1 >= agent_files_max)
-      return refuse(fmt::format("an agent is made of at most {} files", agent_files_max));
+      return refuse(fmt::format("an agent may consist of at most {} files", agent_files_max));
     auto made = build(read_agent_file(file));
     found = made_.emplace(identity, std::move(made)).first;
   }
   if (!found->second)
-    return refuse(fmt::format("the agent in '{}' has faults", file));
+    return refuse(fmt::format("the agent file '{}' has errors", file));
   return found->second;
 }
 
@@ -250,8 +256,8 @@ result<tool_ptr> building::make_agent_below(const sub_agent_options& o, const ag
                                             const tool_spec& at, std::vector<sub_agent>& into) {
   if (spec.version == react_version::v1)
     return error{errc::invalid_argument,
-                 "an agent as a tool needs version v2: in v1 all calls of an answer are one task, "
-                 "below which two agents cannot be told apart"};
+                 "an agent as a tool requires version v2: in v1 all calls of an answer are one "
+                 "task, in which two inner agents cannot be distinguished"};
   auto below = agent_of(o.file);
   if (!below)
     return below.error();
@@ -262,7 +268,8 @@ result<tool_ptr> building::make_agent_below(const sub_agent_options& o, const ag
              : made;
 }
 
-/// The tools of the file; a fault for each that cannot be made, or whose name is taken.
+/// Creates the tools of the file. Adds an error for each tool that cannot be created or whose name
+/// is not unique.
 building::made_tools building::make_tools(const agent_spec& spec) {
   auto out = made_tools{};
   auto keys = std::map<std::string, std::string>{};
@@ -278,7 +285,7 @@ building::made_tools building::make_tools(const agent_spec& spec) {
     const auto [first, is_new] = keys.emplace(name, described.key);
     if (!is_new)
       faults_.push_back({spec.file, described.line, described.key,
-                         fmt::format("the name '{}' is taken by {}", name, first->second)});
+                         fmt::format("the name '{}' is already used by {}", name, first->second)});
     if (described.effects == tool_effects::idempotent)
       *made = idempotent(std::move(*made));
     else if (described.effects == tool_effects::journaled)
@@ -311,7 +318,8 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
   const auto misses_tools = std::ranges::any_of(
       faults_.begin() + static_cast<std::ptrdiff_t>(faults_before), faults_.end(),
       [](const auto& fault) { return fault.key.starts_with("tools"); });
-  if (!misses_tools) { // else a tool may be there once its own fault is mended
+  // If a tool has errors, references to it are not checked: they may be valid once it is fixed.
+  if (!misses_tools) {
     check_early_tools(spec, made.tools, faults_);
     check_reviews(spec, made.tools, faults_);
   }

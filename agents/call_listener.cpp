@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Detects complete tool calls in the pieces of a streamed answer; see the header. Providers send a
+// call's arguments as fragments of JSON text, so this file counts brackets instead of parsing.
 #include "agents/call_listener.hpp"
 
 #include "models/providers/answer_end.hpp"
@@ -51,7 +53,7 @@ void call_listener::read(heard_call& call, std::string_view more) {
 
 void call_listener::tell(heard_call& call, std::vector<tool_call>& out) {
   call.is = heard_call::phase::over;
-  // Without an id its answer could not be matched to it.
+  // A call without an id is dropped, because its answer could not be matched to it.
   auto args = parse_json(std::exchange(call.args, {}));
   if (args && args->is_object() && !call.id.empty() && !call.name.empty())
     out.push_back({call.id, call.name, std::move(args->get_object())});
@@ -66,7 +68,7 @@ std::vector<tool_call> call_listener::hear(const message_chunk& piece) {
              (!part.id || part.id->empty() || part.id == call.id);
     });
   };
-  // Calls without an index come as objects, which a server may have closed at the limit.
+  // A server that reached its token limit may have closed the JSON object of a call without index.
   const auto is_cut = !providers::why_cut(piece.part.response_metadata).empty();
   while (told_ < calls_.size() && calls_[told_].is == phase::over)
     ++told_;

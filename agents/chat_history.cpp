@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks that every tool call of a history has an answer, which providers require. Agents call it
+// in every turn, so the common case (answers follow their calls in order) is checked in one pass
+// without allocation.
 #include "agents/chat_history.hpp"
 
 #include "messages/python_text.hpp"
@@ -13,9 +16,9 @@ namespace superstep {
 
 namespace {
 
-constexpr auto shown_max = 3; // calls that the text names
+constexpr auto shown_max = 3; // calls to list in the error
 
-// Index of the latest AI message; size() when there is none.
+/// Returns the index of the latest AI message; size() if there is none.
 std::size_t last_ai_index(const message_list& messages) {
   for (auto i = messages.size(); i > 0; --i)
     if (messages[i - 1].type == message_type::ai)
@@ -23,9 +26,8 @@ std::size_t last_ai_index(const message_list& messages) {
   return messages.size();
 }
 
-/// Whether each call is answered behind its message, in the order of the calls, before the next
-/// calls are made: what agents write. One look at each message, for histories are checked at every
-/// turn and may be long.
+/// Checks in one pass whether each call is answered after its message, in the order of the calls,
+/// before further calls follow. Histories that agents write have this form.
 class answers_in_order {
 public:
   void see(const message& m) {
@@ -71,7 +73,7 @@ std::optional<std::string> unanswered_call(const message_list& messages, bool wh
   const auto from = whole ? std::size_t{0} : last_ai_index(messages);
   if (is_in_order(messages, from))
     return std::nullopt;
-  // An answer counts wherever it stands.
+  // Slow path: the answers may be in any order.
   auto answered = boost::container::small_vector<std::string_view, 16>{};
   for (auto i = from; i < messages.size(); ++i)
     if (messages[i].type == message_type::tool)

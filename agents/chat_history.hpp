@@ -8,12 +8,13 @@
 
 namespace superstep {
 
-/// The latest message of type ai, or nullptr.
+/// Returns the latest message of type ai, or nullptr.
 [[nodiscard]] const message* last_ai_message(const message_list& messages);
 
-/// What is wrong with a history that no provider would take: a tool call without its answer.
-/// `whole` looks at all of it; otherwise only at the latest AI message, which is enough when what
-/// stands before was looked at earlier, and costs the same however long the history is.
+/// Returns a description of the tool calls without answers, which providers reject; nullopt if all
+/// calls are answered.
+/// @param whole whether to check the whole history. If not, only the part from the latest AI
+/// message on is checked, at constant cost; sufficient if the earlier part was checked before.
 [[nodiscard]] std::optional<std::string> unanswered_call(const message_list& messages, bool whole);
 
 } // namespace superstep

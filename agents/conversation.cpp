@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Conversations with an agent: its graph with a checkpointer, and the current state of a thread.
 #include "agents/agent_graph.hpp"
 
 #include <superstep/agents/agent_file.hpp>

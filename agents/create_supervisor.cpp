@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds a supervisor team: a graph whose nodes are the supervisor and its agents. The supervisor
+// hands over with tools from handoff.cpp. create_swarm.cpp builds teams without a supervisor.
 #include "agents/team.hpp"
 
 #include <superstep/agents/create_agent.hpp>
@@ -11,6 +13,7 @@ namespace superstep {
 
 namespace {
 
+/// Builds the supervisor's own agent, with a handoff tool for each agent of the team.
 compiled_graph<messages_state> make_boss(supervisor_options& o,
                                          const std::vector<std::string>& names) {
   auto tools = std::move(o.tools);
@@ -25,7 +28,7 @@ compiled_graph<messages_state> make_boss(supervisor_options& o,
   return create_agent(std::move(options));
 }
 
-/// The call that records an agent's return, and its answer.
+/// Adds the call that records an agent's return, and its answer.
 void add_return(message_list& to, const std::string& agent, const std::string& boss,
                 std::size_t number) {
   auto call = tool_call{"transfer_back_" + std::to_string(number), "transfer_back_to_" + boss, {}};
@@ -68,6 +71,8 @@ compiled_graph<messages_state> create_supervisor(supervisor_options o) {
   team.edge(start, node<messages_state>{boss});
   for (auto i = std::size_t{0}; i < names.size(); ++i) {
     const auto at = node<messages_state>{names[i]};
+    // The agent's messages are part of the team's state, so only those in `output` are written
+    // back.
     team.add(at, o.agents[i], detail::messages_for_agent<messages_state>,
                   [name = names[i], boss, output = o.output,
                    records = o.records_returns](const messages_state& ended) {

@@ -12,26 +12,26 @@
 
 namespace superstep {
 
-/// The calls of one answer that are started while the model still speaks, each in an actor of its
-/// own beside the call that asks the model.
+/// The calls of one answer that are started while it is still arriving, each in an actor of its own
+/// beside the actor that calls the model.
 /// @par Threads
-/// Used where the asking coroutine lives; goes away with it, and the calls do so too.
+/// Used only in the executor of the calling coroutine. Destroying it cancels the calls.
 class early_calls {
 public:
-  /// What the agent does about calls.
+  /// The agent's functions for early calls.
   struct ways {
-    std::function<bool(const std::string& tool)> is_safe;
-    std::function<task<message_ptr>(const tool_call&)> run; // null: nothing to keep
+    std::function<bool(const std::string& tool)> is_safe;  // whether calls may start early
+    std::function<task<message_ptr>(const tool_call&)> run; // null: there is no result to keep
     std::function<void(const tool_call&, message_ptr answer)> keep;
-    std::function<void(const tool_call&)> discard; // empty: nobody counts
+    std::function<void(const tool_call&)> discard; // notifies of a dropped call; may be empty
   };
-  /// @param at where the model is asked
+  /// @param at executor of the coroutine that calls the model
   early_calls(ways how, execution_context& at) : how_{std::move(how)}, at_{at} {}
 
-  /// Starts the calls that this piece has completed.
+  /// Starts the calls that this piece completes.
   void hear(const message_chunk& piece);
-  /// Waits for all that was started. Keeps the answers to calls that stand in `said`, and throws
-  /// away the others. Called once.
+  /// Waits for all started calls. Keeps the results of those that the final answer contains, and
+  /// discards the others. To be called once.
   [[nodiscard]] task<void> end(std::vector<tool_call> said);
 
 private:

@@ -10,22 +10,23 @@
 
 namespace superstep {
 
-/// Answers to calls that were started while the model still spoke, until the step that runs calls
-/// asks for them. An answer that is not there, or is pushed out by more than `kept_max` others,
-/// is made again by running the tool, which was declared fit for that.
+/// The results of tool calls that were started early, until the step of the tools takes them. If a
+/// result is missing, or was displaced by more than `kept_max` others, the tool runs again; tools
+/// that start early are declared safe for that.
 /// @par Threads
-/// Both members from any thread.
+/// All members may be called by any thread.
 class early_results {
 public:
+  /// Stores a result.
   /// @param run any runtime of the run that the call belongs to
   void keep(runtime run, tool_call call, message_ptr answer) const;
-  /// Null: there is none. An answer is given once.
+  /// Returns and removes the result of a call; null if there is none.
   [[nodiscard]] message_ptr take(const runtime& run, const tool_call& call) const;
 
 private:
   static constexpr auto kept_max = std::size_t{1'024};
   struct entry {
-    runtime run; // its configuration is what runs are told apart by, and must not go meanwhile
+    runtime run; // identifies the run by the address of its config, which this copy keeps alive
     tool_call call;
     message_ptr answer;
   };

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Early start of tool calls, from the agent's side: which tools may start early, how their calls
+// run, and how the tool node finds their results. The agent's loop (react_loop.cpp) calls begin(),
+// listen() and await_with_stream() around a model call.
 #include "agents/early_tools.hpp"
 
 #include <superstep/base/detail/limiter.hpp>
@@ -13,7 +16,8 @@ namespace superstep {
 
 namespace {
 
-/// A command is for the step of the tools, and a fault may have come of what only that step has.
+/// Runs one call early. Returns null for results that must be produced in the step of the tools:
+/// commands, which that step applies, and errors, which may come from the missing state.
 task<message_ptr> run_early(tool_node tools, limiter limit, tool_call call, tool_context context) {
   auto entering = limit.acquire();
   auto permit = co_await entering;
@@ -25,7 +29,8 @@ task<message_ptr> run_early(tool_node tools, limiter limit, tool_call call, tool
   co_return answer;
 }
 
-/// Whether the node fills in arguments of the tool from what it has around a call.
+/// Whether the tool node fills in arguments from the state, store or runtime, which an early call
+/// does not have.
 bool needs_its_turn(const tool& one) {
   return std::ranges::any_of(
       one.injections(), [](const auto& i) { return i.from != injection::source::tool_call_id; });
@@ -39,11 +44,12 @@ early_tools::early_tools(tool_node tools, std::vector<std::string> names)
 std::shared_ptr<early_calls> early_tools::begin(const react::early_ptr& tools, const runtime& rt,
                                                 execution_context& at,
                                                 const react::context_ptr& asked) {
-  if (rt.remaining_steps() < 2)
+  if (rt.remaining_steps() < 2) // the calls of this answer will not run
     return nullptr;
   auto ways = early_calls::ways{};
   ways.is_safe = [tools](const std::string& tool) {
-    const auto* found = tools->tools_.find(tool); // notes of effects are those of the tools' step
+    // Side effects are recorded by the step of the tools, so only repeatable tools start early.
+    const auto* found = tools->tools_.find(tool);
     return std::ranges::find(tools->names_, tool) != tools->names_.end() && found != nullptr &&
            found->effects() == tool_effects::repeatable;
   };
@@ -84,6 +90,7 @@ task<result<message>> await_with_stream(task<result<message>> asking,
   auto reply = std::optional<result<message>>{};
   auto thrown = std::exception_ptr{};
   try {
+  // The calls must end before an exception leaves: they refer to this run.
     reply.emplace(co_await asking);
   } catch (...) {
     thrown = std::current_exception();
@@ -103,16 +110,15 @@ early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names) 
   const auto& node = tools.node();
   if (node.options().wrap_call)
     refuse_options(
-        "early_tools: the tools have an interceptor (tool_node_options::wrap_call), which "
-        "sees calls with the state they were made in; they start in their turn only");
+        "early_tools: cannot be used with an interceptor "
+        "(tool_node_options::wrap_call), which needs the state of the step of the tools");
   for (const auto& name : names) {
     const auto* tool = node.find(name);
     if (tool == nullptr)
-      refuse_options("early_tools names '" + name + "', which is no tool of the agent");
+      refuse_options("early_tools: '" + name + "' is not a tool of the agent");
     if (needs_its_turn(*tool))
-      refuse_options("early_tools names '" + name +
-                     "', some of whose arguments the node fills in: what they are is known when "
-                     "its turn has come");
+      refuse_options("early_tools: '" + name +
+                     "' has injected arguments, which are only known in the step of the tools");
   }
   auto early = std::make_shared<const early_tools>(node, names);
   auto options = node.options();

@@ -13,18 +13,19 @@
 
 namespace superstep {
 
-/// The tools of an agent whose calls may start while the model still speaks, and their answers
-/// until the step that runs calls asks for them. One per agent, shared by its bodies.
+/// The tools of an agent whose calls may start while the model's answer is still arriving, and the
+/// results of these calls until the step of the tools takes them. One per agent, shared by its
+/// node bodies.
 class early_tools {
 public:
-  /// @pre each name is that of a tool
+  /// @pre each name is the name of a tool
   early_tools(tool_node tools, std::vector<std::string> names);
 
-  /// Returns what starts the calls of one answer of the model; null if the calls will not be run at
-  /// all, as in a last step. They are run as in the node itself, but without the state around them,
-  /// which does not exist yet.
-  /// @param at where the model is asked
-  /// @param asked what the caller of the run specifies; null: nothing
+  /// Returns the object that starts the calls of one answer; null if its calls will not run at all,
+  /// as in a last step. Early calls run as in the tool node, but without a state, which does not
+  /// exist yet.
+  /// @param at executor of the coroutine that calls the model
+  /// @param asked the caller's options for the run; may be null
   [[nodiscard]] static std::shared_ptr<early_calls> begin(const react::early_ptr& tools,
                                                           const runtime& rt, execution_context& at,
                                                           const react::context_ptr& asked);
@@ -39,12 +40,13 @@ private:
   early_results results_;
 };
 
-/// Has the pieces of the answer streamed, and heard by who starts calls early (null: nobody). What
-/// it returns becomes true with the first piece that a stream is told of; null: nobody listens.
+/// Requests a stream if the caller or the early calls need one, and passes its pieces to both.
+/// Returns a flag that becomes true when the first piece was streamed to the caller; null if the
+/// answer is not streamed.
 [[nodiscard]] std::shared_ptr<const bool> listen(model_request& request, const runtime& rt,
                                                  const std::shared_ptr<early_calls>& early);
 
-/// The answer of a model, once every call that was started early has ended, whatever it says.
+/// Waits for the model's answer and then for all early calls, even if the model failed.
 [[nodiscard]] task<result<message>> await_with_stream(task<result<message>> asking,
                                                       std::shared_ptr<early_calls> early);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The tool that hands a conversation over to another agent of the parent graph.
 #include <superstep/agents/multi_agent.hpp>
 #include <superstep/base/detail/assert.hpp>
 
@@ -30,7 +31,8 @@ public:
 
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     if (!context.environment || !context.environment->state)
-      throw std::logic_error{"a handoff needs the state of the agent that hands over"};
+      throw std::logic_error{"a handoff tool needs the state of its agent: run it in a tool node "
+                             "of a graph"};
     auto written = tool_update{};
     auto& messages = written.messages.emplace();
     for (const auto& m : context.environment->state->messages("messages"))

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The hooks `trim` and `summarise` of agent files, which shorten a long conversation before the
+// model reads it.
 #include "agents/history_hooks.hpp"
 
 #include <superstep/agents/detail/react_loop.hpp>
@@ -13,7 +15,7 @@ namespace superstep::detail {
 
 namespace {
 
-/// Where the last turn begins that starts at `from` or before it; 0: at the beginning.
+/// Returns the start of the last turn that begins at `from` or earlier; 0 if there is none.
 std::size_t turn_before(const message_list& messages, std::size_t from) {
   while (from > 0 && (from >= messages.size() || messages[from].type != message_type::human))
     --from;
@@ -27,7 +29,8 @@ message_list part_of(const message_list& messages, std::size_t from, std::size_t
   return out;
 }
 
-/// Where the latest turns begin that take no more than so many tokens together.
+/// Returns the start of the longest run of latest turns with at most `tokens_max` tokens; at least
+/// the last turn is included.
 std::size_t first_that_fits(const message_list& messages, std::int64_t tokens_max) {
   const auto count = approximate_tokens{};
   auto begin = turn_before(messages, messages.size());
@@ -43,12 +46,13 @@ std::size_t first_that_fits(const message_list& messages, std::int64_t tokens_ma
   return begin;
 }
 
+/// Asks the model for a summary of the messages.
 task<std::string> ask_for_summary(chat_model_ptr model, std::string prompt, message_list messages,
                                   runtime rt) {
   auto request = model_request{};
   request.system = std::make_shared<const message>(system_message(std::move(prompt)));
   request.messages.push_back(human_message(buffer_string(messages)));
-  request.tools = std::make_shared<const std::vector<tool_definition>>();
+  request.tools = std::make_shared<const std::vector<tool_definition>>(); // it must not call tools
   request.run_key = rt.config().run_id;
   request.turn = react::answers_in(messages);
   auto asking = model->complete(std::move(request));
@@ -58,7 +62,7 @@ task<std::string> ask_for_summary(chat_model_ptr model, std::string prompt, mess
   co_return text_of(*answer);
 }
 
-/// The conversation with a summary in the place of what stands before `kept_from`.
+/// Returns the update that replaces all messages before `kept_from` by a summary.
 update<chat_state> replaced(const message_list& messages, std::size_t kept_from,
                                 const std::string& summary) {
   auto out = message_list{};
@@ -78,7 +82,7 @@ task<update<chat_state>> summarise(std::shared_ptr<const summary_spec> options,
     co_return written;
   const auto wanted = messages.size() - std::min(messages.size(), options->messages_kept);
   const auto kept_from = turn_before(messages, wanted);
-  if (kept_from < 2) // a summary of a summary says nothing new
+  if (kept_from < 2) // only an earlier summary would be summarised again
     co_return written;
   auto asking =
       ask_for_summary(std::move(model), options->prompt, part_of(messages, 0, kept_from), rt);

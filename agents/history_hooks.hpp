@@ -4,14 +4,14 @@
 #include <superstep/agents/agent_file.hpp>
 #include <superstep/agents/agent_options.hpp>
 
-// What the hooks of agent files do with a long conversation. A turn (what a person says and all
-// that follows) is never cut: calls would lose their answers.
+// Hooks of agent files for long conversations. They never split a turn (a human message and all
+// that follows it), because calls would be separated from their answers.
 namespace superstep::detail {
 
-/// Lets the model read the latest turns that fit, and the last one in any case.
+/// Makes a hook that lets the model read the latest turns that fit, and the last one in any case.
 [[nodiscard]] agent_hook<chat_state> make_trim_hook(const trim_spec& options);
 
-/// Puts a summary, made by the model, in the place of older turns once there is too much of them.
+/// Makes a hook that replaces older turns by a summary when the conversation is too long.
 [[nodiscard]] agent_hook<chat_state> make_summary_hook(const summary_spec& options,
                                                            chat_model_ptr model);
 

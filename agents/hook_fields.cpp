@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the keys `hooks`, `response` and `store` of agent files; see agent_file.cpp.
 #include "agents/hook_fields.hpp"
 
 #include "agents/overrides.hpp"
@@ -26,7 +27,7 @@ void read_hooks(fields& root, agent_spec& into) {
         .done();
   }
   if (into.trim && into.summarise)
-    root.wrong("hooks", "trim and summarise do the same in two ways; name one of them");
+    root.wrong("hooks", "trim and summarise exclude each other; remove one of them");
   at.done();
   into.hooks_line = line_of(node);
 }
@@ -50,7 +51,7 @@ void read_response(fields& root, agent_spec& into) {
   const auto* type = schema->get_object().if_contains("type");
   if (type == nullptr || *type != "object")
     return root.wrong("response",
-                      "must be a JSON Schema of type object: no provider takes another");
+                      "must be a JSON Schema of type object; providers accept no other type");
   check_schema(node, schema->get_object(), "response", root.faults());
   into.response = std::move(schema->get_object());
 }

@@ -7,13 +7,13 @@
 
 namespace superstep::detail {
 
-/// Reads the key `hooks`: what is done with a long conversation before the model reads it.
+/// Reads the key `hooks`: what shortens a long conversation before the model reads it.
 void read_hooks(fields& root, agent_spec& into);
 
-/// Reads the key `response`: the schema of what an answer ends with.
+/// Reads the key `response`: the JSON Schema of the structured response.
 void read_response(fields& root, agent_spec& into);
 
-/// Reads the key `store`: where long-term memory is.
+/// Reads the key `store`: the database of long-term memory. Its path is relative to `folder`.
 void read_store(fields& root, const std::string& folder, agent_spec& into);
 
 } // namespace superstep::detail

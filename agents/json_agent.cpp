@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front of agents for states of JSON channels.
+// Agents over a JSON state: the specialisations of agent_front and agent_table that read and write
+// channels of a json_graph. agents/detail/agent_table.hpp has those for described structs.
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/messages/message_json.hpp>
 
@@ -13,7 +14,7 @@ namespace {
 constexpr auto model_input_key = "llm_input_messages";
 constexpr auto response_key = "structured_response";
 
-/// The keys of the state of these options. Throws compile_error if some are missing.
+/// Returns the keys of the state. Throws compile_error if required keys are missing.
 std::vector<json_state_key> keys_of(const agent_options<json::value>& options) {
   const auto& given = options.state.keys;
   auto keys = given.value_or(std::vector<json_state_key>{{"messages", "messages"},
@@ -31,7 +32,7 @@ std::vector<json_state_key> keys_of(const agent_options<json::value>& options) {
   return keys;
 }
 
-/// The messages that a router reads: all, or the last one if it needs no others.
+/// Returns the messages that a router reads: all, or only the last one, which is cheaper to parse.
 message_list routed_messages(const json::value& state, bool whole) {
   if (whole)
     return messages_of(state);
@@ -44,7 +45,7 @@ message_list routed_messages(const json::value& state, bool whole) {
   return out;
 }
 
-/// Where the hook before the router jumps to.
+/// Returns the jump that the hook before the router wrote to its update.
 jump jump_in(const json::value& state) {
   const auto* said = state.as_object().if_contains(detail::jump_key);
   if (said == nullptr || !said->is_string())
@@ -110,8 +111,8 @@ void agent_front<json::value>::set_response(update& to, json::value response) {
 
 agent_table<json::value>::agent_table(const agent_options<json::value>& options) {
   if (!options.tool_timeouts.empty())
-    react::refuse_options("tool_timeouts needs a state that is a described struct; give the tools "
-                          "time limits (with_time_limit)");
+    react::refuse_options("tool_timeouts requires a state that is a described struct; use "
+                          "with_time_limit() for the tools instead");
   const auto keys = keys_of(options);
   auto output = std::vector<std::string>{};
   for (const auto& key : keys) {

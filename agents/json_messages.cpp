@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Messages in JSON states: the reducer add_messages for JSON channels, and conversions.
 #include <superstep/agents/json_messages.hpp>
 #include <superstep/messages/message_json.hpp>
 
@@ -19,7 +20,7 @@ message_list read(const json::value& v, std::string_view key) {
   return *std::move(list);
 }
 
-/// Whether the messages only go to the end of what is there: none of them replaces or removes.
+/// Whether no message replaces or removes an existing one, so that all can be appended.
 bool only_appends(const json::array& into, const message_list& more) {
   auto ids = std::unordered_set<std::string_view>{};
   for (const auto& m : more) {
@@ -38,8 +39,9 @@ bool only_appends(const json::array& into, const message_list& more) {
 
 void add_json_messages(json::value& into, json::value&& more, id_source& ids) {
   auto added = read(more, "messages");
-  // Whatever may throw comes before `into` changes.
-  if (!into.is_array() || only_appends(into.get_array(), added)) { // what is there need not be read
+  // Everything that may throw comes before `into` is changed.
+  // Fast path: when messages are only appended, the existing ones need not be parsed.
+  if (!into.is_array() || only_appends(into.get_array(), added)) {
     auto list = message_list{};
     add_messages{}(list, std::move(added), ids);
     auto more_items = to_json_list(list);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tool nodes in JSON graphs: converts their input (a state, or the calls of a Send) to
+// tool_node_input, and their results to updates and Sends. tools/tool_node.cpp runs the calls.
 #include <superstep/agents/detail/middleware_parts.hpp>
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/json_messages.hpp>
@@ -19,7 +21,7 @@ std::vector<tool_call> calls_in(const json::array& calls) {
   auto holder = json::object{{"type", "ai"}, {"content", ""}, {"tool_calls", calls}};
   auto read = message_from_json(holder);
   if (!read || read->tool_calls.size() != calls.size())
-    throw tool_value_error{"a node of tools was sent a call that cannot be read; a call is "
+    throw tool_value_error{"the tool node got an invalid tool call; a call is "
                            "{type: tool_call, name, args, id}" +
                            (read ? std::string{} : ": " + read.error().text)};
   return std::move(read->tool_calls);
@@ -31,29 +33,30 @@ bool is_call(const json::value& item) {
   return type != nullptr && *type == "tool_call";
 }
 
-/// Calls that a Send carries as a plain list; their tools read the state from the graph.
+/// Returns the input for calls that a Send carries as a plain list. Tools read the state of the
+/// graph.
 tool_node_input input_of_list(const tool_node& tools, const json::array& list,
                               const json_channels* channels) {
   if (list.empty())
     throw empty_message_list{};
   if (!is_call(list.back()))
-    throw tool_value_error{"a node of tools was sent a list of other things than tool calls; a "
-                           "call is {type: tool_call, name, args, id}"};
+    throw tool_value_error{"the tool node got a list of items that are not tool calls; a call is "
+                           "{type: tool_call, name, args, id}"};
   auto input = tools.from_calls(calls_in(list));
   if (channels != nullptr)
     input.state = json_tool_state(channels->read());
   return input;
 }
 
-/// The calls that a Send carries, or those of the state of the graph.
-/// @param channels of the graph; null: the state is not needed
+/// Returns the calls that a Send carries, or those of the graph's state.
+/// @param channels the channels of the graph; null if the state is not needed
 tool_node_input input_of(const tool_node& tools, const json::value& given,
                          const json_channels* channels) {
   if (const auto* list = given.if_array())
     return input_of_list(tools, *list, channels);
   const auto* object = given.if_object();
   if (object == nullptr)
-    throw tool_value_error{"a node of tools was sent " + to_text(given) +
+    throw tool_value_error{"the tool node got " + to_text(given) +
                            " instead of a state or a list of tool calls"};
   const auto* type = object->if_contains("__type");
   if (type == nullptr || *type != call_type)
@@ -93,7 +96,8 @@ json_target target_of(tool_target to) {
   return {std::move(to.node)};
 }
 
-/// Adds a command to what the node gives. One to the parent ends the graph: nothing else counts.
+/// Adds a command to the node's output. A command to the parent ends the graph, so it replaces all
+/// other output.
 void add_command(json_command& out, tool_command said, const std::string& key) {
   auto parent = json_command{};
   auto& into = said.to_parent ? parent : out;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Applies the limits of an agent file to models that have none of their own (recorded, replayed,
+// scripted). Provider models apply them by themselves, in models/http.
 #include "agents/limited_model.hpp"
 
 #include <superstep/models/chat_model.hpp>
@@ -11,7 +13,7 @@ namespace superstep::detail {
 
 namespace {
 
-constexpr auto bytes_per_token = std::size_t{4}; // a rule of thumb; settled by the true number
+constexpr auto bytes_per_token = std::size_t{4}; // an estimate, corrected by settle()
 
 std::int64_t estimated_tokens(const model_request& request) {
   auto bytes = request.system ? request.system->content.size() : std::size_t{0};
@@ -37,7 +39,7 @@ private:
                                    model_request request, bool counts_tokens, bool has_rate,
                                    std::size_t calls_max) {
     auto permit = co_await limits->calls().acquire();
-    // Walking a long conversation for a number that nobody compares would make each turn dearer.
+    // The estimate reads the whole conversation, so it is skipped if no limit needs it.
     const auto reserved = counts_tokens ? estimated_tokens(request) : std::int64_t{0};
     if (has_rate)
       co_await limits->rate().reserve(reserved);
@@ -47,8 +49,8 @@ private:
       limits->rate().settle(reserved, reply->usage->total_tokens);
     if (reply && calls_max != 0 && reply->tool_calls.size() > calls_max)
       reply = error{model_errc::bad_answer,
-                    fmt::format("the answer has {} tool calls; at most {} are taken "
-                                "(limits.calls_per_answer)",
+                  fmt::format("the answer has {} tool calls; the maximum is {} "
+                              "(limits.calls_per_answer)",
                                 reply->tool_calls.size(), calls_max)};
     co_return reply;
   }

@@ -1,4 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 Parts of agents with middleware that do not depend on the
+// type of the state: where a run continues after each node, the order of interceptors, and checks
+// of options. The templates in agents/detail call them.
 #include "agents/chat_history.hpp"
 #include "tools/failed_call.hpp"
 
@@ -18,6 +20,7 @@ namespace {
 
 using interceptors = std::shared_ptr<const std::vector<tool_interceptor>>;
 
+/// Runs a request through the interceptors from index `first` on; `execute` is innermost.
 task<tool_answer> run_from(const interceptors& all, std::size_t first, tool_request request,
                            tool_execute execute) {
   if (first == all->size())
@@ -28,8 +31,9 @@ task<tool_answer> run_from(const interceptors& all, std::size_t first, tool_requ
   return (*all)[first](std::move(request), std::move(inner));
 }
 
-/// What a listed tool throws must come through the interceptors around it; what comes out of them
-/// is answered in the same words as without them. Wrong arguments are answered inside.
+/// Returns the error handling of a tool node inside interceptors: exceptions of tools reach the
+/// interceptors, and those that leave them are answered with the usual text. Invalid arguments are
+/// answered inside, because no interceptor can handle them.
 tool_errors errors_outside() {
   return tool_errors::by(
       [](const std::exception& e) {
@@ -94,7 +98,7 @@ continuation continue_after(const exits& from, jump to, const message_list& mess
                                              : continuation{tools_name};
   if (!from.is_looped)
     return {to == jump::tools ? from.model : from.end};
-  // What comes last may be the answer to a call, given by a hook or to one that cannot be read.
+  // The last message may be an answer from a hook, or the answer to an unreadable call.
   auto is_answered = ends_with(message_type::tool);
   if (from.rules == agent_rules::create_agent && !is_answered) {
     const auto* last = last_ai_message(messages);
@@ -148,8 +152,8 @@ std::vector<std::string> targets_of(const tool_command& said, const std::string&
   auto out = std::vector<std::string>{};
   const auto add = [&](const tool_target& to) {
     if (to.input)
-      refuse("tool messages of '" + key + "': a Send to node '" + to.node +
-             "' needs an input of the node's own type, which a tool cannot make");
+      refuse("tool messages of '" + key + "': a tool cannot Send to node '" + to.node +
+             "', whose input has the node's own type; use Command with a plain target");
     out.push_back(to.node);
   };
   if (const auto* one = std::get_if<tool_target>(&said.go_to))
@@ -183,9 +187,9 @@ chat_model_ptr resolved_model(const std::string& spec) {
 void check_timeouts(const tool_timeouts& timeouts, const tool_node& tools) {
   for (const auto& [name, limit] : timeouts) {
     if (tools.find(name) == nullptr)
-      refuse_options("tool_timeouts names '" + name + "', which is no tool of the agent");
+      refuse_options("tool_timeouts: '" + name + "' is not a tool of the agent");
     if (limit.count() <= 0 || limit.count() >= std::numeric_limits<std::uint32_t>::max())
-      refuse_options("the time-out of tool '" + name + "' must be from 1 ms to 49 days");
+      refuse_options("tool_timeouts: the timeout of '" + name + "' must be from 1 ms to 49 days");
   }
 }
 
@@ -205,9 +209,10 @@ void check_names(const std::vector<std::string>& names) {
   auto seen = std::set<std::string_view>{};
   for (const auto& name : names) {
     if (name.empty())
-      refuse_options("a middleware has no name: its nodes are called by it");
+      refuse_options(
+          "a middleware has no name; set middleware::name, which its nodes are named after");
     if (!seen.insert(name).second)
-      refuse_options("two middleware have the name '" + name + "'");
+      refuse_options("two middlewares have the name '" + name + "'; names must be unique");
   }
 }
 
@@ -221,12 +226,13 @@ void check_jumps(const std::string& hook, const std::vector<jump>& jumps, bool h
 void check_jump(std::string_view hook, const std::vector<jump>& declared, jump to) {
   if (to != jump::none && std::ranges::find(declared, to) == declared.end())
     refuse("hook '" + std::string{hook} + "' jumps to '" + std::string{name_of(to)} +
-           "': it must be declared among the jumps of the hook");
+           "' without declaring it; add it to the jumps of the hook");
 }
 
 std::shared_ptr<const answer_schema> format_of(const response_format& response) {
   if (!response.prompt.empty())
-    refuse_options("a response has no prompt of its own here: it is asked for in every call");
+    refuse_options("response_format::prompt must be empty: create_agent() requests the response in "
+                   "every call of the model, not in a call of its own");
   return std::make_shared<const answer_schema>(answer_schema_of(response));
 }
 
@@ -237,7 +243,7 @@ json::value read_response(const message& answer, const answer_schema& schema) {
   };
   auto parsed = parse_json(text_of(answer));
   if (!parsed || !parsed->is_object())
-    fail("the answer is no JSON object");
+    fail("the answer is not a JSON object");
   auto checks = argument_schema::compile(schema.schema);
   if (!checks)
     fail(checks.error().text);

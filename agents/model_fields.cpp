@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the key `model` of agent files; see agent_file.cpp. The options of each provider are
+// documented in docs/agent-file.md.
 #include "agents/model_fields.hpp"
 
 #include "agents/overrides.hpp"
@@ -37,7 +39,7 @@ void read_scripted(fields& at, const std::string& folder, model_spec& into) {
   into = std::move(options);
 }
 
-/// OpenAI has two APIs; the others one each.
+/// Reads `api`, which selects one of OpenAI's two APIs; other providers have one.
 void read_api(fields& at, const std::string& provider, provider_model_options& into) {
   if (provider == "anthropic")
     into.api = provider_api::anthropic;
@@ -50,10 +52,10 @@ void read_api(fields& at, const std::string& provider, provider_model_options& i
   if (api == "responses")
     into.api = provider_api::openai_responses;
   else if (api != "chat")
-    at.wrong("api", fmt::format("'{}' is none of: chat, responses", api));
+    at.wrong("api", fmt::format("'{}' is not one of: chat, responses", api));
 }
 
-/// What is the same for all providers has keys of its own; `parameters` holds the rest.
+/// Reads the parameters. Those that all providers have can also be given as keys of their own.
 void read_parameters(fields& at, json::object& into) {
   auto temperature = std::optional<double>{};
   auto max_tokens = std::optional<std::int64_t>{};
@@ -66,7 +68,7 @@ void read_parameters(fields& at, json::object& into) {
     into["max_tokens"] = *max_tokens;
 }
 
-/// Names of headers, and their values or the environment variables that hold them.
+/// Reads a mapping of header names to values or to environment variables.
 void read_headers(fields& at, std::string_view key, http_headers& into) {
   auto given = json::object{};
   at.object(key, given);
@@ -77,7 +79,7 @@ void read_headers(fields& at, std::string_view key, http_headers& into) {
       at.wrong(key, fmt::format("the value of '{}' must be text", std::string_view{name}));
 }
 
-/// Servers of chat completions disagree about these.
+/// Reads the names of members that differ between servers of the chat completions API.
 void read_chat_fields(fields& at, provider_model_options& into) {
   auto field = std::string{};
   at.text("max_tokens_field", field).text("reasoning_field", into.reasoning_field);
@@ -85,7 +87,7 @@ void read_chat_fields(fields& at, provider_model_options& into) {
     into.max_tokens_field = field;
   if (!field.empty() && field != "max_tokens" && field != "max_completion_tokens")
     at.wrong("max_tokens_field",
-             fmt::format("'{}' is none of: max_tokens, max_completion_tokens", field));
+             fmt::format("'{}' is not one of: max_tokens, max_completion_tokens", field));
 }
 
 void read_provider(fields& at, const std::string& provider, const std::string& folder,
@@ -128,7 +130,8 @@ void read_provider(fields& at, const std::string& provider, const std::string& f
   into = std::move(options);
 }
 
-/// Tool calls as text, for models that have none: the keys are the same for all providers.
+/// Reads the protocol for tool calls in text, for models without tool calling. The keys are the
+/// same for all providers.
 void read_protocol(fields& at, agent_spec& into) {
   auto unclosed = std::string{"complete"};
   at.text("protocol", into.protocol)
@@ -137,7 +140,7 @@ void read_protocol(fields& at, agent_spec& into) {
   if (unclosed == "refuse")
     into.protocol_unclosed = unclosed_calls::refuse;
   else if (unclosed != "complete")
-    at.wrong("protocol_unclosed", fmt::format("'{}' is none of: complete, refuse", unclosed));
+    at.wrong("protocol_unclosed", fmt::format("'{}' is not one of: complete, refuse", unclosed));
   if (into.protocol.empty())
     return;
   if (const auto protocol = make_protocol(into.protocol); !protocol)
@@ -167,12 +170,12 @@ void read_model(fields& root, const std::string& folder, agent_spec& into) {
   else if (provider == "openai" || provider == "anthropic" || provider == "ollama")
     read_provider(at, provider, folder, into.model);
   else if (!provider.empty())
-    at.wrong("provider", fmt::format("'{}' is none of: {}", provider, providers));
+    at.wrong("provider", fmt::format("'{}' is not one of: {}", provider, providers));
   at.text("record", into.record);
   if (!into.record.empty())
     into.record = in_folder(folder, into.record);
   read_protocol(at, into);
-  // The other keys depend on the provider; without one, calling them unknown would only confuse.
+  // The valid keys depend on the provider. Without one, errors about them would only confuse.
   if (into.model.index() != 0)
     at.done();
 }

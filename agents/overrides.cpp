@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Applies the overrides of an agent file (`--set key.path=value`) to its YAML document, before
+// agent_file.cpp reads it.
 #include "agents/overrides.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +24,8 @@ std::vector<std::string> split(std::string_view path) {
   }
 }
 
-// The child of that name, made when a mapping lacks it; nothing when `at` can have no such child.
+/// Returns the child with this name. A missing child of a mapping is created. Returns nullopt if
+/// `at` can have no such child.
 std::optional<YAML::Node> child(YAML::Node at, const std::string& name) {
   if (at.IsSequence()) {
     auto index = std::size_t{0};
@@ -46,27 +49,27 @@ void apply_override(YAML::Node& document, const std::string& option, fault_list&
   const auto parts = split(path);
   for (const auto& part : parts)
     if (part.empty() || equals == std::string::npos) {
-      faults.add(0, path, "is no override; write --set key.path=value");
+      faults.add(0, path, "is not an override; write --set key.path=value");
       return;
     }
   auto value = YAML::Node{};
   try {
     value = YAML::Load(option.substr(equals + 1));
   } catch (const YAML::Exception& e) {
-    faults.add(0, path, "the value is no YAML: " + e.msg);
+    faults.add(0, path, "the value is not valid YAML: " + e.msg);
     return;
   }
-  // Nodes are handles into one tree, and assigning to one replaces its content; reset() moves a
-  // handle on.
+  // A YAML::Node is a handle. Assigning to it replaces the content of the tree; reset() makes it
+  // refer to another node.
   auto at = YAML::Node{};
   at.reset(document);
   for (const auto& part : parts) {
     auto next = child(at, part);
     if (!next) {
       faults.add(0, path,
-                 fmt::format("there is no '{}' to set: what stands before it is {}", part,
-                             at.IsSequence() ? fmt::format("a list of {}", at.size())
-                                             : std::string{"no mapping"}));
+                 fmt::format("cannot set '{}': its parent is {}", part,
+                             at.IsSequence() ? fmt::format("a list of {} items", at.size())
+                                             : std::string{"not a mapping"}));
       return;
     }
     at.reset(*next);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// The steps of an agent's loop that do not depend on the type of the state: calling the model,
+// requesting the structured response, checking histories and options. The templates in
+// agents/detail turn them into nodes; early_tools.cpp starts tool calls during a model call.
 #include "agents/chat_history.hpp"
 #include "agents/early_tools.hpp"
 
@@ -22,10 +25,11 @@ bool has_tool(const std::vector<tool_definition>& tools, std::string_view name) 
   return std::ranges::any_of(tools, [&](const auto& tool) { return tool.name == name; });
 }
 
-/// Notifies the caller of a run of one model call. Holds the context: a call may outlast its run.
+/// Notifies the run's caller of one model call. Owns the context, because a call may outlive its
+/// run.
 class observed_model {
 public:
-  /// Null if the caller does not observe.
+  /// Returns null if the caller has no observer.
   static std::unique_ptr<observed_model> of(const context_ptr& asked, std::uint32_t turn) {
     if (!asked || !asked->observe)
       return nullptr;
@@ -44,6 +48,7 @@ private:
   std::string number_;
 };
 
+/// Forwards notifications of tool calls to the run's caller.
 class context_observer final : public call_observer {
 public:
   explicit context_observer(context_ptr asked) : asked_{std::move(asked)} {}
@@ -63,14 +68,15 @@ private:
   context_ptr asked_;
 };
 
-/// Adds the parameters that the caller of the run sets.
+/// Adds the parameters that the run's caller has set.
 void follow(model_request& request, const context_ptr& asked) {
   if (asked)
     for (const auto& [name, set] : asked->parameters)
       request.parameters.insert_or_assign(name, set);
 }
 
-/// A set of names as Python displays it: those of `wanted` that `held` does not have.
+/// Returns the names in `wanted` that `held` lacks, formatted like a Python set because LangGraph's
+/// error texts contain it.
 std::string missing(const std::vector<tool_definition>& wanted,
                     const std::vector<tool_definition>& held) {
   auto names = std::set<std::string>{};
@@ -109,6 +115,7 @@ task<message> ask_model(model_turn turn, runtime rt, early_ptr early, context_pt
       turn.tools ? std::move(turn.tools) : std::make_shared<const std::vector<tool_definition>>();
   request.run_key = rt.config().run_id;
   request.turn = turn.turn;
+  // An empty list of tools, unlike null, also overrides tools bound to the model.
   request.parameters = std::move(turn.parameters);
   request.format = std::move(turn.format);
   follow(request, asked);
@@ -128,7 +135,7 @@ task<message> ask_model(model_turn turn, runtime rt, early_ptr early, context_pt
     throw broken_answer{reply.error().code, reply.error().text};
   if (!reply)
     throw std::system_error{reply.error().code, reply.error().text};
-  if (rt.streams_messages() && !*told_pieces) // else the pieces have said it all
+  if (rt.streams_messages() && !*told_pieces) // else all pieces were streamed already
     rt.emit_message(value{*reply});
   co_return std::move(reply).value();
 }
@@ -201,8 +208,8 @@ std::vector<tool_call> pending_calls(const message_list& messages) {
   const auto* last = last_ai_message(messages);
   if (last == nullptr)
     return {};
-  // Of all the answers that there are only those to these calls are looked for: this is asked at
-  // every turn.
+  // Called in every turn, so the ids of this answer's few calls are collected, and not those of all
+  // tool messages.
   auto open = std::unordered_set<std::string_view>{};
   for (const auto& call : last->tool_calls)
     open.insert(call.id);
@@ -240,10 +247,10 @@ void check_tools(const chat_model* model, const agent_tools& tools,
       refuse_options(*std::move(fault));
   for (const auto& name : return_direct)
     if (tools.node().find(name) == nullptr)
-      refuse_options("return_direct names '" + name + "', which is no tool of the agent");
+      refuse_options("return_direct: '" + name + "' is not a tool of the agent");
   if (has_late_hook && !tools.empty())
-    refuse_options("post_model_hook needs version v2: in v1 the tools run before it could look at "
-                   "their calls");
+    refuse_options("post_model_hook requires version v2: in v1 the tools run before the hook could "
+                   "see their calls");
 }
 
 std::optional<std::string> misfit_of_bound(const chat_model& model, const tool_definitions& tools) {
@@ -265,8 +272,8 @@ std::optional<std::string> misfit_of_chosen(const chat_model& model,
   if (bound == nullptr)
     return std::nullopt;
   if (const auto names = missing(*bound, *tools); !names.empty())
-    return "the model that was chosen has tools bound that the agent does not have: " + names +
-           "; give the agent these tools, or bind fewer";
+    return "the chosen model has tools bound that the agent does not have: " + names +
+           "; add these tools to the agent, or bind fewer";
   return std::nullopt;
 }
 

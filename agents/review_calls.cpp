@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reviews of tool calls by a person, as an interceptor of tool nodes. The middleware
+// human_in_the_loop shares the functions of namespace reviews.
 #include "agents/review_parts.hpp"
 
 #include <algorithm>
@@ -27,12 +29,12 @@ human_interrupt question_about(const tool_call& call, const review_options& opti
 human_response read_response(const json::value& answer, const review_options& options) {
   auto given = answer;
   if (auto* members = given.if_object(); members != nullptr && !members->contains("args"))
-    (*members)["args"] = nullptr; // people leave out what says nothing
+    (*members)["args"] = nullptr; // optional in answers without arguments
   auto said = human_response_from_json(given);
   if (!said)
-    throw tool_value_error{"the answer to a review: " + said.error().text};
+    throw tool_value_error{"invalid answer to a review: " + said.error().text};
   if (!is_allowed(said->type, options.config))
-    throw tool_value_error{"the answer to a review is of a type that its config does not allow"};
+    throw tool_value_error{"invalid answer to a review: its type is not allowed by the config"};
   return *std::move(said);
 }
 
@@ -45,7 +47,7 @@ using review_options_ptr = std::shared_ptr<const review_options>;
 const json::value& only_response(const json::value& answer) {
   const auto* list = answer.if_array();
   if (list != nullptr && list->size() != 1)
-    throw tool_value_error{"a review is answered by one response, not by " +
+    throw tool_value_error{"invalid answer to a review: expected one response, got " +
                            std::to_string(list->size())};
   return list != nullptr ? list->front() : answer;
 }
@@ -56,11 +58,13 @@ tool_answer answered(const tool_call& call, std::string text) {
   return out;
 }
 
+/// Interrupts the run, then acts on the person's answer. When the run resumes, this coroutine
+/// starts again and interrupt() returns the answer.
 task<tool_answer> review(review_options_ptr options, tool_request request, tool_execute execute) {
   if (request.tool != nullptr && reviews::is_meant(request.call, *options)) {
     const auto* environment = request.context.environment.get();
     if (environment == nullptr || !environment->run)
-      throw std::logic_error{"a review needs a graph that runs the node of tools"};
+      throw std::logic_error{"review_calls() works only in a tool node that a graph runs"};
     auto question = json::array(1, to_json(reviews::question_about(request.call, *options)));
     auto asking = environment->run->interrupt(std::move(question));
     const auto answer = co_await asking;
@@ -72,8 +76,8 @@ task<tool_answer> review(review_options_ptr options, tool_request request, tool_
       co_return answered(request.call, std::move(*words));
     if (auto* edited = std::get_if<action_request>(&said.args)) {
       if (edited->action != request.call.name)
-        throw tool_value_error{"a review of '" + request.call.name + "' cannot make it '" +
-                               edited->action + "'"};
+        throw tool_value_error{"invalid answer to a review: the call of '" + request.call.name +
+                               "' cannot be changed to a call of '" + edited->action + "'"};
       request.call.args = std::move(edited->args);
     }
   }

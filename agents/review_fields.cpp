@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the key `review` of agent files; see agent_file.cpp.
 #include "agents/review_fields.hpp"
 
 #include <fmt/format.h>
@@ -38,7 +39,7 @@ human_interrupt_config read_choices(const YAML::Node& node, const std::string& k
     if (!item.IsScalar())
       faults.add(item, at, fmt::format("must be one of: {}", choices));
     else if (!allow(item.Scalar(), out))
-      faults.add(item, at, fmt::format("'{}' is none of: {}", item.Scalar(), choices));
+      faults.add(item, at, fmt::format("'{}' is not one of: {}", item.Scalar(), choices));
   }
   return out;
 }
@@ -52,7 +53,7 @@ void read_reviews(fields& root, agent_spec& into) {
   const auto add = [&](const YAML::Node& name, human_interrupt_config config) {
     for (const auto& known : into.reviews)
       if (known.tool == name.Scalar())
-        return root.faults().add(name, known.key, "is there twice");
+        return root.faults().add(name, known.key, "is listed twice");
     into.reviews.push_back(
         {name.Scalar(), config, line_of(name), fmt::format("review.{}", name.Scalar())});
   };
@@ -68,8 +69,8 @@ void read_reviews(fields& root, agent_spec& into) {
     return;
   }
   if (!node.IsMap())
-    return root.wrong("review", "must be a list of tools, or what may be done with the calls of "
-                                "each: {book: [accept, edit]}");
+    return root.wrong("review", "must be a list of tool names, or a mapping of names to allowed "
+                                "answers: {book: [accept, edit]}");
   for (const auto& pair : node) {
     const auto key = fmt::format("review.{}", pair.first.Scalar());
     add(pair.first, read_choices(pair.second, key, root.faults()));

@@ -9,12 +9,12 @@
 
 namespace superstep::detail {
 
-/// The names of agents that become nodes of one graph, in their order. Throws compile_error if one
-/// has no name, or the name of another or of `taken`.
+/// Returns the names of agents that become nodes of one graph, in order. Throws compile_error if an
+/// agent has no name, or a name that is not unique or equals `taken`.
 [[nodiscard]] std::vector<std::string>
 names_of(const std::vector<compiled_graph<messages_state>>& agents, const std::string& taken = {});
 
-/// An agent's input: the messages of the state around it.
+/// Returns the input of an agent of the team: the messages of the team's state.
 template <class State>
 messages_state messages_for_agent(const State& state) {
   auto out = messages_state{};

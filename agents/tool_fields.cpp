@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 Reads the items of the key `tools` of agent files; see
+// agent_file.cpp. build_agent.cpp creates the tools from the options.
 #include "agents/tool_fields.hpp"
 
 #include "agents/overrides.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 using options_variant = decltype(tool_spec::options);
 
-// One reader per tool: its keys, their bounds, and which of them are required.
+// One reader per tool: its keys, their ranges, and which of them are required.
 
 options_variant read_calculator(fields&, const std::string&) {
   return calculator_options{};
@@ -57,7 +58,7 @@ bool is_variable_name(std::string_view name) {
          name.find('\0') == std::string_view::npos;
 }
 
-/// `env: [NAME]` passes variables on, `env: {NAME: value}` sets them; a null passes one on.
+/// Reads `env`: `[NAME]` passes variables on, `{NAME: value}` sets them, and null passes one on.
 void read_env(fields& at, command_options& into) {
   const auto node = at.take("env");
   if (!node.IsDefined() || node.IsNull())
@@ -117,8 +118,8 @@ void read_sandbox(fields& at, const std::string& folder, command_sandbox& into) 
     path = std::filesystem::absolute(in_folder(folder, path)).lexically_normal().string();
 }
 
-/// Programs that are named by a path are, like all files, relative to the agent file; others are
-/// found through PATH.
+/// Reads a command tool. A program with a slash in its path is relative to the agent file, like all
+/// files; other programs are found through PATH.
 options_variant read_command(fields& at, const std::string& folder) {
   auto out = command_options{};
   at.required_text("name", out.name)
@@ -151,14 +152,15 @@ options_variant read_simulated(fields& at, const std::string&) {
   return out;
 }
 
-/// Labels of a namespace; what a store would refuse is refused here.
+/// Reads the labels of a namespace and rejects those that a store would reject.
 void read_namespace(fields& at, store_namespace& into) {
   at.texts("namespace", into, 0);
   if (into.empty())
     at.wrong("namespace", "must have at least one label");
   for (const auto& label : into)
     if (label.empty() || label.find('.') != std::string::npos)
-      at.wrong("namespace", fmt::format("'{}' is no label: it is empty or holds a period", label));
+      at.wrong("namespace",
+               fmt::format("'{}' is not a valid label: it is empty or contains a period", label));
 }
 
 options_variant read_remember(fields& at, const std::string&) {
@@ -206,7 +208,7 @@ std::string known_tools() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Of tools that reach the outside, alone.
+/// Reads `effects`. Only tools with external effects (command, http_get) have this key.
 tool_effects read_effects(fields& at, std::string_view tool) {
   if (tool != "command" && tool != "http_get")
     return tool_effects::repeatable;
@@ -233,13 +235,13 @@ std::optional<tool_spec> read_tool(const YAML::Node& item, const std::string& ke
     name = item.begin()->first.Scalar();
     options.reset(item.begin()->second);
   } else {
-    faults.add(item, key, "must be a tool's name, or one name with its options: {command: {…}}");
+    faults.add(item, key, "must be the name of a tool, or one name with options: {command: {…}}");
     return std::nullopt;
   }
   for (const auto& r : readers) {
     if (r.name != name)
       continue;
-    // A tool without options has no line of its own: its required keys are missed at the item's.
+    // A tool without options has no mapping; errors about missing keys are reported at its name.
     auto at = fields{item.IsScalar() ? item : options, fmt::format("{}.{}", key, name), faults};
     auto out = tool_spec{r.read(at, folder), line_of(item), key};
     out.effects = read_effects(at, r.name);
@@ -247,7 +249,7 @@ std::optional<tool_spec> read_tool(const YAML::Node& item, const std::string& ke
       at.done();
     return out;
   }
-  faults.add(item, key, fmt::format("there is no tool '{}'; known: {}", name, known_tools()));
+  faults.add(item, key, fmt::format("unknown tool '{}'; known tools: {}", name, known_tools()));
   return std::nullopt;
 }
 

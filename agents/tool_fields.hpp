@@ -8,8 +8,8 @@
 
 namespace superstep::detail {
 
-/// One item of `tools`: a name (`calculator`) or a name and its options (`{command: {…}}`).
-/// Nothing when it cannot be told which tool is meant; faults are added in any case.
+/// Reads one item of `tools`: a name (`calculator`) or a name with options (`{command: {…}}`).
+/// Returns nullopt if the tool is unknown. Adds an error for everything that is not valid.
 [[nodiscard]] std::optional<tool_spec> read_tool(const YAML::Node& item, const std::string& key,
                                                  const std::string& folder, fault_list& faults);
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checked access to the mappings of agent files: conversion of scalars, ranges, unknown and
+// duplicate keys, and errors with lines. Does not know any key; the *_fields.cpp files do.
 #include "agents/yaml_fields.hpp"
 
 #include <superstep/tools/detail/argument_schema.hpp>
@@ -15,8 +17,8 @@ namespace superstep::detail {
 
 namespace {
 
-// yaml-cpp's own conversions are lenient ("12abc", octal, "yes" in four spellings); these take what
-// JSON takes, and nothing else.
+// yaml-cpp's own conversions are lenient ("12abc", octal, four spellings of true). These accept
+// exactly what JSON accepts.
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
   auto out = T{};
@@ -46,7 +48,8 @@ json::value scalar_to_json(const YAML::Node& node) {
   return json::value(text);
 }
 
-// One conversion. Anchors may make a small file stand for a huge tree, so the values are counted.
+/// Converts one value to JSON. Counts the values, because with anchors a small file can describe a
+/// huge tree.
 class converter {
 public:
   explicit converter(fault_list& faults) : faults_{faults} {}
@@ -88,7 +91,7 @@ private:
       if (!value)
         return std::nullopt;
       if (!out.emplace(pair.first.Scalar(), std::move(*value)).second)
-        return refuse(pair.first, name, "is there twice");
+        return refuse(pair.first, name, "is a duplicate key");
     }
     return out;
   }
@@ -99,7 +102,8 @@ private:
   int values_ = 0;
 };
 
-/// The node that a dotted path leads to, as far as there is one: names may have dots.
+/// Returns the node at a dotted path, or its deepest existing ancestor. A name that contains a dot
+/// ends the search.
 YAML::Node deepest_node(const YAML::Node& from, std::string_view path) {
   auto at = YAML::Node{from};
   while (!path.empty()) {
@@ -185,7 +189,7 @@ fields& fields::required_text(std::string_view key, std::string& into) {
   if (at.IsDefined() && at.IsScalar() && !at.Scalar().empty())
     into = at.Scalar();
   else if (at.IsDefined())
-    faults_.add(at, path_of(key), "must be text that is not empty");
+    faults_.add(at, path_of(key), "must be a non-empty text");
   else
     faults_.add(node_, path_of(key), "is missing; it is required");
   return *this;
@@ -235,8 +239,8 @@ std::optional<std::int64_t> fields::integer(std::string_view key, std::int64_t m
     return value;
   faults_.add(at, path_of(key),
               max == std::numeric_limits<std::int64_t>::max()
-                  ? fmt::format("must be a whole number of at least {}", min)
-                  : fmt::format("must be a whole number from {} to {}", min, max));
+                  ? fmt::format("must be an integer of at least {}", min)
+                  : fmt::format("must be an integer from {} to {}", min, max));
   return std::nullopt;
 }
 
@@ -299,17 +303,18 @@ fields& fields::schema(std::string_view key, json::object& into) {
 void fields::done() {
   if (!node_.IsMap()) {
     if (!node_.IsNull())
-      faults_.add(node_, path_, fmt::format("must be a mapping of: {}", fmt::join(known_, ", ")));
+      faults_.add(node_, path_,
+                  fmt::format("must be a mapping with keys: {}", fmt::join(known_, ", ")));
     return;
   }
   auto seen = std::set<std::string, std::less<>>{};
   for (const auto& pair : node_) {
     const auto key = pair.first.IsScalar() ? pair.first.Scalar() : std::string{"(not a text)"};
     if (!seen.insert(key).second)
-      faults_.add(pair.first, path_of(key), "is there twice");
+      faults_.add(pair.first, path_of(key), "is a duplicate key");
     else if (std::find(known_.begin(), known_.end(), key) == known_.end())
       faults_.add(pair.first, path_of(key),
-                  fmt::format("is unknown; known here: {}", fmt::join(known_, ", ")));
+                  fmt::format("is not a known key; known keys: {}", fmt::join(known_, ", ")));
   }
 }
 

@@ -18,16 +18,17 @@
 
 namespace superstep::detail {
 
-/// Where the faults of one agent file are collected, with the place each stands at.
+/// The errors of one agent file, each with its line and key.
 class fault_list {
 public:
   explicit fault_list(std::string file) : file_{std::move(file)} {}
 
-  /// `path` is the dotted key; its line is that of `node`, unless --set put it there.
+  /// Adds an error. `path` is the dotted key; the line is that of `node`, unless --set set the key.
   void add(const YAML::Node& node, std::string path, std::string text);
   void add(std::size_t line, std::string path, std::string text);
-  /// Key paths that --set has put in: their nodes have no line in the file.
+  /// Marks a path as set by --set. Its nodes have no line in the file.
   void overridden(std::string path) { overridden_.insert(std::move(path)); }
+  /// Returns all errors, sorted by line.
   [[nodiscard]] std::vector<agent_fault> take() &&;
 
 private:
@@ -38,27 +39,28 @@ private:
   std::vector<agent_fault> faults_;
 };
 
-/// Line of a node, from 1; 0 when it stands in no file.
+/// Returns the line of a node, from 1; 0 if it does not come from the file.
 [[nodiscard]] std::size_t line_of(const YAML::Node& node);
 
-/// A YAML value as JSON: plain scalars become null, booleans and numbers where they read as such,
-/// quoted ones stay text. Nothing when it is nested too deep or has a key twice; a fault is added.
+/// Converts a YAML value to JSON. Plain scalars become null, booleans or numbers if they have that
+/// form; quoted scalars stay text. Adds an error and returns nullopt if the value is nested too
+/// deeply, too large or has a duplicate key.
 [[nodiscard]] std::optional<json::value> to_json(const YAML::Node& node, const std::string& path,
                                                  fault_list& faults);
 
-/// Adds a fault for what keeps `schema`, read from the node, from being a JSON Schema.
+/// Adds an error if `schema`, read from the node, is not a valid JSON Schema.
 void check_schema(const YAML::Node& node, const json::object& schema, std::string path,
                   fault_list& faults);
 
-/// One mapping of the file, read key by key. Every reader leaves its target alone when the key is
-/// absent, and adds a fault when the value is not what the target takes. done() then adds one for
-/// every key that nobody asked for.
+/// One mapping of the file, read key by key. A reader leaves its target unchanged if the key is
+/// absent, and adds an error if the value is not valid for the target. done() adds an error for
+/// each key that was not read.
 class fields {
 public:
   fields(YAML::Node node, std::string path, fault_list& faults);
 
   fields& text(std::string_view key, std::string& into);
-  /// The same, and absence or emptiness is a fault.
+  /// Reads a text that must be present and not empty.
   fields& required_text(std::string_view key, std::string& into);
   fields& flag(std::string_view key, bool& into);
   fields& real(std::string_view key, double& into, double min, double max);
@@ -84,15 +86,17 @@ public:
   fields& texts(std::string_view key, std::vector<std::string>& into, std::size_t min_size);
   fields& object(std::string_view key, json::object& into);
   fields& any(std::string_view key, json::value& into);
-  /// A JSON Schema; a fault is reported at its own line, as far as the file has one.
+  /// Reads a JSON Schema. Errors are reported at their own lines as far as possible.
   fields& schema(std::string_view key, json::object& into);
 
-  /// The value of a key, marked as known; an invalid node when it is absent.
+  /// Returns the value of a key and marks it as known; an undefined node if the key is absent.
   [[nodiscard]] YAML::Node take(std::string_view key);
   [[nodiscard]] std::string path_of(std::string_view key) const;
   [[nodiscard]] const YAML::Node& node() const noexcept { return node_; }
   [[nodiscard]] fault_list& faults() noexcept { return faults_; }
+  /// Adds an error for a key, at its line or at that of the mapping.
   void wrong(std::string_view key, std::string text);
+  /// Adds an error for each key that was not read.
   void done();
 
 private:

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs a batch job: the calling thread reads the input and submits rows (class batch_run), the
+// engine runs them, and the writer thread (row_writer.cpp) writes them in groups. row_table.cpp
+// connects the three. job_files.cpp opens the files and recovers those of an interrupted job.
 #include "base/digest.hpp"
 #include "base/file_size_signal.hpp"
 #include "job_files.hpp"
@@ -22,13 +25,13 @@ namespace {
 using namespace detail;
 using monotonic = std::chrono::steady_clock;
 
-// How soon a stop request is seen while nothing else happens. A signal handler cannot wake the
-// feeding thread in a portable way, so that thread looks.
+// The feeding thread polls for stop requests at this interval, because a signal handler cannot wake
+// it in a portable way.
 constexpr auto stop_poll = std::chrono::milliseconds{50};
 
 result<void> check(const batch_options& options) {
   if (options.input.empty() || options.output.empty())
-    return error{errc::invalid_argument, "a job needs an input and an output"};
+    return error{errc::invalid_argument, "--input and --output are required"};
   if (options.concurrency == 0)
     return error{errc::invalid_argument, "--concurrency must be at least 1"};
   if (options.line_bytes_max == 0)
@@ -42,7 +45,7 @@ result<void> check(const batch_options& options) {
   return {};
 }
 
-/// Names one job for its whole life; the only random thing in its files.
+/// Returns an id for a new job. The only random value in its files.
 std::string new_job_id() {
   auto random = std::random_device{};
   auto id = std::string{"run-"};
@@ -68,11 +71,11 @@ row_origin origin_of(const input_item& item) {
   origin.line = item.line.number;
   origin.offset = item.line.offset;
   origin.size = item.line.size;
-  origin.has_error = true; // unless the row is read well and says otherwise
+  origin.has_error = true; // unless the row is valid and has no error
   return origin;
 }
 
-/// One run of a job: feeds rows until there are no more, or until something says stop.
+/// One run of a job. Submits rows until the input ends or the job is stopped.
 class batch_run {
 public:
   batch_run(const batch_options& options, row_runner& runner, progress_sink& progress,
@@ -110,9 +113,9 @@ private:
   const input_facts& facts_;
   job_files& files_;
   shortage_control shortages_;
-  std::vector<row_origin> again_; ///< rows that ended in a shortage and run again
+  std::vector<row_origin> again_; ///< rows that ended in a shortage and must run again
   std::atomic<bool> is_aborting_{false};
-  std::shared_ptr<row_table> table_; // shared with callbacks that may still be returning
+  std::shared_ptr<row_table> table_; // also owned by callbacks that are still returning
   input_reader reader_;
   row_writer writer_;
   monotonic::time_point begun_ = monotonic::now();
@@ -140,8 +143,8 @@ result<batch_summary> batch_run::run() {
   return summarise(*end);
 }
 
-/// Makes the error of a job that was stopped, with what the user can do. Writes files again whose
-/// names are gone: only this process still has their content.
+/// Returns the error of a job that failed, with advice. Files whose names were removed are written
+/// again, because only this process still has their content.
 error batch_run::rescue(const error& why) {
   auto text = why.text;
   for (const auto* lost : {&files_.output, &files_.dead, &files_.journal}) {
@@ -155,9 +158,8 @@ error batch_run::rescue(const error& why) {
       text += ", which must take its place before the job is run again";
   }
   const auto is_cut = why.code != errc::shortage && text == why.text;
-  text += is_cut ? "; put it back as it was, or run the rows whose lines are gone again with --force"
-                 : "; the rows that are done are safe, and the same command resumes the job once "
-                   "this is mended";
+  text += is_cut ? "; restore it, or use --force to run the rows of the missing lines again"
+                 : "; finished rows are safe, fix this and rerun to resume";
   return {why.code, std::move(text)};
 }
 
@@ -184,7 +186,7 @@ result<batch_run::feed_end> batch_run::feed() {
   return end;
 }
 
-/// Runs a row again that ended in a shortage.
+/// Submits a row again that ended in a shortage.
 result<void> batch_run::feed_returned() {
   auto origin = std::move(again_.back());
   again_.pop_back();
@@ -192,21 +194,20 @@ result<void> batch_run::feed_returned() {
   if (!row)
     return row.error();
   ++origin.attempt;
-  --rows_begun_; // it has been counted
+  --rows_begun_; // submit() counts it a second time
   submit(std::move(*row), std::move(origin));
   return {};
 }
 
-/// Takes rows back that ended in a shortage, and adapts to it.
+/// Takes back rows that ended in a shortage, and reduces the concurrency.
 void batch_run::take_returned() {
   auto returned = table_->take_returned();
   const auto now = monotonic::now();
   shortages_.finished(returned.finished, now);
   for (auto& row : returned.rows) {
     if (shortages_.met(now))
-      progress_.note("the machine is short of something, so fewer rows run at a time and this one "
-                     "runs again: row " +
-                     row.origin.key + ": " + row.outcome.fault->text);
+      progress_.note("the machine lacks resources, so fewer rows run at a time and row " +
+                     row.origin.key + " runs again: " + row.outcome.fault->text);
     if (shortages_.is_hopeless(now))
       table_->fail({errc::shortage, row.outcome.fault->text});
     again_.push_back(std::move(row.origin));
@@ -243,7 +244,7 @@ result<void> batch_run::feed_item(input_item& item) {
     if (options_.bad_lines == on_bad_line::fail)
       return error{errc::parse_failed,
                    "line " + std::to_string(item.line.number) +
-                       " of the input has changed while the job ran: " + item.row.error().text};
+                       " of the input was changed while the job ran: " + item.row.error().text};
     if (!done.bad_lines.contains(item.line.number))
       table_->add_bad_line(std::move(origin), item.row.error(), item.is_duplicate);
     return {};
@@ -278,7 +279,8 @@ void batch_run::submit(input_row row, row_origin origin) {
   table_->attach(slot, std::move(handle));
 }
 
-/// False when no further row may be begun: on request, or because the disk has failed.
+/// Waits until a row may start. False if none may start any more: on request, or after a disk
+/// error.
 bool batch_run::wait_for_room() {
   while (stop_.current() == stop_request::none) {
     const auto has_room = table_->wait_for_room(monotonic::now() + stop_poll);
@@ -372,7 +374,7 @@ batch_summary batch_run::summarise(feed_end end) const {
   return summary;
 }
 
-/// A job that was finished by an earlier run, which also wrote its summary.
+/// Returns the summary of a job that an earlier run finished; nullopt if rows are left.
 std::optional<batch_summary> finished_before(const job_files& files, const input_facts& facts) {
   const auto& done = files.content;
   if (!files.is_resumed || !exists(files.paths.summary) || done.header->input != facts.digest ||

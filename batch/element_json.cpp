@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Conversion of simdjson elements to JSON values and messages, for the rows of the input.
 #include "element_json.hpp"
 
 #include "json_text.hpp"
@@ -33,7 +34,7 @@ std::optional<message_type> simple_role(std::string_view role) noexcept {
   return std::nullopt;
 }
 
-/// {"role","content"} with a text and nothing else.
+/// Reads a message that has only a role and a text.
 std::optional<message> read_simple_message(dom::element element) {
   auto object = dom::object{};
   auto role = std::string_view{};

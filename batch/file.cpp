@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 Files of a job: appending, syncing, and replacing with
+// rename, so that a crash at any point leaves the old or the new content.
 #include "file.hpp"
 
 #include <cerrno>
@@ -17,7 +18,7 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-/// The file that a rename must replace: where symbolic links lead.
+/// Returns the path without symbolic links: rename must replace the file and not the link.
 std::string real_path(const std::string& path) {
   auto failed = std::error_code{};
   auto real = std::filesystem::canonical(path, failed);
@@ -29,7 +30,7 @@ std::string real_path(const std::string& path) {
 error disk_error(std::string_view action, std::string_view path, int code) {
   auto what = std::error_code{code, std::generic_category()};
   auto text = std::string{"cannot "}.append(action).append(" ").append(path).append(": ");
-  const auto is_limit = code == EFBIG; // of the user: as good as no space
+  const auto is_limit = code == EFBIG; // the user's file size limit has the effect of a full disk
   return {is_shortage(what) || is_limit ? errc::shortage : errc::io_failed, text + what.message()};
 }
 
@@ -54,8 +55,8 @@ result<file> file::open_regular(const std::string& path, int flags) {
     return disk_error("open", path, errno);
   if (!S_ISREG(info.st_mode))
     return error{errc::io_failed, "cannot write " + path +
-                                      ": it is not a regular file, so a job could not be resumed "
-                                      "from it; name a file on a disk"};
+                                      ": it is not a regular file, from which a job could not be "
+                                      "resumed; specify a regular file"};
   return opened;
 }
 
@@ -77,7 +78,7 @@ result<file> file::open_temporary(const file& like) {
   if (fd < 0)
     return disk_error("create", name, errno);
   struct stat info {};
-  if (::fstat(like.fd(), &info) == 0) // else it stays private
+  if (::fstat(like.fd(), &info) == 0) // otherwise the file stays private to its owner
     static_cast<void>(::fchmod(fd, info.st_mode & 07777));
   return file{fd, std::move(name)};
 }
@@ -212,7 +213,7 @@ result<void> sync_folder_of(const std::string& path) {
   auto fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0)
     return disk_error("open", folder, errno);
-  auto failed = ::fsync(fd) != 0 && errno != EINVAL; // some file systems cannot sync a folder
+  auto failed = ::fsync(fd) != 0 && errno != EINVAL; // some file systems cannot sync folders
   auto code = errno;
   ::close(fd);
   if (failed)
@@ -221,7 +222,7 @@ result<void> sync_folder_of(const std::string& path) {
 }
 
 result<void> file::replace_content(const std::string& path, std::string_view bytes) {
-  auto name = path + ".XXXXXX"; // a name of its own: no file of the user is in the way
+  auto name = path + ".XXXXXX"; // a unique name, to overwrite no file of the user
   auto fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0)
     return disk_error("create", name, errno);

@@ -10,7 +10,7 @@
 
 namespace superstep::detail {
 
-/// An open file. Errors name the path and say what the system said.
+/// An open file. Errors contain the path and the system's message.
 class file {
 public:
   file() = default;
@@ -18,17 +18,17 @@ public:
   file& operator=(file&& other) noexcept;
   ~file();
 
-  /// `flags` as for open(2); O_CLOEXEC is added. A new file is readable by its user alone. `/dev/full` and directories are
-  /// refused: a job's files must be regular, else they could not be cut and resumed.
+  /// Opens a regular file. `flags` as for open(2); O_CLOEXEC is added. A new file is private to its
+  /// owner. Other types are rejected, because a job cuts and resumes its files.
   [[nodiscard]] static result<file> open_regular(const std::string& path, int flags);
-  /// Any readable file, pipes included.
+  /// Opens any readable file, also a pipe.
   [[nodiscard]] static result<file> open_input(const std::string& path);
-  /// A new file with a name of its own in the folder of `like`, with the same permissions.
+  /// Creates a file with a unique name in the folder of `like`, with the same permissions.
   [[nodiscard]] static result<file> open_temporary(const file& like);
-  /// A nameless file in the folder of `beside`, gone when it is closed.
+  /// Creates a file without name in the folder of `beside`; closing deletes it.
   [[nodiscard]] static result<file> open_nameless(const std::string& beside);
 
-  /// Replaces `path` by `bytes` at once: a reader sees the old or the new content.
+  /// Replaces the content of `path` atomically: readers see the old or the new content.
   [[nodiscard]] static result<void> replace_content(const std::string& path,
                                                     std::string_view bytes);
 
@@ -36,18 +36,18 @@ public:
   [[nodiscard]] int fd() const noexcept { return fd_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  /// Writes all of it at the end of what is there. After an error the file may end in a part.
+  /// Appends all bytes. After an error a part of them may have been written.
   [[nodiscard]] result<void> append(std::string_view bytes);
   [[nodiscard]] result<void> sync();
   [[nodiscard]] result<std::uint64_t> size() const;
   [[nodiscard]] result<void> cut(std::uint64_t size);
-  /// Takes the name of `old` and its place: `old` is this file afterwards. For open_temporary().
+  /// Renames this file to the name of `old`, which then refers to it. For open_temporary().
   [[nodiscard]] result<void> replace(file& old);
-  /// Removes the file, if one is open, and closes it. For open_temporary().
+  /// Deletes and closes the file, if it is open. For open_temporary().
   result<void> remove() noexcept;
-  /// Whether path() still leads to this file.
+  /// Whether path() still refers to this file.
   [[nodiscard]] bool has_its_name() const noexcept;
-  /// Up to `size` bytes from `offset`; fewer only at the end of the file.
+  /// Reads up to `size` bytes from `offset`; fewer only at the end of the file.
   [[nodiscard]] result<void> read_at(std::uint64_t offset, std::size_t size,
                                      std::string& into) const;
 
@@ -58,18 +58,18 @@ private:
   std::string path_;
 };
 
-/// Whether anything has this name.
+/// Whether a file of any type has this name.
 [[nodiscard]] bool exists(const std::string& path) noexcept;
-/// `path` with a suffix and a number that make it the name of no file.
+/// Returns an unused name: `path` with a suffix and a number.
 [[nodiscard]] std::string free_name(const std::string& path, std::string_view suffix);
-/// Copies the bytes from `offset` on to a new file beside, whose name it returns.
+/// Copies the bytes from `offset` on to a new file in the same folder. Returns its name.
 [[nodiscard]] result<std::string> copy_aside(const file& from, std::string_view suffix,
                                              std::uint64_t offset);
-/// Copies all bytes to a new file with the name of `from` if that is free, or else beside it.
+/// Copies the whole file to its original name if that is unused, else to another name beside it.
 [[nodiscard]] result<std::string> copy_to_free_name(const file& from);
-/// Makes new and renamed files of the folder that holds `path` survive a power cut.
+/// Syncs the folder of `path`, so that new and renamed files survive a power failure.
 [[nodiscard]] result<void> sync_folder_of(const std::string& path);
-/// "cannot <action> <path>: <what errno means>".
+/// Returns an error "cannot <action> <path>: <message of errno>".
 [[nodiscard]] error disk_error(std::string_view action, std::string_view path, int code);
 
 } // namespace superstep::detail

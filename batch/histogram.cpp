@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Percentiles of durations in constant memory; see the header.
 #include <superstep/batch/batch.hpp>
 
 #include <algorithm>
@@ -7,8 +8,8 @@
 
 namespace superstep {
 
-// Durations below 2^bits are their own bucket; above, a bucket is named by the position of the
-// highest bit and the `bits` bits behind it.
+// Each duration below 2^bits has a bucket of its own. Above, a bucket is identified by the position
+// of the highest bit and the following `bits` bits.
 void histogram::add(std::chrono::nanoseconds duration) noexcept {
   const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0));
   const auto width = static_cast<std::size_t>(std::bit_width(value));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses and checks one line of a job's input with simdjson. scan.cpp reads whole inputs with it.
 #include "batch/input_row.hpp"
 
 #include "element_json.hpp"
@@ -19,8 +20,8 @@ namespace dom = simdjson::dom;
 using detail::bad_member;
 using detail::quoted_excerpt;
 
-// The members that each shape may have. A line's first failure is reported, so order matters only
-// for the texts.
+// The allowed members of each format. Only the first error of a line is reported, so their order
+// affects error texts only.
 constexpr auto openai_members =
     std::array<std::string_view, 5>{"custom_id", "method", "url", "body", "error"};
 constexpr auto native_members =
@@ -52,11 +53,11 @@ result<row_shape> shape_of(dom::object row) {
   if (has(row, "messages"))
     return row_shape::chat;
   return error{errc::parse_failed,
-               R"(no known row: it has none of "body" (a batch request), "input" (a native row) )"
-               R"(and "messages" (a chat row))"};
+               R"(unknown kind of row: it has none of "body" (batch request), "input" (native )"
+               R"(row) and "messages" (chat row))"};
 }
 
-// Unknown and doubled members. Rows have a handful of members, so a search per member is cheapest.
+// Rejects unknown and duplicate members. Rows have few members, so a linear search is fastest.
 result<void> check_members(dom::object row, row_shape shape) {
   const auto known = members_of(shape);
   auto seen = std::uint32_t{0};
@@ -67,7 +68,7 @@ result<void> check_members(dom::object row, row_shape shape) {
                                            std::string{name_of(shape)} + " row"};
     auto bit = 1U << static_cast<unsigned>(found - known.begin());
     if ((seen & bit) != 0)
-      return error{errc::parse_failed, "member " + quoted_excerpt(name) + " is given twice"};
+      return error{errc::parse_failed, "duplicate member " + quoted_excerpt(name)};
     seen |= bit;
   }
   return {};
@@ -81,13 +82,13 @@ result<void> read_key(dom::object row, std::string_view name, input_row& into) {
     value = number;
     into.is_numbered = true;
   } else if (row.at_key(name).get(value) != simdjson::SUCCESS || value.empty())
-    return bad_member(name, "the row's key, a string that is not empty");
+    return bad_member(name, "the row's key, a non-empty string");
   if (value.size() > row_key_bytes_max)
     return bad_member(name, "at most " + std::to_string(row_key_bytes_max) + " bytes long");
   into.key_name = name;
   into.request.key = value;
   into.request.config.run_id = value;
-  into.request.config.recursion_limit = 0; // not said
+  into.request.config.recursion_limit = 0; // not specified
   return {};
 }
 
@@ -113,8 +114,8 @@ result<void> expect_text(dom::object row, std::string_view name, std::string_vie
   return {};
 }
 
-// Members of a request's body that a batch cannot honour. Everything else but the messages is a
-// parameter of the model, which knows what it takes.
+// Reads the body of a batch request. Rejects members that a batch cannot support. All others except
+// the messages become parameters of the model, which checks them.
 result<void> read_body(dom::object body, row_request& into) {
   for (auto [name, value] : body) {
     if (name == "messages") {
@@ -122,12 +123,12 @@ result<void> read_body(dom::object body, row_request& into) {
         return read;
     } else if (name == "stream" || name == "stream_options") {
       if (auto streams = false; value.get(streams) != simdjson::SUCCESS || streams)
-        return bad_member("body." + std::string{name}, "absent: a batch does not stream");
+        return bad_member("body." + std::string{name}, "absent: batches do not stream");
     } else if (name == "n") {
       if (auto n = std::int64_t{0}; value.get(n) != simdjson::SUCCESS || n != 1)
         return bad_member("body.n", "1: a row has one answer");
     } else if (name == "tools" || name == "tool_choice" || name == "functions") {
-      return bad_member("body." + std::string{name}, "absent: tools come from the agent file");
+      return bad_member("body." + std::string{name}, "absent: the agent file defines the tools");
     } else {
       into.parameters.insert_or_assign(name, detail::to_json_value(value));
     }
@@ -165,8 +166,9 @@ result<void> read_config(dom::object config, run_config& into) {
         return bad_member(where, "an object");
       (name == "metadata" ? into.metadata : into.configurable) = detail::to_json_object(object);
     } else {
-      return error{errc::parse_failed, "unknown member " + quoted_excerpt(where) +
-                                           "; known are recursion_limit, configurable, metadata"};
+      return error{errc::parse_failed,
+                   "unknown member " + quoted_excerpt(where) +
+                       "; known members: recursion_limit, configurable, metadata"};
     }
   }
   return {};
@@ -232,7 +234,7 @@ result<void> read_native(dom::object row, input_row& into) {
 result<void> read_chat(dom::object row, input_row& into) {
   const auto has_custom_id = has(row, "custom_id");
   if (has_custom_id && has(row, "id"))
-    return error{errc::parse_failed, R"(both "custom_id" and "id" are given; one is the key)"};
+    return error{errc::parse_failed, R"("custom_id" and "id" are both present; use only one)"};
   if (auto key = read_key(row, has_custom_id ? "custom_id" : "id", into); !key)
     return key;
   auto read = read_messages(row["messages"].value_unsafe(), "messages", into.request.messages);
@@ -272,7 +274,7 @@ result<input_row> row_parser::impl::parse(std::string_view line, std::uint64_t n
   }
   auto row = dom::object{};
   if (document.get(row) != simdjson::SUCCESS)
-    return error{errc::parse_failed, "a row is a JSON object, not " + quoted_excerpt(line)};
+    return error{errc::parse_failed, "must be a JSON object, not " + quoted_excerpt(line)};
   auto found = shape_of(row);
   if (!found)
     return found.error();

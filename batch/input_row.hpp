@@ -11,43 +11,47 @@
 
 namespace superstep {
 
-/// The three shapes of input lines; the first line of a file decides for all of it.
+/// The three formats of input lines. All lines of a file must have the format of its first line.
 enum class row_shape : std::uint8_t {
-  openai, ///< {"custom_id","method","url","body"}: OpenAI and vLLM batch requests
+  openai, ///< {"custom_id","method","url","body"}: a request of OpenAI's Batch API, also vLLM's
   native, ///< {"id","input":{state},"thread_id"?,"config"?,"tags"?}
   chat,   ///< {"custom_id" or "id","messages":[…]}
 };
 
+/// Returns the name of a format, for messages.
 [[nodiscard]] std::string_view name_of(row_shape) noexcept;
 
-/// Longest key taken: keys are in every message id of their row and in the journal.
+/// Maximum length of a key in bytes. Keys are part of every message id of their row and of the
+/// journal.
 inline constexpr std::size_t row_key_bytes_max = 1024;
 
-/// One line of the input, checked.
+/// A valid line of the input.
 struct input_row {
-  row_shape shape = row_shape::chat;
-  std::string key_name; ///< "custom_id" or "id", as the line has it
-  row_request request;
-  std::uint64_t line = 0;   ///< its number, when the parser was told
-  bool is_numbered = false; ///< the line has no key of its own: its number is the key
-  bool has_error = false;   ///< the line is a dead letter's: it carries the error of its last run
+  row_shape shape = row_shape::chat; ///< the format of the line
+  std::string key_name;              ///< "custom_id" or "id", as in the line
+  row_request request;               ///< the row to run
+  std::uint64_t line = 0;            ///< line number, if the parser got one
+  bool is_numbered = false;          ///< whether the line has no key, so that its number is the key
+  bool has_error = false; ///< whether the line is a dead letter, with the error of its last run
 };
 
-/// Reads lines of one file. What it refuses: text that is not JSON, another shape than the first
-/// line's, members that are unknown, doubled, missing or of the wrong type. An `error` member is
-/// accepted and not read: it makes dead letters usable as input.
+/// Parses and checks the lines of one file. It rejects lines that are not JSON or have another
+/// format than the first line, and members that are unknown, duplicate, missing or of the wrong
+/// type. An `error` member is accepted and ignored, so that dead letters can be used as input.
 ///
-/// Not synchronised: it reuses its buffers from line to line.
+/// Not synchronised, because it reuses its buffers. Docs: docs/batch-files.md.
+/// Source of the openai format: https://platform.openai.com/docs/api-reference/batch
 class row_parser {
 public:
   row_parser();
   row_parser(row_parser&&) noexcept;
   ~row_parser();
 
-  /// The row's recursion_limit is 0 unless the line says one.
-  /// @param number of the line, the key of a row that has none; 0: such a row is refused
+  /// Parses one line. The row's recursion_limit is 0 unless the line specifies one.
+  /// @param number line number, used as key of a row without one; 0: such a row is an error
+  /// @return the row, or an error that names the member
   [[nodiscard]] result<input_row> parse(std::string_view line, std::uint64_t number = 0);
-  /// Known once a line has been read well.
+  /// The format of the file; nullopt before the first valid line.
   [[nodiscard]] std::optional<row_shape> shape() const noexcept;
 
 private:

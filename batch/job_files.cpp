@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens, locks and creates the files of a job, and decides whether an existing job is resumed.
+// recover.cpp then repairs what a crash left behind.
 #include "job_files.hpp"
 
 #include "recover.hpp"
@@ -20,7 +22,7 @@ namespace {
 
 constexpr auto read_append_create = O_RDWR | O_APPEND | O_CREAT;
 
-/// The output without its ending: what the names of its companions begin with.
+/// Returns the output's path without extension: the common prefix of the job's other files.
 std::string stem_of(const std::string& output) {
   auto stem = std::string_view{output};
   for (auto extension : {".jsonl", ".ndjson", ".json"})
@@ -31,8 +33,8 @@ std::string stem_of(const std::string& output) {
   return std::string{stem};
 }
 
-/// How long a lock that is held is asked for again: what a process that was killed had just forked
-/// holds it as well, until it is the program that it was forked for.
+/// Timeout for a lock that is held. After a process was killed, a child that it had just forked
+/// holds the lock as well, until the child calls exec.
 constexpr auto lock_patience = std::chrono::milliseconds{1000};
 
 bool lock_patiently(int fd) {
@@ -70,7 +72,7 @@ std::uint64_t size_of(const std::string& path) noexcept {
   return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
-/// A suffix that makes all names of a job those of no file.
+/// Returns a suffix with which none of the job's file names exists.
 std::string free_suffix(const job_paths& paths) {
   for (auto n = 1;; ++n) {
     auto candidate = ".old-" + std::to_string(n);
@@ -82,7 +84,7 @@ std::string free_suffix(const job_paths& paths) {
   }
 }
 
-// The journal goes last: while it is there under its name, so is its lock.
+/// Renames all files of a job. The journal is last, because its name is what other processes lock.
 result<void> move_aside(const job_paths& paths, std::vector<std::string>& notes) {
   const auto suffix = free_suffix(paths);
   auto moved = false;
@@ -94,8 +96,8 @@ result<void> move_aside(const job_paths& paths, std::vector<std::string>& notes)
       return disk_error("move aside", *path, errno);
   }
   if (moved)
-    notes.push_back("the files of the earlier job were moved aside: " + paths.output + suffix +
-                    " and those beside it");
+    notes.push_back("moved the earlier job's files aside, to " + paths.output + suffix +
+                    " etc.");
   return sync_folder_of(paths.output);
 }
 
@@ -105,18 +107,18 @@ result<void> check_files(const batch_options& options) {
   return check_distinct_files(files);
 }
 
-/// The parts in which the job now differs from the one that the journal belongs to.
+/// Returns the parts in which the job differs from the one in the journal.
 std::string differences(const job_header& before, const job_header& now) {
   auto out = std::string{};
   auto compare = [&out](std::string_view name, const std::string& a, const std::string& b) {
     if (a != b)
       out.append(out.empty() ? "" : ", ").append(name);
   };
-  compare("the agent", before.agent, now.agent);
-  compare("the tools", before.tools, now.tools);
-  compare("the model", before.model, now.model);
-  compare("the parameters", before.parameters, now.parameters);
-  compare("the input", before.input, now.input);
+  compare("agent", before.agent, now.agent);
+  compare("tools", before.tools, now.tools);
+  compare("model", before.model, now.model);
+  compare("parameters", before.parameters, now.parameters);
+  compare("input", before.input, now.input);
   return out;
 }
 
@@ -126,7 +128,7 @@ result<void> write_header(job_files& files, const job_header& header) {
   auto written = files.journal.append(text);
   if (written)
     written = files.journal.sync();
-  if (!written) { // a part of a header would not be recognised
+  if (!written) { // an incomplete header would not be recognised later
     static_cast<void>(files.journal.cut(files.content.valid_bytes));
     return written;
   }
@@ -135,7 +137,7 @@ result<void> write_header(job_files& files, const job_header& header) {
   return sync_folder_of(files.paths.output);
 }
 
-/// Whether the bytes may be what is left of a header that was being written at a power cut.
+/// Whether the bytes can be the beginning of a header whose write a power failure interrupted.
 bool is_torn_header(std::string_view bytes) noexcept {
   constexpr auto digits = std::size_t{8};
   constexpr auto rest = std::string_view{" [\"job\",{"};
@@ -147,8 +149,8 @@ bool is_torn_header(std::string_view bytes) noexcept {
          (text.starts_with(rest) || rest.starts_with(text));
 }
 
-/// A file under the journal's name that has no record in it: it is moved aside if it is what a
-/// crash leaves, and refused otherwise.
+/// Handles a file with the journal's name that contains no record. It is moved aside if a crash can
+/// have left it, and rejected otherwise.
 result<void> refuse_or_move_foreign(job_files& files) {
   auto start = std::string{};
   constexpr auto start_bytes = std::size_t{4096};
@@ -158,14 +160,14 @@ result<void> refuse_or_move_foreign(job_files& files) {
     return {};
   if (!is_torn_header(start))
     return error{errc::invalid_argument,
-                 files.paths.journal + " exists and is not the journal of a job; nothing was "
-                                       "changed. Move it away, name another output, or let --fresh "
-                                       "move the files of this name aside"};
+                 files.paths.journal + " exists but is not the journal of a job; nothing was "
+                                       "changed. Move it away, use another --output, or let "
+                                       "--fresh move it aside"};
   const auto aside = free_name(files.paths.journal, ".damaged");
   if (::rename(files.paths.journal.c_str(), aside.c_str()) != 0)
     return disk_error("move aside", files.paths.journal, errno);
-  files.notes.push_back(files.paths.journal + " holds the beginning of a header and nothing else; "
-                                              "it is kept as " + aside);
+  files.notes.push_back(files.paths.journal +
+                        " contains only the beginning of a header; it is kept as " + aside);
   auto journal = open_locked_journal(files.paths, files.is_journal_new);
   if (!journal)
     return journal.error();
@@ -173,7 +175,7 @@ result<void> refuse_or_move_foreign(job_files& files) {
   return {};
 }
 
-/// The job_id of the job that wrote the output, when its lines say so.
+/// Returns the job id in the lines of the output; empty if there is none.
 std::string job_id_in(const file& output) {
   auto lines = written_lines{output, 0};
   auto id = std::string_view{};
@@ -185,13 +187,13 @@ std::string job_id_in(const file& output) {
   return {};
 }
 
-/// The header is damaged, and with it what the job was.
+/// Replaces a damaged header, which described what the job runs.
 result<void> replace_header(job_files& files, const batch_options& options, job_header wanted) {
   if (!options.force)
     return error{errc::invalid_argument,
-                 files.paths.journal + ":1: is damaged: what agent, model and input the job had is "
-                                       "not known any more. --force continues it with those of "
-                                       "this command, --fresh moves it aside and starts over"};
+                 files.paths.journal + ":1: the header is damaged, so the job's agent, model and "
+                                       "input are unknown. Use --force to resume it with those of "
+                                       "this command, or --fresh to move it aside and start again"};
   auto output = file::open_regular(files.paths.output, read_append_create);
   if (!output)
     return output.error();
@@ -211,9 +213,9 @@ result<void> begin_job(job_files& files, const job_header& wanted) {
   for (const auto* path : {&files.paths.output, &files.paths.dead})
     if (size_of(*path) > 0) {
       remove_new_journal(files);
-      return error{errc::invalid_argument, *path + " exists but its journal " +
-                                               files.paths.journal +
-                                               " does not; --fresh moves it aside and starts anew"};
+      return error{errc::invalid_argument,
+                   *path + " exists but its journal " + files.paths.journal +
+                       " does not; --fresh moves it aside and starts again"};
     }
   if (auto owned = refuse_or_move_foreign(files); !owned)
     return owned;
@@ -236,8 +238,8 @@ result<void> resume_job(job_files& files, const batch_options& options, const jo
   auto differ = differences(*files.content.header, wanted);
   if (!differ.empty() && !options.force)
     return error{errc::invalid_argument, files.paths.journal +
-                                             " belongs to another job: different are " + differ +
-                                             "; --fresh starts anew, --force goes on all the same"};
+                                             " belongs to a different job (changed: " + differ +
+                                             "); --fresh starts again, --force resumes it anyway"};
   auto output = file::open_regular(files.paths.output, read_append_create);
   if (!output)
     return output.error();
@@ -281,12 +283,12 @@ result<job_files> open_job(const batch_options& options, const job_header& wante
   struct stat info {};
   if (::stat(options.output.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
     return error{errc::invalid_argument,
-                 "the output " + options.output + " is a directory; name a file in it"};
+                 "the output " + options.output + " is a directory; specify a file in it"};
   if (auto checked = check_files(options); !checked)
     return checked.error();
   if (::stat(options.output.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     if (auto output = file::open_regular(options.output, O_WRONLY); !output)
-      return output.error(); // before a journal stands beside a device
+      return output.error(); // e.g. a device, before a journal is created beside it
   auto journal = open_locked_journal(files.paths, files.is_journal_new);
   if (journal && options.fresh) {
     if (auto moved = move_aside(files.paths, files.notes); !moved)

@@ -11,7 +11,7 @@
 
 namespace superstep::detail {
 
-/// The names of a job's files: out.jsonl, out.dead.jsonl, out.journal, out.summary.json.
+/// The paths of a job's files: out.jsonl, out.dead.jsonl, out.journal, out.summary.json.
 struct job_paths {
   std::string output;
   std::string dead;
@@ -20,28 +20,28 @@ struct job_paths {
 };
 [[nodiscard]] job_paths paths_of(const std::string& output);
 
-/// The open files of a job that this process alone may write: the journal is locked.
+/// The open files of a job. The journal is locked, so only this process writes them.
 struct job_files {
   job_paths paths;
   file output;
-  file dead; ///< opened with its first line: no file says that nothing has failed
+  file dead; ///< opened when it gets its first line; without failed rows there is no file
   file journal;
-  journal_content content; ///< what earlier runs did; its ends are the sizes of the files
+  journal_content content; ///< the results of earlier runs; its ends are the sizes of the files
   bool is_resumed = false;
-  bool is_journal_new = false;    ///< this process created the journal
-  std::vector<std::string> notes; ///< what the user should know: files moved aside, repairs
+  bool is_journal_new = false;    ///< whether this process created the journal
+  std::vector<std::string> notes; ///< for the user: files moved aside, repairs
 
-  /// Opens out.dead.jsonl unless it is open.
+  /// Opens out.dead.jsonl if it is not open.
   [[nodiscard]] result<void> need_dead();
 };
 
-/// Opens or creates the files of a job and brings them to the state that the journal promises:
-/// finished lines that the journal has not seen are kept, torn ones are cut. `wanted` is what the
-/// job is now; its job_id and created count only when the job is new.
+/// Opens or creates the files of a job and repairs them according to the journal: finished lines
+/// that the journal lacks are kept, incomplete ones are cut.
+/// @param wanted describes the job as of now; job_id and created are used only for a new job
 [[nodiscard]] result<job_files> open_job(const batch_options& options, const job_header& wanted);
 
-/// Removes the summary of an earlier run, which is not true any more. A file of the same name that
-/// no job wrote is moved aside instead.
+/// Removes the summary of an earlier run, which is outdated. A file with that name that no job
+/// wrote is moved aside instead.
 [[nodiscard]] result<void> drop_summary(const job_paths& paths, std::vector<std::string>& notes);
 
 } // namespace superstep::detail

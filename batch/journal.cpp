@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads and writes the records of a job's journal; the header describes the format.
 #include "journal.hpp"
 
 #include "json_text.hpp"
@@ -18,7 +19,7 @@ namespace dom = simdjson::dom;
 
 constexpr auto format_version = std::int64_t{1};
 constexpr auto checksum_digits = std::size_t{8};
-// Keys are bounded and every byte of one becomes at most six.
+// Keys are bounded, and escaping makes at most six bytes of one.
 constexpr auto record_bytes_max = std::size_t{64} << 10U;
 
 struct header_member {
@@ -36,7 +37,7 @@ std::uint32_t checksum(std::string_view bytes) noexcept {
   return static_cast<std::uint32_t>(::crc32(0, data, static_cast<uInt>(bytes.size())));
 }
 
-/// Writes one record around what the caller appends between construction and destruction.
+/// Writes one record around the fields that the caller appends during its lifetime.
 class record {
 public:
   record(std::string& out, std::string_view kind) : out_{out}, at_{out.size()} {
@@ -81,7 +82,7 @@ private:
   std::size_t at_;
 };
 
-/// The JSON text of a line whose checksum holds; empty for any other line.
+/// Returns the JSON text of a line with a correct checksum; empty for other lines.
 std::string_view checked(std::string_view line) noexcept {
   if (line.size() < checksum_digits + 2 || line[checksum_digits] != ' ')
     return {};
@@ -94,8 +95,8 @@ std::string_view checked(std::string_view line) noexcept {
   return checksum(text) == sum ? text : std::string_view{};
 }
 
-// The checksum held, so what is read here is what was written: a missing member means a journal of
-// another format, and reads as zero or empty.
+// With a correct checksum the text is what was written. A missing member belongs to another version
+// of the format and is read as zero or empty.
 std::uint64_t number_at(dom::array fields, std::size_t i) noexcept {
   auto value = std::uint64_t{0};
   return fields.at(i).get(value) == simdjson::SUCCESS ? value : 0;
@@ -132,7 +133,8 @@ result<job_header> read_header(dom::array fields, const std::string& path) {
   if (fields.at(1).get(object) != simdjson::SUCCESS ||
       object.at_key("format").get(format) != simdjson::SUCCESS || format != format_version)
     return error{errc::parse_failed, path + " was written by another version of superstep; finish "
-                                            "the job with that one or start anew with --fresh"};
+                                            "the job with that version or use --fresh to start "
+                                            "again"};
   auto header = job_header{};
   [[maybe_unused]] auto has_time = object.at_key("created").get(header.created);
   for (const auto& member : header_members) {
@@ -154,7 +156,7 @@ result<void> apply(dom::array fields, const std::string& path, journal_content& 
     if (!header)
       return header.error();
     if (into.header && into.header->input != header->input)
-      into.bad_lines.clear(); // line numbers of another input
+      into.bad_lines.clear(); // they refer to another input
     into.header = std::move(*header);
   } else if (kind == "start") {
     ++into.starts[digest_of(text_at(fields, 1))];
@@ -214,7 +216,7 @@ result<journal_content> read_journal(const file& journal) {
   auto content = journal_content{};
   auto reader = line_reader{journal, record_bytes_max};
   auto parser = dom::parser{};
-  auto bad = std::uint64_t{0}; // lines since the last record
+  auto bad = std::uint64_t{0}; // damaged lines since the last valid record
   while (true) {
     auto line = reader.next();
     if (!line)

@@ -19,30 +19,30 @@
 //     <crc32 of what follows the space, 8 hex digits> <JSON array>\n
 //
 //     ["job",{"format":1,"job_id":…,"created":…,"agent":…,"tools":…,"model":…,"parameters":…,
-//             "input":…}]                      one line, as all of them
-//     ["start",KEY]                            the row was given to the runner
+//             "input":…}]                      written on one line
+//     ["start",KEY]                            the row was submitted
 //     ["ok",KEY,OUT,[…counts]]                 its output line ends at byte OUT of out.jsonl
-//     ["dead",KEY,OUT,DEAD,[…counts]]          the same, and its dead letter ends at byte DEAD of
-//                                              out.dead.jsonl
-//     ["bad",LINE,DEAD]                        input line LINE is no row; its dead letter ends
+//     ["dead",KEY,OUT,DEAD,[…counts]]          the row failed; its output line ends at byte OUT, and
+//                                              its dead letter at byte DEAD of out.dead.jsonl
+//     ["bad",LINE,DEAD]                        input line LINE is invalid; its dead letter ends
 //                                              at byte DEAD
-//     ["rebuild"]                              what was recorded of rows does not count any more: the
-//                                              output and the dead letters are being read again
+//     ["rebuild"]                              earlier records of rows are void, because the output
+//                                              and the dead letters are being read again
 //     ["rebuilt",OUT,DEAD]                     the records since then are complete
 //     counts: steps, model calls, tool calls, input tokens, output tokens, total tokens, failed tool
 //             calls
 //
-// The first record is a job; --force adds another, and the last one counts. `ok`, `dead` and `bad`
-// are written only after the bytes they speak of were synced, so a record never lies. What follows
-// the last line whose checksum holds was never promised: it is what a crash leaves. A line that
-// fails its checksum before that is damage, and the journal is rebuilt (rebuild.hpp).
+// The first record is a job; --force adds another one, which replaces it. `ok`, `dead` and `bad`
+// are written only after their bytes in the other files were synced. An invalid end of the file is
+// what a crash leaves and is cut. A line with a wrong checksum before the last valid line is
+// damage, and the journal is rebuilt (rebuild.hpp).
 
 namespace superstep::detail {
 
-/// Digests of what must stay the same between the runs of a job.
+/// The job's identity: digests that must be the same in all its runs.
 struct job_header {
   std::string job_id;
-  std::int64_t created = 0; ///< seconds since 1970
+  std::int64_t created = 0; ///< seconds since 1970-01-01 UTC
   std::string agent;
   std::string tools;
   std::string model;
@@ -50,6 +50,7 @@ struct job_header {
   std::string input;
 };
 
+/// Counts of one row or of several.
 struct row_counts {
   std::uint64_t steps = 0;
   std::uint64_t model_calls = 0;
@@ -62,7 +63,7 @@ struct row_counts {
   row_counts& operator+=(const row_counts& more) noexcept;
 };
 
-/// What a journal says of its job.
+/// The content of a journal.
 struct journal_content {
   std::optional<job_header> header;
   boost::unordered_flat_set<key_digest> done;
@@ -70,19 +71,19 @@ struct journal_content {
   boost::unordered_flat_set<std::uint64_t> bad_lines;
   std::uint64_t ok = 0;
   std::uint64_t dead = 0;
-  std::uint64_t output_end = 0; ///< bytes of out.jsonl that are promised
+  std::uint64_t output_end = 0; ///< size of out.jsonl according to the journal
   std::uint64_t dead_end = 0;
-  std::uint64_t valid_bytes = 0; ///< of the journal itself
+  std::uint64_t valid_bytes = 0; ///< size of the journal up to its last valid record
   row_counts counts;
-  std::uint64_t rows_with_failed_calls = 0; ///< rows of which a tool call failed
-  std::uint64_t damaged_lines = 0;          ///< that later records follow
+  std::uint64_t rows_with_failed_calls = 0; ///< rows with a failed tool call
+  std::uint64_t damaged_lines = 0;          ///< invalid lines before a valid one
   std::uint64_t first_damaged_line = 0;
-  bool has_records = false;   ///< it is a journal, although its header may be damaged
-  bool needs_rebuild = false; ///< a rebuild was started and did not finish
+  bool has_records = false;   ///< whether it is a journal, perhaps with a damaged header
+  bool needs_rebuild = false; ///< whether a rebuild was started and not finished
 
   void mark_done(key_digest key);
   void add(const row_counts& of_row) noexcept;
-  /// Forgets everything but the header and how often rows were started.
+  /// Clears everything except the header and the numbers of starts.
   void forget_rows();
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes JSON text directly, for output lines: a row's line is too large for intermediate values.
 #include "json_text.hpp"
 
 #include <simdjson.h>

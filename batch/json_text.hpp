@@ -8,8 +8,8 @@
 
 namespace superstep::detail {
 
-/// Appends `text` as a JSON string. Bytes that are not UTF-8 become U+FFFD: what comes from tools
-/// and from damaged lines must not make an output line unreadable.
+/// Appends `text` as a JSON string. Invalid UTF-8 becomes U+FFFD, because output of tools and
+/// damaged input lines must not make an output line unreadable.
 void append_quoted(std::string& out, std::string_view text);
 
 template <std::integral Number>
@@ -19,7 +19,7 @@ void append_number(std::string& out, Number number) {
   out.append(digits, end);
 }
 
-/// `,"name":` or, as the first member, `"name":`. The name needs no escapes.
+/// Appends `,"name":` or, for the first member, `"name":`. The name must not need escapes.
 inline void append_member(std::string& out, std::string_view name) {
   if (out.back() != '{')
     out += ',';

@@ -6,8 +6,8 @@
 
 namespace superstep::detail {
 
-/// Stands for a row key in sets of millions: 16 bytes whatever the key's length. Two keys of one
-/// job sharing it is as likely as a fault of the memory (2^-90 for 10^6 keys).
+/// A 16-byte digest of a row key, to keep sets of millions of keys small. A collision within a job
+/// is as unlikely as a memory error (2^-90 for 10^6 keys).
 struct key_digest {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -18,7 +18,7 @@ struct key_digest {
   }
 };
 
-/// FNV-1a, 128 bits.
+/// Returns the digest: 128-bit FNV-1a.
 [[nodiscard]] inline key_digest digest_of(std::string_view key) noexcept {
   __extension__ using wide = unsigned __int128;
   constexpr auto prime = (wide{1} << 88U) | 0x13BU;

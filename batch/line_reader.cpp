@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads a file line by line in bounded memory.
 #include "line_reader.hpp"
 
 #include <algorithm>
@@ -68,7 +69,7 @@ result<std::optional<text_line>> line_reader::next() {
   return line;
 }
 
-// Keeps the beginning for the error's excerpt and drops the rest block by block.
+// Keeps the beginning of a long line for the error text and skips the rest block by block.
 result<text_line> line_reader::skip_long_line(text_line line) {
   const auto excerpt = std::string{line.text.substr(0, excerpt_size)};
   line.is_too_long = true;
@@ -84,7 +85,7 @@ result<text_line> line_reader::skip_long_line(text_line line) {
     if (line.is_complete || !*more)
       break;
   }
-  block_ = excerpt; // free until the next fill(), so it can hold what the line's text points to
+  block_ = excerpt; // unused until the next fill(), so it can own the text of the returned line
   line.text = block_;
   return line;
 }

@@ -12,28 +12,28 @@ namespace superstep::detail {
 
 /// One line without its newline. The text is valid until the next call of next().
 struct text_line {
-  std::string_view text;    ///< of a line that is too long: its beginning
-  std::uint64_t number = 0; ///< from 1
-  std::uint64_t offset = 0; ///< in the file
+  std::string_view text;    ///< only the beginning if the line is too long
+  std::uint64_t number = 0; ///< line number from 1
+  std::uint64_t offset = 0; ///< position in the file
   std::uint64_t size = 0;
   bool is_too_long = false;
-  bool is_complete = true; ///< ended by a newline
+  bool is_complete = true; ///< whether a newline ends the line
 };
 
-/// Reads a file line by line with one buffer that never outgrows `line_bytes_max` and a block.
+/// Reads a file line by line. Its memory is bounded by `line_bytes_max` plus one block.
 class line_reader {
 public:
-  /// Begins at `offset` and sees nothing from `end` on. `file` outlives the reader.
+  /// Starts at `offset` and ends at `end`. `file` must outlive the reader.
   line_reader(const file& from, std::size_t line_bytes_max, std::uint64_t offset = 0,
               std::uint64_t end = UINT64_MAX);
 
-  /// Is given every byte read, in order.
+  /// Receives all bytes that are read, in order.
   void on_block(std::function<void(std::string_view)> see) { see_ = std::move(see); }
-  /// The next line; empty at the end.
+  /// Returns the next line; nullopt at the end.
   [[nodiscard]] result<std::optional<text_line>> next();
 
 private:
-  /// Reads one more block behind what the buffer holds. False at the end of the file.
+  /// Reads one more block. False at the end of the file.
   result<bool> fill();
   result<text_line> skip_long_line(text_line line);
 

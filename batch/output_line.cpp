@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes the lines of out.jsonl and out.dead.jsonl in the formats of docs/batch-files.md.
 #include "output_line.hpp"
 
 #include "json_text.hpp"
@@ -95,7 +96,7 @@ void append_native(std::string& out, const row_origin& row, const row_outcome& o
   out += "}\n";
 }
 
-/// The last thing the model said; null when it said nothing.
+/// Returns the last AI message; null if there is none.
 const message* last_answer(const message_list& messages) {
   for (auto i = messages.size(); i-- > 0;)
     if (messages[i].type == message_type::ai)
@@ -159,7 +160,7 @@ void append_completion(std::string& out, const row_origin& row, const row_outcom
   out += "}}";
 }
 
-// Ids come from the key, so two runs of one job print the same line.
+// Ids are derived from the key, so two runs of a job produce the same line.
 void append_openai(std::string& out, const row_origin& row, const row_outcome& outcome,
                    const job_identity& job) {
   out += '{';
@@ -198,16 +199,16 @@ void append_dead_line(std::string& out, const row_origin& row, std::string_view 
                       const row_error& why) {
   auto text = std::string{input_line};
   if (row.has_error) {
-    // Its former error must go; this is rare enough for a tree.
+    // Replaces the error of the last run. Rare, so it may use intermediate JSON values.
     if (auto parsed = parse_json(text); parsed && parsed->is_object()) {
       parsed->as_object().erase("error");
       text = to_text(*parsed);
     }
   }
-  // The line was checked to be an object, so it ends in a brace and perhaps white space.
+  // The line is known to be an object, so it ends with a brace and perhaps white space.
   text.resize(text.find_last_of('}'));
   out += text;
-  if (row.is_numbered) // in the file of dead letters it stands on another line
+  if (row.is_numbered) // its key, the line number, would change in the file of dead letters
     append_text_member(out, row.key_name, row.key);
   append_member(out, "error");
   append_error(out, why, row.line);

@@ -12,17 +12,17 @@
 
 namespace superstep::detail {
 
-/// What an output line says about a row beside its outcome.
+/// Members of an output line that do not come from the row's outcome.
 struct row_origin {
   row_shape shape = row_shape::chat;
   std::string key;
   std::string key_name;
-  std::uint64_t line = 0;   ///< of the input
-  std::uint64_t offset = 0; ///< of that line
+  std::uint64_t line = 0;   ///< line number in the input
+  std::uint64_t offset = 0; ///< position of the line in the input
   std::uint64_t size = 0;
-  std::uint32_t attempt = 1; ///< how often the row has been started, in all runs of the job
-  bool has_error = false;    ///< its input line is a dead letter
-  bool is_numbered = false;  ///< its input line has no key
+  std::uint32_t attempt = 1; ///< number of this start of the row, over all runs of the job
+  bool has_error = false;    ///< whether its input line is a dead letter
+  bool is_numbered = false;  ///< whether its input line has no key
 };
 
 struct job_identity {
@@ -30,19 +30,19 @@ struct job_identity {
   std::int64_t created = 0;
 };
 
-/// The row's line of out.jsonl, newline included.
+/// Appends the row's line of out.jsonl, including the newline.
 void append_output_line(std::string& out, const row_origin& row, const row_outcome& outcome,
                         std::chrono::nanoseconds wall, const job_identity& job);
 
-/// Kinds of error in the dead letters of lines that were never run.
+/// Kinds of errors in dead letters of lines that never ran.
 inline constexpr std::string_view bad_line_kind = "bad_line";
 inline constexpr std::string_view duplicate_key_kind = "duplicate_key";
 
-/// The row's line of out.dead.jsonl: the input line with an `error` member added or replaced, which
-/// also names the line of the input.
+/// Appends the row's line of out.dead.jsonl: the input line with its `error` member added or
+/// replaced. The error contains the line number in the input.
 void append_dead_line(std::string& out, const row_origin& row, std::string_view input_line,
                       const row_error& why);
-/// The same for a line that is no row: {"text","error"}; a long text is cut.
+/// Appends the dead letter of an invalid line: {"text","error"}; a long text is cut.
 void append_bad_line(std::string& out, std::uint64_t line, std::string_view text, const error& why);
 
 } // namespace superstep::detail

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The forms in which `superstep run` reports progress on standard error.
 #include <superstep/base/json.hpp>
 #include <superstep/batch/batch.hpp>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Derives the journal from the output and the dead letters; see the header.
 #include "rebuild.hpp"
 
 #include "output_line.hpp"
@@ -15,10 +16,10 @@ using found = written_lines::found;
 
 constexpr auto block_bytes = std::size_t{1} << 20U;
 
-/// A copy of a file's lines under a temporary name, which replaces the file if a line was dropped.
+/// A filtered copy of a file under a temporary name. It replaces the file if a line was dropped.
 class rewritten_file {
 public:
-  /// @param old not open: there are no lines
+  /// @param old if not open, there are no lines
   rewritten_file(file& old, std::vector<std::string>& notes) : old_{old}, notes_{notes} {}
 
   void keep(std::string_view line) {
@@ -27,7 +28,7 @@ public:
     size_ += line.size() + 1;
   }
   void drop() noexcept { has_dropped_ = true; }
-  /// A line that the job did not write: it goes as well, but the old file stays under another name.
+  /// Drops a line that the job did not write; the old file is then kept under another name.
   void drop_foreign() noexcept { has_dropped_ = has_foreign_ = true; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
@@ -47,7 +48,7 @@ public:
   result<void> finish() {
     if (!old_.is_open() || !has_dropped_)
       return fresh_.remove();
-    if (!fresh_.is_open()) { // no line stays
+    if (!fresh_.is_open()) { // no line is kept
       auto opened = file::open_temporary(old_);
       if (!opened)
         return opened.error();
@@ -57,8 +58,8 @@ public:
       auto aside = copy_aside(old_, ".damaged", 0);
       if (!aside)
         return aside.error();
-      notes_.push_back(old_.path() + " has lines that this job did not write; the file as it was " +
-                       "is kept as " + *aside);
+      notes_.push_back(old_.path() + " had lines that this job did not write; the original is kept "
+                       "as " + *aside);
     }
     return fresh_.replace(old_);
   }
@@ -90,7 +91,7 @@ public:
   }
 
 private:
-  /// From here to finish() the journal names no row as done.
+  /// From here to finish() the journal contains no finished rows.
   result<void> begin() {
     auto& content = files_.content;
     if (auto cut = files_.journal.cut(content.valid_bytes); !cut)
@@ -217,8 +218,8 @@ private:
   rewritten_file dead_;
   std::string records_;
   std::vector<kept_row> rows_;
-  boost::unordered_flat_set<key_digest> letters_; ///< of rows that stay failed
-  boost::unordered_flat_set<key_digest> failed_;  ///< rows in the output that need their letter
+  boost::unordered_flat_set<key_digest> letters_; ///< rows that remain failed
+  boost::unordered_flat_set<key_digest> failed_;  ///< rows in the output that need a dead letter
 };
 
 } // namespace

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Brings the files of an interrupted job into a consistent state; see the header.
 #include "recover.hpp"
 
 #include "rebuild.hpp"
@@ -20,12 +21,12 @@ result<void> expect_promised_bytes(const file& opened, const std::string& path,
     return error{errc::invalid_argument,
                  path + " is shorter than its journal records (" + std::to_string(*size) +
                      " bytes instead of " + std::to_string(promised) +
-                     "): it was changed or lost; put it back, or run the rows whose lines are gone "
-                     "again with --force, or start over with --fresh"};
+                     "): it was changed or lost. Restore it, use --force to run the rows of the "
+                     "missing lines again, or start again with --fresh"};
   return {};
 }
 
-/// Reads dead letters up to that of `key`, which is due; those of bad lines may stand before it.
+/// Reads dead letters up to the next one of `key`; only those of invalid lines may precede it.
 result<bool> find_letter(job_files& files, written_lines& dead, std::string_view key, std::string& records) {
   while (files.dead.is_open()) {
     auto more = dead.next();
@@ -43,11 +44,11 @@ result<bool> find_letter(job_files& files, written_lines& dead, std::string_view
   return false;
 }
 
-/// Keeps finished lines beyond the journal. Returns the journal records that they lack.
+/// Keeps finished lines that the journal lacks. Returns the journal records for them.
 ///
-/// A dead letter is written before its output line and in the same order, so an output line of a
-/// failed row belongs to the next line of the dead letters. Where they do not match, rows are run
-/// again, which is always right.
+/// A dead letter is written before its output line and in the same order, so the output line of a
+/// failed row belongs to the next dead letter. Rows whose lines do not match run again, which is
+/// always correct.
 result<std::string> keep_finished_lines(job_files& files) {
   auto& content = files.content;
   auto records = std::string{};
@@ -80,7 +81,7 @@ result<std::string> keep_finished_lines(job_files& files) {
   }
 }
 
-/// Whether what follows `end` is what a crash leaves, so that nothing is lost when it is cut.
+/// Whether the bytes after `end` can be what a crash leaves, so that cutting them loses nothing.
 result<bool> is_torn_from(const file& opened, std::uint64_t end) {
   auto lines = written_lines{opened, end};
   while (true) {
@@ -92,7 +93,8 @@ result<bool> is_torn_from(const file& opened, std::uint64_t end) {
   }
 }
 
-/// Cuts what the journal does not promise. What this job did not write is kept in another file.
+/// Cuts the file at the end that the journal records. Bytes that this job did not write are kept in
+/// another file.
 result<void> cut_and_sync(job_files& files, file& opened, std::uint64_t end) {
   auto size = opened.size();
   if (!size)
@@ -106,7 +108,7 @@ result<void> cut_and_sync(job_files& files, file& opened, std::uint64_t end) {
     auto aside = copy_aside(opened, ".cut", end);
     if (!aside)
       return aside.error();
-    files.notes.push_back(opened.path() + " ended in " + std::to_string(*size - end) +
+    files.notes.push_back(opened.path() + " ended with " + std::to_string(*size - end) +
                           " bytes that this job did not write; they are kept in " + *aside);
   }
   if (auto cut = opened.cut(end); !cut)
@@ -121,13 +123,13 @@ result<void> repair_damage(job_files& files) {
   const auto& content = files.content;
   files.notes.push_back(files.paths.journal + ":" + std::to_string(content.first_damaged_line) +
                         ": " + std::to_string(content.damaged_lines) +
-                        " damaged line(s); which rows are done was read from " +
-                        files.paths.output + " again, and the damaged journal is kept as " +
+                        " damaged line(s); the journal was rebuilt from " +
+                        files.paths.output + ", and the damaged one is kept as " +
                         *aside);
   return rebuild(files, false);
 }
 
-/// Repairs what a rebuild can repair. True if it was one that left nothing to recover.
+/// Rebuilds the journal if necessary. True if nothing is left to recover afterwards.
 result<bool> rebuild_if_needed(job_files& files, const batch_options& options) {
   auto& content = files.content;
   auto done = result<void>{};
@@ -147,7 +149,7 @@ result<bool> rebuild_if_needed(job_files& files, const batch_options& options) {
     done = rebuild(files, false);
     files.notes.push_back(files.paths.output + ": the lines of " +
                           std::to_string(before - std::min(before, content.ok + content.dead)) +
-                          " rows are gone; these rows run again");
+                          " rows are missing; these rows run again");
   }
   if (!done)
     return done.error();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The rows in flight and the queue of finished rows; connects the threads of a job.
 #include "row_table.hpp"
 
 #include "journal.hpp"
@@ -42,7 +43,7 @@ row_table::slot_index row_table::begin(row_origin origin) {
   return index;
 }
 
-// Only the feeding thread begins rows, so the slot still belongs to the row that was submitted.
+// Only the feeding thread takes slots, so the slot still belongs to the submitted row.
 void row_table::attach(slot_index index, std::unique_ptr<running_row> handle) {
   const auto guard = std::lock_guard{mutex_};
   if (slots_[index].is_running)
@@ -64,7 +65,7 @@ void row_table::add_bad_line(row_origin origin, error why, bool is_duplicate) {
   enqueue(std::move(row));
 }
 
-// Handles are called outside the lock: cancelling may end the row on this very thread.
+// Handles are called without the lock, because cancel() may finish the row on this thread.
 void row_table::cancel_all() {
   auto handles = std::vector<std::unique_ptr<running_row>>{};
   {
@@ -140,7 +141,7 @@ void row_table::take(work& into, std::optional<time_point> until) {
   into.rows.clear();
   into.starts.clear();
   auto lock = std::unique_lock{mutex_};
-  // With a group begun, one wake-up at its time is enough, unless the queue fills up before.
+  // Once a group has started, a single wake-up when it is due is enough, unless the queue fills up.
   if (until)
     writer_.wait_until(lock, *until, [this] { return is_closed_ || queue_.size() >= wake_size(); });
   else

@@ -16,19 +16,19 @@
 
 namespace superstep::detail {
 
-/// A row that has ended, or a line that is no row (`bad_line` is set), on its way to the disk.
+/// A finished row, or an invalid line (`bad_line` is set), that waits to be written.
 struct finished_row {
   row_origin origin;
   row_outcome outcome;
   std::chrono::nanoseconds wall{0};
-  std::unique_ptr<running_row> handle; ///< destroyed by the writer, outside the runner's callback
+  std::unique_ptr<running_row> handle; ///< destroyed by the writer thread
   std::optional<error> bad_line;
-  bool is_duplicate = false; ///< a bad line that would be a row if an earlier one had not its key
+  bool is_duplicate = false; ///< an invalid line whose only error is the key of an earlier line
 };
 
-/// Rows in flight and rows that wait for the disk, shared by the thread that feeds, the threads
-/// that run and the thread that writes. Its bound is the job's memory: at most `concurrency` rows
-/// run, and none is begun while `write_queue_max` wait for the disk.
+/// The rows in flight and the finished rows that wait to be written, shared by the feeding thread,
+/// the threads that run rows, and the writer thread. It bounds the job's memory: at most
+/// `concurrency` rows run, and none is started while `write_queue_max` wait to be written.
 class row_table {
 public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -38,26 +38,27 @@ public:
 
   // --- the feeding thread ---
 
-  /// Waits until a row may be begun. False at `until`, or at once after fail().
+  /// Waits until a row may start. False at `until`, and at once after fail().
   [[nodiscard]] bool wait_for_room(time_point until);
-  /// Takes a slot; there is room.
+  /// Takes a slot. @pre wait_for_room() returned true
   [[nodiscard]] slot_index begin(row_origin origin);
-  /// Keeps the handle of a row for cancel_all(), unless the row has ended already.
+  /// Stores the handle of a row for cancel_all(), unless the row has already ended.
   void attach(slot_index slot, std::unique_ptr<running_row> handle);
   void add_bad_line(row_origin origin, error why, bool is_duplicate);
   void cancel_all();
   /// Waits until no row is in flight. False at `until`.
   [[nodiscard]] bool wait_until_idle(time_point until);
   [[nodiscard]] std::size_t in_flight() const;
-  /// No row will follow: the writer ends after what is queued. Nothing is in flight.
+  /// Announces that no row follows: the writer ends after the queue. @pre nothing is in flight
   void close();
   [[nodiscard]] std::optional<error> failure() const;
-  /// Sets how many rows may run, at least 1. Rows that run already are not touched.
+  /// Sets the maximum number of running rows, at least 1. Rows that already run are not affected.
   void set_concurrency(std::size_t rows);
-  /// Rows that ended in a shortage since the last call. They are not done and not in flight.
+  /// Returns the rows that ended in a shortage since the last call. They are neither done nor in
+  /// flight.
   struct returned_rows {
     std::vector<finished_row> rows;
-    std::uint64_t finished = 0; ///< rows that have ended otherwise, in all
+    std::uint64_t finished = 0; ///< total number of rows that ended otherwise
   };
   [[nodiscard]] returned_rows take_returned();
 
@@ -65,20 +66,20 @@ public:
 
   void finish(slot_index slot, row_outcome outcome);
 
-  // --- the writing thread ---
+  // --- the writer thread ---
 
   struct work {
     std::vector<finished_row> rows;
-    std::string starts; ///< journal records of rows begun meanwhile
+    std::string starts; ///< journal records of rows started meanwhile
     bool is_last = false;
   };
-  /// Waits for something to write, at most until `until`; may come back with nothing.
+  /// Waits for work, at most until `until`; may return nothing.
   void take(work& into, std::optional<time_point> until);
-  /// The disk refused. No further row is begun.
+  /// Reports a disk error. No further row is started.
   void fail(error why);
 
 private:
-  /// Rows in the queue that wake the writer before its time.
+  /// Number of queued rows that wakes the writer before the group is due.
   [[nodiscard]] std::size_t wake_size() const noexcept { return write_queue_max_ / 2 + 1; }
   void enqueue(finished_row row);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The writer thread of a job; see the header for the order of writes that recover() relies on.
 #include "row_writer.hpp"
 
 #include "base/file_size_signal.hpp"
@@ -12,7 +13,7 @@
 namespace superstep::detail {
 namespace {
 
-// A group is written early when it has grown to this, whatever the time.
+// A group of this size is written at once, without waiting for the sync interval.
 constexpr auto group_bytes_max = std::size_t{8} << 20U;
 
 row_counts counts_of(const row_outcome& outcome) noexcept {
@@ -25,8 +26,8 @@ row_counts counts_of(const row_outcome& outcome) noexcept {
           .failed_tool_calls = outcome.failed_tool_calls};
 }
 
-/// Another process may remove, replace or cut a file that is open here. Rows written after that
-/// would be lost, although the journal records them as done.
+/// Fails if another process removed, replaced or cut an open file. Rows written afterwards would be
+/// lost, although the journal records them as done.
 result<void> expect_untouched(const file& opened, std::uint64_t size) {
   if (!opened.is_open())
     return {};
@@ -67,8 +68,8 @@ result<void> row_writer::start() {
   try {
     thread_ = std::thread{[this] { run(); }};
   } catch (const std::system_error& e) {
-    return error{e.code(), "the thread that writes the rows cannot be started (see the limit of "
-                           "processes, ulimit -u): " +
+    return error{e.code(), "cannot start the writer thread (see the limit of processes, "
+                           "ulimit -u): " +
                                e.code().message()};
   }
   return {};
@@ -116,7 +117,7 @@ void row_writer::render(finished_row& row) {
   if (outcome.status != row_status::ok && !outcome.error) {
     outcome.error.emplace();
     outcome.error->kind = "cancelled";
-    outcome.error->message = "the row was ended from outside";
+    outcome.error->message = "the row was cancelled";
   }
   const auto counts = counts_of(outcome);
   const auto before = output_.size();
@@ -173,7 +174,7 @@ void row_writer::commit() {
     return;
   if (auto written = write_group(); !written) {
     has_failed_ = true;
-    // What is collected will never be written; has_pending() must not keep the loop awake.
+    // The collected bytes will never be written, and has_pending() must become false.
     starts_.clear();
     done_.clear();
     return table_.fail(written.error());
@@ -201,7 +202,7 @@ result<void> row_writer::put(file& into, std::string& bytes, std::string_view na
   return {};
 }
 
-// Not synced: losing one only makes a later `attempt` too small.
+// Not synced: losing a record only makes a later `attempt` too small.
 result<void> row_writer::put_start_records() {
   if (starts_.empty())
     return {};

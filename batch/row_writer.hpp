@@ -15,10 +15,10 @@
 
 namespace superstep::detail {
 
-/// What has reached the disk, over all runs of the job, and the times of this run.
+/// Totals that have reached the disk, over all runs of the job, and the times of this run.
 struct written_totals {
   std::uint64_t ok = 0;
-  std::uint64_t dead = 0; ///< rows; bad lines are counted apart
+  std::uint64_t dead = 0; ///< failed rows, without invalid lines
   std::uint64_t bad_lines = 0;
   std::uint64_t rows_this_run = 0;
   std::uint64_t rows_with_failed_calls = 0;
@@ -28,30 +28,29 @@ struct written_totals {
   histogram barrier_waits;
 };
 
-/// The writing thread of a job: makes lines of finished rows and gets them onto the disk in groups.
+/// The writer thread of a job: formats finished rows and writes them in groups.
 ///
-/// The order within a group is what recover() relies on: journal (rows begun), dead letters, sync,
-/// output, sync, journal (rows done), sync. A row is counted as done only after the last of them.
-/// After a disk error it writes nothing more, so that the files end where the journal can explain
-/// them, and takes rows from the table only to let them go.
+/// recover() relies on the order within a group: journal (started rows), dead letters, sync,
+/// output, sync, journal (finished rows), sync. A row counts as done only after the last sync.
+/// After a disk error it writes nothing more, so that the journal explains the ends of all files,
+/// and only removes rows from the table.
 class row_writer {
 public:
-  /// All three outlive the writer. `is_aborting` says that a cancelled row was cancelled by us: it
-  /// stays undone and is not written.
+  /// All arguments must outlive the writer. `is_aborting`: whether cancelled rows were cancelled by
+  /// this job; they are not written and stay undone.
   row_writer(row_table& table, job_files& files, const file& input, const batch_options& options,
              const std::atomic<bool>& is_aborting);
   ~row_writer();
   row_writer(const row_writer&) = delete;
   row_writer& operator=(const row_writer&) = delete;
 
-  /// Starts the thread. An error: the system has none; nothing has been done then.
+  /// Starts the thread. On error nothing has been done.
   [[nodiscard]] result<void> start();
-  /// Waits until all is written; the table is closed. @pre start() has succeeded
+  /// Waits until everything is written. @pre the table is closed and start() has succeeded
   void join();
-  /// Whether the files are still those that were opened, as long as they were left. The first call
-  /// after join().
+  /// Whether the open files are unchanged since the last group. To be called once, after join().
   [[nodiscard]] result<void> check_at_end() const;
-  /// Any thread.
+  /// Returns the totals. May be called by any thread.
   [[nodiscard]] written_totals totals() const;
 
 private:
@@ -81,11 +80,11 @@ private:
   std::string done_;
   std::uint64_t output_end_;
   std::uint64_t dead_end_;
-  // Sizes that the files have after the last group.
+  // Sizes of the files after the last group.
   std::uint64_t output_size_;
   std::uint64_t dead_size_;
   std::string input_line_;
-  written_totals pending_; ///< totals once the group is on the disk
+  written_totals pending_; ///< totals as soon as the current group is written
   bool has_failed_ = false;
   mutable std::mutex mutex_;
   written_totals totals_;

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 Reads the input of a job: once completely before the first
+// row runs, to check all lines, and again while rows run.
 #include "scan.hpp"
 
 #include "base/digest.hpp"
@@ -40,7 +41,7 @@ result<void> copy(const file& from, file& to) {
   }
 }
 
-/// Collects what is wrong with the lines of a file, up to what a person reads.
+/// Collects the errors of a file's lines; keeps the first few texts.
 class fault_list {
 public:
   void add(std::uint64_t line, std::string_view text) {
@@ -51,10 +52,10 @@ public:
   [[nodiscard]] error finish(const std::string& path) && {
     if (count_ > faults_shown)
       text_ += "\n  and " + std::to_string(count_ - faults_shown) + " more";
-    auto lines = count_ == 1 ? std::string{" line that is"} : " lines that are";
+    auto lines = count_ == 1 ? std::string{" invalid line"} : " invalid lines";
     return {errc::parse_failed, path + " has " + std::to_string(count_) + lines +
-                                    " no row; nothing was run (--on-bad-line dead-letter sets "
-                                    "such lines aside and runs the rest):" +
+                                    "; nothing was run (--on-bad-line dead-letter writes such "
+                                    "lines to the dead letters and runs the rest):" +
                                     text_};
   }
 
@@ -73,7 +74,7 @@ input_reader::input_reader(const file& from, std::size_t line_bytes_max, bool fi
 result<input_row> input_reader::read(const text_line& line) {
   if (line.is_too_long)
     return error{errc::too_large,
-                 "the line is " + std::to_string(line.size) + " bytes long, more than the " +
+                 "the line has " + std::to_string(line.size) + " bytes, more than the " +
                      std::to_string(line_bytes_max_) + " that --max-line-bytes allows; it begins " +
                      quoted_excerpt(line.text)};
   return parser_.parse(line.text, line.number);
@@ -99,7 +100,7 @@ result<std::optional<input_item>> input_reader::next() {
         item.is_duplicate = true;
         item.row =
             error{errc::parse_failed, "duplicate key " + quoted_excerpt(item.row->request.key) +
-                                          ", first on line " + std::to_string(first->second)};
+                                          ", first used on line " + std::to_string(first->second)};
       }
     }
     return std::optional<input_item>{std::move(item)};
@@ -128,7 +129,7 @@ result<input_facts> scan_input(const file& input, const batch_options& options,
   });
   while (true) {
     if (stop.current() != stop_request::none)
-      return error{errc::cancelled, "stopped while the input was checked"};
+      return error{errc::cancelled, "stopped while the input was being checked"};
     auto item = reader.next();
     if (!item)
       return item.error();

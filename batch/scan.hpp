@@ -15,25 +15,25 @@
 
 namespace superstep::detail {
 
-/// A line of the input that is not blank: a row, or what is wrong with it.
+/// A non-blank line of the input: a row or an error.
 struct input_item {
   text_line line;
   result<input_row> row;
-  bool is_duplicate = false; ///< a good row whose key an earlier line has
+  bool is_duplicate = false; ///< whether the only error is the key of an earlier line
 };
 
-/// Reads the rows of an input, one at a time, and checks each: the same way before the first call
-/// and again while rows are run.
+/// Reads and checks the rows of an input one at a time. Used before the first row runs and again
+/// while rows run, so that both see the same.
 class input_reader {
 public:
-  /// Sees nothing from byte `end` on: what is added to the file while the job runs is not part of
-  /// it. With `find_duplicates` off no keys are kept.
+  /// Ends at byte `end`: data appended to the file while the job runs is ignored. Without
+  /// `find_duplicates` no keys are stored.
   input_reader(const file& from, std::size_t line_bytes_max, bool find_duplicates,
                std::uint64_t end = UINT64_MAX);
 
-  /// The next item; its texts are valid until the next call. Empty at the end.
+  /// Returns the next row or error; nullopt at the end. Its texts are valid until the next call.
   [[nodiscard]] result<std::optional<input_item>> next();
-  /// Reads the row of a line again that next() has returned before.
+  /// Reads a row again that next() has returned before.
   [[nodiscard]] result<input_row> reread(std::uint64_t number, std::uint64_t offset,
                                          std::uint64_t size);
   [[nodiscard]] line_reader& lines() noexcept { return lines_; }
@@ -50,7 +50,7 @@ private:
   boost::unordered_flat_map<key_digest, std::uint64_t> first_lines_;
 };
 
-/// What is known of an input after all of it was read once.
+/// Facts about an input after reading all of it.
 struct input_facts {
   std::uint64_t rows = 0; ///< lines that are not blank
   std::uint64_t bad_lines = 0;
@@ -58,12 +58,12 @@ struct input_facts {
   std::string digest;
 };
 
-/// All checks of the whole input. With on_bad_line::fail an error lists the first faults with
-/// their line numbers. errc::cancelled when `stop` was asked for meanwhile.
+/// Checks the whole input. With on_bad_line::fail an error lists the first invalid lines. The error
+/// is errc::cancelled if `stop` was requested during the check.
 [[nodiscard]] result<input_facts> scan_input(const file& input, const batch_options& options,
                                              const stop_request& stop);
 
-/// Opens the input; one that cannot be read twice (a pipe) is copied to a nameless file first.
+/// Opens the input. One that can be read only once, such as a pipe, is copied to a nameless file.
 [[nodiscard]] result<file> open_rows(const batch_options& options);
 
 } // namespace superstep::detail

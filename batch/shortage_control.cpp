@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reduces and raises the concurrency of a job when the machine lacks resources.
 #include "shortage_control.hpp"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ bool shortage_control::met(time_point now) {
   const auto is_first = !since_;
   if (is_first)
     since_ = now;
-  if (now < pause_end_) // of the same shortage
+  if (now < pause_end_) // belongs to the same shortage
     return is_first;
   rows_ = std::max<std::size_t>(rows_ / 2, 1);
   raised_at_ = finished_;

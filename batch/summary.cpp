@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The closing text and the summary file of a job.
 #include <superstep/batch/batch.hpp>
 
 #include <fmt/format.h>
@@ -53,7 +54,7 @@ std::string to_text(const batch_summary& s) {
   if (s.rows_with_failed_calls > 0)
     text += fmt::format(", {} with failed tool calls", s.rows_with_failed_calls);
   if (s.bad_lines > 0)
-    text += fmt::format(" ({} lines are no rows)", s.bad_lines);
+    text += fmt::format(" ({} invalid lines)", s.bad_lines);
   if (s.left() > 0)
     text += fmt::format(", {} left", s.left());
   if (s.resumed > 0)
@@ -68,7 +69,7 @@ std::string to_text(const batch_summary& s) {
   if (s.failed > 0)
     text += ", failed rows in " + s.dead;
   if (s.code == exit_code::drained)
-    text += "\nstopped on request; the same command goes on";
+    text += "\nstopped on request; rerun to resume";
   return text;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the lines that a job wrote, when its files are recovered or its journal is rebuilt.
 #include "written_line.hpp"
 
 #include "output_line.hpp"
@@ -10,7 +11,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// Output lines are as long as their histories.
+// Output lines contain whole conversations.
 constexpr auto written_line_bytes_max = std::size_t{1} << 30U;
 
 template <class Number>
@@ -24,7 +25,7 @@ bool is_zeros(std::string_view text) noexcept {
   return std::ranges::all_of(text, [](char c) { return c == '\0'; });
 }
 
-/// Failed tool calls of a row, from its history.
+/// Counts the failed tool calls in the row's messages.
 std::uint64_t failed_calls_in(dom::object line) noexcept {
   auto messages = dom::array{};
   auto out = std::uint64_t{0};

@@ -11,23 +11,23 @@
 
 namespace superstep::detail {
 
-/// Reads the lines that a job has written, output lines or dead letters, one after the other.
+/// Reads the lines of the output or of the dead letters one after the other.
 class written_lines {
 public:
   written_lines(const file& from, std::uint64_t begin);
 
   enum class found : std::uint8_t {
     object,  ///< a complete line with a JSON object
-    torn,    ///< what a write leaves that did not finish: a last line without its end, or zeros
-    foreign, ///< anything else: a complete line that is not a JSON object
+    torn,    ///< the result of an incomplete write: a last line without newline, or zeros
+    foreign, ///< a complete line that is not a JSON object
     end,
   };
   [[nodiscard]] result<found> next();
-  /// The object of the line that was read last.
+  /// The JSON object of the last line read.
   [[nodiscard]] simdjson::dom::object object() const noexcept { return object_; }
-  /// The line that was read last, without its newline; valid until the next call of next().
+  /// The last line read, without its newline; valid until the next call of next().
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
-  /// The end of the line that was read last.
+  /// Position of the end of the last line read.
   [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
 
 private:
@@ -38,16 +38,16 @@ private:
   std::uint64_t end_;
 };
 
-/// The row's key; empty if the line has none.
+/// Returns the row's key; empty if the line has none.
 [[nodiscard]] std::string_view key_of(simdjson::dom::object line) noexcept;
-/// The counts that the journal records for an output line of either form.
+/// Returns the counts that the journal records for an output line, in either format.
 [[nodiscard]] row_counts counts_of(simdjson::dom::object line) noexcept;
-/// Whether an output line is that of a failed row.
+/// Whether an output line belongs to a failed row.
 [[nodiscard]] bool has_failed(simdjson::dom::object line) noexcept;
-/// The line of the input if a dead letter is that of a line that never ran; else 0.
+/// Returns the input line number if a dead letter belongs to an invalid line; else 0.
 [[nodiscard]] std::uint64_t bad_line_of(simdjson::dom::object letter) noexcept;
-/// Whether the row of a dead letter may succeed when it runs again: its fault was not in the row
-/// or in the agent's own limits.
+/// Whether the row of a dead letter may succeed in another run: its error was neither in the row
+/// nor a limit of the agent.
 [[nodiscard]] bool may_succeed_again(simdjson::dom::object letter) noexcept;
 
 } // namespace superstep::detail

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Collects the files that an agent uses, so that no verb overwrites one of them.
 #include "cli/agent_files.hpp"
 
 #include <filesystem>
@@ -30,7 +31,7 @@ public:
       add_tool(tool, of);
     if (!spec.record.empty() && records_.insert(spec.record).second)
       files.push_back({"record" + of, spec.record, use::written});
-    if (!spec.store.empty()) // SQLite writes to no file of another kind, and may share this one
+    if (!spec.store.empty()) // SQLite only opens its own files; agents may share a store
       add_database(files, "store" + of, spec.store, use::read);
     for (const auto& below : a.sub_agents())
       add(*below.agent);
@@ -58,7 +59,7 @@ private:
     if (const auto* query = std::get_if<sqlite_query_options>(&tool.options))
       add(what, query->path);
     if (const auto* command = std::get_if<command_options>(&tool.options))
-      for (const auto& argument : command->argv) { // a script that an interpreter runs is one, too
+      for (const auto& argument : command->argv) { // includes scripts that an interpreter runs
         auto failed = std::error_code{};
         if (std::filesystem::is_regular_file(argument, failed))
           add(what, argument);
@@ -66,7 +67,7 @@ private:
   }
 
   std::set<const agent*> seen_;
-  std::set<std::string> records_; // agents may add to one recording
+  std::set<std::string> records_; // several agents may append to one recording
 };
 
 } // namespace

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 Builds the graph that `superstep graph` draws. It is a copy
+// with sub-agents as nodes, because they are tools and not nodes of the real graph.
 #include "cli/agent_picture.hpp"
 
 #include <superstep/runtime/drawing.hpp>
@@ -20,8 +21,9 @@ json::value nothing(const json::value&) {
   return nullptr;
 }
 
-/// A name for the node of a sub-agent that no other node of the picture has, at any level: a drawing
-/// names clusters once. A tool may have a name that a node may not.
+/// Returns a unique name for the node of a sub-agent. Names must be unique over all levels, because
+/// a drawing identifies clusters by name. Names of tools may contain characters that names of nodes
+/// may not.
 std::string free_name(std::string name, std::set<std::string>& taken) {
   std::ranges::replace_if(name, [](char c) { return c == ':' || c == '|'; }, '_');
   while (name.empty() || !taken.insert(name).second)
@@ -29,7 +31,7 @@ std::string free_name(std::string name, std::set<std::string>& taken) {
   return name;
 }
 
-/// A graph of the same nodes and edges as far as a picture shows them.
+/// Returns a graph with the same nodes and edges, without bodies.
 compiled_json_graph copy_of(const agent& drawn, bool expand, std::set<std::string>& taken) {
   const auto shape = to_graph_json(*detail::program_of(drawn.graph()));
   auto out = json_graph{};
@@ -58,7 +60,7 @@ compiled_json_graph copy_of(const agent& drawn, bool expand, std::set<std::strin
     else
       out.add(name, nothing);
     branches[tools_node].emplace_back(name, name);
-    out.edge(name, tools_node); // the answer is that of the call
+    out.edge(name, tools_node); // the agent's answer is the result of the call
   }
   for (auto& [from, to] : branches)
     out.branch(

@@ -6,9 +6,9 @@
 
 namespace superstep::cli {
 
-/// The graph of an agent, to be drawn and not to be run: agents that it calls as tools are nodes
-/// beside its tools.
-/// @param expand these are graphs in their turn
+/// Returns the graph of an agent for drawing; it must not be run. Sub-agents are nodes beside its
+/// tools.
+/// @param expand whether sub-agents are drawn as graphs
 [[nodiscard]] detail::program_ptr picture_of(const agent&, bool expand);
 
 } // namespace superstep::cli

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs the rows of a batch as runs of an agent: converts rows to inputs, results to outcomes, and
+// errors to rows' errors or to faults of the machine.
 #include "cli/agent_runner.hpp"
 
 #include "actors/engine_access.hpp"
@@ -38,8 +40,8 @@ public:
   void cancel() noexcept override {}
 };
 
-/// The thread of a row: with what it asks. A row of another input, which may be in a job that is
-/// forced to go on, must not go on where the old one stopped.
+/// Returns the thread of a row. It depends on the row's input, so that a row whose input was
+/// changed (a job resumed with --force) does not resume the old row's thread.
 std::string thread_of(const row_request& request) {
   auto text = to_text(request.parameters) + '\n';
   for (const auto& m : request.messages)
@@ -58,7 +60,7 @@ row_outcome refused(std::string kind, std::string text) {
   return out;
 }
 
-/// The code of an exception; a default one if it has none.
+/// Returns the code of an exception; a default one if it has none.
 std::error_code code_of(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr)
     return make_error_code(errc::shortage);
@@ -66,7 +68,7 @@ std::error_code code_of(const std::exception& e) {
   return failed != nullptr ? failed->code() : std::error_code{};
 }
 
-/// The code of what a body threw.
+/// Returns the code of the exception that a body threw.
 std::error_code thrown_code(const std::exception_ptr& cause) {
   if (!cause)
     return {};
@@ -79,7 +81,7 @@ std::error_code thrown_code(const std::exception_ptr& cause) {
   }
 }
 
-/// Whether the checkpoints of the row cannot be read or written, or a recording.
+/// Whether an error concerns the row's checkpoints or a recording.
 bool is_of_storage(std::error_code code) {
   if (code == errc::io_failed)
     return true;
@@ -97,8 +99,8 @@ std::optional<row_fault> fault_of(std::error_code code, const std::string& text)
   return std::nullopt;
 }
 
-/// The fault in an exception or in what is nested in it: an agent that is called as a tool fails
-/// with its own error around that of its tool.
+/// Returns the fault in an exception or in one nested in it: an agent that is called as a tool
+/// wraps the error of its own tool.
 std::optional<row_fault> fault_in(const std::exception_ptr& cause, const std::string& text) {
   constexpr auto depth_max = 16;
   auto at = cause;
@@ -108,7 +110,7 @@ std::optional<row_fault> fault_in(const std::exception_ptr& cause, const std::st
     } catch (const std::exception& e) {
       if (auto found = fault_of(code_of(e), text))
         return found;
-      if (dynamic_cast<const tool_unavailable*>(&e) != nullptr) // no row can use this tool
+      if (dynamic_cast<const tool_unavailable*>(&e) != nullptr) // the tool fails for every row
         return row_fault{row_fault::kind::broken, text};
       const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
       at = nested != nullptr ? nested->nested_ptr() : nullptr;
@@ -134,10 +136,10 @@ void count_failed_calls(row_outcome& out, const message_list& messages, std::siz
     out.failed_tool_calls += messages[i].is_error ? 1U : 0U;
 }
 
-/// @param before messages of the row's input
+/// @param before number of messages in the row's input
 void take_state(row_outcome& out, chat_state& state, std::size_t before) {
   count_failed_calls(out, state.messages, before);
-  // The server's own name for what answered, when it gives one.
+  // The name of the answering model as reported by the server, if it does so.
   if (!state.messages.empty())
     if (const auto* name = state.messages.back().response_metadata.if_contains("model_name"))
       if (name->is_string())
@@ -150,7 +152,7 @@ void take_state(row_outcome& out, chat_state& state, std::size_t before) {
     out.state["structured_response"] = std::move(state.structured_response);
 }
 
-/// What does not depend on the state of the run.
+/// Sets the parts of an outcome that do not depend on the state of the run.
 row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
                        const call_times& tool_times) {
   auto out = row_outcome{};
@@ -172,7 +174,7 @@ row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
   return out;
 }
 
-/// A copy: a row that is kept shares its state with its checkpointer.
+/// Returns a copy of the state: a saved row shares its state with the checkpointer.
 std::optional<chat_state> state_of(const detail::raw_result& run) {
   if (!run.state)
     return std::nullopt;
@@ -206,15 +208,15 @@ result<void> agent_runner::begin_job(const std::string& job) {
       return opened.error();
     checkpointer_ = *std::move(opened);
   }
-  // Last: the log of an earlier run is emptied only when nothing can refuse the job any more.
+  // Last, because it clears the log of an earlier run: the job can no longer be rejected.
   return events_ != nullptr ? events_->open() : result<void>{};
 }
 
 std::unique_ptr<running_row> agent_runner::submit(row_request request, done_function done) {
   if (!request.input.empty()) {
-    done(refused("invalid_input", "the state of this agent has no '" +
+    done(refused("invalid_input", "the agent's state has no member '" +
                                       std::string{request.input.begin()->key()} +
-                                      "'; it has: messages"));
+                                      "'; members: messages"));
     return std::make_unique<nothing_running>();
   }
   if (checkpointer_)
@@ -267,15 +269,15 @@ agent_runner::beginning agent_runner::begin(row_request& request) const {
     return out;
   auto& config = request.config;
   auto& kept = config.thread.emplace();
-  kept.durability = durability::sync; // what a step did is not done again
+  kept.durability = durability::sync; // finished steps are never repeated
   kept.checkpointer = checkpointer_;
   const auto saved =
       checkpointer_->load({config.thread_id, {}}, {}, detail::program_of(agent_.graph())->layout());
-  out.steps = saved ? saved->checkpoint->step : -1; // taking the input in is a step of a kept run
+  out.steps = saved ? saved->checkpoint->step : -1; // applying the input is a step of a saved run
   if (!saved)
     return out;
   out.input = detail::run_input::resume();
-  // The limit is the row's, however often it is gone on with.
+  // The limit applies to the row as a whole, however often it is resumed.
   const auto left = std::int64_t{config.recursion_limit} - std::max<std::int64_t>(out.steps, 0);
   config.recursion_limit = static_cast<std::uint32_t>(std::max<std::int64_t>(left, 1));
   return out;

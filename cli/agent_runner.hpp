@@ -16,16 +16,16 @@
 
 namespace superstep::cli {
 
-/// Runs rows as runs of an agent. Agent and engine outlive it and the rows it began.
+/// Runs rows as runs of an agent. Agent and engine must outlive it and its rows.
 class agent_runner final : public row_runner {
 public:
   using open_checkpointer =
       std::function<result<std::shared_ptr<superstep::checkpointer>>(const std::string& job)>;
 
-  /// `events`, when given, is opened when the job begins and gets the start and the end of every
-  /// tool call. It outlives the runner.
-  /// `open`, when given, opens the checkpointer of every super-step of every row when the job
-  /// begins: a row that has checkpoints resumes there.
+  /// @param events if not null, opened when the job begins; gets the start and end of every model
+  /// and tool call. Must outlive the runner.
+  /// @param open if set, opens the checkpointer when the job begins. Every super-step of every row
+  /// is then saved, and a row with checkpoints resumes from them.
   agent_runner(const agent& a, engine& e, event_log* events = nullptr, open_checkpointer open = {});
 
   [[nodiscard]] result<void> begin_job(const std::string& job) override;
@@ -34,13 +34,13 @@ public:
                                                     done_function done) override;
 
 private:
-  /// What a row starts from, and the super-steps that it has behind it.
+  /// The input of a row, and its super-steps so far.
   struct beginning {
     detail::run_input input;
     std::int64_t steps = 0;
   };
   [[nodiscard]] beginning begin(row_request& request) const;
-  /// What is told of a row when its run has ended.
+  /// The data that reports a row when its run has ended.
   struct ending {
     std::shared_ptr<const agent_context> context;
     std::size_t messages_before = 0;
@@ -54,10 +54,10 @@ private:
   engine& engine_;
   event_log* events_;
   open_checkpointer open_;
-  std::shared_ptr<superstep::checkpointer> checkpointer_; ///< null: rows are not kept
+  std::shared_ptr<superstep::checkpointer> checkpointer_; ///< null: rows are not saved
 };
 
-/// The short stable word for what ended a run: `recursion_limit`, `timed_out`, `model_error`, …
+/// Returns the short stable name of a run's error: `recursion_limit`, `timed_out`, `model_error`, …
 [[nodiscard]] std::string error_kind(const run_error& e);
 
 } // namespace superstep::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// superstep chat AGENT: a conversation in the terminal.
+// superstep chat AGENT: a conversation in the terminal. This file parses the arguments and connects
+// the parts; chat_session.cpp is the conversation.
 #include "cli/agent_files.hpp"
 #include "cli/chat_session.hpp"
 #include "cli/chat_words.hpp"
@@ -28,11 +29,11 @@ namespace {
 
 struct chat_arguments {
   inspect_arguments agent;
-  std::string thread;   // empty: a new one
-  std::string database; // empty: beside the agent
+  std::string thread;   // empty: a new thread
+  std::string database; // empty: beside the agent file
 };
 
-/// Easy to tell apart and to type; chance keeps two of one second apart.
+/// Returns a readable id: date and time, and random characters against collisions.
 std::string new_thread_id() {
   const auto now = std::time(nullptr);
   auto day = std::tm{};
@@ -60,33 +61,34 @@ bool wants_colours() {
 
 run_config config_of(const agent_spec& spec, std::string thread) {
   auto out = run_config{};
-  out.run_id = thread; // the model is told of one run, however often it is gone on with
+  out.run_id = thread; // the model sees the same id however often the thread is resumed
   out.thread_id = std::move(thread);
   out.recursion_limit = spec.recursion_limit;
   if (spec.limits.row_deadline.count() > 0)
     out.deadline = spec.limits.row_deadline;
   auto kept = thread_options{};
-  kept.durability = durability::sync; // shown answers outlive the terminal
+  kept.durability = durability::sync; // displayed answers survive a crash
   out.thread = std::move(kept);
   return out;
 }
 
-/// As `superstep run` ends; whoever sits at the keyboard has seen what failed.
+/// Returns an exit status like that of `superstep run`. At a terminal the user has seen all
+/// failures, so the status is 0.
 int exit_code_of(chat_session::leaving how, bool is_at_keyboard) {
   if (is_at_keyboard || how == chat_session::leaving::ended)
     return 0;
   return how == chat_session::leaving::failed ? 2 : 3;
 }
 
-/// `trying again (2 of 8): connection refused`
+/// Returns a text such as `retry 2 of 8: connection refused`.
 std::string words_of(const model_attempt& failed) {
   constexpr auto bytes_max = std::size_t{200};
-  return "trying again (" + std::to_string(failed.number + 1) + " of " +
-         std::to_string(failed.attempts_max) + "): " + one_line(failed.why, bytes_max);
+  return "retry " + std::to_string(failed.number + 1) + " of " +
+         std::to_string(failed.attempts_max) + ": " + one_line(failed.why, bytes_max);
 }
 
 int chat(const chat_arguments& given) {
-  std::signal(SIGPIPE, SIG_IGN); // a reader that is gone is no reason to lose an answer
+  std::signal(SIGPIPE, SIG_IGN); // an answer is saved even if its reader has gone
   const auto io = std::make_shared<io_runtime>();
   const auto bell = std::make_shared<const wake_up>();
   const auto retries = std::make_shared<retry_notes>(bell);
@@ -107,10 +109,10 @@ int chat(const chat_arguments& given) {
     std::cerr << "superstep chat: " << checked.error().text << '\n';
     return 1;
   }
-  // One key for both: they may be one file.
+  // One key for threads and long-term memory, which may share a file.
   auto kept = sqlite_checkpointer_options{};
   kept.encryption_key = encryption_key_from_environment();
-  kept.owner = ""; // not the file of a batch job, which removes it when it ends
+  kept.owner = ""; // rejects the file of a batch job, which is deleted when the job ends
   const auto& store = built.agent->spec().store;
   auto memory = std::shared_ptr<sqlite_store>{};
   if (!store.empty()) {
@@ -123,16 +125,16 @@ int chat(const chat_arguments& given) {
                         std::move(memory)),
       config_of(built.agent->spec(), thread), is_at_keyboard, retries};
   auto shown = chat_view{std::cout, wants_colours()};
-  // In a pipe only what the agent says goes where the answers are expected.
+  // In a pipe, standard output contains only the agent's answers.
   auto remarks = is_at_keyboard ? shown : chat_view{std::cerr, false};
   remarks.remark("thread " + thread + " in " + database +
-                 (is_at_keyboard ? "; /help says what can be typed" : ""));
+                 (is_at_keyboard ? "; /help lists the commands" : ""));
   auto input = keyboard{*bell, is_at_keyboard};
   auto lanes = engine{};
   auto session = chat_session{lanes, bell, input, shown, remarks, std::move(settings)};
   const auto how = session.run();
   if (is_at_keyboard)
-    remarks.remark("The thread is kept; --thread " + thread + " goes on with it.");
+    remarks.remark("The thread is saved; use --thread " + thread + " to resume it.");
   return exit_code_of(how, is_at_keyboard);
 }
 
@@ -141,13 +143,13 @@ constexpr auto chat_examples = R"(Examples:
   superstep chat agent.yaml --thread trip-to-oslo --database chat.db
   echo 'What is 12 * 7?' | superstep chat agent.yaml
 
-The same thread again goes on where it was left, also in the middle of a question. Ctrl-C stops an
-answer, and at the prompt it leaves; so does Ctrl-D. `superstep threads` looks at what is kept.
-With SUPERSTEP_CHECKPOINT_KEY set (64 hexadecimal digits), it is kept encrypted.
+The same thread can be resumed later, also with a pending review. Ctrl-C stops an answer; at the
+prompt it exits, and so does Ctrl-D. `superstep threads` inspects saved threads. With
+SUPERSTEP_CHECKPOINT_KEY set (64 hexadecimal digits), threads are encrypted.
 
-Without a terminal each line of standard input is said, and standard output has the answers. Exit
-code then: 0 all were answered, 1 usage or internal error, 2 something failed, 3 stopped before the
-end or with a question open, to be gone on with.)";
+Without a terminal, each line of standard input is a message, and standard output has the answers.
+Exit code then: 0 all were answered, 1 usage or internal error, 2 an answer failed, 3 stopped early
+or with a pending review; rerun to resume.)";
 
 } // namespace
 
@@ -155,9 +157,9 @@ void add_chat(CLI::App& program, action& chosen) {
   auto given = std::make_shared<chat_arguments>();
   auto& verb = *program.add_subcommand("chat", "Talk with an agent in the terminal");
   add_agent_options(verb, given->agent);
-  verb.add_option("--thread", given->thread, "The conversation to go on with; default: a new one");
+  verb.add_option("--thread", given->thread, "The thread to resume; default: a new one");
   verb.add_option("--database", given->database,
-                  "The file of the threads; default: AGENT with .threads.db for its ending");
+                  "Database of the threads; default: AGENT with the extension .threads.db");
   verb.footer(chat_examples);
   verb.callback([given, &chosen] { chosen = [given] { return chat(*given); }; });
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The bounded queue of a run's events between the engine and the thread of a conversation.
 #include "cli/chat_events.hpp"
 
 namespace superstep::cli {
@@ -22,7 +23,7 @@ void chat_events::on_room(std::function<void()> tell) {
   {
     const auto lock = std::scoped_lock{mutex_};
     tell_ = std::move(tell);
-    if (was_full_ && held_.events.empty()) { // the room came before the listener
+    if (was_full_ && held_.events.empty()) { // room was made before the listener was set
       was_full_ = false;
       missed = tell_;
     }

@@ -13,8 +13,8 @@
 
 namespace superstep::cli {
 
-/// The events of one run for a thread that waits for more than these. An event_stream would have
-/// it wait for events alone.
+/// The events of one run, for a thread that also waits for other things. (A thread that reads an
+/// event_stream can only wait for events.)
 class chat_events final : public detail::event_sink {
 public:
   explicit chat_events(std::shared_ptr<const wake_up> bell) : bell_{std::move(bell)} {}
@@ -33,7 +33,7 @@ public:
 private:
   static constexpr std::size_t events_max = 1'024;
 
-  std::shared_ptr<const wake_up> bell_; // a run may end after its conversation
+  std::shared_ptr<const wake_up> bell_; // shared, because a run may outlive its conversation
   mutable std::mutex mutex_;
   mutable bool was_full_ = false;
   taken held_;

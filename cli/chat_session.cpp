@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The loop of a conversation: reads lines, runs the agent, asks for reviews, and handles Ctrl-C.
+// chat_view.cpp displays, chat_words.cpp parses, keyboard.cpp reads lines.
 #include "cli/chat_session.hpp"
 
 #include "actors/engine_access.hpp"
@@ -11,26 +13,27 @@ namespace superstep::cli {
 
 namespace {
 
-constexpr auto help = R"(What is typed is said to the agent, but for
-  /history   shows the conversation
-  /continue  goes on with an answer that was stopped or failed
-  /quit      leaves, as Ctrl-D does; the thread is kept
-  //words    says words that begin with a slash
-Ctrl-C stops an answer; at the prompt it leaves.)";
+constexpr auto help = R"(Each line is a message to the agent, except
+  /history   show the conversation
+  /continue  resume an answer that was stopped or failed
+  /quit      exit, like Ctrl-D; the thread is saved
+  //words    send a message that begins with a slash
+Ctrl-C stops an answer; at the prompt it exits.)";
 
 detail::run_input said(std::string words) {
   auto messages = message_list{};
   messages.push_back(human_message(std::move(words)));
-  // What a hook let the model read belongs to the turn before.
+  // Clears what a hook selected for the model in the turn before.
   return detail::input_writes(update{set<&chat_state::messages>(std::move(messages)),
                              set<&chat_state::llm_input_messages>(message_list{})});
 }
 
-/// What a review asks: a list of one human_interrupt.
+/// Parses the interrupt of a review: a list of one human_interrupt.
 result<human_interrupt> read_question(const json::value& asked) {
   const auto* list = asked.if_array();
   if (list == nullptr || list->size() != 1)
-    return error{errc::parse_failed, "the thread waits for something that no review asks"};
+    return error{errc::parse_failed,
+                 "the pending interrupt is not a tool review; chat cannot answer it"};
   return human_interrupt_from_json(list->front());
 }
 
@@ -53,16 +56,16 @@ chat_session::leaving chat_session::run() {
   return result_;
 }
 
-/// A thread may have been left at any point.
+/// Shows the state of the thread, which may have been left at any point, and asks a pending review.
 chat_session::turn chat_session::begin() {
   const auto at = look_at(given_.conversation, thread());
   if (!at.messages.empty())
-    remarks_.remark("It goes on after " + std::to_string(at.messages.size()) +
+    remarks_.remark("Resuming a thread of " + std::to_string(at.messages.size()) +
                     " messages; /history shows them.");
   if (!at.questions.empty())
     return resume();
   if (at.is_unfinished)
-    remarks_.remark("The last answer did not come to its end; /continue goes on with it.");
+    remarks_.remark("The last answer is incomplete; /continue resumes it.");
   return turn::over;
 }
 
@@ -73,7 +76,7 @@ chat_session::turn chat_session::obey(const std::string& line) {
   case kind::nothing:
     return turn::over;
   case kind::words:
-    end_open_calls(given_.conversation, thread(), "the conversation went on without it.");
+    end_open_calls(given_.conversation, thread(), "the conversation continued without it.");
     return answer(said(std::move(typed.text)));
   case kind::history:
     show_history(look_at(given_.conversation, thread()).messages);
@@ -86,14 +89,14 @@ chat_session::turn chat_session::obey(const std::string& line) {
   case kind::quit:
     return turn::leave;
   case kind::unknown:
-    remarks_.failed("there is no command " + typed.text + "; /help lists them");
+    remarks_.failed("unknown command " + typed.text + "; /help lists the commands");
     result_ = leaving::failed;
     return turn::over;
   }
   return turn::over;
 }
 
-/// The marks are remarks: in a pipe the answers are elsewhere.
+/// Shows all messages. The markers are remarks, so that a pipe's output contains only messages.
 void chat_session::show_history(const message_list& messages) {
   remarks_.remark("--- history: " + std::to_string(messages.size()) + " messages ---");
   shown_.history(messages);
@@ -108,11 +111,11 @@ chat_session::turn chat_session::resume() {
   }
   if (at.is_unfinished)
     return answer(detail::run_input::resume());
-  remarks_.remark("There is nothing to go on with.");
+  remarks_.remark("There is nothing to resume.");
   return turn::over;
 }
 
-/// One answer of the agent, with everything that it asks on the way.
+/// Runs the agent until it has answered, including all reviews on the way.
 chat_session::turn chat_session::answer(detail::run_input input) {
   for (;;) {
     const auto ended = run_once(std::move(input));
@@ -132,7 +135,7 @@ chat_session::turn chat_session::answer(detail::run_input input) {
 
 detail::raw_result chat_session::run_once(detail::run_input input) {
   const auto events = std::make_shared<chat_events>(bell_);
-  const auto silent = keyboard::silence{input_}; // keys do not mix with the answer
+  const auto silent = keyboard::silence{input_}; // typed keys must not appear within the answer
   const auto run = detail::engine_access::start(
       lanes_, detail::program_of(given_.conversation), std::move(input), given_.config,
       [events](detail::raw_result ended) { events->close(std::move(ended)); }, chat_view::modes,
@@ -142,7 +145,7 @@ detail::raw_result chat_session::run_once(detail::run_input input) {
     for (const auto& event : news.events)
       shown_.hear(event);
     for (const auto& note : given_.retries ? given_.retries->take() : std::vector<std::string>{}) {
-      shown_.end_answer(); // the next attempt begins it again
+      shown_.end_answer(); // the next attempt streams the answer again
       remarks_.remark(note);
     }
     if (news.ended) {
@@ -151,7 +154,7 @@ detail::raw_result chat_session::run_once(detail::run_input input) {
     }
     if (bell_->take_interrupt()) {
       run.cancel();
-      input_.discard(); // lines that were meant to follow the answer
+      input_.discard(); // lines typed for after the answer
     } else if (news.events.empty()) {
       bell_->sleep(-1);
     }
@@ -161,7 +164,7 @@ detail::raw_result chat_session::run_once(detail::run_input input) {
 void chat_session::end_badly(const run_error& why) {
   const auto is_stopped = why.code == graph_errc::cancelled;
   if (is_stopped)
-    remarks_.remark("Stopped; /continue goes on with it.");
+    remarks_.remark("Stopped; /continue resumes it.");
   else
     remarks_.failed(why.text);
   result_ = is_stopped ? leaving::stopped : leaving::failed;
@@ -169,7 +172,7 @@ void chat_session::end_badly(const run_error& why) {
                  is_stopped ? "the user stopped the answer." : "the answer failed.");
 }
 
-/// Nothing runs until all of them are answered: they are asked together.
+/// Asks all pending reviews. The run resumes only when all have been answered.
 std::optional<detail::run_input> chat_session::ask(const std::vector<interrupt>& questions) {
   auto out = detail::thread_command{};
   for (const auto& one : questions) {
@@ -186,7 +189,7 @@ std::optional<detail::run_input> chat_session::ask(const std::vector<interrupt>&
 
 std::optional<human_response> chat_session::ask(const human_interrupt& question) {
   shown_.question(question);
-  input_.discard(); // lines that came before the question do not answer it
+  input_.discard(); // lines typed before the question must not answer it
   for (;;) {
     const auto typed = read("review> ");
     const auto command = read_typed(typed.line);
@@ -210,11 +213,11 @@ line_reader::read chat_session::read(std::string_view prompt) {
     auto typed = input_.next(prompt);
     input_.remember(typed.line);
     if (given_.is_at_keyboard && typed.why != line_reader::end::line)
-      shown_.prompt("\n"); // what the shell says next begins a line of its own
+      shown_.prompt("\n"); // so that the shell's prompt begins a new line
     if (is_utf8(typed.line))
       return typed;
     result_ = leaving::failed;
-    remarks_.failed("the line is no UTF-8; nothing was said");
+    remarks_.failed("the line is not valid UTF-8 and was ignored");
   }
 }
 

@@ -17,27 +17,27 @@
 
 namespace superstep::cli {
 
-/// One conversation at the keyboard, or along the lines of a pipe. Everything that is said is kept
-/// by the graph's checkpointer under `config.thread_id`.
+/// One conversation, at a terminal or with the lines of a pipe. The graph's checkpointer saves it
+/// under `config.thread_id`.
 class chat_session {
 public:
   struct options {
     compiled_graph<chat_state> conversation;
-    run_config config; ///< of every run
+    run_config config; ///< for every run
     bool is_at_keyboard = false;
-    std::shared_ptr<retry_notes> retries{}; ///< what the model's retries are reported to
+    std::shared_ptr<retry_notes> retries{}; ///< receives the model's retries; null: not shown
   };
-  /// How it was left.
+  /// The end of the conversation.
   enum class leaving : std::uint8_t {
-    ended,  ///< at the end of the input, or by /quit
-    failed, ///< the same, but something could not be answered
-    stopped ///< by Ctrl-C, or with a question open
+    ended,  ///< end of input, or /quit
+    failed, ///< the same, but an answer failed
+    stopped ///< Ctrl-C, or a pending review
   };
 
-  /// All that is given outlives it.
+  /// All references must outlive the session.
   chat_session(engine& lanes, std::shared_ptr<const wake_up> bell, keyboard& input,
                chat_view& shown, chat_view& remarks, options given);
-  /// Speaks until one side leaves.
+  /// Runs the conversation until its end.
   [[nodiscard]] leaving run();
 
 private:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Displays a conversation on a terminal or in a pipe.
 #include "cli/chat_view.hpp"
 
 #include "base/visible_text.hpp"
@@ -20,7 +21,7 @@ constexpr auto dim = std::string_view{"\x1b[2m"};
 constexpr auto red = std::string_view{"\x1b[31m"};
 constexpr auto reset = std::string_view{"\x1b[0m"};
 
-/// What an event says was written to a field; null: nothing was.
+/// Returns the value that an event wrote to a field; null if it wrote none.
 template <auto Member>
 const auto* written(const write& w) {
   using type = typename detail::field<Member>::type;
@@ -40,7 +41,7 @@ void chat_view::hear(const detail::run_event& event) {
     for (const auto& w : event.writes)
       if (event.node == react::structured_name)
         show_response(w);
-      else if (event.node != react::pre_hook_name) // which writes what was shown before
+      else if (event.node != react::pre_hook_name) // writes messages that were shown before
         show_messages(w);
   }
 }
@@ -72,7 +73,7 @@ void chat_view::show(const message& m) {
     return show_result(m);
   if (m.type != message_type::ai)
     return;
-  // What is kept may be other than what was streamed: when no steps are left for its calls.
+  // The stored message may differ from the streamed one, e.g. if no steps are left for its calls.
   const auto text = text_of(m);
   if (text.starts_with(said_)) {
     say(std::string_view{text}.substr(said_.size()));
@@ -130,7 +131,8 @@ void chat_view::history(const message_list& messages) {
   }
 }
 
-/// Questions come in the order of their calls, and name them by tool and arguments only.
+/// Returns the number of the call that a review is about. Reviews come in the order of their calls,
+/// and identify them only by tool and arguments.
 std::string chat_view::number_of(const action_request& asked) {
   for (auto& call : unasked_) {
     if (call.name != asked.action || call.args != asked.args)

@@ -16,24 +16,24 @@
 
 namespace superstep::cli {
 
-/// Shows a conversation as lines: answers as they come, a line for each call and each result.
-/// What models and tools say is shown as visible_text().
+/// Displays a conversation: streamed answers, and a line for each tool call and each result. Texts
+/// of models and tools are displayed with visible_text().
 class chat_view {
 public:
   chat_view(std::ostream& out, bool has_colours) : out_{out}, has_colours_{has_colours} {}
 
-  /// An event of a run of a conversation (make_conversation), streamed with `modes`.
+  /// Displays an event of a run of a conversation (make_conversation()), streamed with `modes`.
   void hear(const detail::run_event& event);
   static constexpr auto modes = stream_mode::messages | stream_mode::updates;
-  /// The run is over; whatever it was saying ends here.
+  /// Ends the answer that is being displayed, because the run has ended.
   void end_answer();
 
   void history(const message_list& messages);
   void question(const human_interrupt& asked);
   void failed(std::string_view text);
-  /// A remark of the program's own.
+  /// Displays a remark of the program.
   void remark(std::string_view text);
-  /// Shown where something can be typed; what follows is typed behind it.
+  /// Displays the prompt for an input line.
   void prompt(std::string_view text);
 
 private:
@@ -48,15 +48,15 @@ private:
 
   std::ostream& out_;
   bool has_colours_;
-  std::string said_;                                        ///< of the answer that is under way
-  std::map<std::string, std::size_t, std::less<>> numbers_; ///< of calls that are not alone, by id
+  std::string said_;                                        ///< the answer that is being streamed
+  std::map<std::string, std::size_t, std::less<>> numbers_; ///< numbers of parallel calls, by id
   struct unasked_call {
     std::string name;
     json::object args;
     std::size_t number;
   };
-  std::vector<unasked_call> unasked_; ///< calls of the last answer, if it has several
-  /// Ids of calls whose result was shown: a run that goes on tells of all its step once more.
+  std::vector<unasked_call> unasked_; ///< calls of the last answer that have not been reviewed
+  /// Ids of calls whose result was displayed: a resumed run reports the results of its step again.
   std::set<std::string, std::less<>> answered_;
 };
 

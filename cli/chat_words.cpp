@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the lines of a conversation: messages, commands and answers to reviews.
 #include "cli/chat_words.hpp"
 
 #include "base/visible_text.hpp"
@@ -56,16 +57,16 @@ result<human_response> with_words(human_response out, std::string_view rest,
   if (out.type == response::edit) {
     const auto args = parse_json(rest);
     if (!args || !args->is_object())
-      return refused("edit needs the arguments as a JSON object, e.g. edit " +
+      return refused("edit requires the arguments as a JSON object, e.g. edit " +
                      to_text(asked.action.args) +
                      (args || rest.empty() ? "" : "; " + args.error().text));
     out.args = action_request{asked.action.action, args->get_object()};
   } else if (out.type == response::response) {
     if (rest.empty())
-      return refused("respond needs the text that is the answer in place of the tool's");
+      return refused("respond requires a text, which replaces the tool's result");
     out.args = std::string{rest};
   } else if (!rest.empty()) {
-    return refused("nothing can stand behind this word: " + std::string{rest});
+    return refused("unexpected text after the answer: " + std::string{rest});
   }
   return out;
 }

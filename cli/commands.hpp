@@ -7,10 +7,10 @@
 
 namespace superstep::cli {
 
-/// What a verb does once its arguments are parsed; the exit code of the program.
+/// Runs a verb after its arguments were parsed; returns the exit status of the program.
 using action = std::function<int()>;
 
-// Each adds one verb to the program and sets `chosen` when it is called.
+// Each adds one verb to the program and sets `chosen` if the verb is used.
 void add_run(CLI::App& program, action& chosen);
 void add_graph(CLI::App& program, action& chosen);
 void add_chat(CLI::App& program, action& chosen);

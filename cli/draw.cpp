@@ -22,7 +22,7 @@ namespace superstep::cli {
 
 namespace {
 
-/// How deep --expand looks: more levels than anybody nests.
+/// The maximum depth of --expand, more than graphs are nested in practice.
 constexpr auto all_levels = std::size_t{32};
 
 struct graph_arguments {
@@ -37,7 +37,7 @@ int refuse(const std::string& text) {
   return 1;
 }
 
-/// Whether a file that exists may be overwritten: it is empty, or a picture of the same format.
+/// Whether an existing file may be overwritten: it is empty, or a picture in the same format.
 result<void> check_picture(const std::string& path, const std::string& format) {
   auto failed = std::error_code{};
   if (path.empty() || !std::filesystem::is_regular_file(path, failed))
@@ -55,10 +55,10 @@ result<void> check_picture(const std::string& path, const std::string& format) {
       (format == "png" && starts("\x89PNG")))
     return {};
   return error{errc::invalid_argument, "'" + path + "' exists and is not a picture in the format " +
-                                           format + ": it is not overwritten; name another file"};
+                                           format + "; it is not overwritten. Use another file"};
 }
 
-/// Lets Graphviz lay the picture out.
+/// Converts dot to a picture with Graphviz.
 result<std::string> laid_out(io_runtime& io, std::string dot, const std::string& format) {
   auto request = process_request{};
   request.argv = {"dot", "-T" + format};
@@ -66,9 +66,9 @@ result<std::string> laid_out(io_runtime& io, std::string dot, const std::string&
   request.output_bytes_max = 64 * 1024 * 1024;
   auto ended = sync_wait(run_process(io, std::move(request)));
   if (!ended && ended.error().code == make_error_code(errc::not_found))
-    return error{errc::not_found, format + " is drawn by Graphviz, whose program 'dot' was not "
-                                           "found; install it (Debian: apt-get install graphviz), "
-                                           "or use --format dot"};
+    return error{errc::not_found, "the format " + format + " needs Graphviz's program 'dot', which "
+                                  "was not found; install it (Debian: apt-get install graphviz), "
+                                  "or use --format dot"};
   if (!ended)
     return ended.error();
   if (!ended->ok())
@@ -112,7 +112,7 @@ constexpr auto draw_examples = R"(Examples:
   superstep graph agent.yaml > agent.mmd
   superstep graph agent.yaml --format svg --output agent.svg
 
-SVG and PNG need Graphviz's program 'dot'. Exit code: 0 it was drawn, 1 otherwise.)";
+SVG and PNG need Graphviz's program 'dot'. Exit code: 0 success, 1 otherwise.)";
 
 } // namespace
 
@@ -120,11 +120,11 @@ void add_graph(CLI::App& program, action& chosen) {
   auto given = std::make_shared<graph_arguments>();
   auto& verb = *program.add_subcommand("graph", "Draw the agent's graph");
   add_agent_options(verb, given->agent);
-  verb.add_option("--format", given->format, "What to draw")
+  verb.add_option("--format", given->format, "Format of the output")
       ->check(CLI::IsMember({"mermaid", "dot", "svg", "png"}))
       ->capture_default_str();
-  verb.add_option("-o,--output", given->output, "Where to; default: standard output");
-  verb.add_flag("--expand", given->expand, "Draw graphs inside the graph as well");
+  verb.add_option("-o,--output", given->output, "Output file; default: standard output");
+  verb.add_flag("--expand", given->expand, "Draw subgraphs and sub-agents as well");
   verb.footer(draw_examples);
   verb.callback([given, &chosen] { chosen = [given] { return graph(*given); }; });
 }

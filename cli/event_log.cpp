@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The file of --events. Lines are buffered and flushed at intervals, to cost little per call.
 #include "cli/event_log.hpp"
 
 #include <superstep/base/json.hpp>
@@ -18,16 +19,16 @@ namespace {
 
 constexpr auto line_start = std::string_view{"{\"row\":"};
 
-/// Whether nothing but an earlier event log would be lost.
+/// Whether the file may be overwritten: it is an earlier event log, empty or a device.
 bool is_replaceable(const std::string& path) {
   auto failed = std::error_code{};
   if (!std::filesystem::is_regular_file(path, failed))
-    return true; // nothing, or a device
+    return true; // it does not exist, or is a device
   auto start = std::string(line_start.size(), '\0');
   auto in = std::ifstream{path, std::ios::binary};
   in.read(start.data(), static_cast<std::streamsize>(start.size()));
   start.resize(static_cast<std::size_t>(in.gcount()));
-  return line_start.starts_with(start); // a first line may be torn
+  return line_start.starts_with(start); // the first line may be incomplete
 }
 
 bool is_writable(const std::string& path) {
@@ -36,14 +37,14 @@ bool is_writable(const std::string& path) {
   if (fs::exists(path, failed))
     return !fs::is_directory(path, failed) && ::access(path.c_str(), W_OK) == 0;
   if (fs::is_symlink(path, failed))
-    return true; // to a file that does not exist yet: open() finds out
+    return true; // a file that does not exist yet: open() reports errors
   const auto folder = fs::path{path}.parent_path();
   return ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
 }
 
 error not_writable(const std::string& path) {
   return {errc::io_failed,
-          "--events: '" + path + "' cannot be written; name a file in a folder that exists"};
+          "--events: '" + path + "' cannot be written; use a file in an existing folder"};
 }
 
 } // namespace
@@ -52,15 +53,15 @@ result<void> event_log::set_path(std::string path) {
   path_ = std::move(path);
   if (!is_replaceable(path_))
     return error{errc::invalid_argument, "--events: '" + path_ +
-                                             "' exists and is not an event log: it is not "
-                                             "overwritten; name another file"};
+                                             "' exists and is not an event log; it is not "
+                                             "overwritten. Use another file"};
   if (!is_writable(path_))
     return not_writable(path_);
   return {};
 }
 
 result<void> event_log::open() {
-  // Created here: a stream would create it readable by all.
+  // Created with open(2): a stream would create it readable by all users.
   if (const auto fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600); fd >= 0)
     ::close(fd);
   file_.open(path_, std::ios::trunc);
@@ -81,7 +82,7 @@ void event_log::add(std::string_view row, std::string_view event, std::string_vi
   line += ",\"t_ns\":" + std::to_string(now) + "}\n";
   const auto lock = std::scoped_lock{mutex_};
   file_ << line;
-  if (now - flushed_ >= flush_every) { // whoever watches the file sees it grow
+  if (now - flushed_ >= flush_every) { // so that tail -f shows progress
     file_.flush();
     flushed_ = now;
   }
@@ -93,7 +94,7 @@ result<void> event_log::close() {
     return {};
   file_.close();
   if (!file_)
-    return error{errc::io_failed, "--events: '" + path_ + "' is not complete: writing it failed"};
+    return error{errc::io_failed, "--events: '" + path_ + "' is incomplete: a write failed"};
   return {};
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Import and export of threads in LangGraph's JSON form, for `superstep threads --form langgraph`.
 #include "cli/imported_thread.hpp"
 
 #include "checkpoint/thread_import.hpp"
@@ -14,7 +15,7 @@ namespace superstep::cli {
 
 namespace {
 
-/// How deep messages are looked for: they stand in lists and objects of the state.
+/// Maximum depth of the search for messages in lists and objects of the state.
 constexpr auto depth_max = 8;
 
 const json::object* object_in(const json::object& from, std::string_view key) {
@@ -28,7 +29,7 @@ std::string_view text_in(const json::object& from, std::string_view key) {
                                                 : std::string_view{};
 }
 
-/// The type of a message by the class that a constructor names; empty: it is no message.
+/// Returns the message type for a class of LangChain; empty for other classes.
 std::string_view type_of_class(std::string_view name) {
   constexpr auto known =
       std::array<std::pair<std::string_view, std::string_view>, 7>{{{"HumanMessage", "human"},
@@ -45,8 +46,8 @@ std::string_view type_of_class(std::string_view name) {
   return {};
 }
 
-/// `{"lc": 1, "type": "constructor", "id": […, "HumanMessage"], "kwargs": {…}}` as a message form;
-/// an empty object: it is something else.
+/// Converts `{"lc": 1, "type": "constructor", "id": […, "HumanMessage"], "kwargs": {…}}` to the
+/// message form; returns an empty object for anything else.
 json::object constructed(const json::object& from) {
   const auto* id = from.if_contains("id");
   const auto* kwargs = object_in(from, "kwargs");
@@ -73,14 +74,14 @@ bool is_nothing(const json::value& v) {
          (v.is_array() && v.get_array().empty()) || v == false;
 }
 
-/// The member that says what a message is, whatever it may be called by.
+/// Whether an object may be a message in one of LangChain's forms.
 bool is_message_like(const json::value& v) {
   const auto* members = v.if_object();
   return members != nullptr &&
          (members->contains("lc") || members->contains("type") || members->contains("role"));
 }
 
-/// Whether the message has all that the object says, at the same places.
+/// Whether a converted message still has everything that the object contains, at the same places.
 bool has_all_of(const json::object& made, const json::object& given) {
   return std::ranges::all_of(given, [&](const auto& m) {
     const auto* found = made.if_contains(m.key());
@@ -88,9 +89,9 @@ bool has_all_of(const json::object& made, const json::object& given) {
   });
 }
 
-/// Messages in a value, in whatever form, as superstep has them. What only looks like one, and
-/// would lose something or have it elsewhere, stays as it is; in a list of messages it is one, and
-/// what is not known of it goes where the reference puts it.
+/// Converts messages at any depth of a value to superstep's form. An object outside a list of
+/// messages is converted only if nothing of it is lost or moved. Within a list of messages it is
+/// always converted, and unknown members are kept where LangChain puts them (additional_kwargs).
 json::value with_messages(json::value from, int depth = 0, bool is_among_messages = false) {
   if (depth > depth_max)
     return from;
@@ -119,9 +120,9 @@ json::value with_messages(json::value from, int depth = 0, bool is_among_message
   return from;
 }
 
-/// The channels by which the reference runs its nodes, in its versions: `__start__`,
+/// Whether a channel is internal to LangGraph, in any of its versions: `__start__`,
 /// `branch:to:node`, `branch:node:condition:node`, `join:a+b:node`, `start:node`. Other names with
-/// a colon are the user's.
+/// a colon belong to the user.
 bool is_internal(std::string_view channel, const json::value& held) {
   const auto colons = std::ranges::count(channel, ':');
   return channel.starts_with("__") || channel.starts_with("branch:to:") ||
@@ -131,9 +132,9 @@ bool is_internal(std::string_view channel, const json::value& held) {
           (held.is_null() || held == json::value("__start__")));
 }
 
-/// Finds the placeholders that LangChain's serializer writes for what JSON does not have:
-/// `{"lc": 1, "type": "not_implemented", "id": ["datetime", "datetime"], "repr": …}`, and objects of
-/// classes (`constructor`) and secrets that are not messages.
+/// Finds the placeholders that LangChain's serializer writes for values that JSON cannot represent:
+/// `{"lc": 1, "type": "not_implemented", "id": ["datetime", "datetime"], "repr": …}`, and objects
+/// of classes (`constructor`) and secrets that are not messages.
 class placeholder_search {
 public:
   void look_at(const json::value& v, const std::string& place, int depth = 0) {
@@ -213,7 +214,7 @@ json::object to_langgraph_form(const json::object& shown) {
 imported_thread from_langgraph_form(std::string_view text) {
   const auto parsed = parse_json(text);
   if (!parsed)
-    throw std::runtime_error{"the thread is no JSON: " + parsed.error().text};
+    throw std::runtime_error{"the thread is not valid JSON: " + parsed.error().text};
   const auto* top = &*parsed;
   if (top->is_array() && !top->get_array().empty())
     top = &top->get_array().front();
@@ -225,8 +226,8 @@ imported_thread from_langgraph_form(std::string_view text) {
   if (values == nullptr && at != nullptr)
     values = object_in(*at, "values");
   if (values == nullptr)
-    throw std::runtime_error{"the thread is no checkpoint with \"channel_values\" and no snapshot "
-                             "with \"values\", nor a list of these"};
+    throw std::runtime_error{"not a LangGraph thread: expected a checkpoint with "
+                             "\"channel_values\", a snapshot with \"values\", or a list of these"};
   auto taken = json::object{};
   auto placeholders = placeholder_search{};
   for (const auto& [name, v] : *values) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// superstep check AGENT, and what it shares with superstep graph: an agent file is read, not run.
+// superstep check AGENT, and the options and checks that all verbs with an agent file share.
 #include "cli/inspect.hpp"
 
 #include "cli/commands.hpp"
@@ -79,11 +79,11 @@ void warn(const std::vector<agent_fault>& warnings) {
 
 void add_check(CLI::App& program, action& chosen) {
   auto given = std::make_shared<inspect_arguments>();
-  auto& verb = *program.add_subcommand("check", "Say everything that is wrong with an agent file");
+  auto& verb = *program.add_subcommand("check", "Report all errors of an agent file");
   add_agent_options(verb, *given);
   verb.footer("Example:\n  superstep check agent.yaml --set version=v1\n\n"
-              "Reads the files that the agent names as well. Exit code: 0 nothing is wrong, 1 "
-              "otherwise. Warnings about the graph go to standard error and are no fault.");
+              "Also reads the files that the agent refers to. Exit code: 0 no errors, 1 otherwise. "
+              "Warnings about the graph go to standard error and do not change it.");
   verb.callback([given, &chosen] { chosen = [given] { return check(*given); }; });
 }
 

@@ -13,7 +13,7 @@
 
 namespace superstep::cli {
 
-/// What the verbs are told that look at an agent without running it.
+/// Arguments of the verbs that read an agent without running it.
 struct inspect_arguments {
   std::string agent;
   std::vector<std::string> overrides;
@@ -21,12 +21,13 @@ struct inspect_arguments {
 
 void add_agent_options(CLI::App& verb, inspect_arguments& into);
 
-/// The agent of a file; its faults, when it has any, go to standard error.
-/// @param change modifies the specification that was read, before the agent is built
+/// Builds the agent of a file; prints its errors to standard error and returns nullopt if there are
+/// any.
+/// @param change modifies the spec before the agent is built
 [[nodiscard]] agent_building build(const inspect_arguments&, const std::shared_ptr<io_runtime>&,
                                    const std::function<void(agent_spec&)>& change = {});
 
-/// Whether the programs of an agent can be started here; what is wrong goes to standard error.
+/// Whether the programs of an agent can be started here; prints the errors to standard error.
 [[nodiscard]] bool is_set_up(const agent& checked, io_runtime& io);
 
 /// Prints warnings about a graph or an agent file to standard error. @{

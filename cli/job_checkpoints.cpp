@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 The checkpoint database of a batch job (--checkpoints). Its
+// owner record names the job, so that no other job or chat uses the file.
 #include "cli/job_checkpoints.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
@@ -20,8 +21,8 @@ std::string owner_of(const std::string& job) {
   return std::string{owner_prefix} + job;
 }
 
-/// Renames the database of an earlier job, and its log with it. No process has it open: this one
-/// holds the lock of the job's journal.
+/// Renames the database of an earlier job and its write-ahead log. No process has it open, because
+/// this one holds the lock of the job's journal.
 void move_aside(const std::string& path) {
   namespace fs = std::filesystem;
   auto to = std::string{};
@@ -46,7 +47,7 @@ agent_runner::open_checkpointer opener_of_checkpoints(const batch_options& optio
       wanted.encryption_key = encryption_key_from_environment();
       return sqlite_checkpointer(path, std::move(wanted));
     } catch (const checkpoint_error& e) {
-      // The folder is that of the journal, which is open: the disk or the machine has refused.
+      // The journal in the same folder could be opened, so the disk or the machine is the problem.
       return e.code() == checkpoint_errc::failed ? error{errc::shortage, e.what()}
                                                  : error{e.code(), e.what()};
     }
@@ -57,7 +58,7 @@ void remove_checkpoints_of(const std::string& output, const std::string& job) no
   const auto path = checkpoints_path_of(output);
   if (sqlite_owner(path) != owner_of(job))
     return;
-  // The database first: SQLite ignores a log that has no database.
+  // The database first, because SQLite ignores a log without database.
   for (const auto* ending : {"", "-wal", "-shm", "-lease"})
     ::unlink((path + ending).c_str());
 }

@@ -9,13 +9,13 @@
 
 namespace superstep::cli {
 
-/// Opens the database of a job's checkpoints, checkpoints_path_of(), and marks a new one as the
-/// job's. The database of another job, or one with threads that no job wrote, is refused; with
-/// batch_options::fresh the database of the earlier job is moved aside instead.
+/// Returns a function that opens the checkpoint database of a job, checkpoints_path_of(), and
+/// records the job as owner of a new one. The database of another job, or one with threads that no
+/// job wrote, is rejected; with batch_options::fresh the database of an earlier job is moved aside.
 [[nodiscard]] agent_runner::open_checkpointer opener_of_checkpoints(const batch_options& options);
 
-/// Removes the database of the job `job`, with the files beside it. A file that does not name this
-/// job as its owner is left alone.
+/// Deletes the database of the job `job` and the files beside it. A file with another owner is
+/// kept.
 void remove_checkpoints_of(const std::string& output, const std::string& job) noexcept;
 
 } // namespace superstep::cli

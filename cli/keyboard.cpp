@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Input lines of a conversation: from a terminal with line editing (line_editor.cpp), a plain
+// terminal, or a pipe (line_reader.cpp).
 #include "cli/keyboard.hpp"
 
 #include <poll.h>
@@ -40,14 +42,14 @@ void keyboard::set_echo(bool on) noexcept {
   auto wanted = *before_;
   if (!on || shows_keys_itself_)
     wanted.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-  if (shows_keys_itself_) // keys reach the editor as they are, without a bound on a line
+  if (shows_keys_itself_) // the editor reads single keys, so the terminal must not buffer lines
     wanted.c_lflag &= ~static_cast<tcflag_t>(ICANON);
   ::tcsetattr(STDIN_FILENO, TCSADRAIN, &wanted);
 }
 
 void keyboard::discard() {
-  constexpr auto pause_ms = 30;   // a paste comes in pieces
-  constexpr auto pieces_max = 50; // of one that does not end
+  constexpr auto pause_ms = 30;   // a paste arrives in pieces
+  constexpr auto pieces_max = 50; // bound for input that does not end
   if (!before_)
     return;
   const auto silent = silence{*this};

@@ -11,24 +11,24 @@
 
 namespace superstep::cli {
 
-/// The place where a person types: a terminal, with editing if it can, or a pipe.
+/// The source of input lines: a terminal, with line editing if possible, or a pipe.
 class keyboard {
 public:
-  /// @param is_terminal whether standard input and output both are a terminal
+  /// @param is_terminal whether standard input and output are both terminals
   keyboard(const wake_up& bell, bool is_terminal);
   keyboard(const keyboard&) = delete;
   keyboard& operator=(const keyboard&) = delete;
   ~keyboard();
 
-  /// Whether next() shows the prompt itself.
+  /// Whether next() displays the prompt.
   [[nodiscard]] bool shows_prompt() const noexcept { return editor_.has_value(); }
   [[nodiscard]] line_reader::read next(std::string_view prompt);
   /// Adds a line to the history.
   void remember(const std::string& line);
-  /// Drops what was typed or pasted until now. Nothing of a pipe, whose lines are answers in order.
+  /// Discards everything typed or pasted so far. No effect for a pipe, whose lines are all used.
   void discard();
 
-  /// While it lives, keys are not shown; they are kept for the next line.
+  /// Hides typed keys during its lifetime; they are kept for the next line.
   class silence {
   public:
     explicit silence(keyboard& of) : of_{of}, echoed_{of.echoes_} { of_.set_echo(false); }
@@ -38,15 +38,15 @@ public:
 
   private:
     keyboard& of_;
-    bool echoed_; ///< before
+    bool echoed_; ///< the state to restore
   };
 
 private:
   void set_echo(bool on) noexcept;
 
-  std::optional<termios> before_; ///< settings of the terminal; nullopt if it is not one
+  std::optional<termios> before_; ///< original settings of the terminal; nullopt if it is not one
   bool echoes_ = true;
-  bool shows_keys_itself_ = false; ///< with the editor: the terminal never echoes
+  bool shows_keys_itself_ = false; ///< with the editor: the terminal's echo is off
   line_reader lines_;
   std::optional<line_editor> editor_;
 };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Line editing with libedit. libedit requests characters one at a time; this file waits for them
+// together with the other events of the conversation, and recognises bracketed paste.
 #include "cli/line_editor.hpp"
 
 #include "base/utf8.hpp"
@@ -50,7 +52,7 @@ void append_utf8(std::string& out, wchar_t wide) {
   }
 }
 
-/// Bytes of a character by its first; 1 for what begins none.
+/// Returns the length of a UTF-8 character by its first byte; 1 for an invalid one.
 std::size_t size_of(char first) {
   const auto byte = static_cast<unsigned char>(first);
   return byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
@@ -61,7 +63,7 @@ std::size_t size_of(char first) {
 struct line_editor::impl {
   explicit impl(const wake_up& given) : bell{given} {}
 
-  /// libedit asks for one character at a time; 1: there is one, 0: the end, -1: Ctrl-C.
+  /// The read function of libedit. 1: a character was read, 0: end of input, -1: Ctrl-C.
   static int read_character(EditLine* editor, wchar_t* into) {
     auto* self = static_cast<impl*>(nullptr);
     el_get(editor, EL_CLIENTDATA, &self);
@@ -100,7 +102,7 @@ struct line_editor::impl {
       has_ended = true;
   }
 
-  /// The next character of what was read; false: more must be read.
+  /// Takes the next character from the bytes already read; false if more must be read.
   bool take(wchar_t& into) {
     for (;;) {
       if (held.size() > line_reader::line_bytes_max)
@@ -123,8 +125,8 @@ struct line_editor::impl {
     }
   }
 
-  /// Whether only the beginning of a marker has been read. An Esc alone may be a key: it becomes
-  /// the beginning of a marker if more follows at once.
+  /// Whether only the beginning of a paste marker has been read. A single Esc may be a key; it is a
+  /// marker's beginning if more bytes follow at once.
   [[nodiscard]] bool may_become_marker() const {
     constexpr auto pause_ms = 25;
     if (!paste_begins.starts_with(held) && !paste_ends.starts_with(held))
@@ -133,7 +135,7 @@ struct line_editor::impl {
     return held.size() > 1 || is_pasting || ::poll(&more, 1, pause_ms) > 0;
   }
 
-  /// Returns whether the character has a place in a line; control characters of a paste have none.
+  /// Whether the character may be part of a line; control characters within a paste are dropped.
   bool take_character(std::size_t size, wchar_t& into) {
     const auto text = valid_utf8(held.substr(0, size));
     held.erase(0, size);
@@ -158,7 +160,7 @@ struct line_editor::impl {
     return true;
   }
 
-  /// The line as it was meant: with the line ends of a paste.
+  /// Returns the edited line, with the line breaks of a paste restored.
   std::string text_of(const wchar_t* wide, int count) const {
     auto out = std::string{};
     for (auto i = 0; i < count; ++i) {
@@ -178,9 +180,9 @@ struct line_editor::impl {
   EditLine* editor = nullptr;
   HistoryW* history = nullptr;
   std::wstring prompt;
-  std::string held; ///< was read, and not used yet
+  std::string held; ///< bytes that were read and not used yet
   bool is_pasting = false;
-  bool has_paste = false; ///< in the line that is being edited
+  bool has_paste = false; ///< whether the current line contains a paste
   bool has_ended = false;
   bool was_interrupted = false;
 };
@@ -192,12 +194,12 @@ bool line_editor::is_possible() {
 
 line_editor::line_editor(const wake_up& bell) : impl_{std::make_unique<impl>(bell)} {
   if (std::setlocale(LC_CTYPE, "") == nullptr || MB_CUR_MAX == 1)
-    std::setlocale(LC_CTYPE, "C.UTF-8"); // characters are UTF-8 everywhere else, too
+    std::setlocale(LC_CTYPE, "C.UTF-8"); // the rest of the program assumes UTF-8
   auto& at = *impl_;
   at.editor = el_init("superstep", stdin, stdout, stderr);
   at.history = history_winit();
   if (at.editor == nullptr || at.history == nullptr)
-    throw std::runtime_error{"the terminal cannot be set up for editing"};
+    throw std::runtime_error{"cannot prepare the terminal for line editing"};
   auto event = HistEventW{};
   history_w(at.history, &event, H_SETSIZE, static_cast<int>(history_max));
   history_w(at.history, &event, H_SETUNIQUE, 1);

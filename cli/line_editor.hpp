@@ -9,23 +9,24 @@
 
 namespace superstep::cli {
 
-/// Lines of a terminal with editing keys and a history, by libedit. A paste is one line, whatever
-/// line ends it has (bracketed paste); these are shown as ⏎ until the line is sent.
+/// Reads lines from a terminal with editing keys and a history, using libedit. A paste is a single
+/// line, whatever line breaks it contains (bracketed paste); they are displayed as ⏎ until the line
+/// is submitted.
 class line_editor {
 public:
-  /// Whether a terminal has what editing needs.
+  /// Whether the terminal supports line editing.
   [[nodiscard]] static bool is_possible();
 
-  /// @pre standard input and output are a terminal, and nothing else reads from it
+  /// @pre standard input and output are terminals, and nothing else reads standard input
   explicit line_editor(const wake_up& bell);
   line_editor(const line_editor&) = delete;
   line_editor& operator=(const line_editor&) = delete;
   ~line_editor();
 
   [[nodiscard]] line_reader::read next(std::string_view prompt);
-  /// Adds a line that the user may want again.
+  /// Adds a line to the history.
   void remember(const std::string& line);
-  /// Drops what was read of the terminal but not used yet.
+  /// Discards bytes that were read from the terminal and not used yet.
   void discard() noexcept;
 
   static constexpr std::size_t history_max = 1'000; ///< lines

@@ -9,21 +9,21 @@
 
 namespace superstep::cli {
 
-/// Lines of a plain terminal, a pipe or a file, as they come.
+/// Reads lines from a plain terminal, a pipe or a file.
 class line_reader {
 public:
-  /// @param input stays open, and nobody else reads from it
+  /// @param input must stay open, and nothing else may read from it
   line_reader(int input, const wake_up& bell) : input_{input}, bell_{bell} {}
 
   enum class end : std::uint8_t { line, input, interrupt };
   struct read {
     end why = end::input;
-    std::string line{}; ///< without its end; the last one may have none
+    std::string line{}; ///< without its line break; the last line may have none
   };
-  /// The next line. Throws std::runtime_error when it is longer than `line_bytes_max`, and
-  /// std::system_error when the input cannot be read.
+  /// Returns the next line. Throws std::runtime_error if it is longer than `line_bytes_max`, and
+  /// std::system_error if the input cannot be read.
   [[nodiscard]] read next();
-  /// Drops what was read but not returned yet.
+  /// Discards bytes that were read and not returned yet.
   void discard() noexcept {
     held_.clear();
     searched_ = 0;
@@ -34,8 +34,8 @@ public:
 private:
   int input_;
   const wake_up& bell_;
-  std::string held_;         ///< was read, but stands behind the line
-  std::size_t searched_ = 0; ///< of it: has no line end
+  std::string held_;         ///< bytes read beyond the last line
+  std::size_t searched_ = 0; ///< number of its bytes known to contain no line break
   bool has_ended_ = false;
 };
 

@@ -11,7 +11,7 @@
 
 namespace superstep::cli {
 
-/// Remarks about attempts of a model, from the threads that make them to that of the conversation.
+/// Passes remarks about a model's retries from the threads that make them to the conversation.
 class retry_notes {
 public:
   explicit retry_notes(std::shared_ptr<const wake_up> bell) : bell_{std::move(bell)} {}
@@ -31,7 +31,7 @@ public:
   }
 
 private:
-  std::shared_ptr<const wake_up> bell_; // a run may end after its conversation
+  std::shared_ptr<const wake_up> bell_; // shared, because a run may outlive its conversation
   std::mutex mutex_;
   std::vector<std::string> held_;
 };

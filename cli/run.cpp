@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// superstep run AGENT --input in.jsonl --output out.jsonl
+// superstep run AGENT --input in.jsonl --output out.jsonl: runs a batch job. This file checks the
+// arguments and connects the agent with the batch runner (batch/batch.cpp).
 #include "base/malloc_arenas.hpp"
 #include "cli/agent_files.hpp"
 #include "cli/agent_runner.hpp"
@@ -36,14 +37,14 @@ struct run_arguments {
   std::vector<std::string> overrides;
   std::string bad_lines = "fail";
   std::string progress = "auto";
-  std::int64_t row_deadline_ms = -1; // below 0: what the agent file says
+  std::int64_t row_deadline_ms = -1; // negative: the value of the agent file
   std::size_t workers = 0;
-  std::string events; // empty: none
+  std::string events; // empty: no event log
   bool checkpoints = false;
   batch_options batch;
 };
 
-// A signal handler has no other way to reach the job. One per process, like the handlers.
+// Global, because a signal handler cannot reach anything else. One per process, like the handlers.
 stop_request& interrupted() {
   static auto request = stop_request{};
   return request;
@@ -53,10 +54,10 @@ extern "C" void on_signal(int) {
 }
 
 void install_signal_handlers() {
-  static_cast<void>(interrupted()); // made here: a handler must not be the first to ask for it
+  static_cast<void>(interrupted()); // constructed here, because a handler must not do it
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
-  std::signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of the write, not the end
+  std::signal(SIGPIPE, SIG_IGN); // a closed pipe is reported as a write error
 }
 
 std::terminate_handler& terminate_before() {
@@ -64,12 +65,12 @@ std::terminate_handler& terminate_before() {
   return handler;
 }
 
-/// Ends the process with the code of a shortage if memory or threads ran out inside the engine, where
-/// nothing can be undone. What is on the disk is that of a killed process, so the job can be resumed.
+/// Ends the process with exit_code::shortage if memory or threads ran out inside the engine, where
+/// the error cannot be handled. The files are as after a kill, so the job can be resumed.
 [[noreturn]] void on_terminate() {
   constexpr auto text = std::string_view{
-      "superstep run: the machine is out of memory or of another resource; rows that are done are "
-      "safe, the same command resumes the job\n"};
+      "superstep run: the machine is out of memory or another resource; finished rows are safe, "
+      "rerun to resume\n"};
   auto is_short = false;
   if (const auto why = std::current_exception())
     try {
@@ -78,7 +79,7 @@ std::terminate_handler& terminate_before() {
       is_short = true;
     } catch (const std::system_error& e) {
       is_short = is_shortage(e.code());
-    } catch (...) { // the handler before reports it
+    } catch (...) { // reported by the previous handler
     }
   if (is_short) {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
@@ -107,7 +108,7 @@ batch_options options_of(const run_arguments& given, const agent& a) {
   return out;
 }
 
-/// Reviews of the agents below this one; each stands in a file of its own.
+/// Adds an error for each sub-agent with reviews; each is in a file of its own.
 void add_reviews_below(const agent& above, std::set<const agent*>& seen,
                        std::vector<agent_fault>& into) {
   for (const auto& below : above.sub_agents()) {
@@ -115,34 +116,35 @@ void add_reviews_below(const agent& above, std::set<const agent*>& seen,
       continue;
     if (const auto& spec = below.agent->spec(); !spec.reviews.empty())
       into.push_back({spec.file, spec.reviews.front().line, spec.reviews.front().key,
-                      "a batch has nobody to ask; use superstep chat"});
+                      "a batch cannot ask a person; use superstep chat"});
     add_reviews_below(*below.agent, seen, into);
   }
 }
 
-/// What the file asks for and a batch does not do: better refused than left out in silence.
+/// Returns errors for the keys of the agent file that a batch does not support. Ignoring them
+/// silently would change what the agent does.
 std::vector<agent_fault> only_for_chat(const std::string& file, const agent& asked) {
   const auto& spec = asked.spec();
   auto out = std::vector<agent_fault>{};
   if (!spec.reviews.empty())
     out.push_back({file, spec.reviews.front().line, spec.reviews.front().key,
-                   "a batch has nobody to ask; use superstep chat, or let the calls through with "
-                   "--set review="});
+                   "a batch cannot ask a person; use superstep chat, or run the calls without "
+                   "review with --set review="});
   if (spec.summarise)
     out.push_back({file, spec.hooks_line, "hooks.summarise",
-                   "is for superstep chat: it would take messages out of the row's answer; a batch "
-                   "does without it with --set hooks="});
+                   "not supported by superstep run: it would remove messages from the row's "
+                   "output; disable it with --set hooks="});
   if (!spec.store.empty())
     out.push_back(
         {file, spec.store_line, "store",
-         "is for superstep chat: the rows of a batch share no memory; a batch does without it with "
+         "not supported by superstep run: the rows of a batch share no memory; disable it with "
          "--set store="});
   auto seen = std::set<const agent*>{};
   add_reviews_below(asked, seen, out);
   return out;
 }
 
-/// Refuses a job that would write one of its files over another, before anything is opened.
+/// Rejects a job that would overwrite one of its files with another, before anything is opened.
 result<void> check_files(const run_arguments& given, const agent& a) {
   using use = used_file::use;
   auto files = files_of(a);
@@ -189,7 +191,7 @@ int run(const run_arguments& given) {
     return static_cast<int>(exit_code::failed);
   if (const auto checked = check_files(given, *built.agent); !checked)
     return fail_with(checked.error().text);
-  auto events = event_log{}; // before the engine, whose actors tell it
+  auto events = event_log{}; // outlives the engine, whose actors write to it
   auto options = engine_options{};
   options.workers = given.workers;
   auto lanes = std::make_unique<engine>(options);
@@ -204,7 +206,7 @@ int run(const run_arguments& given) {
   const auto progress = make_progress_sink(*mode, std::cerr);
   const auto ended = run_batch(options_of(given, *built.agent), *runner, *progress, interrupted());
   lanes.reset();
-  runner.reset(); // with the checkpointer: its file may go now
+  runner.reset(); // closes the checkpoint database, which may be deleted now
   // Rows that failed keep their checkpoints: --retry-dead resumes them there.
   if (given.checkpoints && ended && ended->left() == 0 && ended->failed == ended->bad_lines)
     remove_checkpoints_of(given.batch.output, ended->job_id);
@@ -219,9 +221,9 @@ int run(const run_arguments& given) {
   return static_cast<int>(ended->code);
 }
 
-/// A machine that cannot even give the threads or the memory to start is short of them.
+/// Runs the job. If the machine lacks the memory or threads to start, that is a shortage as well.
 int run_or_report(const run_arguments& given) {
-  constexpr auto resume = "; rows that are done are safe, the same command resumes the job";
+  constexpr auto resume = "; finished rows are safe, rerun to resume";
   try {
     return run(given);
   } catch (const std::bad_alloc&) {
@@ -230,7 +232,7 @@ int run_or_report(const run_arguments& given) {
     if (!is_shortage(e.code()))
       throw;
     return fail_with(e.what() + std::string{resume}, exit_code::shortage);
-  } catch (const boost::system::system_error& e) { // of Asio
+  } catch (const boost::system::system_error& e) { // thrown by Asio
     if (!is_shortage(e.code()))
       throw;
     return fail_with(e.what() + std::string{resume}, exit_code::shortage);
@@ -242,10 +244,10 @@ constexpr auto run_examples = R"(Examples:
   superstep run agent.yaml -i rows.jsonl -o out.jsonl --concurrency 256 --set limits.rpm=500
   superstep run agent.yaml -i rows.jsonl -o try.jsonl --limit 10 --fresh
 
-The same command again goes on where the last one stopped. The first Ctrl-C drains (no further
-row begins), the second aborts. Exit code: 0 all rows are ok, 1 usage or internal error, 2 finished
-with dead rows, 3 stopped before the end, 4 stopped by a shortage of the machine or a full disk;
-after 3 and 4 the same command resumes the job.)";
+Rerun the same command to resume a job. The first Ctrl-C drains it (no further row starts), the
+second aborts it. Exit code: 0 all rows are ok, 1 usage or internal error, 2 finished with failed
+rows, 3 stopped early, 4 stopped by a shortage of machine resources or disk space; after 3 and 4,
+rerun to resume.)";
 
 } // namespace
 
@@ -257,7 +259,7 @@ void add_run(CLI::App& program, action& chosen) {
                   "JSONL file with the rows; - for standard input")
       ->required();
   verb.add_option("-o,--output", given->batch.output,
-                  "Where the answers go; the job's other files stand beside it")
+                  "File for the results; the job's other files are created beside it")
       ->required();
   verb.add_option("--set", given->overrides, "key.path=value: overrides the agent file")
       ->type_name("KEY=VALUE")
@@ -265,39 +267,39 @@ void add_run(CLI::App& program, action& chosen) {
   verb.add_option("--concurrency", given->batch.concurrency, "Rows in flight")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
       ->capture_default_str();
-  verb.add_option("--limit", given->batch.limit, "Begin at most so many rows; 0 = all")
+  verb.add_option("--limit", given->batch.limit, "Maximum number of rows to start; 0 = all")
       ->capture_default_str();
   verb.add_flag("--fresh", given->batch.fresh,
-                "Move the files of an earlier job aside and begin anew");
+                "Move the files of an earlier job aside and start again");
   verb.add_flag("--force", given->batch.force,
-                "Go on although agent, tools, model or input changed, or lines of the output "
-                "are gone");
+                "Resume although agent, tools, model or input changed, or lines of the output are "
+                "missing");
   verb.add_flag("--retry-dead", given->batch.retry_dead,
-                "Run failed rows again, except those whose fault was in the row itself");
-  verb.add_option("--on-bad-line", given->bad_lines, "What a line that is no row does to the job")
+                "Run failed rows again, except those that are invalid themselves");
+  verb.add_option("--on-bad-line", given->bad_lines, "How to handle invalid lines")
       ->check(CLI::IsMember({"fail", "dead-letter"}))
       ->capture_default_str();
   verb.add_option("--row-deadline-ms", given->row_deadline_ms,
-                  "Time of one row; 0 = none; default: limits.row_deadline_ms of the agent")
+                  "Timeout of one row; 0 = none; default: limits.row_deadline_ms of the agent")
       ->check(CLI::NonNegativeNumber);
   verb.add_option_function<std::int64_t>(
           "--shortage-wait-ms",
           [given](std::int64_t ms) { given->batch.shortage_wait = std::chrono::milliseconds{ms}; },
-          "How long rows wait for a machine without descriptors, processes or memory left, before "
-          "the job stops; default: 30000")
+          "How long rows wait for descriptors, processes or memory before the job stops; default: "
+          "30000")
       ->check(CLI::NonNegativeNumber);
-  verb.add_option("--max-line-bytes", given->batch.line_bytes_max, "Longest input line")
+  verb.add_option("--max-line-bytes", given->batch.line_bytes_max, "Maximum bytes of an input line")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  verb.add_option("--progress", given->progress, "How to show progress, on standard error")
+  verb.add_option("--progress", given->progress, "Form of the progress reports on standard error")
       ->check(CLI::IsMember({"auto", "bar", "plain", "json", "none"}))
       ->capture_default_str();
   verb.add_option("--events", given->events,
-                  "JSON lines with the start and the end of every tool call");
+                  "File for JSON lines with the start and end of every model and tool call");
   verb.add_flag("--checkpoints", given->checkpoints,
-                "Keep every super-step beside the output until the job is finished: a row that was "
-                "begun goes on there");
-  verb.add_option("--workers", given->workers, "Lanes of the engine; 0 = one per core")
+                "Save every super-step beside the output until the job is finished; interrupted "
+                "rows resume from there");
+  verb.add_option("--workers", given->workers, "Lanes (threads) of the engine; 0 = one per core")
       ->check(CLI::Range(0, 4'096))
       ->capture_default_str();
   verb.footer(run_examples);

@@ -12,8 +12,8 @@
 
 namespace {
 
-/// A file that is opened must not become standard output: what is printed would be written to it.
-/// A closed stream is opened so that writing to it stays an error.
+/// Opens closed standard streams. Otherwise the next opened file would become standard output and
+/// receive what is printed. Writing to the opened stream is still an error.
 void fill_closed_standard_streams() {
   for (const auto fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(fd, F_GETFD) < 0)
@@ -25,7 +25,7 @@ void fill_closed_standard_streams() {
 int main(int argc, char** argv) {
   fill_closed_standard_streams();
   superstep::raise_descriptor_limit();
-  std::signal(SIGXFSZ, SIG_IGN); // a file-size limit is an error of the write, not the end
+  std::signal(SIGXFSZ, SIG_IGN); // a file size limit is reported as a write error
   auto program = CLI::App{"Runs LLM agents as graphs, many at a time.", "superstep"};
   auto chosen = superstep::cli::action{};
   superstep::cli::add_run(program, chosen);
@@ -34,17 +34,17 @@ int main(int argc, char** argv) {
   superstep::cli::add_check(program, chosen);
   superstep::cli::add_threads(program, chosen);
   program.require_subcommand(1);
-  program.footer("superstep VERB --help says more, with examples.");
+  program.footer("superstep VERB --help shows details and examples.");
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    // CLI11 has a number per kind of mistake; ours are 0 for help and 1 for the rest.
+    // CLI11 has an exit status per kind of error; this program has 0 for help and 1 for errors.
     return program.exit(e) == 0 ? 0 : 1;
   }
   try {
     const auto code = chosen();
     if (code == 0 && !(std::cout << std::flush)) {
-      std::cerr << "superstep: standard output could not be written\n";
+      std::cerr << "superstep: cannot write to standard output\n";
       return 1;
     }
     return code;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// superstep threads VERB DATABASE …: looks at saved threads and moves them about.
+// superstep threads VERB DATABASE …: inspects, copies and removes saved threads.
 #include "cli/commands.hpp"
 #include "cli/imported_thread.hpp"
 
@@ -33,17 +33,17 @@ struct threads_arguments {
   std::size_t keep_last = 1;
   std::int64_t older_than_hours = 0;
   bool whole_threads = false;
-  bool says_which = false; ///< prune: a thread or an age is given
+  bool says_which = false; ///< prune: whether a thread or an age is specified
 };
 
-/// Looking at a path that does not exist must not make a database there.
+/// Opens the database. Reading must not create one, so a missing file is an error.
 std::shared_ptr<superstep::checkpointer> open(const threads_arguments& given,
                                               bool may_be_new = false) {
   if (!may_be_new && !std::filesystem::exists(given.database))
-    throw std::runtime_error{given.database + ": there is no such file"};
+    throw std::runtime_error{given.database + ": no such file"};
   if (!may_be_new && std::filesystem::is_regular_file(given.database) &&
       std::filesystem::file_size(given.database) == 0)
-    throw std::runtime_error{given.database + ": is empty, there are no threads in it"};
+    throw std::runtime_error{given.database + ": is empty and contains no threads"};
   auto options = sqlite_checkpointer_options{};
   options.encryption_key = encryption_key_from_environment();
   return sqlite_checkpointer(given.database, std::move(options));
@@ -85,8 +85,8 @@ int history(const threads_arguments& given) {
   return 0;
 }
 
-/// A file that holds threads, or belongs to one that does, must not be written over: neither this
-/// one nor another one, by whatever name.
+/// Rejects an output file that is a database or belongs to one: neither the opened database nor any
+/// other may be overwritten, whatever its name.
 void check_output(const threads_arguments& given) {
   auto ignored = std::error_code{};
   auto is_of_database = false;
@@ -98,8 +98,8 @@ void check_output(const threads_arguments& given) {
   if (auto in = std::ifstream{given.file, std::ios::binary}; in)
     in.read(start.data(), static_cast<std::streamsize>(start.size()));
   if (is_of_database || start == magic)
-    throw std::runtime_error{given.file + ": is a database, or belongs to one; a thread is not "
-                                          "written over it: choose another name for the output"};
+    throw std::runtime_error{given.file + ": is a database, or belongs to one, and is not "
+                                          "overwritten; use another --output"};
 }
 
 int export_one(const threads_arguments& given) {
@@ -112,7 +112,7 @@ int export_one(const threads_arguments& given) {
   } else {
     const auto shown = checkpointer->show({given.thread, {}});
     if (!shown)
-      throw std::runtime_error{"there is no thread '" + given.thread + "' to export"};
+      throw std::runtime_error{"no such thread: '" + given.thread + "'"};
     bytes = to_text(to_langgraph_form(*shown)) + '\n';
   }
   if (given.file.empty()) {
@@ -137,11 +137,11 @@ int import_one(const threads_arguments& given) {
     bytes = std::move(read.text);
     placeholders = std::move(read.placeholders);
   }
-  bytes = cut_thread(bytes, {}); // what is no thread makes no database
+  bytes = cut_thread(bytes, {}); // rejects invalid input before a database is created
   open(given, true)->import_thread(given.thread, bytes);
   for (const auto& one : placeholders)
     std::cerr << "superstep threads: " << given.file << ": " << to_text(json::value(one))
-              << " (JSON does not have this value: the thread has LangChain's placeholder for it; "
+              << " (JSON cannot represent this value, so the thread has LangChain's placeholder; "
                  "convert it in Python before the export)\n";
   return 0;
 }
@@ -155,8 +155,8 @@ int fork(const threads_arguments& given) {
 
 int prune(const threads_arguments& given) {
   if (given.whole_threads && !given.says_which)
-    throw std::runtime_error{"--whole-threads removes threads with all that they hold: say which, "
-                             "with --thread or --older-than-hours (0: all of them)"};
+    throw std::runtime_error{"--whole-threads removes threads with all their checkpoints; select "
+                             "them with --thread or --older-than-hours (0: all threads)"};
   auto checkpointer = open(given);
   auto what = prune_options{};
   what.thread_id = given.thread;
@@ -169,7 +169,8 @@ int prune(const threads_arguments& given) {
 
 using arguments_ptr = std::shared_ptr<threads_arguments>;
 
-/// A variable of a shell that is not set is no name: it would mean all threads, or another file.
+/// Rejects an empty name, e.g. from an unset shell variable. It would mean all threads or another
+/// file.
 CLI::Validator not_empty() {
   return {[](const std::string& text) { return text.empty() ? "is empty" : std::string{}; }, ""};
 }
@@ -177,7 +178,7 @@ CLI::Validator not_empty() {
 CLI::App& add_verb(CLI::App& threads, action& chosen, const arguments_ptr& given, const char* name,
                    const char* text, int (*run)(const threads_arguments&)) {
   auto& verb = *threads.add_subcommand(name, text);
-  verb.add_option("DATABASE", given->database, "The file of the threads")
+  verb.add_option("DATABASE", given->database, "The database of the threads")
       ->required()
       ->check(not_empty());
   verb.callback([given, run, &chosen] { chosen = [given, run] { return run(*given); }; });
@@ -202,58 +203,58 @@ constexpr auto threads_examples = R"(Each line printed is a JSON object. Example
 
 void add_threads(CLI::App& program, action& chosen) {
   const auto given = std::make_shared<threads_arguments>();
-  auto& threads = *program.add_subcommand("threads", "Looks at saved threads and moves them");
+  auto& threads = *program.add_subcommand("threads", "Inspect, copy and remove saved threads");
   threads.require_subcommand(1);
   threads.footer(threads_examples);
-  add_verb(threads, chosen, given, "list", "All threads, a line each", list);
+  add_verb(threads, chosen, given, "list", "List all threads, one per line", list);
   const auto at = [&](CLI::App& verb, const char* text) {
     verb.add_option("--at", given->at, text)->type_name("CHECKPOINT");
   };
   const auto ns = [&](CLI::App& verb) {
-    verb.add_option("--ns", given->ns, "Of a subgraph: its namespace");
+    verb.add_option("--ns", given->ns, "Namespace of a subgraph");
   };
   auto& shown = with_thread(
-      add_verb(threads, chosen, given, "show", "Values, next nodes and questions", show), given);
-  at(shown, "Instead of the newest");
+      add_verb(threads, chosen, given, "show", "Show values, next nodes, interrupts", show), given);
+  at(shown, "Show this checkpoint instead of the newest");
   ns(shown);
   auto& past = with_thread(
       add_verb(threads, chosen, given, "history", "Checkpoints, newest first", history), given);
-  at(past, "Only older ones");
+  at(past, "List only older checkpoints");
   ns(past);
-  past.add_option("--limit", given->limit, "At most so many; 0: all")
+  past.add_option("--limit", given->limit, "Maximum number of checkpoints; 0 = all")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   const auto form = [&](CLI::App& verb) {
     verb.add_option("--form", given->form,
-                    "langgraph: values and messages of one checkpoint, as its Python library has "
-                    "them; superstep: all there is")
+                    "langgraph: values and messages of one checkpoint in the form of LangGraph's "
+                    "Python library; superstep: the complete thread")
         ->check(CLI::IsMember({"superstep", "langgraph"}))
         ->capture_default_str();
   };
   auto& exported = with_thread(
-      add_verb(threads, chosen, given, "export", "A thread as text", export_one), given);
-  exported.add_option("--output", given->file, "Instead of standard output");
+      add_verb(threads, chosen, given, "export", "Write a thread as text", export_one), given);
+  exported.add_option("--output", given->file, "Output file; default: standard output");
   form(exported);
   auto& imported = with_thread(
-      add_verb(threads, chosen, given, "import", "Takes an exported thread", import_one), given);
-  imported.add_option("--input", given->file, "The exported thread")->required();
+      add_verb(threads, chosen, given, "import", "Read an exported thread", import_one), given);
+  imported.add_option("--input", given->file, "File with the exported thread")->required();
   form(imported);
   auto& forked = with_thread(
-      add_verb(threads, chosen, given, "fork", "A copy under another name", fork), given);
+      add_verb(threads, chosen, given, "fork", "Copy a thread", fork), given);
   forked.add_option("TO", given->to, "The id of the copy")->required()->check(not_empty());
-  at(forked, "The copy ends with this checkpoint");
-  auto& pruned = add_verb(threads, chosen, given, "prune", "Forgets old checkpoints", prune);
+  at(forked, "Copy up to this checkpoint");
+  auto& pruned = add_verb(threads, chosen, given, "prune", "Remove old checkpoints", prune);
   auto* const which =
-      pruned.add_option("--thread", given->thread, "This one instead of all")->check(not_empty());
-  pruned.add_option("--keep", given->keep_last, "The newest so many stay")
+      pruned.add_option("--thread", given->thread, "Only this thread")->check(not_empty());
+  pruned.add_option("--keep", given->keep_last, "Number of newest checkpoints to keep")
       ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
   constexpr auto hours_max = std::int64_t{24} * 366 * 10'000;
   auto* const age =
-      pruned.add_option("--older-than-hours", given->older_than_hours, "Younger ones stay")
+      pruned.add_option("--older-than-hours", given->older_than_hours, "Keep younger checkpoints")
           ->check(CLI::Range(std::int64_t{0}, hours_max));
   pruned.add_flag("--whole-threads", given->whole_threads,
-                  "Threads whose newest checkpoint is old enough go as a whole");
+                  "Remove threads completely if their newest checkpoint is old enough");
   pruned.callback([given, which, age, &chosen] {
     given->says_which = which->count() > 0 || age->count() > 0;
     chosen = [given] { return prune(*given); };

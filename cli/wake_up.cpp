@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Wakes the thread of a conversation for Ctrl-C and for events of other threads, with an eventfd.
 #include "cli/wake_up.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -18,14 +19,15 @@ namespace superstep::cli {
 
 namespace {
 
-// A signal handler has no other way to reach anything.
+// Global, because a signal handler cannot reach anything else.
 auto listener = std::atomic<int>{-1};
 auto was_interrupted = std::atomic<bool>{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 void ring(int event) noexcept {
   const auto one = std::uint64_t{1};
-  // It fails only when it has been rung often enough already.
+  // The write only fails if the counter is at its maximum, in which case the reader wakes up
+  // anyway.
   [[maybe_unused]] const auto written = ::write(event, &one, sizeof one);
 }
 
@@ -41,7 +43,7 @@ extern "C" void on_interrupt(int) {
 
 wake_up::wake_up() : event_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
   if (event_ < 0)
-    throw std::system_error{errno, std::generic_category(), "cannot make an eventfd"};
+    throw std::system_error{errno, std::generic_category(), "cannot create an eventfd"};
   SUPERSTEP_ASSERT(listener.load() < 0);
   listener.store(event_);
   was_interrupted.store(false);
@@ -61,7 +63,7 @@ void wake_up::call() const noexcept {
 void wake_up::sleep(int input) const {
   auto waiting = std::array{pollfd{event_, POLLIN, 0}, pollfd{input, POLLIN, 0}};
   if (::poll(waiting.data(), waiting.size(), -1) < 0)
-    return; // a signal
+    return; // interrupted by a signal
   auto count = std::uint64_t{0};
   if (waiting[0].revents != 0) [[maybe_unused]]
     const auto taken = ::read(event_, &count, sizeof count);

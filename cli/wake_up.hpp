@@ -3,8 +3,8 @@
 
 namespace superstep::cli {
 
-/// What the thread of a conversation sleeps on: Ctrl-C, and whatever another thread has for it.
-/// From its making to its end SIGINT comes here. One at a time in a process.
+/// Lets the thread of a conversation sleep until Ctrl-C or an event of another thread. Handles
+/// SIGINT during its lifetime. Only one may exist in a process.
 class wake_up {
 public:
   wake_up();
@@ -12,12 +12,12 @@ public:
   wake_up& operator=(const wake_up&) = delete;
   ~wake_up();
 
-  /// Ends the sleep, or the next one. Any thread.
+  /// Ends the current sleep, or the next one. May be called by any thread.
   void call() const noexcept;
-  /// Sleeps until somebody calls, Ctrl-C is pressed, or `input` can be read; below 0: no input.
-  /// May return for no reason.
+  /// Sleeps until call(), Ctrl-C, or `input` is readable; negative: no input. May return without
+  /// reason.
   void sleep(int input) const;
-  /// Whether Ctrl-C was pressed since it was last asked.
+  /// Whether Ctrl-C was pressed since the last call of this function.
   [[nodiscard]] bool take_interrupt() const noexcept;
 
 private:

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs programs on the I/O thread: starting (child_spawn.cpp, start_queue.cpp), pipes, timeout and
+// reaping. program_guard.cpp kills the programs if this process dies.
 #include "net/child_spawn.hpp"
 #include "net/io_runtime_impl.hpp"
 
@@ -27,11 +29,12 @@ namespace {
 
 using net_error = boost::system::error_code;
 
-/// After the group has been killed its pipes end at once, unless a process that left it holds them.
+/// Wait for the end of the pipes after the group was killed. They end at once, unless a process
+/// that left the group still has them open.
 constexpr auto pipe_grace = std::chrono::milliseconds{100};
 
-/// One run of a program, on the I/O thread. Kept alive by its handlers until the program is reaped,
-/// also when nobody waits for it any more.
+/// One run of a program, used on the I/O thread. Its handlers keep it alive until the program has
+/// been reaped, even if the caller no longer waits.
 class child : public std::enable_shared_from_this<child> {
 public:
   using done_type = completer<result<process_result>>;
@@ -42,19 +45,19 @@ public:
   child(const child&) = delete;
   child& operator=(const child&) = delete;
   ~child() {
-    if (pid_ != 0) // the I/O thread ended first: its last handlers are being destroyed
+    if (pid_ != 0) // the I/O thread has ended, and its last handlers are being destroyed
       reap();
-    done_(error{errc::cancelled, "the program ends: \"" + name() + "\" was killed"});
+    done_(error{errc::cancelled, "\"" + name() + "\" was killed because its io_runtime ended"});
   }
 
   void start() {
     wait_for_timeout();
     const auto is_queued = io_.starts.add([self = shared_from_this()] { return self->try_start(); });
     if (!is_queued)
-      give_up("too many programs wait to be started");
+      give_up("too many programs are waiting to be started");
   }
 
-  /// Ends it: its result is not awaited any longer.
+  /// Cancels the run, because its result is no longer needed.
   void abandon() {
     if (phase_ == phase::waiting)
       end();
@@ -69,7 +72,7 @@ private:
 
   enum class phase : std::uint8_t { waiting, running, over };
 
-  /// False: the machine lacks something.
+  /// Tries to start the program. False if the machine lacks a resource.
   bool try_start() {
     if (phase_ != phase::waiting)
       return true;
@@ -100,7 +103,7 @@ private:
     return true;
   }
 
-  /// Ends what has not been started.
+  /// Ends a run that was not started, with an error.
   void end() {
     phase_ = phase::over;
     timer_.cancel();
@@ -118,7 +121,7 @@ private:
   void write_input() {
     asio::async_write(input_, asio::buffer(request_.stdin_text),
                       [self = shared_from_this()](net_error, std::size_t) {
-                        auto ignored = net_error{}; // a program need not read its input
+                        auto ignored = net_error{}; // the program may close its input early
                         self->input_.close(ignored);
                       });
   }
@@ -158,7 +161,7 @@ private:
     finish_if_all_ended();
   }
 
-  /// Starts the timer of the start while the program waits, then that of the program.
+  /// Starts the timer for the wait before the start, or the one for the running program.
   void wait_for_timeout() {
     const auto limit = std::chrono::milliseconds{request_.timeout_ms};
     const auto is_waiting = phase_ == phase::waiting;
@@ -187,7 +190,7 @@ private:
   void wait_for_end() {
     ended_.async_wait(asio::posix::descriptor_base::wait_read,
                       [self = shared_from_this()](net_error) {
-                        if (self->is_running()) { // woken for nothing
+                        if (self->is_running()) { // a spurious wake-up
                           self->wait_for_end();
                           return;
                         }
@@ -202,8 +205,8 @@ private:
                       });
   }
 
-  /// Asked of the kernel: a reactor may wake a waiter for what its descriptor's number meant
-  /// before.
+  /// Asks the kernel instead of trusting the wake-up: a reactor may report an event that belongs to
+  /// an earlier descriptor with the same number.
   [[nodiscard]] bool is_running() const noexcept {
     auto info = siginfo_t{};
     return pid_ != 0 &&
@@ -211,7 +214,7 @@ private:
            info.si_pid == 0;
   }
 
-  /// Kills first: until the program has been waited for, its number cannot be another group's.
+  /// Kills the group first: until the program is reaped, its process group id cannot be reused.
   void reap() noexcept {
     kill_group();
     io_.guard.ended(pid_);
@@ -241,7 +244,7 @@ private:
 
   io_runtime::impl& io_;
   process_request request_;
-  done_type done_; // the first of several answers counts
+  done_type done_; // ignores all but the first result
   asio::posix::stream_descriptor input_;
   asio::posix::stream_descriptor output_;
   asio::posix::stream_descriptor errors_;
@@ -249,8 +252,8 @@ private:
   asio::steady_timer timer_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   phase phase_ = phase::waiting;
-  std::string shortage_ = "others wait before it"; ///< why it has not been started yet
-  int pid_ = 0; // 0: not started, or waited for
+  std::string shortage_ = "other programs wait before it"; ///< why it has not been started yet
+  int pid_ = 0; // 0: not started, or already reaped
   int pipes_open_ = 2;
   process_result result_;
   std::array<char, 16 * 1024> output_piece_;

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// Programs are started by clone(2) as posix_spawn(3) does it, in our memory and with us waiting
-// until exec: posix_spawn can set neither limits nor the signal of our death, and opening the pidfd
-// afterwards could fail when the program has run already.
+// SPDX-License-Identifier: Apache-2.0 Starts programs with clone(2) as posix_spawn(3) does: the
+// child shares this process's memory, and the calling thread is suspended until exec. posix_spawn
+// cannot set resource limits or the parent death signal, and opening a pidfd afterwards could fail
+// when the program already runs.
 #include "net/child_spawn.hpp"
 
 #include "net/descriptor_limit.hpp"
@@ -27,8 +27,8 @@
 #include <sys/wait.h>
 
 #ifdef __SANITIZE_THREAD__
-// ThreadSanitizer's wrapper of clone() takes the new process for a fork with memory of its own, and
-// no longer follows the locks of the calling thread. The C library's other name is not wrapped.
+// ThreadSanitizer's wrapper of clone() assumes a new process with separate memory and then loses
+// track of the calling thread's locks. The C library's other name for it is not wrapped.
 extern "C" int __clone(int (*start)(void*), void* stack, int flags, void* argument, ...);
 #endif
 
@@ -36,14 +36,14 @@ namespace superstep {
 
 namespace {
 
-constexpr auto first_free_fd = 3; // below are those of the program
+constexpr auto first_free_fd = 3; // lower descriptors are the program's standard streams
 
 struct pipe_ends {
   unique_fd read;
   unique_fd write;
 };
 
-/// Above the standard descriptors, also in a process that has closed its own.
+/// Returns a copy above the standard descriptors, which this process may have closed.
 result<unique_fd> lifted(int fd) {
   auto out = unique_fd{fd};
   if (fd < first_free_fd) {
@@ -76,26 +76,27 @@ result<pipe_ends> open_pipe() {
 struct limit {
   int resource;
   rlimit value;
-  bool is_set; // else the program has ours
+  bool is_set; // false: the program inherits this process's limit
 };
 
 limit limit_of(int resource, std::uint64_t asked) noexcept {
   return {resource, {asked, asked}, asked != 0};
 }
 
-/// Set in any case: our soft limit may have been raised.
+/// Returns the limit of open files. Always set, because this process's soft limit may have been
+/// raised.
 limit limit_of_files(std::uint64_t asked) noexcept {
   if (asked != 0)
     return limit_of(RLIMIT_NOFILE, asked);
   return {RLIMIT_NOFILE, descriptor_limit_of_programs(), true};
 }
 
-/// All that the new process needs, made before: it may not allocate.
+/// Everything that the new process needs. Prepared in advance, because it must not allocate.
 struct child_plan {
   const char* program;
   char* const* argv;
   char* const* environment;
-  const char* folder; // null: ours
+  const char* folder; // null: this process's folder
   std::array<int, 3> standard;
   std::array<limit, 4> limits;
   int guard;
@@ -104,7 +105,8 @@ struct child_plan {
   int number = 0;
 };
 
-/// Runs in the new process, in our memory: system calls only, no wrappers that keep state.
+/// Runs in the new process, in the memory of this one: only system calls, and no library functions
+/// with state.
 __attribute__((no_sanitize("address", "thread", "undefined"))) int
 become_program(void* given) {
   auto& plan = *static_cast<child_plan*>(given);
@@ -115,12 +117,12 @@ become_program(void* given) {
   };
   ::syscall(SYS_setpgid, 0, 0);
   ::syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (::syscall(SYS_getppid) != plan.parent) // it ended before prctl
+  if (::syscall(SYS_getppid) != plan.parent) // the parent died before prctl()
     ::syscall(SYS_exit_group, 127);
   announce(plan.guard, 0, static_cast<int>(::syscall(SYS_getpid)));
   for (auto i = 0; i < first_free_fd; ++i)
     ::syscall(SYS_dup3, plan.standard[static_cast<std::size_t>(i)], i, 0);
-  // Other libraries may have opened files without O_CLOEXEC; a program must not hold them.
+  // Closes files that other libraries opened without O_CLOEXEC.
   if (::syscall(SYS_close_range, first_free_fd, ~0U, 0) != 0)
     for (auto fd = first_free_fd; fd < 65'536; ++fd)
       ::syscall(SYS_close, fd);
@@ -130,9 +132,9 @@ become_program(void* given) {
     if (one.is_set && ::syscall(SYS_prlimit64, 0, one.resource, &one.value, nullptr) != 0)
       fail(child_plan::step::limits);
   }
-  constexpr auto mask_bytes = 8; // of the kernel's set of signals
+  constexpr auto mask_bytes = 8; // size of the kernel's signal set
   const std::uint64_t zeros[4] = {};
-  for (auto signal = 1; signal <= 64; ++signal) // the default, no flags, no mask
+  for (auto signal = 1; signal <= 64; ++signal) // default handler, no flags, empty mask
     ::syscall(SYS_rt_sigaction, signal, zeros, nullptr, mask_bytes);
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, zeros, nullptr, mask_bytes);
   ::syscall(SYS_execve, plan.program, plan.argv, plan.environment);
@@ -140,7 +142,8 @@ become_program(void* given) {
   return 127;
 }
 
-/// Returns the process, or -1 with errno. The pidfd is opened by the same call or not at all.
+/// Returns the pid, or -1 with errno set. The same call opens the pidfd, so neither exists without
+/// the other.
 int clone_into(child_plan& plan, int& pidfd) {
   constexpr auto stack_bytes = std::size_t{64} * 1024;
   auto stack = std::vector<std::max_align_t>(stack_bytes / sizeof(std::max_align_t));
@@ -154,7 +157,7 @@ int clone_into(child_plan& plan, int& pidfd) {
                  CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
 }
 
-/// The C form of a list of texts; valid as long as they are.
+/// Returns the texts as a null-terminated array; valid as long as they are.
 std::vector<char*> as_pointers(std::vector<std::string>& texts) {
   auto out = std::vector<char*>{};
   for (auto& text : texts)
@@ -185,7 +188,7 @@ bool has_nul(std::string_view text) noexcept {
 
 std::optional<error> find_fault(const process_request& request) {
   if (request.argv.empty() || request.argv.front().empty())
-    return error{errc::invalid_argument, "argv is empty: name the program to run"};
+    return error{errc::invalid_argument, "argv is empty; it must contain the program to run"};
   auto any_nul = has_nul(request.working_directory);
   for (const auto& argument : request.argv)
     any_nul = any_nul || has_nul(argument);
@@ -194,7 +197,7 @@ std::optional<error> find_fault(const process_request& request) {
       any_nul = any_nul || has_nul(name) || has_nul(value);
   if (any_nul)
     return error{errc::invalid_argument, "argv, folder or environment of \"" +
-                                             request.argv.front() + "\" holds a zero byte"};
+                                             request.argv.front() + "\" contains a zero byte"};
   return std::nullopt;
 }
 
@@ -203,7 +206,7 @@ std::optional<error> find_fault(const process_request& request) {
 error start_error(const std::string& what, int number) {
   auto text = what + ": " + std::strerror(number);
   const auto code = std::error_code{number, std::generic_category()};
-  // A program that is being written (ETXTBSY) or a call that was interrupted passes as well.
+  // A program that is being written (ETXTBSY) and an interrupted call are temporary as well.
   if (is_shortage(code) || number == ETXTBSY || number == EINTR)
     return {errc::shortage, std::move(text)};
   if (number == ENOENT || number == ENOTDIR)

@@ -35,27 +35,27 @@ private:
   int fd_ = -1;
 };
 
-/// A program that has been started, and our ends of its pipes.
+/// A started program and this process's ends of its pipes.
 struct spawned {
-  int pid = 0;      ///< also the number of its process group
-  unique_fd input;  ///< written by us
-  unique_fd output; ///< read by us
-  unique_fd errors; ///< read by us
-  unique_fd ended;  ///< becomes readable when the program has ended
+  int pid = 0;      ///< also the id of its process group
+  unique_fd input;  ///< for writing to its standard input
+  unique_fd output; ///< for reading its standard output
+  unique_fd errors; ///< for reading its standard error
+  unique_fd ended;  ///< pidfd; becomes readable when the program has exited
 };
 
 class program_guard;
 
-/// An error of a system call on the way to a program: errc::shortage if the machine lacks
-/// something, errc::not_found, or the call's own code.
+/// Returns the error of a system call before or during a start: errc::shortage if the machine lacks
+/// a resource, errc::not_found, or the call's own code.
 [[nodiscard]] error start_error(const std::string& what, int number);
 
-/// Returns the folders that the request's program is looked for in.
+/// Returns the list of folders in which the request's program is searched.
 [[nodiscard]] std::string search_path(const process_request& request);
 
-/// Starts the program in a process group of its own, known to the guard, with default signals and
-/// no descriptor but the three. After an error nothing of the program has run.
-/// @pre one thread at a time, which lives as long as the program: the kernel kills it otherwise
+/// Starts the program with default signal handlers and only its three standard descriptors, in a
+/// new process group that the guard knows. After an error no code of the program has run.
+/// @pre called by one thread at a time, which outlives the program: otherwise the kernel kills it
 [[nodiscard]] result<spawned> spawn(const process_request& request, program_guard& guard);
 
 } // namespace superstep

@@ -1,4 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 One HTTP connection with Asio, Beast and OpenSSL: connect,
+// TLS handshake, proxy tunnel, reading and writing. exchange.cpp runs requests on it;
+// connection_pool.cpp keeps idle ones.
 #include "net/connection.hpp"
 
 #include <superstep/base/error.hpp>
@@ -22,9 +24,9 @@ namespace http = beast::http;
 
 asio::awaitable<net_error> connection::connect(endpoints where) {
   auto failed = net_error{asio::error::host_not_found};
-  plain_.expires_never(); // the exchange has a timer of its own over look-up, connect and handshake
+  plain_.expires_never(); // the exchange has one timer for look-up, connect and handshake
   auto& socket = plain_.socket();
-  // Asio's connect over a range reports a socket that cannot be opened as a cancellation.
+  // Asio's connect over a range reports a socket that cannot be opened as cancelled.
   for (const auto& endpoint : where) {
     auto ignored = net_error{};
     socket.close(ignored);
@@ -33,11 +35,11 @@ asio::awaitable<net_error> connection::connect(endpoints where) {
       break;
     if (failed)
       continue;
-    // Before it is connected, for the window to follow. Without it the system gives a connection that
-    // read a large answer several megabytes, which the answers that wait for their turn then fill.
+    // Set before connecting, because the TCP window depends on it. Otherwise the system grows the
+    // buffer to several megabytes, which answers that wait to be read would fill.
     socket.set_option(asio::socket_base::receive_buffer_size{receive_buffer}, ignored);
     co_await plain_.async_connect(endpoint, asio::redirect_error(asio::use_awaitable, failed));
-    if (!failed || !socket.is_open()) // or close() was called meanwhile
+    if (!failed || !socket.is_open()) // or close() was called in the meantime
       break;
   }
   if (!failed)
@@ -47,7 +49,7 @@ asio::awaitable<net_error> connection::connect(endpoints where) {
 
 asio::awaitable<std::pair<net_error, int>> connection::tunnel(std::string host, std::uint16_t port,
                                                               std::string authorization) {
-  // The port is always named here, and an IPv6 address stands in brackets.
+  // CONNECT always contains the port, and brackets around an IPv6 address (RFC 9110, 9.3.6).
   const auto name =
       (host.find(':') == std::string::npos ? host : '[' + host + ']') + ':' + std::to_string(port);
   auto request = http::request<http::empty_body>{http::verb::connect, name, 11};
@@ -57,13 +59,13 @@ asio::awaitable<std::pair<net_error, int>> connection::tunnel(std::string host, 
   auto failed = net_error{};
   co_await http::async_write(plain_, request, asio::redirect_error(asio::use_awaitable, failed));
   auto answer = http::response_parser<http::empty_body>{};
-  answer.skip(true); // what follows the head belongs to the other side of the tunnel
+  answer.skip(true); // everything after the headers belongs to the tunnel
   if (!failed)
     co_await http::async_read_header(plain_, buffer_, answer,
                                      asio::redirect_error(asio::use_awaitable, failed));
   const auto status = failed ? 0 : static_cast<int>(answer.get().result_int());
   if (!failed && has_unread_bytes() && status / 100 == 2)
-    failed = http::error::unexpected_body; // nobody has said anything yet that could be answered
+    failed = http::error::unexpected_body; // the server must not send before the request
   co_return std::pair{failed, status};
 }
 
@@ -72,9 +74,9 @@ asio::awaitable<net_error> connection::secure(asio::ssl::context& trusted, std::
   tls_.emplace(std::move(plain_), trusted);
   auto failed = net_error{};
   asio::ip::make_address(host, failed);
-  const auto is_name = static_cast<bool>(failed); // addresses are not sent as server names
+  const auto is_name = static_cast<bool>(failed); // an IP address is not sent as server name
   failed = {};
-  // What the macro SSL_set_tlsext_host_name stands for, without its C cast.
+  // The macro SSL_set_tlsext_host_name expanded, without its C cast.
   if (is_name && SSL_ctrl(tls_->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME,
                           TLSEXT_NAMETYPE_host_name, host.data()) != 1)
     co_return net_error{asio::error::invalid_argument};
@@ -101,7 +103,7 @@ asio::awaitable<net_error> connection::write(std::string_view head, std::string_
 std::size_t connection::write_at_once(std::string_view head, std::string_view body) noexcept {
   if (tls_)
     return 0;
-  // The system's type has no const; nothing is written to.
+  // The system's type has no const; the data is not modified.
   auto parts = std::array<iovec, 2>{{{const_cast<char*>(head.data()), head.size()},
                                      {const_cast<char*>(body.data()), body.size()}}};
   auto text = msghdr{};
@@ -134,7 +136,7 @@ asio::awaitable<net_error> connection::read_some(answer_parser& into,
   else
     co_await http::async_read_some(plain_, buffer_, into,
                                    asio::redirect_error(asio::use_awaitable, failed));
-  if (failed == http::error::need_buffer) // the caller's buffer is full: that is what it is for
+  if (failed == http::error::need_buffer) // the caller's buffer is full, as intended
     failed = {};
   co_return failed;
 }
@@ -160,8 +162,8 @@ bool connection::is_usable() noexcept {
     return false;
   if (!tls_)
     return true;
-  // What TLS has read and not yet handed out. Session tickets come before the first answer and
-  // were read along with it.
+  // Bytes that TLS has decrypted and not yet returned. Session tickets arrive before the first
+  // answer and were read together with it.
   auto* ssl = tls_->native_handle();
   return SSL_has_pending(ssl) == 0 && BIO_ctrl_pending(SSL_get_rbio(ssl)) == 0;
 }

@@ -28,55 +28,55 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 using net_error = boost::system::error_code;
 
-/// One TCP connection, with TLS or without, that speaks HTTP. I/O thread only, or that of whoever
-/// has just taken it from the idle ones.
+/// One TCP connection for HTTP, with or without TLS. Used on the I/O thread only, or by the thread
+/// that has just taken it from the idle connections.
 class connection {
 public:
   using answer_parser = beast::http::response_parser<beast::http::buffer_body>;
   using endpoints = std::vector<asio::ip::tcp::endpoint>;
 
-  /// Room for a small answer whole: head and body then come by one call of the system.
+  /// Buffer size for a small response, so that one system call reads headers and body.
   explicit connection(asio::io_context& io) : plain_{io} { buffer_.reserve(buffer_size); }
 
   asio::awaitable<net_error> connect(endpoints where);
-  /// After connect() to a proxy: asks it to pass everything on. The status of its answer.
+  /// Opens a tunnel through a proxy. @pre connect() to the proxy. Returns the status of its answer.
   asio::awaitable<std::pair<net_error, int>> tunnel(std::string host, std::uint16_t port,
                                                     std::string authorization);
-  /// After connect() or tunnel(), for https: handshake with a check of the certificate's host name.
+  /// Does the TLS handshake and checks the certificate's host name. @pre connect() or tunnel()
   asio::awaitable<net_error> secure(asio::ssl::context& trusted, std::string host, bool verify);
 
-  /// Both stay where they are until it is done.
+  /// Writes both. They must stay valid until the operation has ended.
   asio::awaitable<net_error> write(std::string_view head, std::string_view body,
                                    std::chrono::milliseconds patience);
-  /// Writes what the system takes at once, without TLS only. How much that was: what is wrong with
-  /// the connection shows when the rest is written or an answer read.
+  /// Writes what the system accepts at once, without TLS only. Returns the number of bytes. Errors
+  /// are reported when the rest is written or the answer is read.
   [[nodiscard]] std::size_t write_at_once(std::string_view head, std::string_view body) noexcept;
   asio::awaitable<net_error> read_head(answer_parser& into, std::chrono::milliseconds patience);
-  /// Reads into the parser's body buffer; may come back with nothing read.
+  /// Reads into the parser's body buffer; may return without having read anything.
   asio::awaitable<net_error> read_some(answer_parser& into, std::chrono::milliseconds patience);
 
-  /// One call of the system then reads up to `bytes`; by default 8 KiB.
+  /// Sets the maximum number of bytes per system call; 8 KiB by default.
   void expect_large_body(std::size_t bytes) { buffer_.reserve(bytes); }
-  /// An unused connection keeps no memory of a large body. @pre no unread bytes
+  /// Frees buffers before the connection becomes idle. @pre there are no unread bytes
   void release_memory();
-  /// What is under way ends with an error.
+  /// Closes the connection; pending operations end with an error.
   void close() noexcept;
-  /// False when the other side has closed, or has sent bytes that no request asked for: they would
-  /// be taken for the answer to the next request.
+  /// False if the other side has closed the connection or sent unrequested bytes, which would be
+  /// taken for the answer to the next request.
   [[nodiscard]] bool is_usable() noexcept;
   [[nodiscard]] std::size_t unread_bytes() const noexcept { return buffer_.size(); }
   [[nodiscard]] bool has_unread_bytes() const noexcept { return unread_bytes() != 0; }
 
-  /// Room for what is read of a body: with the connection, so that a request need not get it.
+  /// Buffer for pieces of a body. Part of the connection, so that requests need not allocate it.
   std::array<char, 16 * 1024> piece;
   bool is_reused = false;
   std::chrono::steady_clock::time_point idle_since{};
 
 private:
-  static constexpr auto receive_buffer = 192 * 1024; ///< of the system; it doubles it
+  static constexpr auto receive_buffer = 192 * 1024; ///< requested size; the system doubles it
   static constexpr auto buffer_size = std::size_t{8} * 1024;
 
-  // The stream without TLS is moved into the one with it.
+  // The plain stream is moved into the TLS stream.
   [[nodiscard]] beast::tcp_stream& lowest() noexcept { return tls_ ? tls_->next_layer() : plain_; }
 
   beast::tcp_stream plain_;

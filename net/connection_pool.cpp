@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Connections of one client by host: leases, the queue of waiting requests, and idle connections.
 #include "net/connection_pool.hpp"
 
 #include <boost/asio/redirect_error.hpp>
@@ -25,7 +26,7 @@ void host_connections::lease::end() noexcept {
     --of->leased_;
     return;
   }
-  // The lease is handed over rather than given back: nobody who comes in between can overtake.
+  // The lease is passed to the first waiter directly, so that no later request can overtake it.
   auto& first = *of->line_.front();
   of->line_.pop_front();
   first.is_granted_ = true;
@@ -70,7 +71,7 @@ std::unique_ptr<connection> host_connections::take_idle(std::chrono::millisecond
   return nullptr;
 }
 
-/// One that is of no use stays, for the I/O thread to close.
+/// Unusable connections remain, because only the I/O thread may close them.
 std::unique_ptr<connection> host_connections::try_take_idle(std::chrono::milliseconds keep_alive) {
   const auto oldest = std::chrono::steady_clock::now() - keep_alive;
   const auto lock = std::scoped_lock{mutex_};

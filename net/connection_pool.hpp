@@ -16,13 +16,13 @@
 
 namespace superstep {
 
-/// The connections to one host: those that wait for a request, and a count of those that have one.
+/// The connections to one host: the idle ones, and the number of leased ones.
 ///
-/// Idle ones are taken before new ones are opened, so that leased and idle together never exceed
-/// the limit. I/O thread only, but for try_take_idle().
+/// Idle connections are used before new ones are opened, so leased and idle ones together never
+/// exceed the limit. Used on the I/O thread only, except try_take_idle().
 class host_connections : public std::enable_shared_from_this<host_connections> {
 public:
-  /// The right to one connection; gives way to the first in line when it ends.
+  /// The right to use one connection; passes to the first waiter when it is destroyed.
   class [[nodiscard]] lease {
   public:
     lease() noexcept = default;
@@ -37,14 +37,14 @@ public:
     std::shared_ptr<host_connections> of_;
   };
 
-  /// One that waits for a lease, in a list of the host from its making to its end.
+  /// A coroutine that waits for a lease. In the host's queue during its lifetime.
   class waiter {
   public:
     waiter(asio::io_context& io, std::shared_ptr<host_connections> of);
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
     ~waiter();
-    /// True with a lease to take, false when give_up() came first.
+    /// True if a lease is available; false after give_up().
     asio::awaitable<bool> wait();
     void give_up() noexcept { timer_.cancel(); }
 
@@ -58,34 +58,35 @@ public:
 
   explicit host_connections(std::size_t leases_max) noexcept : leases_max_{leases_max} {}
 
-  /// Whether a lease is free now; take it with lease{host} right after.
+  /// Whether a lease is available; take it with lease{host} immediately.
   [[nodiscard]] bool try_take() noexcept;
   [[nodiscard]] std::unique_ptr<connection> take_idle(std::chrono::milliseconds keep_alive);
-  /// Any thread. A usable connection together with its lease, if both are there now.
+  /// Returns a usable idle connection and its lease if both are available. May be called by any
+  /// thread.
   [[nodiscard]] std::unique_ptr<connection> try_take_idle(std::chrono::milliseconds keep_alive);
   void put_idle(std::unique_ptr<connection> c);
-  /// Gives the descriptors of all idle connections back to the system.
+  /// Closes all idle connections to release their descriptors.
   void close_idle();
   [[nodiscard]] bool is_unused() const noexcept;
 
 private:
-  mutable std::mutex mutex_; // guards all of it
+  mutable std::mutex mutex_; // guards all members
   std::size_t leases_max_;
   std::size_t leased_ = 0;
-  std::vector<std::unique_ptr<connection>> idle_; // the one used last is taken first
-  std::list<waiter*> line_;                       // bounded by the coroutines that wait
+  std::vector<std::unique_ptr<connection>> idle_; // the most recently used is taken first
+  std::list<waiter*> line_;                       // bounded by the number of waiting coroutines
 };
 
-/// The hosts of one client. Any thread.
+/// The hosts of one client. May be used by any thread.
 class connection_pool {
 public:
   connection_pool(std::size_t per_host_max, std::size_t hosts_max) noexcept
       : per_host_max_{per_host_max}, hosts_max_{hosts_max} {}
-  /// nullptr when there are hosts_max hosts with requests under way.
+  /// Returns the connections to a host; nullptr if hosts_max other hosts have requests in flight.
   [[nodiscard]] std::shared_ptr<host_connections> host(const url& address);
-  /// nullptr when it has had no request yet, too.
+  /// Like host(), but also nullptr if the host has had no request yet.
   [[nodiscard]] std::shared_ptr<host_connections> find(const url& address) const;
-  /// I/O thread only.
+  /// Closes all idle connections. I/O thread only.
   void close_idle();
 
 private:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The limit of open files: raised for this process, and the original one for programs.
 #include "net/descriptor_limit.hpp"
 
 #include <algorithm>
@@ -8,7 +9,7 @@ namespace superstep {
 
 namespace {
 
-/// The soft limit before it was raised; RLIM_INFINITY: it was not.
+/// The soft limit before it was raised; RLIM_INFINITY if it was not raised.
 std::atomic<rlim_t>& soft_limit_before() noexcept {
   static auto limit = std::atomic<rlim_t>{RLIM_INFINITY};
   return limit;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// One HTTP request and its response, as Asio coroutines on the I/O thread; see the header.
 #include "net/exchange.hpp"
 
 #include "base/malloc_arenas.hpp"
@@ -19,23 +20,24 @@ namespace http = beast::http;
 
 namespace {
 
-/// A server sends few "100 Continue" and "103 Early Hints"; one that sends nothing else is broken.
+/// Maximum number of interim responses (1xx) per request. Servers send few of them.
 constexpr auto interim_answers_max = 8;
 
 constexpr auto large_piece = std::size_t{64} * 1024;
-constexpr auto parser_room = std::size_t{64}; // parsers of JSON read beyond the end of a text
+constexpr auto parser_room = std::size_t{64}; // JSON parsers read beyond the end of a text
 
 constexpr auto shortage_wait_first = std::chrono::milliseconds{20};
 constexpr auto shortage_wait_max = std::chrono::milliseconds{1'000};
 
-/// Whether the connection ended, as one that was kept alive too long does.
+/// Whether the connection was closed, e.g. because the server's keep-alive time has passed.
 bool is_closed(const net_error& failed) {
   return failed == http::error::end_of_stream || failed == asio::error::eof ||
          failed == asio::error::connection_reset || failed == asio::error::broken_pipe ||
          failed == asio::error::connection_aborted || failed == asio::ssl::error::stream_truncated;
 }
 
-/// Headers that say where the body ends are ours: two opinions on that are a hole.
+/// Whether a header determines the length of the body. The client sets these itself: two different
+/// lengths would allow request smuggling (RFC 9112, section 11.2).
 bool is_framing(std::string_view name) {
   return beast::iequals(name, "content-length") || beast::iequals(name, "transfer-encoding");
 }
@@ -52,9 +54,9 @@ http_stream::exchange::exchange(std::shared_ptr<http_client::impl> client, http_
 }
 
 http_stream::exchange::~exchange() {
-  if (on_stop_) // the I/O thread went away in the middle of a step
+  if (on_stop_) // the I/O thread ended in the middle of a step
     on_stop_(
-        error{errc::cancelled, "the program ends: " + where_.authority() + " was not heard out"});
+        error{errc::cancelled, where_.authority() + ": cancelled because the io_runtime ended"});
 }
 
 void http_stream::exchange::stop(error why) {
@@ -79,7 +81,7 @@ std::chrono::milliseconds http_stream::exchange::patience() const noexcept {
 error http_stream::exchange::explain(std::string_view doing, const net_error& failed) const {
   if (stopped_)
     return *stopped_;
-  // The path may be named, the query not: services put keys into it.
+  // Errors contain the path but not the query, which may contain API keys.
   const auto place = request_.method + (where_.is_tls ? " https://" : " http://") +
                      where_.authority() + where_.target.substr(0, where_.target.find('?'));
   if (failed == beast::error::timeout)
@@ -130,7 +132,7 @@ asio::awaitable<http_stream::exchange::head_result> http_stream::exchange::start
         co_return std::move(*refused);
     }
     auto failed = co_await write_rest(sent);
-    // A server may answer and close before it has read everything: look before giving up.
+    // A server may answer and close before it has read the whole request, so reading is tried.
     if (!failed || (is_closed(failed) && !stopped_))
       failed = co_await read_answer_head();
     if (!failed && !stopped_)
@@ -156,7 +158,7 @@ void http_stream::exchange::send_at_once() {
   sent_ = connection_->write_at_once(head_, request_.body);
 }
 
-/// A connection that the request may go out on.
+/// Returns a connection for the request.
 asio::awaitable<std::optional<error>>
 http_stream::exchange::prepare_connection(bool must_be_fresh) {
   if (!connection_)
@@ -165,7 +167,7 @@ http_stream::exchange::prepare_connection(bool must_be_fresh) {
   if (!request_.may_go_out || request_.may_go_out())
     co_return std::nullopt;
   give_back_connection();
-  co_return error{errc::cancelled, where_.authority() + ": the request was held back"};
+  co_return error{errc::cancelled, where_.authority() + ": the request was not sent (may_go_out)"};
 }
 
 asio::awaitable<net_error> http_stream::exchange::write_rest(std::size_t sent) {
@@ -195,7 +197,7 @@ asio::awaitable<std::optional<error>> http_stream::exchange::lease_connection() 
   const auto host = client_->pool.host(where_);
   if (!host)
     co_return error{errc::too_large, "requests to " + std::to_string(client_->options.hosts_max) +
-                                         " hosts are under way; raise hosts_max"};
+                                         " hosts are in flight; raise hosts_max"};
   if (!host->try_take()) {
     auto place = host_connections::waiter{client_->context, host};
     waiter_ = &place;
@@ -227,8 +229,8 @@ asio::awaitable<net_error> http_stream::exchange::look_up(connection::endpoints&
   co_return failed;
 }
 
-/// Waits while the machine lacks descriptors, memory or buffers for a socket. Nothing has gone out
-/// yet, so another attempt repeats nothing. Only the total time of the request ends it.
+/// Opens a connection; waits while the machine lacks descriptors, memory or buffers. Nothing has
+/// been sent yet, so retrying is safe. Only the total timeout of the request ends the wait.
 asio::awaitable<std::optional<error>> http_stream::exchange::open_connection() {
   for (auto wait = shortage_wait_first;; wait = std::min(2 * wait, shortage_wait_max)) {
     auto refused = co_await try_open_connection();
@@ -281,7 +283,7 @@ asio::awaitable<std::optional<error>> http_stream::exchange::open_tunnel() {
     co_return explain("opening a tunnel through the proxy", failed);
   if (status / 100 != 2)
     co_return error{errc::io_failed, where_.authority() +
-                                         ": the proxy refuses the tunnel with status " +
+                                         ": the proxy rejected the tunnel with status " +
                                          std::to_string(status)};
   co_return std::nullopt;
 }
@@ -291,7 +293,7 @@ asio::awaitable<net_error> http_stream::exchange::read_answer_head() {
   for (auto i = 0; i < interim_answers_max; ++i) {
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(client_->options.header_bytes_max));
-    parser_->body_limit(boost::none); // more() counts: the limit is per request
+    parser_->body_limit(boost::none); // more() enforces the limit, which is per request
     parser_->skip(request_.method == "HEAD");
     failed = co_await connection_->read_head(*parser_, patience());
     if (failed || parser_->get().result_int() >= 200)
@@ -304,7 +306,7 @@ http_stream::exchange::head_result http_stream::exchange::make_head() {
   auto head = http_response{};
   head.status = static_cast<int>(parser_->get().result_int());
   if (head.status < 200)
-    return error{errc::io_failed, where_.authority() + " sends interim answers only"};
+    return error{errc::io_failed, where_.authority() + " sends only interim responses (1xx)"};
   for (const auto& field : parser_->get())
     head.headers.emplace_back(std::string{field.name_string()}, std::string{field.value()});
   if (may_be_packed_ && beast::iequals(parser_->get()[http::field::content_encoding], "gzip"))
@@ -312,8 +314,8 @@ http_stream::exchange::head_result http_stream::exchange::make_head() {
   return head;
 }
 
-/// Written as text: what a library of messages does with the same headers costs as much as all the
-/// rest of a request.
+/// Formats the request's headers as text. Beast's message type would cost as much as the rest of a
+/// request.
 std::string http_stream::exchange::make_request_head() {
   const auto is_proxied = proxy_ != nullptr && !where_.is_tls;
   auto out = std::string{};
@@ -345,12 +347,12 @@ result<std::size_t> http_stream::exchange::unpack(std::span<char> room) {
   if (!got)
     return error{errc::io_failed, where_.authority() + ": " + got.error().text};
   if (*got == 0 && parser_->is_done() && unpack_->is_cut())
-    return error{errc::io_failed, where_.authority() + ": the packed body is cut off"};
+    return error{errc::io_failed, where_.authority() + ": the gzip body is truncated"};
   return got;
 }
 
 asio::awaitable<http_stream::exchange::piece_result> http_stream::exchange::more() {
-  // Without a connection only an error or the end is left to report.
+  // Without a connection only the end or an error is left to report.
   auto room = connection_ ? std::span<char>{connection_->piece} : std::span<char>{};
   auto got = co_await read_body(room);
   if (!got)
@@ -362,7 +364,7 @@ asio::awaitable<http_stream::exchange::piece_result> http_stream::exchange::more
 
 asio::awaitable<http_stream::exchange::piece_result>
 http_stream::exchange::more_of(std::size_t bytes) {
-  const auto left = parser_->content_length_remaining(); // of a packed body: before unpacking
+  const auto left = parser_->content_length_remaining(); // before decompression
   const auto expected = left && !unpack_ ? std::min<std::uint64_t>(bytes, *left) : bytes;
   const auto size = std::clamp(static_cast<std::size_t>(expected), std::size_t{1}, large_piece);
   const auto memory = std::make_unique_for_overwrite<char[]>(size);
@@ -429,7 +431,7 @@ asio::awaitable<result<std::size_t>> http_stream::exchange::read_body(std::span<
 }
 
 bool http_stream::exchange::has_whole_body() const {
-  if (unpack_) // a few bytes may become many
+  if (unpack_) // a few compressed bytes may become many
     return false;
   const auto left = parser_->content_length_remaining();
   const auto here = std::min(connection_->unread_bytes(), connection_->piece.size());

@@ -22,8 +22,8 @@
 
 namespace superstep {
 
-/// Destroys what holds sockets, timers and places in line where they may be touched: on the I/O
-/// thread, whoever lets go of it last.
+/// A deleter for objects that own sockets, timers or places in queues: destroys them on the I/O
+/// thread, whichever thread releases the last reference.
 struct delete_on_io_thread {
   asio::io_context* io;
   template <class T>
@@ -32,7 +32,7 @@ struct delete_on_io_thread {
   }
 };
 
-/// What the exchanges of one client share. Made anywhere; used on the I/O thread.
+/// The state that all exchanges of one client share. Created by any thread; used on the I/O thread.
 class http_client::impl {
 public:
   impl(io_runtime& io, http_client_options o, proxy_rules p)
@@ -46,11 +46,12 @@ public:
   connection_pool pool;
 };
 
-/// One request and its answer.
+/// One request and its response.
 ///
-/// Runs as one Asio coroutine at a time on the I/O thread: start() up to the head of the answer,
-/// then more() once per piece of the body. stop() may come in between at any await: it tells
-/// whoever waits, at once, and closes what is open, so that the coroutine finds an error and ends.
+/// Runs one Asio coroutine at a time on the I/O thread: start() until the headers of the response,
+/// then more() once per piece of the body. stop() may be called at any suspension point: it reports
+/// the error to the waiting coroutine at once, and closes the connection, so that the running step
+/// ends with an error.
 class http_stream::exchange : public std::enable_shared_from_this<exchange> {
 public:
   using head_result = result<http_response>;
@@ -61,22 +62,22 @@ public:
   exchange& operator=(const exchange&) = delete;
   ~exchange();
 
-  // I/O thread only, like everything without a note.
+  // I/O thread only, unless stated otherwise.
   asio::awaitable<head_result> start();
-  /// Nothing at the end of the body, where the connection goes back to the pool.
+  /// Returns nothing at the end of the body; the connection then returns to the pool.
   asio::awaitable<piece_result> more();
-  /// The next `bytes` bytes, fewer only at the end of the body.
+  /// Returns the next `bytes` bytes, fewer only at the end of the body.
   asio::awaitable<piece_result> more_of(std::size_t bytes);
-  /// After start(): more() will not have to wait for any piece, they are small together, and within
-  /// the limit.
+  /// Whether the whole body has arrived, is small and is within the limit, so that more() will not
+  /// wait. @pre start() has ended
   [[nodiscard]] bool has_whole_body() const;
   void stop(error why);
 
-  /// Any thread, before the first run(): sends the request right away if a connection waits for
-  /// one. The server then has it before the I/O thread is awake, which goes on from there.
+  /// Sends the request at once if an idle connection is available. The server then works on it
+  /// before the I/O thread wakes up and continues. Called by any thread, before the first run().
   void send_at_once();
-  /// Any thread. Runs `step(self)` on the I/O thread and ends the wait with its result, or with the
-  /// reason of a stop() that comes first; a coroutine that goes away stops the exchange.
+  /// Runs `step(self)` on the I/O thread. Completes with its result, or with the reason of an
+  /// earlier stop(). Destroying the waiting coroutine stops the exchange. Called by any thread.
   template <class T, class Step>
   void run(completer<result<T>> done, Step step);
 
@@ -106,23 +107,23 @@ private:
   const std::shared_ptr<http_client::impl> client_;
   http_request request_;
   const url where_;
-  const proxy_address* const proxy_; // of the client's rules; nullptr: none
+  const proxy_address* const proxy_; // owned by the client's rules; nullptr: none
   asio::ip::tcp::resolver resolver_;
   asio::steady_timer total_timer_;
   asio::steady_timer connect_timer_;
   host_connections::lease lease_;
-  host_connections::waiter* waiter_ = nullptr; // on the frame of lease_connection()
+  host_connections::waiter* waiter_ = nullptr; // a local of lease_connection()
   std::unique_ptr<connection> connection_;
-  std::string head_;     // of the request
-  std::size_t sent_ = 0; // of head and body, by send_at_once()
+  std::string head_;     // headers of the request
+  std::size_t sent_ = 0; // bytes of headers and body sent by send_at_once()
   std::optional<connection::answer_parser> parser_;
-  bool may_be_packed_ = false; // asked for by us, so nobody else unpacks it
+  bool may_be_packed_ = false; // this client requested gzip and must decompress
   std::optional<gunzip> unpack_;
   std::size_t body_bytes_ = 0;
-  std::optional<error> shortage_; // of the machine, while it is waited out
+  std::optional<error> shortage_; // the machine's shortage while waiting for it to end
   std::optional<error> stopped_;
   bool is_finished_ = false;
-  std::function<void(const error&)> on_stop_; // tells whoever waits for the current step
+  std::function<void(const error&)> on_stop_; // completes the current step
 };
 
 } // namespace superstep

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Decompression of gzip bodies with zlib, in bounded memory.
 #include "net/gunzip.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -46,8 +47,8 @@ result<std::size_t> gunzip::read(char* into, std::size_t size) {
   if (end == Z_STREAM_END) {
     is_done_ = true;
     z.avail_in = 0;
-  } else if (end != Z_OK && end != Z_BUF_ERROR) { // Z_BUF_ERROR: nothing to do, no harm done
-    return error{errc::parse_failed, "the body is no gzip stream"};
+  } else if (end != Z_OK && end != Z_BUF_ERROR) { // Z_BUF_ERROR: more input is needed
+    return error{errc::parse_failed, "the body is not a gzip stream"};
   }
   return size - z.avail_out;
 }

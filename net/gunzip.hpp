@@ -10,20 +10,21 @@
 
 namespace superstep {
 
-/// Unpacks a gzip stream piece by piece, in memory that does not depend on its size: whoever reads
-/// decides how much comes out.
+/// Decompresses a gzip stream (RFC 1952) piece by piece, in memory that does not depend on its
+/// size: the reader determines how much is decompressed.
 class gunzip {
 public:
   gunzip();
   gunzip(gunzip&&) noexcept = default;
   ~gunzip();
 
-  /// The next packed bytes. What follows the end of the stream is passed over.
+  /// Adds compressed bytes. Bytes after the end of the stream are ignored.
   /// @pre read() has returned 0
   void feed(std::string_view packed);
-  /// Unpacks up to `size` bytes; 0: it needs more, or is done. An error when it is no gzip stream.
+  /// Decompresses up to `size` bytes; 0 if more input is needed or the stream has ended. An error
+  /// if the input is not a gzip stream.
   [[nodiscard]] result<std::size_t> read(char* into, std::size_t size);
-  /// Whether it has begun and not come to its end.
+  /// Whether the stream has started and not ended.
   [[nodiscard]] bool is_cut() const noexcept { return has_begun_ && !is_done_; }
 
 private:

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 The public interface of the HTTP client: checks requests and
+// connects coroutines of any thread with exchanges on the I/O thread (exchange.cpp).
 #include "net/exchange.hpp"
 
 #include <superstep/net/http_client.hpp>
@@ -17,7 +18,7 @@ namespace {
 
 using exchange_ptr = std::shared_ptr<http_stream::exchange>;
 
-/// The characters of RFC 9110's "token", which method and field names consist of.
+/// Whether a text is a "token" of RFC 9110, as method and field names must be.
 bool is_token(std::string_view text) noexcept {
   constexpr auto marks = std::string_view{"!#$%&'*+-.^_`|~"};
   return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
@@ -26,7 +27,7 @@ bool is_token(std::string_view text) noexcept {
   });
 }
 
-/// A line break in a value would begin a header of somebody else's making.
+/// Whether a text is a valid field value. A line break in it would inject another header.
 bool is_field_value(std::string_view text) noexcept {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) >= ' ' ? c != 0x7f : c == '\t';
@@ -35,18 +36,18 @@ bool is_field_value(std::string_view text) noexcept {
 
 std::optional<error> find_fault(const http_request& request) {
   if (!is_token(request.method))
-    return error{errc::invalid_argument, "\"" + request.method + "\" is no HTTP method"};
+    return error{errc::invalid_argument, "\"" + request.method + "\" is not a valid HTTP method"};
   for (const auto& [name, value] : request.headers) {
     if (!is_token(name))
-      return error{errc::invalid_argument, "\"" + name + "\" is no name of an HTTP header"};
-    if (!is_field_value(value)) // the value is not shown: it may be a key
+      return error{errc::invalid_argument, "\"" + name + "\" is not a valid HTTP header name"};
+    if (!is_field_value(value)) // the value is not shown, because it may be a key
       return error{errc::invalid_argument,
-                   "the value of header " + name + " holds a line break or control character"};
+                   "the value of header " + name + " contains a line break or control character"};
   }
   return std::nullopt;
 }
 
-/// Checks the request and makes its exchange.
+/// Checks the request and creates its exchange.
 result<exchange_ptr> make_exchange(const std::shared_ptr<http_client::impl>& client,
                                    http_request request) {
   if (auto fault = find_fault(request))
@@ -78,11 +79,11 @@ asio::awaitable<result<http_stream>> head_of_answer(exchange_ptr with) {
     co_return head.error();
   if (!with->has_whole_body())
     co_return http_stream{std::move(*head), std::move(with)};
-  // Whoever wants it need not come back to this thread for it: the usual case of a small answer.
+  // Small bodies are read here, so that the caller does not need another thread change.
   auto body = std::string{};
   for (;;) {
     auto piece = co_await with->more();
-    if (!piece) // it says so again
+    if (!piece) // the next call reports the error again
       co_return http_stream{std::move(*head), std::move(with)};
     if (!*piece)
       break;
@@ -100,9 +101,9 @@ asio::awaitable<http_stream::exchange::piece_result> pieces_of_answer(exchange_p
   co_return co_await with->more_of(bytes);
 }
 
-// Parameters, not captures: the coroutines outlive the calls that start them. While they wait they
-// hold neither client nor exchange: an io_runtime that goes away ends the wait, and nothing of it
-// may be left in a frame that is destroyed later.
+// The coroutines take parameters, not captures, because they outlive the calls that start them.
+// While suspended they own neither client nor exchange: an ending io_runtime completes the wait,
+// and the frame may be destroyed later.
 task<result<http_response>> send_with(std::shared_ptr<http_client::impl> client,
                                       http_request request) {
   auto with = make_exchange(client, std::move(request));
@@ -161,19 +162,19 @@ void http_stream::exchange::run(completer<result<T>> done, Step step) {
   done.on_abandon([weak = weak_from_this(), &io = context()] {
     asio::post(io, [weak] {
       if (const auto self = weak.lock())
-        self->stop(error{errc::cancelled, "nobody waits for the answer any more"});
+        self->stop(error{errc::cancelled, "the caller no longer waits for the answer"});
     });
   });
   asio::post(context(), [self = shared_from_this(), done = std::move(done), step] {
     if (done.abandoned()) {
-      self->stop(error{errc::cancelled, "nobody waited for the answer"});
+      self->stop(error{errc::cancelled, "the caller stopped waiting for the answer"});
       return;
     }
     self->on_stop_ = [done](const error& why) { done(why); };
     asio::co_spawn(self->context(), step(self),
                    [self, done](const std::exception_ptr& thrown, result<T> answer) {
                      if (thrown)
-                       std::rethrow_exception(thrown); // a bug: steps report, they do not throw
+                       std::rethrow_exception(thrown); // a bug: steps return errors
                      self->on_stop_ = nullptr;
                      done(std::move(answer));
                    });

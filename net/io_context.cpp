@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The I/O thread.
 #include "net/io_runtime_impl.hpp"
 
 #include <csignal>
@@ -10,8 +11,8 @@ namespace superstep {
 
 namespace {
 
-// Signals belong to the program's own threads. SIGPIPE is the one that matters: writing to a child
-// that has closed its input raises it in the writing thread, and it would end the whole process.
+// Signals are for the application's threads. SIGPIPE must be blocked: writing to a child that has
+// closed its input raises it in this thread and would end the process.
 void block_signals() noexcept {
   auto all = sigset_t{};
   sigfillset(&all);
@@ -29,8 +30,8 @@ io_runtime::impl::impl() {
       io.run();
     }};
   } catch (const std::system_error& e) {
-    throw std::system_error{e.code(), "the thread for I/O cannot be started (see the limit of "
-                                      "processes, ulimit -u)"};
+    throw std::system_error{e.code(), "cannot start the I/O thread (see the limit of processes, "
+                                      "ulimit -u)"};
   }
 }
 

@@ -16,8 +16,8 @@ namespace superstep {
 
 namespace asio = boost::asio;
 
-/// The context and its thread. When it goes away, operations that are under way are destroyed, not
-/// run; each of them then tells whoever awaits it (exchange, child).
+/// The Asio context and its thread. The destructor destroys pending operations without running
+/// them; each then reports to its awaiting coroutine (exchange, child).
 struct io_runtime::impl {
   impl();
   impl(const impl&) = delete;
@@ -28,8 +28,8 @@ struct io_runtime::impl {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   start_queue starts{io};
-  /// The context opens its descriptors at the first timer: better here, where a lack of them is an
-  /// error of the start, than on the thread.
+  /// Starts a first timer, because the context then opens its descriptors. A lack of descriptors is
+  /// reported here instead of on the thread.
   asio::steady_timer first_timer{io};
   std::thread thread;
 };

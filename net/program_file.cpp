@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a program is, and whether it could be started.
+// Finds programs, and checks whether they could be started.
 #include "net/child_spawn.hpp"
 
 #include <superstep/net/detail/child_process.hpp>
@@ -20,7 +20,7 @@ namespace superstep {
 
 namespace {
 
-/// 0 if the file may be executed, otherwise the number of the error.
+/// Returns 0 if the file is executable, otherwise the error number.
 int refusal_of(const std::string& file) {
   struct stat about {};
   if (::stat(file.c_str(), &about) != 0)
@@ -30,7 +30,7 @@ int refusal_of(const std::string& file) {
   return ::access(file.c_str(), X_OK) == 0 ? 0 : errno;
 }
 
-/// Formats that the administrator has registered beside ELF and scripts.
+/// Whether the administrator has registered formats other than ELF and scripts (binfmt_misc).
 bool has_other_formats() {
   auto code = std::error_code{};
   auto entries = std::filesystem::directory_iterator{"/proc/sys/fs/binfmt_misc", code};
@@ -42,7 +42,7 @@ bool has_other_formats() {
 
 std::optional<error> find_format_fault(const std::string& file) {
   const auto opened = unique_fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (opened.get() < 0) // executable, but not readable: the kernel will see
+  if (opened.get() < 0) // executable but not readable, so only the kernel can check it
     return std::nullopt;
   auto start = std::array<char, 256>{};
   const auto size = ::read(opened.get(), start.data(), start.size());
@@ -83,7 +83,7 @@ result<std::string> find_program(const std::string& name, std::string_view path)
     return start_error("cannot start \"" + name + "\"", number);
   };
   if (name.find('/') != std::string::npos)
-    return name; // relative to the folder of the program, which the new process enters first
+    return name; // relative to the program's working directory
   auto refusal = ENOENT;
   while (true) {
     const auto folder = path.substr(0, path.find(':'));
@@ -101,10 +101,10 @@ result<std::string> find_program(const std::string& name, std::string_view path)
 
 std::optional<error> find_start_fault(const process_request& request) {
   if (request.argv.empty() || request.argv.front().empty())
-    return error{errc::invalid_argument, "argv is empty: name the program to run"};
+    return error{errc::invalid_argument, "argv is empty; it must contain the program to run"};
   const auto pidfd = unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))};
   if (pidfd.get() < 0 && errno != EMFILE && errno != ENFILE && errno != ENOMEM)
-    return start_error("programs cannot be run: pidfd_open(2) needs Linux 5.3 or later and a "
+    return start_error("cannot run programs: pidfd_open(2) requires Linux 5.3 or later and a "
                        "seccomp filter that allows it",
                        errno);
   const auto& folder = request.working_directory;

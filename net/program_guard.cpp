@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The guard process that kills process groups of programs when this process ends.
 #include "net/program_guard.hpp"
 
 #include <array>
@@ -18,7 +19,8 @@ namespace superstep {
 
 namespace {
 
-// `7` adds a group, `-7` removes it; at the end of the input all that are left are killed.
+// The script reads lines: `7` adds a group, `-7` removes it. At the end of its input it kills the
+// remaining groups.
 constexpr auto script = R"(trap '' HUP INT QUIT TERM PIPE
 g=' '
 while IFS= read -r l; do
@@ -44,7 +46,7 @@ int spawn_guard(int input, int& pid) {
   sigfillset(&all);
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setsigdefault(&attributes, &all);
-  // A session of its own: neither Ctrl-C nor the end of the terminal is for it.
+  // A session of its own, so that Ctrl-C and a closing terminal do not end it.
   ::posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
   auto name = std::string{"superstep-guard"};
@@ -65,7 +67,7 @@ int spawn_guard(int input, int& pid) {
 void announce(int socket, char sign, int pid) noexcept {
   if (socket < 0)
     return;
-  auto text = std::array<char, 16>{}; // from the end
+  auto text = std::array<char, 16>{}; // filled from the end
   auto at = text.size();
   text[--at] = '\n';
   for (auto rest = pid; rest > 0 && at > 1; rest /= 10)
@@ -119,7 +121,8 @@ result<int> program_guard::socket() {
     if (auto started = start(); !started) {
       if (is_shortage(started.error().code))
         return started.error();
-      is_impossible_ = true; // programs run without: the kernel kills them, but not their children
+      // Programs run without guard: the kernel kills them, but not their children.
+      is_impossible_ = true;
       return -1;
     }
   }

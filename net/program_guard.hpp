@@ -9,12 +9,12 @@
 
 namespace superstep {
 
-/// Kills the process groups of running programs when this process ends in any way, SIGKILL
-/// included: a small process of its own (/bin/sh) that knows the groups and waits for the end of
-/// the socket to us. Started with the first program; started again if it was killed.
+/// Kills the process groups of running programs when this process ends in any way, including
+/// SIGKILL. The guard is a small process (/bin/sh) that knows the groups and waits for the end of
+/// the socket to this process. It starts with the first program, and again if it was killed.
 ///
-/// A program announces itself before it runs any of its own code, so there is no moment in which it
-/// has children that the guard does not know. What leaves its group by setsid(2) is not reached.
+/// A program announces itself before it runs any code of its own, so the guard knows of it before
+/// it can have children. Processes that leave the group with setsid(2) are not reached.
 ///
 /// @par Threads
 /// One at a time.
@@ -23,15 +23,15 @@ public:
   program_guard() = default;
   program_guard(const program_guard&) = delete;
   program_guard& operator=(const program_guard&) = delete;
-  /// Ends the guard, which kills the groups that are left.
+  /// Ends the guard, which kills the remaining groups.
   ~program_guard();
 
-  /// The socket that a program announces its group to; -1 without /bin/sh. Fails with
-  /// errc::shortage when the guard cannot be started now.
+  /// Returns the socket to which a program announces its group; -1 if there is no /bin/sh. Fails
+  /// with errc::shortage if the guard cannot be started now.
   [[nodiscard]] result<int> socket();
   /// Adds a program that has announced itself.
   void started(int pid) { running_.insert(pid); }
-  /// Removes a program. @pre not waited for yet: its number cannot be another group's
+  /// Removes a program. @pre it has not been reaped, so its id is not reused
   void ended(int pid) noexcept;
 
 private:
@@ -45,8 +45,8 @@ private:
   std::set<int> running_;
 };
 
-/// Writes a group's number to the guard; async-signal-safe. Never waits: a guard that does not read
-/// must not stop the program.
+/// Writes a group's id to the guard. Async-signal-safe and non-blocking: a guard that does not read
+/// must not delay the program.
 void announce(int socket, char sign, int pid) noexcept;
 
 } // namespace superstep

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Selection of the proxy for a request, from an option or the usual environment variables.
 #include "net/proxy.hpp"
 
 #include <openssl/evp.h>
@@ -19,7 +20,7 @@ std::string lower(std::string_view text) {
 }
 
 std::string base64(std::string_view text) {
-  auto out = std::string((text.size() + 2) / 3 * 4 + 1, '\0'); // EVP_EncodeBlock() ends with a zero
+  auto out = std::string((text.size() + 2) / 3 * 4 + 1, '\0'); // EVP_EncodeBlock() adds a zero byte
   const auto size = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
                                       reinterpret_cast<const unsigned char*>(text.data()),
                                       static_cast<int>(text.size()));
@@ -27,7 +28,7 @@ std::string base64(std::string_view text) {
   return out;
 }
 
-/// "%40" stands for a character that an address cannot hold.
+/// Decodes percent-encoded characters (RFC 3986).
 std::string unescaped(std::string_view text) {
   auto out = std::string{};
   const auto digit = [](char c) {
@@ -57,8 +58,8 @@ result<proxy_address> parse_proxy(std::string_view text) {
   auto out = proxy_address{};
   if (const auto scheme = rest.find("://"); scheme != rest.npos) {
     if (lower(rest.substr(0, scheme)) != "http")
-      return error{errc::invalid_argument, "the proxy must be an http:// address; connections to "
-                                           "proxies of other kinds are not supported"};
+      return error{errc::invalid_argument, "the proxy must be an http:// address; other kinds of "
+                                           "proxies are not supported"};
     rest.remove_prefix(scheme + 3);
   }
   if (const auto at = rest.rfind('@'); at != rest.npos) {
@@ -68,7 +69,7 @@ result<proxy_address> parse_proxy(std::string_view text) {
   const auto address = parse_url("http://" + std::string{rest});
   if (!address || address->target != "/")
     return error{errc::invalid_argument,
-                 "the proxy is no usable address; expected http://[user:password@]host[:port]"};
+                 "the proxy address is not valid; expected http://[user:password@]host[:port]"};
   out.host = address->host;
   out.port = address->port;
   return out;

@@ -18,25 +18,25 @@ namespace superstep {
 struct proxy_address {
   std::string host;
   std::uint16_t port = 0;
-  std::string authorization; ///< value of Proxy-Authorization; empty: none. Not to be shown
+  std::string authorization; ///< value of Proxy-Authorization; empty: none. A secret
 };
 
-/// Reads `[http://][user:password@]host[:port][/]`. The error does not repeat the text, which may
-/// hold a password.
+/// Parses `[http://][user:password@]host[:port][/]`. The error does not contain the text, which may
+/// include a password.
 [[nodiscard]] result<proxy_address> parse_proxy(std::string_view text);
 
-/// Which requests go through which proxy.
+/// Selects the proxy for each request.
 class proxy_rules {
 public:
-  using environment = std::function<std::string(const char* name)>; ///< "" when it is not set
+  using environment = std::function<std::string(const char* name)>; ///< "" for unset variables
 
-  /// One proxy for all; empty: none.
+  /// Returns rules with one proxy for all requests; empty: none.
   [[nodiscard]] static result<proxy_rules> for_all(std::string_view proxy);
-  /// http_proxy, https_proxy and all_proxy, no_proxy for the exceptions, each also in capitals.
-  /// Requests to this machine itself never leave it.
+  /// Returns the rules of http_proxy, https_proxy, all_proxy and no_proxy, in lower or upper case.
+  /// Requests to this machine use no proxy.
   [[nodiscard]] static result<proxy_rules> from(const environment& variables);
 
-  /// The proxy for an address; nullptr: none. Valid as long as the rules.
+  /// Returns the proxy for an address; nullptr if none. Valid as long as the rules.
   [[nodiscard]] const proxy_address* find(const url& target) const;
 
 private:
@@ -44,7 +44,7 @@ private:
 
   std::optional<proxy_address> plain_;
   std::optional<proxy_address> secure_;
-  std::vector<std::string> exceptions_; ///< lower case, without a dot or star in front
+  std::vector<std::string> exceptions_; ///< lower case, without leading dot or star
   bool spares_this_machine_ = false;
   bool spares_all_ = false;
 };

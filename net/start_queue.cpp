@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The queue of programs that wait for resources of the machine.
 #include "net/start_queue.hpp"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ void start_queue::room() {
   try_first();
 }
 
-/// An attempt may add to the queue, but does not take from it.
+/// Tries the first. An attempt may add to the queue, but does not remove from it.
 void start_queue::try_first() {
   while (!waiting_.empty()) {
     if (!waiting_.front()()) {

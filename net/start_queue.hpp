@@ -11,21 +11,22 @@
 
 namespace superstep {
 
+/// Options of start_queue.
 struct start_queue_options {
-  std::size_t waiting_max = 100'000;           ///< starts in the queue
-  std::chrono::milliseconds pause_min{10};     ///< after the first shortage; then twice as long
-  std::chrono::milliseconds pause_max{1'000};  ///< between two attempts
+  std::size_t waiting_max = 100'000;          ///< maximum length of the queue
+  std::chrono::milliseconds pause_min{10};    ///< after the first shortage; doubled each time
+  std::chrono::milliseconds pause_max{1'000}; ///< maximum pause between two attempts
 };
 
 /// The programs of one io_runtime that wait because the machine lacks descriptors, processes or
-/// memory, in the order in which they came. The first is tried when another program has ended and
-/// after a pause that grows; the others wait behind it and do not try themselves.
+/// memory, in the order of arrival. Only the first is tried: when another program has ended, and
+/// after a growing pause.
 ///
 /// @par Threads
-/// The I/O thread alone.
+/// I/O thread only.
 class start_queue {
 public:
-  /// Tries to start a program. Returns false to be tried again, true if it is settled.
+  /// Tries to start a program. Returns false if it must be tried again, true if it is done.
   using attempt = std::function<bool()>;
 
   explicit start_queue(boost::asio::io_context& io, start_queue_options options = {})
@@ -33,9 +34,9 @@ public:
   start_queue(const start_queue&) = delete;
   start_queue& operator=(const start_queue&) = delete;
 
-  /// Tries at once if no other program waits. Returns false when the queue is full.
+  /// Tries at once if no other program waits. Returns false if the queue is full.
   [[nodiscard]] bool add(attempt one);
-  /// Tries the first: a program has ended, so there may be room.
+  /// Tries the first program, because another one has ended and released resources.
   void room();
 
 private:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parsing of http and https URLs (RFC 3986, without user information).
 #include "net/url.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 error bad_url(std::string_view text, std::string_view why) {
   return {errc::invalid_argument, "\"" + std::string{text.substr(0, 200)} +
-                                      "\" is no usable URL: " + std::string{why} +
+                                      "\" is not a valid URL: " + std::string{why} +
                                       "; expected http(s)://host[:port][/path]"};
 }
 
@@ -28,12 +29,14 @@ bool is_plain(char c) noexcept {
   return c > ' ' && c != 0x7f;
 }
 
-/// Letters, digits and what stands in names and addresses; bytes above 127 must be in IDNA form.
+/// Whether a character may be part of a host name or address. Bytes above 127 are rejected:
+/// international names must be in IDNA form.
 bool is_host_char(char c) noexcept {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_';
 }
 
-/// Splits `host`, `host:port` or `[v6]:port` into `into`; returns what is wrong, or nothing.
+/// Splits `host`, `host:port` or `[v6]:port` into `into`; returns the error, empty if there is
+/// none.
 std::string_view read_authority(std::string_view text, url& into) {
   auto port = std::string_view{};
   auto has_port = false;
@@ -46,7 +49,7 @@ std::string_view read_authority(std::string_view text, url& into) {
       return std::isxdigit(static_cast<unsigned char>(c)) != 0 || c == ':' || c == '.';
     };
     if (!std::all_of(into.host.begin(), into.host.end(), is_v6_char))
-      return "the brackets hold no IPv6 address";
+      return "the brackets do not contain an IPv6 address";
     auto rest = text.substr(end + 1);
     has_port = rest.starts_with(':');
     if (!rest.empty() && !has_port)
@@ -58,17 +61,17 @@ std::string_view read_authority(std::string_view text, url& into) {
     into.host = text.substr(0, colon);
     port = has_port ? text.substr(colon + 1) : std::string_view{};
     if (!std::all_of(into.host.begin(), into.host.end(), is_host_char))
-      return "the host holds a character that hosts do not have";
+      return "the host contains an invalid character";
   }
   if (into.host.empty())
-    return "no host";
+    return "the host is missing";
   std::transform(into.host.begin(), into.host.end(), into.host.begin(), lower);
   into.port = into.is_tls ? 443 : 80;
   if (has_port) {
     const auto end = port.data() + port.size();
     const auto parsed = std::from_chars(port.data(), end, into.port);
     if (parsed.ec != std::errc{} || parsed.ptr != end || into.port == 0)
-      return "the port is no number from 1 to 65535";
+      return "the port is not a number from 1 to 65535";
   }
   return {};
 }
@@ -94,13 +97,13 @@ result<url> parse_url(std::string_view text) {
     return bad_url(text, "it does not begin with http:// or https://");
   }
   if (!std::all_of(rest.begin(), rest.end(), is_plain))
-    return bad_url(text, "it holds a blank or a control character");
+    return bad_url(text, "it contains a blank or a control character");
   const auto end = std::min(rest.find_first_of("/?#"), rest.size());
   const auto authority = rest.substr(0, end);
   if (authority.find('@') !=
-      std::string_view::npos) // the text is not repeated: it may be a password
+      std::string_view::npos) // the text is not shown, because it may contain a password
     return error{errc::invalid_argument,
-                 "a URL must not hold a user name or password; send a header instead"};
+                 "a URL must not contain a user name or password; send a header instead"};
   if (const auto why = read_authority(authority, out); !why.empty())
     return bad_url(text, why);
   auto target = rest.substr(end);

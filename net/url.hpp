@@ -9,21 +9,22 @@
 
 namespace superstep {
 
-/// An http or https address in the parts a client needs.
+/// The parts of an http or https URL.
 struct url {
-  bool is_tls = false;
-  std::string host;         ///< in lower case; an IPv6 address without its brackets
-  std::uint16_t port = 0;   ///< 80 or 443 unless the address names one
+  bool is_tls = false;    ///< whether the scheme is https
+  std::string host;       ///< in lower case; IPv6 addresses without brackets
+  std::uint16_t port = 0; ///< 80 or 443 unless the URL specifies one
   std::string target = "/"; ///< path and query, without the fragment
 
-  /// Value of the Host header: the port only when it is not the scheme's own.
+  /// Returns the value of the Host header (RFC 9110, section 7.2): with the port only if it is not
+  /// the default of the scheme.
   [[nodiscard]] std::string authority() const;
 
   friend bool operator==(const url&, const url&) = default;
 };
 
-/// Refuses other schemes, a missing host, blanks and control characters, and a user name or
-/// password (which would end up in logs).
+/// Parses a URL (RFC 3986). Errors: other schemes, a missing host, blanks or control characters,
+/// and a user name or password, which would appear in logs.
 [[nodiscard]] result<url> parse_url(std::string_view text);
 
 } // namespace superstep

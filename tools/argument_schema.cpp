@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Validates arguments with valijson and turns its messages into errors with short paths, sorted by
+// the schema's properties. schema_patterns.cpp checks a schema before it is compiled here, and
+// schema_check.hpp adds the limits that valijson lacks.
 #include "messages/python_text.hpp"
 #include "schema_check.hpp"
 
@@ -20,8 +23,8 @@ namespace superstep {
 struct argument_schema::compiled {
   valijson::Schema schema;
   detail::pattern_table patterns;
-  json::value written;                         ///< for the order of its properties
-  std::set<std::string, std::less<>> required; ///< members of the top level
+  json::value written;                         ///< the schema as given, for its property order
+  std::set<std::string, std::less<>> required; ///< required top-level properties
 
   [[nodiscard]] std::vector<argument_fault> check(const json::object& arguments,
                                                   const schema_check_limits& limits) const;
@@ -33,7 +36,7 @@ constexpr auto faults_max = std::size_t{10};
 
 using steps = std::vector<std::string>;
 
-/// The validator's steps are `<root>`, `[a]`, `[2]`.
+/// Parses the validator's path, which has the form `<root>`, `[a]`, `[2]`.
 steps steps_of(const steps& written) {
   auto out = steps{};
   for (const auto& step : written)
@@ -42,7 +45,7 @@ steps steps_of(const steps& written) {
   return out;
 }
 
-/// As people write them: `a.2`.
+/// Formats a path for people: `a.2`.
 std::string path_of(const steps& at) {
   auto path = std::string{};
   for (const auto& step : at)
@@ -50,8 +53,8 @@ std::string path_of(const steps& at) {
   return path;
 }
 
-/// The name in the validator's words for a member that is not there, which it reports for the
-/// object around it; empty for other faults.
+/// Returns the name of the missing member that a message of the validator is about; empty for other
+/// messages. The validator reports missing members at the object that lacks them.
 std::string_view missing_member(std::string_view text) {
   constexpr auto before = std::string_view{"Missing required property '"};
   constexpr auto after = std::string_view{"'."};
@@ -60,8 +63,8 @@ std::string_view missing_member(std::string_view text) {
   return text.substr(before.size(), text.size() - before.size() - after.size());
 }
 
-/// Where the schema has that place: its position among the properties, level by level. The
-/// validator goes by the names instead.
+/// Returns the position of a path in the schema: the index among the properties, level by level.
+/// The validator reports errors in the order of names instead.
 std::vector<std::size_t> position_of(const json::value& schema, const steps& at) {
   auto out = std::vector<std::size_t>{};
   const auto* here = schema.if_object();
@@ -69,7 +72,7 @@ std::vector<std::size_t> position_of(const json::value& schema, const steps& at)
     const auto* members = here != nullptr ? here->if_contains("properties") : nullptr;
     const auto* items = here != nullptr ? here->if_contains("items") : nullptr;
     here = nullptr;
-    auto position = static_cast<std::size_t>(-1); // unknown to the schema: behind what it knows
+    auto position = static_cast<std::size_t>(-1); // unknown members are sorted last
     if (members != nullptr && members->is_object()) {
       const auto& known = members->get_object();
       const auto found = known.find(step);
@@ -86,7 +89,7 @@ std::vector<std::size_t> position_of(const json::value& schema, const steps& at)
   return out;
 }
 
-/// The validator repeats a fault at every level above it.
+/// Whether a message only repeats an inner error, as the validator does at each enclosing level.
 bool repeats_inner_fault(const std::string& text) {
   return text.starts_with("Failed to validate against schema associated with") ||
          text.starts_with("Failed to validate item #");
@@ -121,7 +124,7 @@ result<argument_schema> argument_schema::compile(const json::object& schema) {
     if (const auto* required = schema.if_contains("required"); required && required->is_array())
       for (const auto& name : required->get_array())
         made->required.emplace(std::string_view{name.as_string()});
-  } catch (const std::exception& e) { // the one way in which the validator reports
+  } catch (const std::exception& e) { // the parser reports all errors by exceptions
     return error{errc::invalid_argument,
                  std::string{"not a JSON Schema: "} + e.what() + " in " + to_text(schema)};
   }
@@ -156,7 +159,7 @@ argument_schema::compiled::check(const json::object& arguments,
   const auto document = json::value(arguments);
   auto results = valijson::ValidationResults{};
   try {
-    // Whether they match is decided without collecting faults, which would take memory.
+    // Fast path: first validate without collecting errors, which needs memory.
     auto work = detail::check_work{patterns, limits};
     if (detail::check(schema, document, work, nullptr))
       return {};
@@ -182,7 +185,7 @@ argument_schema::compiled::check(const json::object& arguments,
       text = "Field required";
     }
     auto path = path_of(at);
-    // One fault per place: the first says what is wrong with it.
+    // Only the first error of each path is reported.
     if (std::ranges::none_of(found, [&](const auto& f) { return f.fault.path == path; }))
       found.push_back({position_of(written, at), {std::move(path), std::move(text)}});
   }
@@ -214,7 +217,7 @@ bool is_date(const re2::RE2& pattern, const std::string& text) {
 
 } // namespace
 
-// The validator's own patterns, which match by recursion there.
+// The validator's own checks of formats use recursive regular expressions.
 bool is_of_format(const std::string& text, const std::string& format) {
   static constexpr auto date = "[0-9]+-(0[1-9]|1[012])-(0[1-9]|[12][0-9]|3[01])";
   static constexpr auto time = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)(?:\\.[0-9]+)?"

@@ -1,4 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 The tool `calculator`: a recursive-descent evaluator over the
+// tokens of calculator_tokens.cpp. Its error texts are read by models, which correct their
+// expressions.
 #include "calculator_tokens.hpp"
 
 #include <superstep/tools/built_in_tools.hpp>
@@ -20,8 +22,14 @@ namespace {
 using detail::calculator_fault;
 using detail::calculator_token;
 
-/// sum := product (± product)*, product := signed ((* /)? signed)*, signed := ±* power,
-/// power := operand %* (^ signed)?, where // and mod stand like * and /. So -2^2 is -4, 2^-1 is 0.5, 2^3^2 is 512 and 6/2(3) is 9.
+/// Evaluates an expression by the grammar
+///
+///     sum     := product (± product)*
+///     product := signed ((* /)? signed)*     also with // and mod
+///     signed  := ±* power
+///     power   := operand %* (^ signed)?
+///
+/// So -2^2 is -4, 2^-1 is 0.5, 2^3^2 is 512 and 6/2(3) is 9.
 class evaluator {
 public:
   evaluator(const std::vector<calculator_token>& tokens, std::size_t depth_max)
@@ -31,7 +39,7 @@ public:
     if (kind() == 0)
       return calculator_fault("the expression is empty", 1);
     const auto value = sum();
-    if (kind() == '=') // "2+3=" asks the same
+    if (kind() == '=') // models often write "2+3="
       ++at_;
     if (kind() != 0 && at_ > 0 && tokens_[at_ - 1].kind == '=')
       fail("something follows the `=`");
@@ -43,7 +51,7 @@ public:
   }
 
 private:
-  /// Returns the fault for text after a complete expression.
+  /// Returns the error for text after a complete expression.
   [[nodiscard]] std::string_view rest_fault() const {
     const auto is_operand = kind() == 'n' || kind() == 'c' || kind() == 'f';
     if (is_operand && at_ > 0 && tokens_[at_ - 1].kind == '%')
@@ -69,7 +77,7 @@ private:
 
   double checked(double value, std::size_t position) {
     if (!fault_ && std::isnan(value))
-      return fail("the result is no real number", position);
+      return fail("the result is not a real number", position);
     if (!fault_ && std::isinf(value))
       return fail("the result is too large", position);
     return value;
@@ -103,7 +111,7 @@ private:
     return kind == '*' || kind == '/' || kind == 'd' || kind == 'm';
   }
 
-  /// Floor division and `mod` go together as in Python: the remainder has the divisor's sign.
+  /// Evaluates floor division and `mod`. As in Python, the remainder has the sign of the divisor.
   static double combined(char kind, double left, double right) {
     switch (kind) {
     case '/':
@@ -117,7 +125,8 @@ private:
     }
   }
 
-  /// `(1+2)3`, `2pi` and `2sqrt(4)` are products, `2 3` is a slip.
+  /// Whether a product without sign follows. `(1+2)3`, `2pi` and `2sqrt(4)` are products, but `2 3`
+  /// is an error.
   [[nodiscard]] bool follows_bracket() const {
     if (at_ == 0)
       return false;
@@ -170,7 +179,7 @@ private:
     return fail(token.kind == 0 ? "the expression ends too early" : "a number is missing");
   }
 
-  /// The arguments of a function and its value.
+  /// Reads the arguments of a function and returns its value.
   double call(const calculator_token& function) {
     if (kind() != '(')
       return fail("`" + std::string{function.name} + "` needs its arguments in parentheses");
@@ -192,7 +201,8 @@ private:
     return checked(*value, function.position);
   }
 
-  /// Halves are rounded away from zero. nullopt: another number of arguments.
+  /// Returns the value of a function; nullopt for a wrong number of arguments. round() rounds
+  /// halves away from zero.
   static std::optional<double> value_of(std::string_view name, const std::vector<double>& given) {
     if (name == "min")
       return *std::ranges::min_element(given);

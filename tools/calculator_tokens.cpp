@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Splits arithmetic expressions into tokens, including the signs and number formats that models
+// copy from texts. calculator.cpp evaluates the tokens.
 #include "calculator_tokens.hpp"
 
 #include <algorithm>
@@ -14,10 +16,10 @@ namespace {
 
 struct spelling {
   std::string_view text;
-  char kind; ///< ' ' for what is dropped
+  char kind; ///< ' ' for characters that are dropped
 };
 
-// Longer spellings stand before those they begin with.
+// A spelling must precede its own prefixes.
 constexpr auto spellings = std::array{
     spelling{"**", '^'},
     spelling{"//", 'd'}, // floor division
@@ -141,7 +143,7 @@ private:
     return {'c', value, start};
   }
 
-  /// A function, a constant, `mod`, or `x` for a product.
+  /// Reads a function, a constant, `mod`, or `x` as a multiplication sign.
   result<calculator_token> read_word() {
     if (text_.substr(at_).starts_with(pi_sign))
       return constant(std::numbers::pi, pi_sign.size());
@@ -162,7 +164,7 @@ private:
       token.name = *known;
     } else if (word == "mod") {
       token.kind = 'm';
-    } else if (is_product(word)) { // `2xsqrt(4)` as well
+    } else if (is_product(word)) { // `2xsqrt(4)`
       token.kind = '*';
       word = word.substr(0, 1);
     } else {
@@ -180,7 +182,7 @@ private:
       into += text_[at_++];
   }
 
-  /// A comma between digits, three of them behind it, and no fourth.
+  /// Whether the comma at this position separates thousands: three digits follow, and not a fourth.
   [[nodiscard]] bool at_separator() const {
     return peek() == ',' && is_digit(peek(1)) && is_digit(peek(2)) && is_digit(peek(3)) &&
            !is_digit(peek(4));
@@ -228,7 +230,7 @@ private:
 
   std::string_view text_;
   std::size_t at_ = 0;
-  std::vector<bool> calls_; ///< of each open parenthesis: whether it has a function's arguments
+  std::vector<bool> calls_; ///< for each open parenthesis, whether it encloses function arguments
 };
 
 } // namespace

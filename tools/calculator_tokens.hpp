@@ -10,8 +10,8 @@
 namespace superstep::detail {
 
 /// One sign, number or function of an expression. `kind` is 'n' for a number, 'c' for a constant,
-/// 'f' for a function, 'd' for floor division, 'm' for `mod`, 0 for the end, else the sign in its
-/// plain spelling: + - * / ^ % ( ) [ ] , =
+/// 'f' for a function, 'd' for floor division, 'm' for `mod`, 0 for the end, and otherwise the
+/// ASCII form of the sign: + - * / ^ % ( ) [ ] , =
 struct calculator_token {
   char kind = 0;
   double number = 0;
@@ -19,9 +19,10 @@ struct calculator_token {
   std::string_view name{};  ///< of a function
 };
 
-/// Splits an expression; drops blanks and currency signs. The last token is the end.
+/// Splits an expression and drops blanks and currency signs. The last token is the end.
 [[nodiscard]] result<std::vector<calculator_token>> tokens_of(std::string_view expression);
 
+/// Returns an error that names the position in characters, from 1.
 [[nodiscard]] error calculator_fault(std::string_view what, std::size_t position);
 
 } // namespace superstep::detail

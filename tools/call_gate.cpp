@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Limits the concurrent calls of one tool, optionally for each value of an argument separately.
 #include "call_gate.hpp"
 
 #include <superstep/base/json.hpp>
@@ -23,8 +24,9 @@ std::shared_ptr<const limiter> call_gate::for_call(const json::object& args) {
   return found;
 }
 
-/// Whoever is under way or in line holds its limiter, and handles are given out under the lock
-/// only: one that nobody holds can go. The next sweep comes when there are twice as many.
+/// Removes limiters without users. Every running or waiting call owns a reference to its limiter,
+/// and references are created under the mutex only, so a use_count of 1 means unused. The next
+/// sweep is due when the number of entries has doubled, which makes its cost constant per call.
 void call_gate::drop_unused() {
   std::erase_if(by_key_, [](const auto& entry) { return entry.second.use_count() == 1; });
   sweep_at_ = std::max(std::size_t{64}, by_key_.size() * 2);

@@ -11,15 +11,15 @@
 
 namespace superstep::detail {
 
-/// Where calls of one tool wait for each other.
+/// The limit of one tool: calls beyond it wait for each other.
 ///
 /// @par Threads
-/// Every member from any thread.
+/// All members may be called by any thread.
 class call_gate {
 public:
   explicit call_gate(tool_limit limit);
 
-  /// What this call has to enter, and holds while it is under way.
+  /// Returns the limiter that a call with these arguments must acquire while it runs.
   [[nodiscard]] std::shared_ptr<const limiter> for_call(const json::object& args);
 
 private:

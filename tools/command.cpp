@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Programs as tools: net/child_process.cpp runs them; this file builds the environment, the sandbox
+// and the results.
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/net/detail/child_process.hpp>
@@ -33,7 +35,8 @@ void set_variable(environment& all, std::string name, std::string value) {
   all.emplace_back(std::move(name), std::move(value));
 }
 
-/// The variables that the options name and no others: ours has the keys of models.
+/// Returns the variables that the options name and no others, because this process's environment
+/// contains the API keys of models.
 environment environment_of(const command_options& options) {
   auto all = environment{};
   for (auto** entry = environ; entry && *entry; ++entry) {
@@ -47,7 +50,7 @@ environment environment_of(const command_options& options) {
   return all;
 }
 
-/// bwrap and its arguments, up to the program.
+/// Returns bwrap and its arguments, up to the program.
 std::vector<std::string> sandbox_of(const command_options& options) {
   auto out = std::vector<std::string>{"bwrap",     "--unshare-all", "--die-with-parent",
                                       "--new-session", "--ro-bind", "/", "/",
@@ -58,7 +61,7 @@ std::vector<std::string> sandbox_of(const command_options& options) {
   const auto bind = [&out](const char* how, const std::string& folder) {
     out.insert(out.end(), {how, folder, folder});
   };
-  // These may be below /tmp.
+  // Bound after /tmp was replaced, because they may be below /tmp.
   if (const auto slash = options.argv.front().rfind('/');
       slash != std::string::npos && options.argv.front().front() == '/')
     bind("--ro-bind", options.argv.front().substr(0, std::max<std::size_t>(slash, 1)));
@@ -72,7 +75,7 @@ std::vector<std::string> sandbox_of(const command_options& options) {
   return out;
 }
 
-/// The part of a request that is the same for all calls.
+/// Returns the parts of a request that are the same for all calls.
 process_request request_of(const command_options& options) {
   auto out = process_request{};
   out.argv = options.argv;
@@ -108,7 +111,8 @@ public:
     if (ended)
       co_return output_of(*std::move(ended));
     const auto code = ended.error().code;
-    if (code != errc::timed_out && code != errc::cancelled) // nothing has run
+    // After any other error nothing was run, so the run fails and the model gets no result.
+    if (code != errc::timed_out && code != errc::cancelled)
       throw tool_unavailable{error{code, "tool '" + definition_.name + "': " + ended.error().text}};
     co_return failed(ended.error().text);
   }
@@ -162,9 +166,9 @@ result<tool_ptr> make_command(std::shared_ptr<io_runtime> io, command_options op
     return error{errc::invalid_argument, "command: " + std::move(text)};
   };
   if (options.name.empty())
-    return refused("name: a tool needs a name");
+    return refused("name: is missing; it is required");
   if (options.argv.empty() || options.argv.front().empty())
-    return refused("argv: name the program to run");
+    return refused("argv: is empty; it must contain the program to run");
   if (options.timeout.count() <= 0 || options.max_output_bytes == 0)
     return refused("timeout and max_output_bytes must be greater than 0");
   if (options.args_schema.empty())
@@ -208,8 +212,8 @@ std::optional<error> find_command_fault(io_runtime& io, const command_options& o
   auto text = tried->stderr_text;
   if (text.ends_with('\n'))
     text.pop_back();
-  return error{errc::io_failed, "sandbox: bwrap cannot make it: " + text +
-                                    " (unprivileged user namespaces may be forbidden here)"};
+  return error{errc::io_failed, "sandbox: bwrap cannot create it: " + text +
+                                    " (this system may forbid unprivileged user namespaces)"};
 }
 
 } // namespace superstep

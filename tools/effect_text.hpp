@@ -6,11 +6,12 @@
 #include <string>
 #include <string_view>
 
-// What a tool gave, as it is noted in a journal of effects.
+// The text form in which effect records store the result of a tool.
 namespace superstep::detail {
 
+/// Converts a result to text.
 [[nodiscard]] std::string written_output(const tool_output&);
-/// Throws std::runtime_error for what is no output.
+/// Parses the text. Throws std::runtime_error if it is not valid.
 [[nodiscard]] tool_output read_output(std::string_view text);
 
 } // namespace superstep::detail

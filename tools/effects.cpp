@@ -57,7 +57,7 @@ std::vector<std::uint32_t> repeats_of(std::span<const tool_call> calls) {
 
 namespace {
 
-/// The journal's page of one call.
+/// Access to the effect record of one call.
 class effect_log {
 public:
   explicit effect_log(const tool_context& context)
@@ -70,8 +70,8 @@ public:
   void put(std::optional<effect_record> note) const {
     journal_->put_effect(of_.thread_id, key_, std::move(note));
   }
-  /// Until all that was given for the thread is saved. Throws checkpoint_error when it could not
-  /// be.
+  /// Waits until everything written for the thread is saved. Throws checkpoint_error if that
+  /// failed.
   [[nodiscard]] task<void> saved() const {
     auto waiting = await_callback<bool>([journal = journal_, of = of_](completer<bool> done) {
       if (!journal->when_saved(of, [done] { done(true); }))
@@ -87,8 +87,8 @@ private:
   std::shared_ptr<superstep::checkpointer> journal_;
 };
 
-/// What the engine does for the body, and whether that has asked without an answer: then it stops,
-/// or returns something that is dropped, and is run again from its beginning.
+/// Forwards the engine's services to a body, and records whether the body interrupted without
+/// having an answer. In that case its result is dropped and it runs again when the run is resumed.
 class watched_services final : public detail::call_services {
 public:
   explicit watched_services(detail::call_services* real) noexcept : real_{real} {}
@@ -119,8 +119,8 @@ private:
   std::atomic<bool> was_asked_{false};
 };
 
-/// One call that has begun. Without an end it may have had its effect: it was cancelled. One that
-/// stops for a question has not.
+/// A call that has started. If it is destroyed without an end it was cancelled and may have had its
+/// effect, so its record stays. If it was interrupted, it counts as without effect.
 class begun_call {
 public:
   begun_call(const effect_log& log, tool_context& context) : log_{log} {
@@ -197,8 +197,8 @@ private:
     return out;
   }
 
-  /// What is noted of a call, as its answer; nothing: it was not made. A note that cannot be read
-  /// is of one that was: thrown on, it would make the model try again.
+  /// Returns the answer from the record of an earlier call; nullopt if the call was not made. An
+  /// unreadable record is an answer as well: an exception would make the model repeat the call.
   static std::optional<tool_output> noted(const effect_log& log, const std::string& name) {
     try {
       const auto known = log.find();
@@ -206,7 +206,8 @@ private:
         return std::nullopt;
       return known->has_ended ? detail::read_output(known->result) : not_known(name);
     } catch (const checkpoint_error& e) {
-      if (e.code() != checkpoint_errc::corrupt) // of the disk: nothing is known
+      if (e.code() !=
+          checkpoint_errc::corrupt) // a disk error does not show whether the call was made
         throw;
       return not_readable(name, e);
     } catch (const std::exception& e) {
@@ -217,7 +218,8 @@ private:
   static task<tool_output> run_noted(tool_ptr inner, tool_effects kind, tool_call call,
                                      tool_context context) {
     const auto log = effect_log{context};
-    // What the call follows from must outlast it; and what was noted last is found then.
+    // The checkpoint that this call follows from must be durable before the call has its effect.
+    // Afterwards the record of an earlier attempt can be found.
     co_await log.saved();
     if (auto known = noted(log, call.name))
       co_return std::move(*known);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tool messages for calls without a result.
 #include "tools/failed_call.hpp"
 
 #include <utility>

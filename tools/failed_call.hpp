@@ -8,11 +8,12 @@
 
 namespace superstep {
 
-/// The tool message that answers a call with an error in these words.
+/// Returns the tool message that answers a call with an error.
+/// @param text the error that the model reads
 [[nodiscard]] message failed_call(const tool_call& call, std::string text);
 
-/// The answer to a call that was stopped from outside, so that the model is not left waiting.
-/// @param why what became of it, without a full stop
+/// Returns the answer to a call that was stopped from outside, so that every call has an answer.
+/// @param why what happened to the call, without a full stop
 [[nodiscard]] message stopped_call(const tool_call& call, std::string_view why);
 
 } // namespace superstep

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The hosts that http_get may contact, and the targets of redirects.
 #include "host_list.hpp"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ result<host_list> host_list::make(const std::vector<std::string>& patterns) {
     auto one = entry{lower(pattern), 0};
     const auto refused =
         error{errc::invalid_argument, "allow_hosts: '" + pattern +
-                                          "' is not of the form example.org, "
+                                          "' is not a valid host; write example.org, "
                                           "*.example.org, [::1] or one of them with :port"};
     const auto bracket = one.host.rfind(']');
     if (const auto colon = one.host.rfind(':');
@@ -49,7 +50,7 @@ result<host_list> host_list::make(const std::vector<std::string>& patterns) {
     list.entries_.push_back(std::move(one));
   }
   if (list.entries_.empty())
-    return error{errc::invalid_argument, "allow_hosts: name at least one host that may be asked"};
+    return error{errc::invalid_argument, "allow_hosts: is empty; list at least one host"};
   return list;
 }
 
@@ -65,7 +66,7 @@ std::string redirect_target(const url& base, std::string_view location) {
   const auto scheme = std::string{base.is_tls ? "https:" : "http:"};
   const auto end_of_scheme = location.find_first_of(":/?#");
   if (end_of_scheme != std::string_view::npos && location[end_of_scheme] == ':')
-    return std::string{location}; // parse_url() refuses schemes other than http and https
+    return std::string{location}; // parse_url() rejects schemes other than http and https
   if (location.starts_with("//"))
     return scheme + std::string{location};
   const auto origin = scheme + "//" + base.authority();

@@ -11,21 +11,24 @@
 
 namespace superstep::detail {
 
-/// The hosts that may be asked; see http_get_options::allow_hosts.
+/// The allowed hosts of the tool http_get; see http_get_options::allow_hosts.
 class host_list {
 public:
+  /// Parses the patterns. An error for an invalid pattern or an empty list.
   [[nodiscard]] static result<host_list> make(const std::vector<std::string>& patterns);
+  /// Whether host and port of an address are allowed.
   [[nodiscard]] bool allows(const url& address) const noexcept;
 
 private:
   struct entry {
-    std::string host;       ///< in lower case; with a leading dot: what ends in it
-    std::uint16_t port = 0; ///< 0: the port of the scheme
+    std::string host;       ///< in lower case; with a leading dot: all hosts below it
+    std::uint16_t port = 0; ///< 0: the default port of the scheme
   };
   std::vector<entry> entries_;
 };
 
-/// Where a redirect from `base` leads: an absolute address, or what stands in for its last part.
+/// Returns the target of a redirect (RFC 9110, section 10.2.2). A relative `location` replaces the
+/// last segment of `base`, or its whole path.
 [[nodiscard]] std::string redirect_target(const url& base, std::string_view location);
 
 } // namespace superstep::detail

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The tool `http_get`. Redirects are followed here and not in the client, because every target must
+// be checked against the allowed hosts.
 #include "host_list.hpp"
 
 #include <superstep/base/await.hpp>
@@ -41,7 +43,7 @@ tool_output output_of(http_response response) {
   return out;
 }
 
-/// The body of the tool; stored in it, so that its coroutines may use the members.
+/// The function of the tool; owned by the tool, so its coroutines may refer to the members.
 struct http_getter {
   std::shared_ptr<const http_client> client;
   detail::host_list hosts;

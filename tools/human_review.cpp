@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 JSON forms of reviews by a person: human_interrupt and
+// human_response. Error texts name the record and the member.
 #include <superstep/tools/human_review.hpp>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ constexpr auto response_kinds = std::array{
     std::pair<std::string_view, response_kind>{"edit", response_kind::edit},
 };
 
-/// Takes the members of one record and notes the first thing that is wrong with it.
+/// Reads the members of one record and stores the first error.
 class record_reader {
 public:
   record_reader(std::string_view record, const json::value& v)
@@ -54,9 +55,9 @@ public:
     if (what_.empty())
       what_ = record_ + ' ' + what;
   }
-  void fail(const error& inner) { fail("holds what is none: " + inner.text); }
+  void fail(const error& inner) { fail("contains an invalid member: " + inner.text); }
 
-  /// @param names all there are
+  /// @param names all allowed members
   template <class T>
   result<T> done(T read, std::initializer_list<std::string_view> names) {
     if (members_ != nullptr)

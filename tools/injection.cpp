@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sets the arguments of tool calls that the tool node fills in, and the states that they come from.
+// tool_node.cpp calls it; injected.hpp has the types for make_tool().
 #include <superstep/messages/message_json.hpp>
 #include <superstep/tools/tool.hpp>
 #include <superstep/tools/tool_node.hpp>
@@ -55,7 +57,8 @@ json::object with_messages(std::string_view key, const message_list& messages) {
   return {{key, std::move(list)}};
 }
 
-/// A list of messages counts as a state with that one key, for tools that want no more of it.
+/// Returns a state with the single key `key` for a list of messages. Throws if the tool needs other
+/// fields.
 tool_state_ptr fields_of_list(const std::vector<injection>& wanted, const tool_call& call,
                               const tool_state& list, std::string_view key) {
   const auto first = std::ranges::find_if(wanted, is_of_state);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The tool `read_file`. Paths are resolved and then opened segment by segment without following
+// links, so that nothing outside the root can be read even if folders are replaced in between.
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
 
@@ -48,14 +50,14 @@ std::string real_path(const std::string& path) {
   return resolved ? std::string{resolved.get()} : std::string{};
 }
 
-/// Opens a path step by step below `root`, following no link: links were resolved before, and one
-/// that somebody puts there in between is refused instead of followed.
+/// Opens a path segment by segment below `root` without following links. Links were resolved
+/// before; one that appears in between is rejected.
 result<descriptor> open_below(const std::string& root, std::string_view path) {
   auto at = descriptor{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
   while (at && !path.empty()) {
     const auto step = std::string{path.substr(0, path.find('/'))};
     path.remove_prefix(std::min(path.size(), step.size() + 1));
-    // O_NONBLOCK: a pipe without a writer must not hold the call before it can be refused.
+    // O_NONBLOCK: opening a pipe without a writer must not block before it can be rejected.
     const auto flags = path.empty() ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY;
     at = descriptor{::openat(at.get(), step.c_str(), flags | O_NOFOLLOW | O_CLOEXEC)};
   }
@@ -71,12 +73,12 @@ result<std::string> read_all(const descriptor& file, std::size_t bytes_max) {
   if (!S_ISREG(about.st_mode))
     return error{errc::invalid_argument, "is not a regular file"};
   const auto too_large = error{errc::too_large, "has more than " + std::to_string(bytes_max) +
-                                                    " bytes, the most that may be read"};
+                                                    " bytes, which is the maximum"};
   if (static_cast<std::size_t>(about.st_size) > bytes_max)
     return too_large;
   auto text = std::string{};
   auto buffer = std::array<char, 16 * 1024>{};
-  // To the end, not to st_size: the file may grow, and those of /proc have none.
+  // Reads to the end and not to st_size: the file may grow, and files of /proc have size 0.
   for (;;) {
     const auto n = ::read(file.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR)
@@ -122,7 +124,7 @@ result<tool_ptr> make_read_file(read_file_options options) {
     return error{errc::invalid_argument, "read_file: max_bytes must not be 0"};
   const auto root = real_path(options.root);
   if (!descriptor{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)})
-    return error{errc::not_found, "read_file: root: '" + options.root + "' is no folder"};
+    return error{errc::not_found, "read_file: root: '" + options.root + "' is not a folder"};
   auto read = [root, bytes_max = options.max_bytes](const read_file_arguments& args) {
     auto text = read_below(root, args.path, bytes_max);
     auto out = tool_output{};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// valijson's validator with bounds. Its members that use std::regex, compare each item with each,
-// or recurse without a bound are specialised here; included by one source file only.
+// valijson's validator with limits. Members that use std::regex, that compare every item with every
+// other, or that recurse without bound are specialised here. Included by one source file only.
 #pragma once
 
 #include "schema_patterns.hpp"
 
 #define VALIJSON_USE_EXCEPTIONS 1 // its other way to report a bad schema is to abort
-// A user's program may use valijson as well, without the specialisations below.
+// An application may use valijson itself, without the specialisations below.
 #define valijson superstep_valijson
 #include <valijson/adapters/boost_json_adapter.hpp>
 #include <valijson/schema.hpp>
@@ -28,7 +28,7 @@
 
 namespace superstep::detail {
 
-/// Thrown through the validator when a bound of one check is reached.
+/// Thrown through the validator when a limit of the check is reached.
 class check_ended : public std::exception {
 public:
   enum class reason : std::uint8_t { enough_faults, too_deep, too_much_work, too_late };
@@ -40,8 +40,8 @@ private:
   reason why_;
 };
 
-/// The budget of one check. It takes the place of the validator's cache of std::regex, the only
-/// object of the caller that reaches all its levels; the cache itself stays empty.
+/// The budget of one check. It is passed as the validator's cache of std::regex, the only object of
+/// the caller that reaches all levels; the cache itself stays empty.
 class check_work : public std::unordered_map<std::string, std::regex> {
 public:
   check_work(const pattern_table& patterns, const schema_check_limits& limits)
@@ -63,12 +63,12 @@ public:
     }
   }
 
-  /// One schema against one value.
+  /// A schema applied to a value; counts the nesting.
   class level {
   public:
     level(check_work& work, const valijson::ValidationResults* results) : work_{work} {
       constexpr auto faults_examined_max = std::size_t{200};
-      // Faults are collected of what does not match only, so nothing is lost.
+      // Errors are only collected for a value that is known not to match, so none is missed.
       if (results != nullptr && results->numErrors() >= faults_examined_max)
         throw check_ended{check_ended::reason::enough_faults};
       if (work.levels_ >= work.limits_.levels_max)
@@ -84,11 +84,11 @@ public:
     check_work& work_;
   };
 
-  /// Whether the pattern, which is one of the schema's, matches. A longer text is more steps.
+  /// Whether a pattern of the schema matches. Longer texts count as more steps.
   bool matches(const std::string& pattern, const std::string& text) {
     step(1 + text.size() / bytes_per_step);
     const auto found = patterns_.find(pattern);
-    if (found == patterns_.end()) // in a part of the schema that only a reference reaches
+    if (found == patterns_.end()) // in a part of the schema that is only reached by a reference
       return compile_and_match(pattern, text);
     return superstep::detail::matches(*found->second, text);
   }
@@ -114,13 +114,13 @@ private:
   std::size_t levels_ = 0;
 };
 
-/// Whether text is of one of the formats that the validator checks; other formats take any text.
+/// Whether the text has one of the formats that the validator checks; true for other formats.
 [[nodiscard]] bool is_of_format(const std::string& text, const std::string& format);
 
-/// A hash that is the same for values that the validator takes as equal.
+/// Returns a hash that is equal for values that the validator considers equal.
 std::size_t hash_of(const valijson::adapters::BoostJsonAdapter& value, check_work& work);
 
-/// Adds a fault if faults are collected. Returns false.
+/// Adds an error if errors are collected. Returns false.
 inline bool fail(valijson::ValidationResults* results, const std::vector<std::string>& context,
                  const std::string& text) {
   if (results != nullptr)
@@ -128,8 +128,8 @@ inline bool fail(valijson::ValidationResults* results, const std::vector<std::st
   return false;
 }
 
-/// Parses schemas. References make its recursion deeper than the schema is, so the stack that it
-/// uses is bounded.
+/// Parses schemas with a bounded stack: references make the parser recurse deeper than the schema
+/// is nested.
 class bounded_parser : public valijson::SchemaParser {
 public:
   std::optional<std::string>
@@ -153,7 +153,7 @@ public:
   }
 
 private:
-  const char* started_ = nullptr; // the first reference is at most one schema deep
+  const char* started_ = nullptr; // stack address at the first reference
 };
 
 } // namespace superstep::detail
@@ -165,7 +165,7 @@ using superstep_name_visitor = ValidationVisitor<adapters::StdStringAdapter>;
 using superstep_schema_text =
     std::basic_string<char, std::char_traits<char>, internal::CustomAllocator<char>>;
 
-// Both visitors: of values, and of names for `propertyNames`.
+// Both visitors need it: the one for values, and the one for names (`propertyNames`).
 #define SUPERSTEP_BOUNDED_VISITOR(visitor)                                                         \
   template <>                                                                                      \
   inline bool visitor::validateSchema(const Subschema& schema) {                                   \
@@ -259,7 +259,7 @@ superstep_boost_visitor::visit(const constraints::UniqueItemsConstraint& /*const
 
 namespace superstep::detail {
 
-/// Whether the value matches; adds what does not to the results, if there are any.
+/// Whether the value matches the schema. Adds the errors to `results`, if not null.
 inline bool check(const valijson::Schema& schema, const json::value& value, check_work& work,
                   valijson::ValidationResults* results) {
   const auto start = std::vector<std::string>{"<root>"};

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// What is read of a schema before the validator's parser reads it: bounds and patterns.
+// SPDX-License-Identifier: Apache-2.0 Checks limits and patterns of a schema before the validator
+// parses it, because the parser recurses without bound and compiles patterns with std::regex.
+// argument_schema.cpp is the caller.
 #include "schema_patterns.hpp"
 
 #include <re2/re2.h>
@@ -14,12 +15,13 @@ namespace superstep::detail {
 
 namespace {
 
-// Of one schema. The parser recurses once per level, the validator once per level of the arguments.
+// Limits of one schema. The parser recurses per level of the schema, the validator per level of the
+// arguments.
 constexpr auto levels_max = std::size_t{64};
 constexpr auto values_max = std::size_t{100'000};
 constexpr auto patterns_max = std::size_t{1'000};
 constexpr auto pattern_bytes_max = std::size_t{10'000};
-constexpr auto reference_bytes_max = std::size_t{1'000}; // the parser matches it by std::regex
+constexpr auto reference_bytes_max = std::size_t{1'000}; // the parser matches it with std::regex
 constexpr auto references_in_a_row_max = std::size_t{32};
 constexpr auto pattern_memory_max = std::int64_t{4} << 20;
 
@@ -41,7 +43,7 @@ std::optional<std::uint32_t> hex4(std::string_view text) {
   return code;
 }
 
-/// `\u00e9` as `\x{00e9}`; two halves of a pair as their one character. Returns the bytes read.
+/// Converts `\u00e9` to `\x{00e9}`, and a surrogate pair to one character. Returns the bytes read.
 std::size_t append_escaped_unit(std::string& out, std::string_view rest) {
   const auto first = rest.starts_with("\\u") ? hex4(rest.substr(2)) : std::nullopt;
   if (!first)
@@ -103,8 +105,8 @@ std::string unescaped_step(std::string_view step) {
   return out;
 }
 
-/// The part of the schema that `#/definitions/a` points to; nullptr when there is none, which the
-/// parser reports.
+/// Returns the part of the schema that a reference such as `#/definitions/a` points to; nullptr if
+/// there is none, which the parser reports.
 const json::value* referred(const json::value& root, std::string_view reference) {
   const auto hash = reference.find('#');
   auto rest = hash == std::string_view::npos ? std::string_view{} : reference.substr(hash + 1);
@@ -128,13 +130,13 @@ const json::value* referred(const json::value& root, std::string_view reference)
   return at;
 }
 
-/// Whether the validator can divide by this: it divides integers without a look at the divisor. It
-/// reads those above 2^63 as negative ones.
+/// Whether the validator can divide by this number (multipleOf). It divides integers without
+/// checking for 0, and it reads integers above 2^63 as negative ones.
 bool is_factor(const json::value& v) {
   return v.is_number() && !v.is_uint64() && v.to_number<double>() > 0;
 }
 
-/// One walk over a schema; the members that hold values and not schemas are not looked into.
+/// Walks over a schema once. Members that contain values instead of schemas are only counted.
 class walk {
 public:
   walk(const json::value& root, pattern_table& into) : root_{root}, into_{into} {}
@@ -204,7 +206,7 @@ private:
     });
   }
 
-  /// A plain value, not a schema: its size counts because it is copied and compared.
+  /// Checks a value that is not a schema. It counts, because it is copied and compared.
   bool plain(const json::value& value, const std::string& path, std::size_t level) {
     if (!count(path, level))
       return false;
@@ -229,7 +231,7 @@ private:
     return true;
   }
 
-  /// The parser follows references to references by recursion, also in a circle.
+  /// Rejects long or circular chains of references, which the parser follows by recursion.
   bool reference(const std::string& text, const std::string& path) {
     if (text.size() > reference_bytes_max)
       return refuse(path, "is longer than " + std::to_string(reference_bytes_max) + " bytes");

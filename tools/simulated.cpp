@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A tool for load tests that waits and then succeeds or fails, reproducibly.
 #include <superstep/base/await.hpp>
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/detail/argument_schema.hpp>
@@ -11,15 +12,15 @@ namespace superstep {
 
 namespace {
 
-/// FNV-1a, then a finaliser that spreads it over all bits: the same on every machine, unlike
-/// std::hash.
+/// Mixes a text into a hash: FNV-1a with a finaliser that spreads it over all bits. The same on
+/// every machine, unlike std::hash.
 std::uint64_t mix(std::uint64_t hash, std::string_view text) {
   for (const auto c : text)
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   return (hash ^ 0xffU) * 0x100000001b3U;
 }
 
-/// 0 to 1, from the call alone.
+/// Returns a number from 0 to 1 that depends only on the call and the seed.
 double draw(std::uint64_t seed, const tool_context& context) {
   auto h = mix(mix(0xcbf29ce484222325U ^ seed, context.run_key), context.tool_call_id);
   h = (h ^ (h >> 33U)) * 0xff51afd7ed558ccdU;
@@ -62,7 +63,7 @@ private:
 
 result<tool_ptr> make_simulated(simulated_options options) {
   if (options.name.empty())
-    return error{errc::invalid_argument, "simulated: name: a tool needs a name"};
+    return error{errc::invalid_argument, "simulated: name: is missing; it is required"};
   if (!(options.error_rate >= 0 && options.error_rate <= 1))
     return error{errc::invalid_argument, "simulated: error_rate: must be from 0 to 1"};
   if (options.args_schema.empty())

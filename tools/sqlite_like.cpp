@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// LIKE and GLOB for the queries of models. SQLite's own work in one step each, whose time the
-// progress handler does not see: a pattern of 200 characters and a text of 500 KB take half a
-// second, and a query may call them a thousand times without a loop.
+// SPDX-License-Identifier: Apache-2.0 LIKE and GLOB for queries of models. SQLite's own functions
+// run in one operation, which its progress handler cannot interrupt: a pattern of 200 characters
+// and a text of 500 KB take half a second, and a query may call them a thousand times without a
+// loop.
 #include "sqlite_like.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace superstep::detail {
 
 namespace {
 
-/// The characters of a text as SQLite decodes them, which is defined for invalid UTF-8, too.
+/// Iterates over the characters of a text as SQLite decodes them, including invalid UTF-8.
 class reader {
 public:
   reader() = default;
@@ -27,7 +27,7 @@ public:
   [[nodiscard]] std::string_view rest() const noexcept { return rest_; }
   void skip_bytes(std::size_t count) { rest_.remove_prefix(count); }
 
-  /// The next character; 0 at the end.
+  /// Returns the next character; 0 at the end.
   std::uint32_t next() {
     if (rest_.empty())
       return 0;
@@ -59,13 +59,13 @@ private:
   std::string_view rest_;
 };
 
-/// The characters that have a meaning in a pattern; 0 for none.
+/// The characters with a special meaning in a pattern; 0 for none.
 struct signs {
   std::uint32_t many = 0;
   std::uint32_t one = 0;
-  std::uint32_t set = 0;    ///< opens a set
-  std::uint32_t escape = 0; ///< the next character has no meaning of its own
-  bool folds_case = false;  ///< of ASCII letters
+  std::uint32_t set = 0;    ///< begins a set
+  std::uint32_t escape = 0; ///< the next character is literal
+  bool folds_case = false;  ///< whether the case of ASCII letters is ignored
 };
 
 constexpr auto like_signs = signs{'%', '_', 0, 0, true};
@@ -75,7 +75,7 @@ std::uint32_t lower(std::uint32_t c) {
   return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
-/// Whether a set contains `c`. Moves behind its end. A set that is not closed contains nothing.
+/// Whether a set contains `c`. Advances `pattern` past the set. An unclosed set contains nothing.
 bool set_contains(reader& pattern, std::uint32_t c) {
   auto contains = false;
   auto is_inverted = false;
@@ -85,7 +85,7 @@ bool set_contains(reader& pattern, std::uint32_t c) {
     is_inverted = true;
     member = pattern.next();
   }
-  if (member == ']') { // the first member is not the end
+  if (member == ']') { // a `]` as first member does not close the set
     contains = c == ']';
     member = pattern.next();
   }
@@ -104,9 +104,9 @@ bool set_contains(reader& pattern, std::uint32_t c) {
 
 enum class outcome : std::uint8_t { matches, differs, interrupted };
 
-/// Matches a text with a pattern from left to right. Each sign but `many` takes one
-/// character. So the shortest text for the part before a `many` is as good as a longer one, and only
-/// the last `many` is ever tried again, with one more character each time.
+/// Matches a text with a pattern from left to right. Every sign except `many` consumes exactly one
+/// character. Therefore the shortest match of the part before a `many` is as good as any longer
+/// one, and only the last `many` is retried, with one more character each time.
 class matcher {
 public:
   matcher(std::string_view pattern, std::string_view text, signs meaning, function_watch& watch)
@@ -127,7 +127,7 @@ public:
           return outcome::differs;
         continue;
       }
-      if (text_.is_at_end()) // a later start of this part would have fewer characters still
+      if (text_.is_at_end()) // starting this part later would leave even fewer characters
         return sign == 0 ? outcome::matches : outcome::differs;
       if (sign != 0 && takes(sign, behind)) {
         pattern_ = behind;
@@ -142,13 +142,13 @@ public:
   }
 
 private:
-  static constexpr auto bytes_per_step = std::size_t{8}; // of a search for one character
+  static constexpr auto bytes_per_step = std::size_t{8}; // while searching one character
 
   [[nodiscard]] bool are_same(std::uint32_t a, std::uint32_t b) const {
     return a == b || (meaning_.folds_case && a < 0x80U && b < 0x80U && lower(a) == lower(b));
   }
 
-  /// Whether the next character of the text is one for `sign`. `behind` moves behind all of the sign.
+  /// Whether the next character of the text matches `sign`. Advances `behind` past the whole sign.
   bool takes(std::uint32_t sign, reader& behind) {
     if (sign == meaning_.set)
       return set_contains(behind, text_.next());
@@ -159,7 +159,7 @@ private:
     return are_same(sign, text_.next()) || sign == meaning_.one;
   }
 
-  /// Notes the part of the pattern that follows a `many`.
+  /// Stores the position of the pattern's part after a `many`.
   void start_part() {
     has_part_ = true;
     part_pattern_ = pattern_;
@@ -173,7 +173,7 @@ private:
     part_first_ = first < 0x80U ? static_cast<char>(first) : '\0';
   }
 
-  /// Goes back to the start of the part, at the next place of the text where it may match. False
+  /// Returns to the start of that part, at the next position of the text where it may match. False
   /// if there is none.
   bool try_part() {
     if (part_first_ != '\0') {
@@ -202,25 +202,26 @@ private:
   reader text_;
   signs meaning_;
   function_watch& watch_;
-  std::size_t bytes_skipped_ = 0; ///< since the watch was asked
+  std::size_t bytes_skipped_ = 0; ///< since the watch was last checked
   bool has_part_ = false;
-  char part_first_ = '\0'; ///< the ASCII character that the part starts with, if it does
+  char part_first_ = '\0'; ///< the part's first character, if it is a literal ASCII character
   reader part_pattern_;
   reader part_text_;
 };
 
-/// A value as a text up to its first NUL, where SQLite ends it; without data for NULL.
+/// Returns a value as text up to its first NUL, where SQLite's functions end it; data() is null for
+/// NULL.
 std::string_view c_text_of(sqlite3_value* value) {
   const auto* text = static_cast<const char*>(static_cast<const void*>(sqlite3_value_text(value)));
   return text == nullptr ? std::string_view{} : std::string_view{text, std::strlen(text)};
 }
 
-/// Whether SQLite was built so that a blob matches no pattern, as Debian's is.
+/// Whether this SQLite was compiled so that a blob matches no pattern, like Debian's.
 bool blobs_never_match() {
   return sqlite3_compileoption_used("LIKE_DOESNT_MATCH_BLOBS") != 0;
 }
 
-/// `like(pattern, text[, escape])` and `glob(pattern, text)`
+/// Implements `like(pattern, text[, escape])` and `glob(pattern, text)`.
 void match(sqlite3_context* context, int count, sqlite3_value** values, signs meaning) {
   const auto is_blob = [](auto* value) { return sqlite3_value_type(value) == SQLITE_BLOB; };
   if ((is_blob(values[0]) || is_blob(values[1])) && blobs_never_match())

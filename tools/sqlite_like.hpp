@@ -7,8 +7,8 @@ struct sqlite3;
 
 namespace superstep::detail {
 
-/// Asks whether a query must end while one of its functions works. SQLite asks its progress handler
-/// between a query's operations only, and one operation is one whole call of a function.
+/// Checks during a long function call whether its query must end. SQLite calls its progress handler
+/// only between operations, and a function call is a single operation.
 class function_watch {
 public:
   using question = int (*)(void* of); ///< the signature of a progress handler: not 0 ends the query
@@ -16,7 +16,7 @@ public:
   function_watch() = default; ///< never ends a query
   function_watch(question ask, void* of) noexcept : ask_{ask}, of_{of} {}
 
-  /// Counts work, of which one step takes some nanoseconds. Whether the query must end.
+  /// Counts work in steps of a few nanoseconds. Returns whether the query must end.
   [[nodiscard]] bool is_over_after(std::size_t steps) {
     constexpr auto steps_between_questions = std::size_t{1} << 14U;
     steps_ += steps;
@@ -32,10 +32,10 @@ private:
   std::size_t steps_ = 0;
 };
 
-/// Replaces LIKE and GLOB on a connection, which `watch` must outlive. Results are those of SQLite's
-/// own functions. A call takes time in the product of text and pattern at most, and ends with
-/// SQLITE_INTERRUPT when the query is over. Returns whether it could.
-/// SQLite does not use an index for a LIKE or GLOB that is replaced.
+/// Replaces LIKE and GLOB on a connection, which `watch` must outlive. Results equal those of
+/// SQLite's own functions. A call takes at most time proportional to the product of text and
+/// pattern, and fails with SQLITE_INTERRUPT when the query must end. SQLite does not use an index
+/// for a replaced LIKE or GLOB. Returns whether both could be replaced.
 [[nodiscard]] bool replace_like(sqlite3* db, function_watch& watch);
 
 } // namespace superstep::detail

@@ -1,4 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 The tool `sqlite_query`: read-only queries that models write.
+// An authorizer restricts what a query may do; sqlite_guard.cpp and a progress handler limit its
+// cost.
 #include "sqlite_guard.hpp"
 #include "sqlite_like.hpp"
 
@@ -27,8 +29,8 @@ struct closer {
 using database = std::unique_ptr<sqlite3, closer>;
 using statement = std::unique_ptr<sqlite3_stmt, closer>;
 
-/// Asked by SQLite for everything a statement does, while it is compiled. The file is opened
-/// read-only as well; this also keeps ATTACH, temporary tables and settings away.
+/// The authorizer: SQLite calls it for every action of a statement while compiling it. The file is
+/// opened read-only as well; this also prevents ATTACH, temporary tables and settings.
 int authorize(void*, int action, const char* name, const char* second, const char*, const char*) {
   const auto is = [&](const char* other) { return name && std::string_view{name} == other; };
   switch (action) {
@@ -36,8 +38,8 @@ int authorize(void*, int action, const char* name, const char* second, const cha
   case SQLITE_READ:
   case SQLITE_RECURSIVE:
     return SQLITE_OK;
-  case SQLITE_FUNCTION: // load_extension() is off unless it is switched on
-    // json_patch compares each member with each other one, without a look at the clock.
+  case SQLITE_FUNCTION: // load_extension() is off by default
+    // json_patch takes quadratic time in a single operation.
     return second && std::string_view{second} == "json_patch" ? SQLITE_DENY : SQLITE_OK;
   case SQLITE_PRAGMA:
     return is("table_info") || is("table_list") || is("index_list") || is("foreign_key_list")
@@ -48,20 +50,20 @@ int authorize(void*, int action, const char* name, const char* second, const cha
   }
 }
 
-/// The queries of one tool that run now, and the memory that SQLite used before the first of them.
-/// SQLite counts memory for the process only.
+/// The running queries of one tool, and SQLite's memory before the first of them. SQLite counts
+/// memory per process only.
 struct query_load {
   std::atomic<std::int64_t> running{0};
   std::atomic<std::int64_t> memory_before{0};
 };
 
-/// Decides when a query must end; asked at SQLite's loops and after each row.
+/// Decides when a query must end. Checked by the progress handler and after each row.
 struct end_of_query {
   enum class reason : std::uint8_t { none, time, stopped, memory };
 
   std::chrono::steady_clock::time_point deadline;
   std::stop_token stop;
-  std::int64_t memory_max; ///< of the whole process
+  std::int64_t memory_max; ///< of the whole process, in bytes
   reason why = reason::none;
 
   bool look() {
@@ -87,10 +89,10 @@ public:
   running_query& operator=(const running_query&) = delete;
   ~running_query() { load_.running.fetch_sub(1); }
 
-  /// The memory that SQLite may use in this process: that of this query, and a share for each
-  /// other one. Queries beside a large one may fail with it.
+  /// Returns the maximum of SQLite's memory in this process: the limit of this query and a share
+  /// for each other one. Small queries may fail while a large one runs.
   [[nodiscard]] std::int64_t memory_max(std::size_t one) const {
-    constexpr auto share = std::int64_t{4} << 20U; // its page cache and sorter
+    constexpr auto share = std::int64_t{4} << 20U; // page cache and sorter of a small query
     return load_.memory_before.load() + static_cast<std::int64_t>(one) +
            load_.running.load() * share;
   }
@@ -101,15 +103,15 @@ private:
 
 result<database> open_database(const std::string& path, std::size_t value_bytes_max,
                                detail::function_watch& watch) {
-  if (path.empty() || path == ":memory:") // SQLite makes a new database for these
-    return error{errc::invalid_argument, "name the file of a database"};
+  if (path.empty() || path == ":memory:") // SQLite would create a new database
+    return error{errc::invalid_argument, "must be the file of a database"};
   auto* raw = static_cast<sqlite3*>(nullptr);
   const auto code =
       sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
   auto db = database{raw};
-  // Opening reads nothing yet: the pragma finds a file that is no database.
+  // Opening reads nothing; the pragma detects a file that is not a database.
   if (code != SQLITE_OK || sqlite3_busy_timeout(raw, 1'000) != SQLITE_OK ||
-      // Large sorts go to files that have no name, and are bounded by the time.
+      // Large sorts use unnamed temporary files; their size is bounded by the timeout.
       sqlite3_exec(raw,
                    "PRAGMA query_only=1; PRAGMA temp_store=FILE; PRAGMA cache_size=-1024; "
                    "PRAGMA schema_version",
@@ -142,7 +144,7 @@ result<statement> prepare(sqlite3* db, const std::string& query) {
     return error{errc::invalid_argument, "the query is empty"};
   const auto tail =
       std::string_view{rest, static_cast<std::size_t>(query.data() + query.size() - rest)};
-  auto* second = static_cast<sqlite3_stmt*>(nullptr); // blanks and comments are no statement
+  auto* second = static_cast<sqlite3_stmt*>(nullptr); // null for blanks and comments
   const auto more =
       sqlite3_prepare_v2(db, tail.data(), static_cast<int>(tail.size()), &second, nullptr);
   const auto other = statement{second};
@@ -179,7 +181,7 @@ result<void> bind(sqlite3* db, sqlite3_stmt* s, const json::array& parameters) {
   return {};
 }
 
-/// Blobs are written in hexadecimal, as SQL does.
+/// Formats a blob in hexadecimal, as SQL literals.
 std::string hex(const void* bytes, int size) {
   static constexpr auto digits = std::string_view{"0123456789ABCDEF"};
   auto out = std::string{};
@@ -210,7 +212,7 @@ json::value column(sqlite3_stmt* s, int i) {
   }
 }
 
-/// Names of the columns; a second `n` becomes `n:2`, so that no value hides another.
+/// Returns unique names of the columns: a second `n` becomes `n:2`, so that no value is lost.
 std::vector<std::string> column_names(sqlite3_stmt* s) {
   auto names = std::vector<std::string>{};
   for (auto i = 0; i < sqlite3_column_count(s); ++i) {
@@ -236,7 +238,7 @@ error too_long(const sqlite_query_options& options) {
                                " bytes; ask for fewer rows or columns"};
 }
 
-/// Returns the bytes of a row before it is copied.
+/// Returns the size of a row before it is copied.
 std::size_t bytes_of_row(sqlite3_stmt* s) {
   auto out = std::size_t{0};
   for (auto i = 0; i < sqlite3_column_count(s); ++i)
@@ -255,7 +257,7 @@ result<std::string> rows_of(sqlite3* db, sqlite3_stmt* s, const sqlite_query_opt
     if (code == SQLITE_DONE)
       return text + ']';
     if (code == SQLITE_ROW)
-      end.look(); // short queries end before the handler is asked
+      end.look(); // the progress handler may not have run for short queries
     if (end.why != end_of_query::reason::none)
       return ended(end, options);
     if (code != SQLITE_ROW)
@@ -292,7 +294,7 @@ result<std::string> run_query(const sqlite_query_options& options,
   auto end = end_of_query{
       std::chrono::steady_clock::now() + options.timeout, stop,
       running.memory_max(options.memory_bytes_max)};
-  // A connection per call: calls run on any thread and at once, and opening one costs little.
+  // One connection per call, because calls run concurrently on any thread. Opening one is cheap.
   auto watch = detail::function_watch{&end_of_query::ask, &end};
   const auto db = open_database(options.path, options.value_bytes_max, watch);
   if (!db)

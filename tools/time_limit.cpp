@@ -1,4 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 Timeouts of tool calls, for tools that run beside others in
+// one activation. A body that suspends is destroyed at its timeout; one that blocks continues on
+// its thread, and its result is discarded.
 #include "tools/failed_call.hpp"
 
 #include <superstep/base/await.hpp>
@@ -19,8 +21,8 @@ namespace {
 
 using time_point = executor::time_point;
 
-/// One call with a time limit, for its body and for whoever waits for it; outlives both. The body
-/// runs in a call of its own, so that one that blocks does not hold up its alarm.
+/// The state that a call with a timeout shares between its body and the coroutine that waits for
+/// it. The body runs in a call of its own, so a blocking body does not delay its own timeout.
 class timed_call {
 public:
   timed_call(tool_ptr tool, tool_call call, tool_context context, time_point end)
@@ -36,7 +38,7 @@ public:
   [[nodiscard]] task<tool_output> begin() const { return tool_->run(call_, context_); }
   void stop() { stop_.request_stop(); }
 
-  // By the body's call, once one of the two.
+  // Exactly one of these two is called, by the body's call, at most once.
   void gave(tool_output out, time_point when) {
     output_.emplace(std::move(out));
     ended(when);
@@ -46,13 +48,13 @@ public:
     ended(when);
   }
 
-  /// What the body came to. Throws what it threw. A body that was killed may still be running.
+  /// Returns the outcome of the body; throws its exception. A killed body may still be running.
   tool_output result(time_point now, std::chrono::milliseconds length) {
     const auto has_ended = is_over();
     if ((has_ended ? ended_ : now) >= end_)
       return refused("it took longer than " + std::to_string(length.count()) + " ms");
     if (!has_ended)
-      return refused("its actor was told to exit");
+      return refused("its actor was stopped");
     if (failure_)
       std::rethrow_exception(failure_);
     return *std::move(output_);
@@ -79,7 +81,7 @@ private:
   std::optional<tool_output> output_;
   std::exception_ptr failure_;
   time_point ended_{};
-  std::atomic<bool> is_over_{false}; // the three above are there
+  std::atomic<bool> is_over_{false}; // set after output_, failure_ and ended_
 };
 using timed_ptr = std::shared_ptr<timed_call>;
 
@@ -107,13 +109,13 @@ task<void> stop_at(timed_ptr call) {
   call->stop();
 }
 
-/// Resumes a task beside the coroutine that owns it, in the same home, so never by two threads.
+/// Starts a task beside the coroutine that owns it, in the same executor, so never concurrently.
 void start(task<void>& beside, execution_context& at) {
   beside.start_in(at);
   beside.handle().resume();
 }
 
-/// Until the body has ended or its time is over; its frames then go where they wait.
+/// Waits until the body has ended or its time is over. The frames are destroyed where they wait.
 task<void> run_until_over(timed_ptr call) {
   auto& at = co_await this_context{};
   auto running = task<void>{};

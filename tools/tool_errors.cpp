@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Texts for failed tool calls, and the decision which failures become answers.
 #include "messages/python_text.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
@@ -11,7 +12,7 @@
 
 namespace superstep {
 
-// The text is the field as a value is shown: that is all the reference says.
+// LangGraph's text is only the quoted name, because Python formats a KeyError like that.
 missing_state_field::missing_state_field(std::string field)
     : std::out_of_range{python_text(field)}, field_{std::move(field)} {}
 

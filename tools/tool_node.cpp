@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runs single calls of a tool node: injection, check of the arguments, limits, interceptor, and the
+// answer to failures. tool_node_run.cpp runs all calls of an input.
 #include "base/utf8.hpp"
 #include "tool_result.hpp"
 #include "tool_table.hpp"
@@ -21,16 +23,16 @@ namespace {
 
 using table_ptr = std::shared_ptr<const tool_node::table>;
 
-/// What a tool threw that is no std::exception.
+/// Represents an exception of a tool that is not derived from std::exception.
 class unknown_exception final : public std::exception {
 public:
   [[nodiscard]] const char* what() const noexcept override {
-    return "the tool threw something that is no std::exception";
+    return "the tool threw an exception that is not derived from std::exception";
   }
 };
 
-/// The answer to the current exception; throws it on when it is not to be answered.
-/// @param any whatever its class: it came through an interceptor
+/// Returns the answer to the current exception; rethrows it if it must not be answered.
+/// @param any whether every class is answered, because it came out of an interceptor
 std::string answer_current(const tool_errors& errors, bool any) {
   if (is_unavailable(std::current_exception()))
     throw;
@@ -79,14 +81,14 @@ tool_output within(tool_output out, std::size_t bytes_max, const std::string& na
                            " bytes; at most " + std::to_string(bytes_max) + " are taken"));
 }
 
-/// The items of a reply; one message alone is the answer itself.
+/// Returns the items of a reply; a single message becomes the answer itself.
 tool_answer answer_of(std::vector<tool_item> items) {
   if (auto* only = items.size() == 1 ? std::get_if<message>(&items.front()) : nullptr)
     return answered(std::move(*only));
   return {nullptr, std::move(items)};
 }
 
-/// What is known of a call while its body runs.
+/// The parts of a call that are needed after its body has taken the call.
 struct call_in_hand {
   std::string id;
   std::string name;
@@ -109,7 +111,7 @@ tool_answer answer_output(const tool_node::table& t, call_in_hand& call, tool_ou
   return answered(answer(std::move(call.id), std::move(call.name), std::move(out)));
 }
 
-/// The answer to the current exception, see answer_current().
+/// Returns the answer to the current exception; see answer_current().
 tool_answer answer_failure(const tool_node::table& t, call_in_hand& call, bool any) {
   auto text = answer_current(t.options.errors, any);
   return answered(answer(std::move(call.id), std::move(call.name),
@@ -121,7 +123,7 @@ const tool_environment& surroundings_of(const tool_context& context) {
   return context.environment ? *context.environment : nothing;
 }
 
-/// Absent fields of the state for which the tool has a value of its own.
+/// Adds the call's id, and default values for fields that the state lacks.
 void add_defaults(json::object& args, const std::vector<injection>& injections,
                   const std::string& id) {
   for (const auto& i : injections)
@@ -131,7 +133,8 @@ void add_defaults(json::object& args, const std::vector<injection>& injections,
       args[i.argument] = *i.default_value;
 }
 
-/// The check is part of the call: its time is the call's, and it ends when the call is cancelled.
+/// Checks the arguments as a part of the call: the time counts towards the call's timeout, and the
+/// check ends when the call is cancelled.
 void check_arguments(const tool_node::table::entry& entry, const tool_call& call,
                      tool_context& context) {
   auto limits = schema_check_limits{};
@@ -147,9 +150,9 @@ void check_arguments(const tool_node::table::entry& entry, const tool_call& call
     throw tool_invocation_error{call.name, call.args, std::move(faults)};
 }
 
-/// Adds the arguments that the model does not set. Returns what it gave without them, which is what
-/// is checked, or null when that is the whole call. Throws what injection throws: no failure of the
-/// call itself.
+/// Sets the injected arguments. Returns the call without them, which is what the schema describes;
+/// null if nothing was injected. Exceptions of the injection are not failures of the call: they
+/// fail the node.
 std::unique_ptr<tool_call> inject(const tool_node::table& t, const tool_node::table::entry& entry,
                                   tool_call& call, tool_context& context) {
   if (entry.injections.empty())
@@ -164,7 +167,7 @@ std::unique_ptr<tool_call> inject(const tool_node::table& t, const tool_node::ta
   return given;
 }
 
-/// Notifies an observer of one call.
+/// Notifies an observer of one call; a call that is destroyed before its end was cancelled.
 class observed_call {
 public:
   observed_call(std::shared_ptr<const call_observer> observer, std::string id,
@@ -188,8 +191,9 @@ private:
   executor::time_point start_;
 };
 
-/// Runs one call. The table is held: the node's copies may go while the call is under way. Frames
-/// of calls are many, so what is done before and after the body stands in functions of its own.
+/// Runs one call. Owns the table, because all copies of the node may be destroyed during the call.
+/// There may be thousands of these frames, so the work before and after the body is done in
+/// separate functions, whose locals take no space here.
 task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
   const auto* entry = t->find(call.name);
   if (entry == nullptr)
@@ -209,7 +213,8 @@ task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
   co_return refused;
 }
 
-/// Execute with an observer: in a frame of its own, which calls without one do not have.
+/// Runs one call with an observer. A separate coroutine, so that unobserved calls have smaller
+/// frames.
 task<tool_answer> execute_observed(table_ptr t, tool_call call, tool_context context) {
   auto& at = co_await this_context{};
   auto observed = observed_call{std::move(context.observer), call.id, at};
@@ -224,8 +229,8 @@ task<tool_answer> execute_any(table_ptr&& t, tool_call&& call, tool_context&& co
                           : execute(std::move(t), std::move(call), std::move(context));
 }
 
-/// The same when it has stood in line for its turn: first by its key, so that those who wait for
-/// each other take no place from the rest. All enter in this order, so nobody waits in a circle.
+/// Runs one call after acquiring its limits: first the one of its tool and key, so that calls
+/// waiting for each other do not occupy the node's places. The fixed order excludes deadlocks.
 task<tool_answer> execute_in_turn(table_ptr t, tool_call call, tool_context context) {
   const auto* entry = t->find(call.name);
   const auto gate = entry != nullptr && entry->gate ? entry->gate->for_call(call.args) : nullptr;
@@ -241,7 +246,7 @@ task<tool_answer> execute_in_turn(table_ptr t, tool_call call, tool_context cont
   co_return answer;
 }
 
-/// Frames of calls are many: those without limits have none for waiting.
+/// Runs one call. Calls without limits get no frame for waiting.
 task<tool_answer> execute_when_allowed(table_ptr t, tool_call&& call, tool_context&& context) {
   const auto& options = t->options;
   if (options.limits.empty() && options.calls_at_once == 0)
@@ -249,19 +254,20 @@ task<tool_answer> execute_when_allowed(table_ptr t, tool_call&& call, tool_conte
   return execute_in_turn(std::move(t), std::move(call), std::move(context));
 }
 
-/// Refuses limits that no call could ever meet, or that stand for no tool.
+/// Rejects limits that allow no call, belong to no tool, or are duplicates.
 void check(const tool_limit& limit, const tool_node::table::entry* tool) {
   if (tool == nullptr)
-    throw std::invalid_argument{"a limit is set for '" + limit.tool + "', which is no tool"};
+    throw std::invalid_argument{"tool_node_options::limits: '" + limit.tool +
+                                "' is not a tool of the node"};
   if (limit.at_once == 0)
-    throw std::invalid_argument{"tool '" + limit.tool +
-                                "' may not be called at all: its limit is "
-                                "0 calls at once"};
+    throw std::invalid_argument{"tool_node_options::limits: the limit of tool '" + limit.tool +
+                                "' is 0; it must be at least 1"};
   if (tool->gate)
-    throw std::invalid_argument{"tool '" + limit.tool + "' has two limits"};
+    throw std::invalid_argument{"tool_node_options::limits: tool '" + limit.tool +
+                                "' has two limits"};
 }
 
-/// The same with the interceptor around it.
+/// Runs one call through the node's interceptor.
 task<tool_answer> execute_wrapped(table_ptr t, tool_call call, tool_context context) {
   auto in_hand = call_in_hand{call.id, call.name, surroundings_of(context).form};
   const auto* entry = t->find(call.name);
@@ -282,7 +288,7 @@ task<tool_answer> execute_wrapped(table_ptr t, tool_call call, tool_context cont
   co_return refused;
 }
 
-/// What the model is told: without the arguments that the node fills in.
+/// Returns the definition that the model reads, without the injected arguments.
 tool_definition visible(tool_definition definition, const std::vector<injection>& hidden) {
   auto* properties = definition.parameters.if_contains("properties");
   auto* required = definition.parameters.if_contains("required");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node of tools as a whole: which calls it runs, and all of them at once.
+// Runs all calls of a tool node's input. tool_node.cpp runs a single call; tool_result.cpp combines
+// the results.
 #include "tool_result.hpp"
 #include "tool_table.hpp"
 #include "tools/failed_call.hpp"
@@ -14,7 +15,7 @@ namespace superstep {
 
 namespace {
 
-/// The calls of the last AI message, wherever it stands.
+/// Returns the calls of the last AI message, wherever it is in the list.
 std::vector<tool_call> calls_of(const message_list& messages) {
   if (messages.empty())
     throw tool_value_error{"No message found in input"};
@@ -31,8 +32,7 @@ task<tool_answer> run_limited(limiter limit, task<tool_answer> call) {
   co_return answer;
 }
 
-/// One call runs where it is: a call of its own beside the one that waits for it would cost as much
-/// again.
+/// Runs a single call without forking. A fork would cost as much as the call itself.
 task<std::vector<settled<tool_answer>>> run_alone(task<tool_answer> call) {
   auto out = std::vector<settled<tool_answer>>(1);
   try {
@@ -48,7 +48,8 @@ task<tool_answer> at_once(message_ptr answer) {
   co_return tool_answer{std::move(answer), {}};
 }
 
-/// The answers that are there already, one or null for each call; empty when none can be.
+/// Returns precomputed answers, one or null per call; an empty list if the node has no such
+/// answers.
 std::vector<message_ptr> known_answers(const tool_node& node, const std::vector<tool_call>& calls,
                                        const runtime& rt) {
   auto out = std::vector<message_ptr>{};
@@ -58,13 +59,13 @@ std::vector<message_ptr> known_answers(const tool_node& node, const std::vector<
   return out;
 }
 
-/// The answer to a call that was stopped from outside, so that no call is left without one.
+/// Returns the answer to a call that was stopped from outside, so that every call has an answer.
 tool_answer stopped(const tool_call& call) {
-  return {std::make_shared<const message>(stopped_call(call, "its actor was told to exit")), {}};
+  return {std::make_shared<const message>(stopped_call(call, "its actor was stopped")), {}};
 }
 
-/// Surroundings that say only in which form the calls were given. Shared by all calls without
-/// counting, because nothing owns them.
+/// Returns an environment that only contains the form of the input. The objects are static and
+/// shared without reference counting.
 std::shared_ptr<const tool_environment> bare_environment(tool_input_form form) {
   static const auto of_state = tool_environment{tool_input_form::state, {}, nullptr, {}};
   static const auto of_list = tool_environment{tool_input_form::list, {}, nullptr, {}};
@@ -75,7 +76,8 @@ std::shared_ptr<const tool_environment> bare_environment(tool_input_form form) {
   return {std::shared_ptr<void>{}, shared};
 }
 
-/// Without a store no call of this node runs that wants one, so none of its siblings does either.
+/// Throws if one of the calls needs a store and there is none. Checked before any call runs, so
+/// that none of them has an effect.
 void check_store(const tool_node& node, const std::vector<tool_call>& calls,
                  const tool_environment& environment) {
   if (environment.store != nullptr || node.options().wrap_call)
@@ -116,7 +118,7 @@ tool_node_input tool_node::from_call(tool_call call, tool_state_ptr state) const
 
 task<std::vector<settled<tool_answer>>> tool_node::run_each(tool_node_input input,
                                                             runtime rt) const {
-  const auto self = *this; // shares the table, and outlives this object
+  const auto self = *this; // shares the table, which must outlive this coroutine
   auto context = tool_context{};
   context.come_from(rt);
   context.observer = std::move(input.observer);

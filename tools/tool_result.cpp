@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 Converts what tools return to the output of a tool node, and
+// checks their commands. Error texts are LangGraph's, because models read them.
 #include "tool_result.hpp"
 
 #include "messages/python_text.hpp"
@@ -84,7 +85,7 @@ void check_form(const tool_command& command, const tool_call& call, tool_input_f
       example + ", ...)`."};
 }
 
-/// @param needs_answer whether it must hold the answer to the call itself
+/// @param needs_answer whether the command must contain the answer to the call
 void check_command(tool_command& command, const tool_call& call, tool_input_form form,
                    std::string_view key, bool needs_answer) {
   check_form(command, call, form, key);
@@ -120,7 +121,7 @@ std::size_t count_answers(std::vector<tool_item>& items, const tool_call& call) 
   return static_cast<std::size_t>(count);
 }
 
-/// The Sends of a command that goes to the parent with nothing else; null for other commands.
+/// Returns the Sends of a command that goes to the parent and has nothing else; null for others.
 std::vector<tool_target>* sends_to_parent(tool_item& item) {
   auto* command = std::get_if<tool_command>(&item);
   if (command == nullptr || !command->to_parent)
@@ -145,7 +146,8 @@ tool_output output_of(json::value result) {
 
 tool_answer::operator message_ptr() const {
   if (answer == nullptr)
-    throw tool_value_error{"the tool handed back a command where the answer to its call is wanted"};
+    throw tool_value_error{"the tool returned a command, but a message that answers the call is "
+                           "required here"};
   return answer;
 }
 

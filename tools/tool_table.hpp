@@ -12,13 +12,13 @@
 
 namespace superstep {
 
-/// What a node of tools is made of; shared by its copies and by the calls under way.
+/// The immutable parts of a tool node; shared by its copies and by running calls.
 struct tool_node::table {
   struct entry {
     tool_ptr run;
     argument_schema schema; ///< without injected arguments
     std::vector<injection> injections;
-    std::shared_ptr<detail::call_gate> gate{}; ///< null: calls do not wait for each other
+    std::shared_ptr<detail::call_gate> gate{}; ///< null: the tool has no limit
   };
   std::unordered_map<std::string_view, entry> by_name; // views of the definitions below
   tool_definitions definitions;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The router after a model: to the tools if its answer calls some, else to the end.
 #include <superstep/runtime/detail/program.hpp>
 #include <superstep/tools/tool_node.hpp>
 

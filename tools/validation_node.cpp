@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Validates tool calls without running tools; see the header. The schemas are compiled once.
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/tools/validation_node.hpp>
 
@@ -23,7 +24,7 @@ std::string describe(const std::vector<argument_fault>& faults) {
   return text + "\n\nRespond after fixing all validation errors.";
 }
 
-// Goes as deep as a value that has been parsed, and that is bounded.
+// The recursion is bounded by the nesting limit of the JSON parser.
 json::value fill(const json::value& schema, const json::value& value) {
   const auto* known = schema.if_object();
   if (known == nullptr)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The limits of model and tool calls as middleware: what their hooks do with the counts. The header
+// has the templates that connect them to a field of the state.
 #include "agents/chat_history.hpp"
 #include "tools/failed_call.hpp"
 
@@ -21,10 +23,10 @@ std::int64_t count_of(const std::map<std::string, std::int64_t>& counts, const s
 
 void check(const limit& thread_max, const limit& run_max) {
   if (!thread_max && !run_max)
-    throw std::invalid_argument{"At least one limit must be specified (thread_limit or run_limit)"};
+    throw std::invalid_argument{"a call limit requires thread_max or run_max"};
 }
 
-/// Which limits a number of calls is beyond, as people read it.
+/// Returns a text that names the exceeded limits, for the model and the user.
 std::string exceeded(std::int64_t thread, std::int64_t run,
                      const tool_call_limit_options& options) {
   auto out = std::string{};
@@ -47,7 +49,7 @@ message refusal(const tool_call& call, const std::string& tool) {
   return failed_call(call, std::move(text));
 }
 
-/// A run cannot end while calls of other tools wait for their answers.
+/// Throws if other tools were called as well: the run cannot end while their calls have no answers.
 void check_others(const std::vector<tool_call>& calls, const std::string& tool) {
   auto names = std::set<std::string>{};
   for (const auto& call : calls)
@@ -59,7 +61,7 @@ void check_others(const std::vector<tool_call>& calls, const std::string& tool) 
   for (const auto& name : names)
     text += (text.empty() ? "" : ", ") + name;
   throw std::logic_error{"Cannot end execution with other tool calls pending. Found calls to: " +
-                         text + ". Use 'continue' or 'error' behavior instead."};
+                         text + ". Use at_limit::proceed or at_limit::fail instead."};
 }
 
 } // namespace
@@ -67,8 +69,9 @@ void check_others(const std::vector<tool_call>& calls, const std::string& tool) 
 void check_limits(const model_call_limit_options& options) {
   check(options.thread_max, options.run_max);
   if (options.then == at_limit::proceed)
-    throw std::invalid_argument{"a limit of model calls ends the run or fails it: without the "
-                                "model there is nothing to go on with"};
+    throw std::invalid_argument{
+        "model_call_limit: at_limit::proceed is not possible, because a run "
+        "cannot continue without the model; use finish or fail"};
 }
 
 void check_limits(const tool_call_limit_options& options) {
@@ -143,7 +146,7 @@ limit_step after_model(const tool_call_limit_options& options, const call_counts
   }
   if (!counted)
     return out;
-  // A thread counts what was called, a run also what was tried.
+  // The thread counts calls that were made, the run also those that were refused. As in LangChain.
   const auto tried = static_cast<std::int64_t>(refused.size());
   out.counts = counts;
   out.counts->thread[key] = thread;
@@ -154,7 +157,7 @@ limit_step after_model(const tool_call_limit_options& options, const call_counts
     throw call_limit_error{exceeded(thread + tried, run + tried, options)};
   if (options.then == at_limit::finish) {
     check_others(last->tool_calls, options.tool);
-    // None of them is made, so none may stay without an answer.
+    // No call of this answer runs, so each needs an answer here.
     for (const auto& call : last->tool_calls)
       out.messages.push_back(refusal(call, options.tool));
     out.messages.push_back(ai_message(exceeded(thread + tried, run + tried, options)));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Hides old tool results from the model to shorten the conversation. The state is not changed.
 #include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <algorithm>
@@ -36,7 +37,7 @@ message_ptr without_input(const message& m, const std::string& call_id) {
 
 message_list clear_tool_results(message_list messages, const context_editing_options& options) {
   auto tokens = std::int64_t{0};
-  auto callers = std::unordered_map<std::string, std::size_t>{}; // by the id of the call
+  auto callers = std::unordered_map<std::string, std::size_t>{}; // message index by call id
   auto results = std::vector<std::size_t>{};
   for (auto i = std::size_t{0}; i < messages.size(); ++i) {
     const auto& m = messages[i];

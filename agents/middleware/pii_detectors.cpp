@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Detectors of personal data: regular expressions for candidates, and checks of the matches.
 #include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <re2/re2.h>
@@ -19,7 +20,7 @@ bool takes_all(std::string_view) {
   return true;
 }
 
-/// The check digit of card numbers: every second digit from the right counts twice.
+/// Whether the check digit of a card number is valid (Luhn algorithm, ISO/IEC 7812).
 bool passes_luhn(std::string_view number) {
   auto sum = 0;
   auto place = 0;
@@ -34,7 +35,7 @@ bool passes_luhn(std::string_view number) {
   return sum % 10 == 0;
 }
 
-/// Four numbers that fit a byte, without leading zeros.
+/// Whether a candidate consists of four numbers up to 255 without leading zeros.
 bool is_address(std::string_view text) {
   while (!text.empty()) {
     const auto part = text.substr(0, text.find('.'));
@@ -47,7 +48,8 @@ bool is_address(std::string_view text) {
   return true;
 }
 
-/// Words like example.com are prose; with a path or www. they are links.
+/// Whether a candidate is a link. Bare words like example.com are prose; with a path or www. they
+/// count as links.
 bool is_link(std::string_view text) {
   return text.starts_with("http://") || text.starts_with("https://") || text.starts_with("www.") ||
          text.find('/') != std::string_view::npos;
@@ -72,7 +74,8 @@ std::vector<pii_match> find_all(const RE2& pattern, check is_one, std::string_vi
 pii_detector found_by(const std::string& pattern, check is_one) {
   auto compiled = std::make_shared<const RE2>(pattern, RE2::Quiet);
   if (!compiled->ok())
-    throw std::invalid_argument{"'" + pattern + "' is no pattern: " + compiled->error()};
+    throw std::invalid_argument{"'" + pattern +
+                                "' is not a valid RE2 pattern: " + compiled->error()};
   return [compiled = std::move(compiled), is_one](std::string_view text) {
     return find_all(*compiled, is_one, text);
   };

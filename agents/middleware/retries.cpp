@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Retries of model and tool calls and fallback models, as middleware. They wrap each call.
 #include "tools/failed_call.hpp"
 
 #include <superstep/agents/prebuilt_middleware.hpp>
@@ -50,12 +51,14 @@ bool goes_on(const retry_options& options, const std::exception_ptr& failure,
 
 std::chrono::milliseconds rest_after(const retry_options& options, std::uint32_t attempt,
                                      std::string_view key) {
-  // The same in every run of this key, and not the same for all calls that fail together.
+  // Jitter that is the same whenever this run repeats, but differs between calls that fail
+  // together.
   const auto luck = std::hash<std::string_view>{}(key) + attempt * std::uint64_t{7919};
   return wait_after(options.policy, attempt, luck);
 }
 
-/// What is said in place of an answer; throws the failure when that is asked for.
+/// Returns the text that replaces an answer after the last attempt; rethrows the failure if the
+/// options ask for that.
 std::string last_words(const retry_options& options, const std::exception_ptr& failure,
                        std::uint32_t attempts, const std::string& who, std::string_view advice) {
   if (options.then_throw || is_broken_off(failure) || is_unavailable(failure))
@@ -83,7 +86,7 @@ task<message> ask_again(retry_options_ptr options, model_call call, model_ask as
       auto asking = ask(call);
       auto answer = co_await asking;
       co_return answer;
-    } catch (...) { // waiting is not possible in here
+    } catch (...) { // co_await is not allowed in a handler, so the wait follows after it
       failure = std::current_exception();
     }
     if (!goes_on(*options, failure, attempt))
@@ -110,7 +113,7 @@ task<tool_answer> run_again(retry_options_ptr options, tool_request request, too
       auto running = execute(std::move(again));
       auto answer = co_await running;
       co_return answer;
-    } catch (...) { // waiting is not possible in here
+    } catch (...) { // co_await is not allowed in a handler, so the wait follows after it
       failure = std::current_exception();
     }
     if (!goes_on(*options, failure, attempt))
@@ -141,7 +144,7 @@ task<message> ask_others(models others, model_call call, model_ask ask) {
 
 retry_options_ptr checked(retry_options options) {
   if (options.policy.max_attempts == 0)
-    throw std::invalid_argument{"a retry needs at least one attempt"};
+    throw std::invalid_argument{"retry_options: policy.max_attempts must be at least 1"};
   return std::make_shared<const retry_options>(std::move(options));
 }
 
@@ -172,7 +175,7 @@ message_middleware tool_retry(retry_options options, std::vector<std::string> to
 
 message_middleware model_fallback(std::vector<chat_model_ptr> others) {
   if (others.empty() || std::ranges::find(others, nullptr) != others.end())
-    throw std::invalid_argument{"a fallback needs models to fall back to"};
+    throw std::invalid_argument{"model_fallback() requires at least one model"};
   auto out = message_middleware{};
   out.name = "ModelFallbackMiddleware";
   out.wrap_model_call = [others = std::make_shared<const std::vector<chat_model_ptr>>(

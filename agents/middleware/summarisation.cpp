@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Replaces older messages of a long conversation by a summary. agents/history_hooks.cpp has the
+// simpler form for agent files.
 #include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/messages/history.hpp>
 
@@ -28,7 +30,8 @@ bool is_too_long(const message_list& messages, const summarisation_options& opti
   return tokens >= *options.tokens_max;
 }
 
-/// How many messages from the front go: answers of tools stay with the message that called them.
+/// Returns the number of messages to remove from the front. Tool messages stay with the message
+/// that called them.
 std::size_t find_cut(const message_list& messages, std::size_t keep) {
   if (messages.size() <= keep)
     return 0;
@@ -79,7 +82,7 @@ task<message_step> summarise(summarisation_options_ptr options, const message_li
     co_return message_step{};
   auto asking = options->model->complete(request_for(messages, cut, *options, rt));
   const auto answer = co_await asking;
-  if (!answer) // nothing is lost; the next call tries again
+  if (!answer) // the conversation stays as it is, and the next call tries again
     co_return message_step{};
   co_return shortened(messages, cut, *answer);
 }
@@ -88,7 +91,7 @@ task<message_step> summarise(summarisation_options_ptr options, const message_li
 
 message_middleware summarisation(summarisation_options options) {
   if (!options.model || (!options.tokens_max && !options.messages_max))
-    throw std::invalid_argument{"a summarisation needs a model, and tokens_max or messages_max"};
+    throw std::invalid_argument{"summarisation requires a model, and tokens_max or messages_max"};
   auto out = message_middleware{};
   out.name = "SummarizationMiddleware";
   out.before_model.run = [options = std::make_shared<const summarisation_options>(

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The tool `write_todos` and the system prompt that explains it.
 #include "agents/chat_history.hpp"
 #include "messages/python_text.hpp"
 #include "tools/failed_call.hpp"
@@ -65,7 +66,8 @@ private:
   std::string field_;
 };
 
-/// Each call replaces the list: of several nobody could say which is meant.
+/// Rejects several calls in one answer: each replaces the whole list, so the result would be
+/// ambiguous.
 message_step refuse_several(const message_list& messages) {
   auto out = message_step{};
   const auto* last = last_ai_message(messages);

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// Everything here is the slow path: an answer that parse_json() reads costs nothing more.
+// SPDX-License-Identifier: Apache-2.0 Parsing of answers that parse_json() rejects, such as those
+// with lone surrogates or duplicate keys. All of it is a slow path: valid answers only pass through
+// parse_json().
 #include "models/http/answer_json.hpp"
 
 #include "base/padded_json.hpp"
@@ -16,7 +17,7 @@ bool is_hex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/// The UTF-16 unit of an escape like \ud83d at the start of a text, or -1.
+/// Returns the UTF-16 unit of an escape such as \ud83d at the start of a text, or -1.
 int unit_at(std::string_view text) {
   constexpr auto length = std::size_t{6};
   if (text.size() < length || text[0] != '\\' || text[1] != 'u' ||
@@ -54,7 +55,7 @@ public:
     }
     return out;
   }
-  /// Offset of the first one outside of the text of arguments.
+  /// Offset of the first lone surrogate outside of call arguments.
   [[nodiscard]] std::size_t lost_at() const noexcept { return lost_at_; }
 
 private:
@@ -95,7 +96,7 @@ private:
   }
 
   std::string_view text_;
-  std::string_view key_; // the latest
+  std::string_view key_; // the most recent key
   std::size_t begin_ = 0;
   std::size_t lost_at_ = std::string_view::npos;
 };
@@ -111,7 +112,7 @@ result<answer_json> parse_answer_json(std::string_view text, json::storage_ptr m
   auto mender = surrogate_mender{text};
   const auto mended = mender.mend();
   auto options = json::parse_options{};
-  options.max_depth = json_limits{}.depth_max - 1; // this parser counts one more
+  options.max_depth = json_limits{}.depth_max - 1; // this parser counts one level more
   auto ec = boost::system::error_code{};
   auto out = answer_json{json::parse(mended, ec, std::move(memory), options), {}};
   if (ec || holds_infinity(out.value))

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads complete and streamed answers of all providers: parses events, checks limits, and adds the
+// pieces. models/providers converts JSON to messages; http_caller.cpp reads the bytes.
 #include "models/http/answer_stream.hpp"
 
 #include "models/http/answer_json.hpp"
@@ -26,11 +28,11 @@ namespace {
 
 using namespace providers;
 
-/// Memory for one answer or event, which is dropped at once when it has been read.
+/// Memory for parsing one answer or event; released at once afterwards.
 class loan {
 public:
-  loan() noexcept : memory_{first_.data(), first_.size()} {} // not with zeros first, as = default
-  /// Readers of the other providers copy values as they stand, with their memory.
+  loan() noexcept : memory_{first_.data(), first_.size()} {} // unlike = default, does not zero it
+  /// Readers of some providers copy values together with their memory, so it must stay valid.
   [[nodiscard]] json::storage_ptr to(provider_api api) noexcept {
     return api == provider_api::openai_chat ? json::storage_ptr{&memory_} : json::storage_ptr{};
   }
@@ -44,7 +46,7 @@ error bad_body(std::string what, std::string_view body) {
   return {model_errc::bad_answer, std::move(what) + "; the answer begins: " + excerpt(body)};
 }
 
-/// A stream that turns into nonsense was damaged on its way: another one may be well.
+/// Returns the fault of a stream that is damaged: another attempt may succeed.
 fault damaged(std::string text) {
   return {{model_errc::server_error, next_step::try_again, false}, std::move(text)};
 }
@@ -59,7 +61,7 @@ bool is_error_event(const json::object& event) {
   return is_one_of(type_of(event), {"error", "response.failed"});
 }
 
-/// Chat completions of nothing are no answer: servers send them when something went wrong.
+/// Whether a message is empty. Servers send empty chat completions after internal errors.
 bool says_nothing(const message& m) {
   const auto has_content = !m.content.empty() || (m.blocks && !m.blocks->empty());
   return !has_content && m.tool_calls.empty() && m.invalid_tool_calls.empty() &&
@@ -68,7 +70,8 @@ bool says_nothing(const message& m) {
          !m.additional_kwargs.contains("function_call");
 }
 
-/// Ollama sends arguments as objects, so a call that may not be whole does not show it.
+/// Converts the sum of Ollama's lines to a message. Arguments are objects there, so a truncated
+/// call cannot be recognised by its text.
 message finished_line(message_chunk sum, const std::string& cut, bool ends_in_call) {
   auto out = to_answer(std::move(sum), cut);
   if (cut.empty() || !ends_in_call || out.tool_calls.empty())
@@ -82,13 +85,13 @@ message finished_line(message_chunk sum, const std::string& cut, bool ends_in_ca
 
 result<message> read_stream_line(const json::object& line) {
   if (!object_in(line, "message") && !line.contains("error"))
-    return providers::bad_answer("an answer of Ollama's needs `message`");
+    return providers::bad_answer("an answer of Ollama must have a member `message`");
   auto reader = ollama::line_reader{true};
   auto chunk = reader.read(line);
   if (!chunk)
     return std::move(chunk).error();
   if (!*chunk)
-    return providers::bad_answer("the answer says nothing");
+    return providers::bad_answer("the answer is empty");
   auto& metadata = (*chunk)->part.response_metadata;
   return finished_line(**std::move(chunk), why_cut(metadata), true);
 }
@@ -104,10 +107,10 @@ result<message> read_whole(provider_api api, const json::object& answer) {
   case provider_api::ollama:
     break;
   }
-  return read_stream_line(answer); // a server that does not stream sends the one line
+  return read_stream_line(answer); // without streaming, the body is a single line
 }
 
-/// The message of a chat completion, or null.
+/// Returns the message of a chat completion, or null.
 const json::object* said_in(const json::object& answer) {
   const auto* choices = array_in(answer, "choices");
   const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
@@ -135,7 +138,7 @@ std::string too_many_calls(std::size_t most) {
   return "the answer has more than " + std::to_string(most) + " tool calls or blocks";
 }
 
-/// Arguments that are not what the model wrote.
+/// Marks calls as invalid whose arguments are not what the model wrote.
 void refuse_calls(message& m, const std::string& loss) {
   for (auto& call : std::exchange(m.tool_calls, {}))
     m.invalid_tool_calls.push_back(
@@ -210,11 +213,11 @@ std::optional<fault> answer_stream::end() {
 }
 
 std::optional<fault> answer_stream::read_events() {
-  constexpr auto frame_bytes = std::size_t{200}; // of an event around what it adds
+  constexpr auto frame_bytes = std::size_t{200}; // approximate overhead of an event
   for (const auto& event : std::exchange(pending_, {})) {
     held_bytes_ -= std::min({held_bytes_, event.size(), frame_bytes});
     if (auto wrong = read_event(event)) {
-      // Its text may end inside the secret, so it is made again of what may be shown.
+      // An excerpt may end inside a secret, so it is made again after masking.
       if (const auto shown = without_secrets(event, secrets_); shown != event)
         wrong->text = "an event of the stream cannot be used: " + excerpt(shown, 500);
       return wrong;
@@ -256,13 +259,13 @@ std::optional<fault> answer_stream::read_event(const json::object& event, const 
   const auto type = type_of(event);
   if (api_ == provider_api::ollama)
     has_opened_ = has_opened_ || event.contains("message");
-  // Arguments that come as an object are not what the model wrote: no reader may take them.
+  // Arguments given as an object may have been changed by parsing; they become invalid text.
   if (!loss.empty() && (api_ == provider_api::ollama || type == "content_block_start"))
     for (auto& call : piece.call_chunks)
       call.args = "(" + loss + ") " + call.args.value_or("");
   if (api_ == provider_api::anthropic && type == "message_start") {
     has_opened_ = true;
-    // The pure reader leaves it out, as LangChain does.
+    // The provider's reader omits the id, as LangChain does.
     if (const auto* begun = object_in(event, "message"))
       put_as(piece.part.response_metadata, "id", *begun, "id");
   }

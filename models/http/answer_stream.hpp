@@ -18,40 +18,40 @@
 
 namespace superstep::models {
 
-/// The message of an answer that came whole. An answer with more than `calls_max` tool calls is an
-/// error; 0 = no limit. Errors: errc::parse_failed for what is not JSON, the error that the server
-/// reports, model_errc::bad_answer for anything else; see judge_answer().
-/// @param spare readable bytes behind the body: they save a copy of a large one
+/// Returns the message of a complete answer. Errors: errc::parse_failed if it is not JSON, the
+/// error that the server reports, or model_errc::bad_answer; see judge_answer().
+/// @param calls_max maximum number of tool calls; more are an error; 0 = no limit
+/// @param spare readable bytes after the body; avoids a copy of a large one
 [[nodiscard]] result<message> read_answer(provider_api api, std::string_view body,
                                           std::size_t calls_max = 0, std::size_t spare = 0);
 
-/// Puts together an answer that is streamed, from bytes in pieces of any size.
+/// Combines the events of a streamed answer, from bytes in pieces of any size.
 class answer_stream {
 public:
-  /// What one answer may hold. More is no answer: adding pieces costs a look at each of these.
+  /// Limits of one answer. An answer beyond them is an error, because adding each piece takes time
+  /// proportional to the number of parts.
   struct bounds {
     std::size_t event_bytes_max = 16 * 1024 * 1024;
-    std::size_t parts_max = 1'000; ///< blocks
+    std::size_t parts_max = 1'000; ///< content blocks
     std::size_t calls_max = 1'000; ///< tool calls; 0 = no limit
   };
 
-  /// `secrets` are kept out of errors, should the server repeat them.
+  /// @param secrets masked in errors, because servers may repeat them
   answer_stream(provider_api api, const wire_request& asked, output_version version,
                 chunk_handler on_chunk, bounds limits,
                 std::vector<std::string> secrets = {});
 
-  /// What is wrong with the stream, when something is; nothing more may be fed then.
+  /// Adds bytes. Returns the fault if the stream is not valid; it must not be called again then.
   [[nodiscard]] std::optional<fault> feed(std::string_view bytes);
-  /// The stream has ended.
+  /// Reports the end of the bytes.
   [[nodiscard]] std::optional<fault> end();
-  /// Whether the answer said that it is whole.
+  /// Whether the server marked the answer as complete.
   [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
-  /// About how many bytes of the answer are kept so far: what has come, without the frame around
-  /// each event.
+  /// Approximate number of bytes kept so far, without the overhead of events.
   [[nodiscard]] std::size_t held_bytes() const noexcept { return held_bytes_; }
-  /// Whether somebody has been told of a piece.
+  /// Whether a piece was passed to the caller.
   [[nodiscard]] bool has_told() const noexcept { return has_told_; }
-  /// @pre is_whole()
+  /// Returns the message. @pre is_whole()
   [[nodiscard]] result<message> finish();
 
 private:
@@ -65,7 +65,7 @@ private:
   [[nodiscard]] std::optional<fault> add(message_chunk piece);
   [[nodiscard]] result<> tell(message_chunk piece);
   void look_for_end(const message_chunk& piece);
-  /// Whether an event was one of the provider's that opens an answer.
+  /// Whether an event was seen with which this provider begins an answer.
   [[nodiscard]] bool is_begun() const noexcept;
 
   provider_api api_;
@@ -76,13 +76,13 @@ private:
   event_reader read_;
   sse_parser events_;
   providers::line_parser lines_;
-  std::vector<std::string> pending_; ///< events that are whole and not read yet
+  std::vector<std::string> pending_; ///< complete events that have not been read
   std::optional<message_chunk> sum_;
   chunk_standardizer standardizer_;
   std::size_t held_bytes_ = 0;
   bool is_whole_ = false;
-  bool has_opened_ = false;   ///< Anthropic: message_start came; Ollama: a line with a message
-  bool ends_in_call_ = false; ///< the latest piece with content was one of a call
+  bool has_opened_ = false;   ///< Anthropic: message_start was read; Ollama: a line with a message
+  bool ends_in_call_ = false; ///< whether the last piece with content belongs to a call
   bool has_told_ = false;
   bool has_told_last_ = false;
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counts tool calls before they are parsed, so that an answer with too many is rejected cheaply.
 #include "models/http/call_count.hpp"
 
 #include "models/providers/json_parts.hpp"
@@ -12,10 +13,10 @@ namespace {
 using namespace providers;
 namespace ondemand = simdjson::ondemand;
 
-/// A shorter text is read in a few milliseconds, whatever it holds.
+/// Texts up to this size are parsed in a few milliseconds, whatever they contain.
 constexpr auto long_text = std::size_t{256} * 1024;
 
-/// The list of calls, or of the blocks that may be calls.
+/// Finds the list of calls, or of content blocks that may be calls.
 simdjson::error_code find_calls(provider_api api, ondemand::document& in, ondemand::array& out) {
   auto holder = ondemand::object{};
   switch (api) {
@@ -77,7 +78,7 @@ bool has_more_calls(provider_api api, std::string_view text, std::size_t calls_m
                     std::size_t spare) {
   if (text.size() < long_text)
     return false;
-  // Each call is an object, so most long texts need no parser.
+  // Each call is an object, so for most long texts counting braces is enough.
   if (!has_more_objects(text, calls_max))
     return false;
   auto copy = simdjson::padded_string{};

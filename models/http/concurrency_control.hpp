@@ -7,12 +7,13 @@
 
 namespace superstep::models {
 
+/// Options of concurrency_control.
 struct concurrency_options {
   std::size_t limit_max = 256; ///< calls in flight; 0 = no limit
-  std::size_t limit_min = 1;   ///< the limit never falls below this
+  std::size_t limit_min = 1;   ///< lower bound of the limit
 };
 
-/// Finds how many calls in flight a server accepts, from its answers and refusals alone.
+/// Finds how many calls in flight a server accepts, using only its answers and refusals.
 ///
 /// A gradient limiter. It measures, over windows of many answers, how many of the calls in flight
 /// are accepted ones: those in flight minus the time that refused calls spend, per second. Each
@@ -30,37 +31,37 @@ struct concurrency_options {
 /// refusal.
 ///
 /// @par Threads
-/// Not synchronised. Time comes from the caller.
+/// Not synchronised. The caller passes the time.
 class concurrency_control {
 public:
   using time_point = std::chrono::steady_clock::time_point;
 
   explicit concurrency_control(concurrency_options options);
 
-  /// A call was answered. `in_flight` counts it as well.
+  /// Reports an answered call, which `in_flight` includes.
   void answered(time_point now, std::size_t in_flight);
-  /// A call that went out at `sent` was refused because the server has too much to do.
+  /// Reports a call, sent at `sent`, that the server refused because it is overloaded.
   void refused(time_point sent, time_point now, std::size_t in_flight);
-  /// Discards measurements until `until`, because no call goes out before then.
+  /// Discards measurements until `until`, because no call is sent before then.
   void paused(time_point until);
 
-  /// Calls that may be in flight; 0 = no limit.
+  /// Returns the maximum number of calls in flight; 0 = no limit.
   [[nodiscard]] std::size_t limit() const noexcept;
-  /// Whether the latest answers were all refusals: the server takes nothing at present, and a time
-  /// it names concerns all calls. A refusal between good answers concerns only its own call.
+  /// Whether all of the latest calls were refused. The server then accepts nothing at present, and
+  /// a time that it specifies concerns all calls. A single refusal only concerns its own call.
   [[nodiscard]] bool is_shut_out() const noexcept;
-  /// Whether there has been a refusal; before that, answers need not be reported.
+  /// Whether any call was refused; before that, answers need not be reported.
   [[nodiscard]] bool is_active() const noexcept { return is_active_; }
 
 private:
   enum class phase : std::uint8_t { steady, lowered, raised };
-  /// Calls in flight over one window, by what became of them.
+  /// The average calls in flight during one window, by their outcome.
   struct load {
     double in_flight = 0;
     double accepted = 0;
     double limit = 0;
-    double refused_share = 0; ///< of the calls in flight
-    double refused_count = 0; ///< of the answers
+    double refused_share = 0; ///< refused share of the calls in flight
+    double refused_count = 0; ///< refused share of the answers
   };
 
   void count(time_point now, std::size_t in_flight);
@@ -83,22 +84,22 @@ private:
   bool is_active_ = false;
   std::size_t refusals_in_a_row_ = 0;
 
-  // The window.
+  // The current window.
   time_point begin_{};
   std::size_t answers_ = 0;
   std::size_t refusals_ = 0;
-  std::size_t clean_answers_ = 0; ///< since the last refusal
+  std::size_t clean_answers_ = 0; ///< answers since the last refusal
   double refused_seconds_ = 0;
   double in_flight_sum_ = 0;
 
-  load before_;                 ///< what the experiment under way is compared with
-  double refusal_seconds_ = 0;  ///< moving average of the time of a refusal
-  double growth_;               ///< of the next rise, as a share of the limit
+  load before_;                ///< the load before the current experiment
+  double refusal_seconds_ = 0; ///< moving average of the duration of a refused call
+  double growth_;              ///< size of the next raise, as a share of the limit
   std::size_t steady_windows_ = 0;
-  std::size_t raise_after_ = 1; ///< steady windows before the next attempt to rise
-  double normal_share_ = 0;     ///< refusals that do not depend on the load
+  std::size_t raise_after_ = 1; ///< steady windows before the next raise
+  double normal_share_ = 0;     ///< share of refusals that does not depend on the load
   double normal_count_ = 0;
-  std::size_t normal_windows_ = 0; ///< for how long that is believed
+  std::size_t normal_windows_ = 0; ///< number of windows for which normal_share_ remains valid
   std::size_t undrained_windows_ = 0;
 };
 

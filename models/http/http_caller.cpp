@@ -1,4 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 One attempt of a model call over HTTP: sends the request,
+// reads the answer, and classifies failures. models/provider_model.cpp makes further attempts and
+// applies the limits.
 #include "models/http/http_caller.hpp"
 
 #include "models/http/provider_traits.hpp"
@@ -21,17 +23,17 @@ using std::chrono::milliseconds;
 
 constexpr auto media_type_max = std::size_t{100};
 
-/// Counts what one answer holds against the budget of all. The first bytes of each are free: small
-/// answers take no lock and never wait for large ones.
+/// Accounts the memory of one answer in the budget of all answers. The first bytes of each answer
+/// are free, so small answers take no lock and never wait for large ones.
 ///
-/// An answer of known length reserves it at once and holds nothing before. Others double what they
-/// hold, so that few of them hold much.
+/// An answer of known length reserves its length at once. Others double their reservation as they
+/// grow, which keeps the number of partly received large answers small.
 class answer_room {
 public:
   explicit answer_room(const byte_budget& of) : lease_{of.open()} {}
 
   [[nodiscard]] std::size_t bytes() const noexcept { return granted_; }
-  /// Whether the answer may hold that many bytes now; otherwise wait_for() them.
+  /// Whether the answer may have this many bytes now; otherwise call wait_for().
   [[nodiscard]] bool has(std::size_t bytes) {
     if (bytes <= granted_)
       return true;
@@ -52,7 +54,7 @@ private:
   std::size_t granted_ = std::size_t{64} * 1024;
 };
 
-/// The bytes of a body if its head has them. A packed body has another length.
+/// Returns the length of the body from the headers; nullopt if it is compressed.
 std::optional<std::size_t> length_of(const http_response& head) {
   const auto* length = find_header(head.headers, "content-length");
   if (length == nullptr || find_header(head.headers, "content-encoding") != nullptr)
@@ -73,7 +75,8 @@ bool is_same_header(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-/// Ollama's servers, and what stands before them, also call their lines plain JSON.
+/// Whether the answer is a stream. Ollama and proxies before it also label their lines as plain
+/// JSON.
 bool is_stream(provider_api api, std::string_view type) {
   return type.starts_with(traits_of(api).stream_type) ||
          (api == provider_api::ollama && type.starts_with("application/json"));
@@ -116,7 +119,7 @@ task<attempt> http_caller::ask(const wire_request& asked, const chunk_handler& o
   if (!opened)
     co_return broken(opened.error());
   auto& stream = *opened;
-  // Before the body is read: every millisecond counts for the calls that are about to go out.
+  // Before the body is read, because other calls may be sent in the meantime.
   if (const auto exhausted = find_exhausted(stream.head())) {
     auto& at = co_await this_context{};
     limits_->pause_until(at.where->now() + *exhausted);
@@ -145,7 +148,7 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
     auto reading = stream.next();
     auto piece = co_await reading;
     if (!piece) {
-      // Once the answer is whole, what broke is only the end of the connection.
+      // The answer is complete, so only the end of the connection was lost.
       if (!answer.is_whole())
         wrong = fault{judge(piece.error().code), piece.error().text};
       break;
@@ -160,7 +163,7 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
   const auto has_told = answer.has_told();
   auto out = wrong ? failed(wrong->why, wrong->text) : answered(answer.finish());
   if (!out.answer && has_told)
-    out.why.next = next_step::give_up; // pieces that were passed on stay
+    out.why.next = next_step::give_up; // pieces that were passed on cannot be revoked
   co_return out;
 }
 
@@ -173,7 +176,7 @@ task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& 
       auto waiting = room.wait_for(wanted);
       co_await waiting;
     }
-    const auto asked = room.bytes() - text.size() + 1; // one more than expected: it shows the end
+    const auto asked = room.bytes() - text.size() + 1; // one byte more, to detect the end
     auto reading = stream.next(asked);
     auto piece = co_await reading;
     if (!piece)
@@ -195,13 +198,13 @@ task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& 
 
 attempt http_caller::judge_answer(const http_response& head, const std::string& body) const {
   if (head.status != 200) {
-    // Servers repeat the key they refuse.
+    // Servers repeat the key that they reject.
     const auto said = read_fault(without_secrets(body, secrets_));
     return failed(judge(head.status, said.code),
                   fmt::format("status {}: {}", head.status, said.text));
   }
   auto answer = read_answer(api_, body, tool_calls_max_, body.capacity() - body.size());
-  if (!answer) // and so that no excerpt ends inside the key
+  if (!answer) // masked here, so that no excerpt ends inside the key
     if (const auto shown = without_secrets(body, secrets_); shown != body)
       if (auto again = read_answer(api_, shown, tool_calls_max_); !again)
         answer = std::move(again);
@@ -212,14 +215,14 @@ attempt http_caller::judge_answer(const http_response& head, const std::string& 
   return answered(std::move(answer));
 }
 
-/// Returns how long to pause all calls: rate-limit headers that report nothing left are honoured
+/// Returns how long to pause all calls. Rate-limit headers that report nothing left are obeyed
 /// before the provider has to refuse a call.
 std::optional<milliseconds> http_caller::find_exhausted(const http_response& head) const {
   const auto wait = read_exhausted(head.headers, time_->now());
   return wait ? std::optional{std::min(*wait, wait_max_)} : std::nullopt;
 }
 
-/// Returns how long the server wants this call to wait before its next attempt.
+/// Returns the wait before the next attempt that the server requests for this call.
 std::optional<milliseconds> http_caller::find_wait(const http_response& head) const {
   if (head.status == 200)
     return std::nullopt;
@@ -237,7 +240,7 @@ attempt http_caller::answered(result<message> answer) const {
 
 attempt http_caller::broken(const error& transport) const {
   auto out = failed(judge(transport.code), transport.text);
-  if (is_shortage(transport.code)) // of this machine: callers wait or stop; the model did not fail
+  if (is_shortage(transport.code)) // a shortage of this machine is not a failure of the model
     out.answer = error{errc::shortage, out.answer.error().text};
   return out;
 }

@@ -18,27 +18,27 @@
 
 namespace superstep::models {
 
-/// How one attempt ended.
+/// The outcome of one attempt.
 struct attempt {
-  result<std::unique_ptr<message>> answer;       ///< boxed: four coroutines hand it on
-  failure why;                                   ///< when there is no answer
-  std::optional<std::chrono::milliseconds> wait; ///< the server wants this call to wait so long
-  bool is_held_back = false;                     ///< it did not go out
+  result<std::unique_ptr<message>> answer;       ///< a pointer, because four coroutines pass it on
+  failure why;                                   ///< set if there is no answer
+  std::optional<std::chrono::milliseconds> wait; ///< wait that the server requests for this call
+  bool is_held_back = false;                     ///< whether the request was not sent
 };
 
-/// One request to a provider's server and its answer, without limits and second attempts.
+/// Sends one request to a provider's server and reads its answer, without limits and retries.
 class http_caller {
 public:
-  /// @param options with the values of `headers_env` among `headers`
+  /// @param options includes the values of `headers_env` among `headers`
   http_caller(const provider_model_options& options, const std::string& key, http_client client,
               std::shared_ptr<model_limits> limits);
 
-  /// Both arguments outlive the task; the awaiting frame owns them. Rate-limit headers that report
-  /// nothing left reach the limits before the answer is read.
+  /// Makes one attempt. Both arguments must outlive the task. Rate-limit headers that report
+  /// nothing left are applied to the limits before the answer is read.
   [[nodiscard]] task<attempt> ask(const wire_request& asked, const chunk_handler& on_chunk) const;
-  /// The address without its query, for errors.
+  /// The URL without its query, for errors.
   [[nodiscard]] const std::string& url() const noexcept { return shown_url_; }
-  /// The query of the address with its question mark, or "".
+  /// The query of the URL with its question mark, or "".
   [[nodiscard]] std::string_view query() const noexcept {
     return std::string_view{url_}.substr(shown_url_.size());
   }
@@ -56,7 +56,7 @@ private:
   [[nodiscard]] attempt answered(result<message> answer) const;
   [[nodiscard]] attempt broken(const error& transport) const;
   [[nodiscard]] attempt failed(failure why, std::string_view text) const;
-  /// Returns a text as errors may show it: without keys, values of headers and the query.
+  /// Returns a text for errors: without keys, header values and the query.
   [[nodiscard]] std::string shown(std::string_view text) const;
 
   provider_api api_;
@@ -65,7 +65,7 @@ private:
   std::size_t tool_calls_max_;
   std::chrono::milliseconds wait_max_;
   const clock* time_;
-  http_headers headers_;             ///< all but those of one request
+  http_headers headers_;             ///< headers of all requests
   std::vector<std::string> secrets_; ///< the key and the values of the user's headers
   std::string shown_url_;
   std::string url_;
@@ -73,7 +73,8 @@ private:
   std::shared_ptr<model_limits> limits_;
 };
 
-/// An attempt that was not made: a pause began between the permission to go out and the first byte.
+/// Returns an attempt that was not made: a pause began after the call got its permission and before
+/// its first byte was sent.
 [[nodiscard]] attempt held_back();
 
 } // namespace superstep::models

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A table of the providers' names, addresses, key variables and headers.
 #include "models/http/provider_traits.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr auto events = std::string_view{"text/event-stream"};
 
-// In the order of provider_api.
+// Indexed by provider_api.
 constexpr auto all = std::array{
     provider_traits{"openai", "https://api.openai.com/v1", "/chat/completions", "OPENAI_API_KEY",
                     events, false},

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 Builds the HTTP body of a request: merges parameters, applies
+// what the SDKs of the providers do, and calls the conversion in models/providers.
 #include "models/http/wire_request.hpp"
 
 #include "models/http/provider_traits.hpp"
@@ -21,10 +22,10 @@ namespace {
 
 using namespace providers;
 
-/// Of an answer of Anthropic's, which does not say how long it may get by itself.
+/// Default of max_tokens for Anthropic, whose API requires it.
 constexpr auto anthropic_max_tokens = 4096;
 
-/// Parameters that would change what is asked, not how.
+/// Whether a parameter would change the conversation itself instead of how it is answered.
 bool is_reserved(std::string_view name) {
   return is_one_of(name, {"messages", "input", "system", "tools", "stream", "stream_options", "n"});
 }
@@ -33,7 +34,7 @@ bool is_binding(std::string_view name) {
   return is_one_of(name, {"tool_choice", "parallel_tool_calls", "strict"});
 }
 
-/// A choice of tools in words that all providers share: auto, any (or required), none, a name.
+/// Converts a tool choice that all providers share: auto, any (or required), none, or a name.
 json::value choice_for(provider_api api, json::value choice) {
   if (api != provider_api::anthropic)
     return choice;
@@ -62,8 +63,8 @@ result<> add_parameters(provider_question& q, provider_api api, const json::obje
   return {};
 }
 
-/// Closes the objects of a schema to members that they do not name; with `all_required`, they also
-/// need all that they name. Schemas are read by parse_json(), which bounds their depth.
+/// Adds additionalProperties: false to the objects of a schema; with `all_required` also lists all
+/// properties as required. parse_json() has bounded the depth of the schema.
 void close_objects(json::value& schema, bool all_required) {
   if (auto* list = schema.if_array())
     for (auto& element : *list)
@@ -91,8 +92,8 @@ void close_objects(json::value& schema, bool all_required) {
   }
 }
 
-/// Says of each tool whether its calls must match the schema, if the provider has it. Strict
-/// schemas name all members; OpenAI's need them as well.
+/// Sets for each tool whether its calls must match the schema, if the provider supports it. Strict
+/// schemas must be closed; OpenAI's must also require all members.
 void bind_strictly(provider_question& q, provider_api api) {
   const auto* strict = member(q.binding, "strict");
   if (!strict || !strict->is_bool() || api == provider_api::ollama)
@@ -135,7 +136,7 @@ json::object named_schema(const answer_schema& format) {
   return out;
 }
 
-/// Adds one member to an object of the body that may be there already.
+/// Adds a member to an object of the body, which may already exist.
 void put_inside(json::object& body, std::string_view outer, std::string_view key,
                 json::value value) {
   auto& into = body[outer];
@@ -158,7 +159,7 @@ void add_format(json::object& body, provider_api api, const answer_schema& forma
   }
   case provider_api::anthropic: {
     auto schema = json::value(format.schema);
-    close_objects(schema, false); // it takes no others
+    close_objects(schema, false); // the API accepts only closed objects
     put_inside(body, "output_config", "format",
                json::object{{"type", "json_schema"}, {"schema", std::move(schema)}});
     break;
@@ -169,8 +170,8 @@ void add_format(json::object& body, provider_api api, const answer_schema& forma
   }
 }
 
-/// Whether a server is OpenAI's own, or Azure's with the same models. Asked for each request, so it
-/// does not parse the address, which was checked when the model was made.
+/// Whether a server is OpenAI's own, or Azure's with the same models. Called for each request, so
+/// it does not parse the URL, which was checked when the model was created.
 bool is_openai(std::string_view base_url) {
   const auto scheme = base_url.find("://");
   auto host = base_url.substr(scheme == std::string_view::npos ? 0 : scheme + 3);
@@ -190,8 +191,8 @@ openai_chat::dialect dialect_of(const provider_model_options& options) {
   return out;
 }
 
-/// The SDK of OpenAI has it as a required member. Without it the server may make a function strict,
-/// and its optional parameters required.
+/// Sets `strict`, which OpenAI's SDK requires. Without it the server may make a function strict and
+/// its optional parameters required.
 void say_strict(json::object& body) {
   auto* tools = body.if_contains("tools");
   if (!tools || !tools->is_array())
@@ -201,7 +202,7 @@ void say_strict(json::object& body) {
       form->emplace("strict", false);
 }
 
-/// The text of an answer without an id; nothing if it has more than text.
+/// Returns the text of an answer without id; nullopt if it has other content.
 std::optional<std::string> plain_text(const json::object& item) {
   const auto* parts = array_in(item, "content");
   if (!parts || item.contains("id"))
@@ -219,9 +220,9 @@ std::optional<std::string> plain_text(const json::object& item) {
 }
 
 /// Adds the members that OpenAI's SDK requires of items: `status` of earlier answers, `detail` of
-/// images. An answer without an id is sent in the short form, which needs none.
+/// images. An answer without id is sent in the short form, which needs neither.
 void complete_items(json::object& body) {
-  auto* input = body["input"].if_array(); // extra_body may have put anything there
+  auto* input = body["input"].if_array(); // extra_body may have replaced it
   for (auto i = std::size_t{0}; input && i < input->size(); ++i) {
     if (!(*input)[i].is_object())
       continue;
@@ -264,7 +265,7 @@ result<request_parts> make_parts(const provider_model_options& options, provider
   return request_parts{std::move(made->body), {}, {}};
 }
 
-/// Citations come as blocks, and so does everything that is asked for with documents.
+/// Whether a request contains documents: answers to them consist of blocks, for citations.
 bool has_documents(const json::object& body) {
   const auto is_document = [](const json::value& element) {
     const auto* block = element.if_object();

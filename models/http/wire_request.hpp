@@ -9,15 +9,15 @@
 
 namespace superstep::models {
 
-/// A question as it goes out, and what must be known of it to read the answer.
+/// A request as it is sent, with what is needed to read the answer.
 struct wire_request {
   std::string body;
   bool is_streamed = false;
-  bool text_only = false;      ///< Anthropic: nothing but text was asked for
-  bool with_reasoning = false; ///< Ollama: thinking was asked for
+  bool text_only = false;      ///< Anthropic: the answer can only be text
+  bool with_reasoning = false; ///< Ollama: thinking was requested
 };
 
-/// The same request gives the same bytes. Refuses what the provider cannot take.
+/// Builds the request; deterministic. An error for content that the provider does not support.
 [[nodiscard]] result<wire_request> write_request(const provider_model_options& options,
                                                  const model_request& request);
 

@@ -77,20 +77,20 @@ const auto bad_files = std::vector<bad_file>{
     {"a model that is text", "model: gpt\n",
      "a.yaml:1: model: must be a mapping, e.g. {provider: recorded, path: turns.jsonl}"},
     {"an unknown provider", "model: {provider: openia}\n",
-     "a.yaml:1: model.provider: 'openia' is none of: recorded, replayed, scripted, openai, "
-     "anthropic, "
-     "ollama"},
+     "a.yaml:1: model.provider: 'openia' is not one of: recorded, replayed, scripted, openai, "
+     "anthropic, ollama"},
     {"an unknown key of a provider", "model: {provider: scripted, path: a, pth: b}\n",
-     "a.yaml:1: model.pth: is unknown; known here: provider, path, record, protocol, "
+     "a.yaml:1: model.pth: is not a known key; known keys: provider, path, record, protocol, "
      "protocol_retries, protocol_unclosed"},
-    {"broken YAML", "model: [\n", "a.yaml:2: is no YAML: end of sequence flow not found"},
+    {"broken YAML", "model: [\n", "a.yaml:2: is not valid YAML: end of sequence flow not found"},
     {"an unknown tool", "model: {provider: scripted, path: a}\ntools: [calc]\n",
-     "a.yaml:2: tools.0: there is no tool 'calc'; known: calculator, current_time, http_get, "
+     "a.yaml:2: tools.0: unknown tool 'calc'; known tools: calculator, current_time, http_get, "
      "sqlite_query, read_file, command, simulated, remember, recall, agent"},
     {"an agent as a tool without its file",
      "model: {provider: scripted, path: a}\ntools:\n  - agent: {name: expert, fle: b.yaml}\n",
      "a.yaml:3: tools.0.agent.file: is missing; it is required\n"
-     "a.yaml:3: tools.0.agent.fle: is unknown; known here: name, description, file, timeout_ms"},
+     "a.yaml:3: tools.0.agent.fle: is not a known key; known keys: name, description, file, "
+     "timeout_ms"},
     {"a tool without what it requires",
      "model: {provider: scripted, path: a}\ntools:\n  - command:\n      argv: []\n",
      "a.yaml:4: tools.0.command.name: is missing; it is required\n"
@@ -100,47 +100,49 @@ const auto bad_files = std::vector<bad_file>{
      "  - http_get: {allow_hosts: [a], effects: once}\n  - read_file: {root: a, effects: "
      "journaled}\n",
      "a.yaml:3: tools.0.http_get.effects: must be idempotent or journaled\n"
-     "a.yaml:4: tools.1.read_file.effects: is unknown; known here: root, max_bytes"},
+     "a.yaml:4: tools.1.read_file.effects: is not a known key; known keys: root, max_bytes"},
     {"a tool with its options forgotten",
      "model: {provider: scripted, path: a}\ntools: [read_file]\n",
      "a.yaml:2: tools.0.read_file.root: is missing; it is required"},
     {"a key twice", "model: {provider: scripted, path: a}\nname: a\nname: b\n",
-     "a.yaml:3: name: is there twice"},
+     "a.yaml:3: name: is a duplicate key"},
     {"a number out of its bounds", "model: {provider: scripted, path: a}\nrecursion_limit: 0\n",
-     "a.yaml:2: recursion_limit: must be a whole number from 1 to 4294967295"},
+     "a.yaml:2: recursion_limit: must be an integer from 1 to 4294967295"},
     {"a number that is text", "model: {provider: scripted, path: a}\nlimits: {rpm: '5'}\n",
-     "a.yaml:2: limits.rpm: must be a whole number of at least 0"},
+     "a.yaml:2: limits.rpm: must be an integer of at least 0"},
     {"several at once, by line", "version: v3\nmodel: {provider: recorded}\ntool: []\n",
-     "a.yaml:1: version: 'v3' is none of: v1, v2\n"
+     "a.yaml:1: version: 'v3' is not one of: v1, v2\n"
      "a.yaml:2: model.path: is missing; it is required\n"
-     "a.yaml:3: tool: is unknown; known here: name, model, prompt, version, recursion_limit, "
-     "tools, early_tools, review, hooks, response, response_method, store, limits"},
+     "a.yaml:3: tool: is not a known key; known keys: name, model, prompt, version, "
+     "recursion_limit, tools, early_tools, review, hooks, response, response_method, store, "
+     "limits"},
     {"early tools that are no list", "model: {provider: scripted, path: a}\nearly_tools: echo\n",
      "a.yaml:2: early_tools: must be a list of texts"},
     {"a review that is text", "model: {provider: scripted, path: a}\nreview: book\n",
-     "a.yaml:2: review: must be a list of tools, or what may be done with the calls of each: "
-     "{book: [accept, edit]}"},
+     "a.yaml:2: review: must be a list of tool names, or a mapping of names to allowed "
+     "answers: {book: [accept, edit]}"},
     {"a review that allows what there is not, and nothing",
      "model: {provider: scripted, path: a}\nreview:\n  book: [accept, edti]\n  pay: []\n",
-     "a.yaml:3: review.book.1: 'edti' is none of: accept, edit, respond, ignore\n"
+     "a.yaml:3: review.book.1: 'edti' is not one of: accept, edit, respond, ignore\n"
      "a.yaml:4: review.pay: must be all, or a list of: accept, edit, respond, ignore"},
     {"two hooks that do the same",
      "model: {provider: scripted, path: a}\nhooks: {trim: {}, summarise: {keep: 0}, sort: {}}\n",
-     "a.yaml:2: hooks.summarise.keep: must be a whole number of at least 1\n"
-     "a.yaml:2: hooks: trim and summarise do the same in two ways; name one of them\n"
-     "a.yaml:2: hooks.sort: is unknown; known here: trim, summarise"},
+     "a.yaml:2: hooks.summarise.keep: must be an integer of at least 1\n"
+     "a.yaml:2: hooks: trim and summarise exclude each other; remove one of them\n"
+     "a.yaml:2: hooks.sort: is not a known key; known keys: trim, summarise"},
     {"a store without a path", "model: {provider: scripted, path: a}\nstore: {file: a}\n",
      "a.yaml:2: store.path: is missing; it is required\n"
-     "a.yaml:2: store.file: is unknown; known here: path"},
+     "a.yaml:2: store.file: is not a known key; known keys: path"},
     {"a namespace without labels",
      "model: {provider: scripted, path: a}\ntools: [{remember: {namespace: []}}]\n",
      "a.yaml:2: tools.0.remember.namespace: must have at least one label"},
     {"a namespace that no store takes",
      "model: {provider: scripted, path: a}\ntools: [{recall: {namespace: [a.b]}}]\n",
-     "a.yaml:2: tools.0.recall.namespace: 'a.b' is no label: it is empty or holds a period"},
+     "a.yaml:2: tools.0.recall.namespace: 'a.b' is not a valid label: it is empty or contains "
+     "a period"},
     {"a response that no provider takes",
      "model: {provider: scripted, path: a}\nresponse: {type: array}\n",
-     "a.yaml:2: response: must be a JSON Schema of type object: no provider takes another"},
+     "a.yaml:2: response: must be a JSON Schema of type object; providers accept no other type"},
     {"a method of responses that does not exist",
      "model: {provider: scripted, path: a}\nresponse: {type: object}\nresponse_method: magic\n",
      "a.yaml:3: response_method: must be json_schema or tool_call, got 'magic'"},
@@ -149,15 +151,16 @@ const auto bad_files = std::vector<bad_file>{
      "a.yaml:1: model.headers: the value of 'x' must be text"},
     {"a name of the limit that does not exist",
      "model: {provider: openai, model: m, api_key_env: '', max_tokens_field: tokens}\n",
-     "a.yaml:1: model.max_tokens_field: 'tokens' is none of: max_tokens, max_completion_tokens"},
+     "a.yaml:1: model.max_tokens_field: 'tokens' is not one of: max_tokens, "
+     "max_completion_tokens"},
     {"a response that is text", "model: {provider: scripted, path: a}\nresponse: city\n",
      "a.yaml:2: response: must be a JSON Schema of type object"},
     {"a review whose calls would run twice",
      "version: v1\nmodel: {provider: scripted, path: a}\nreview: [pay]\n",
-     "a.yaml:3: review: needs version v2: in v1 all calls of an answer are one task, which begins "
-     "again after each question, so calls would run twice"},
+     "a.yaml:3: review: requires version v2: in v1 all calls of an answer are one task, which "
+     "restarts after each interrupt, so calls would run twice"},
     {"a review twice", "model: {provider: scripted, path: a}\nreview: [pay, pay, {a: b}]\n",
-     "a.yaml:2: review.pay: is there twice\na.yaml:2: review.2: must be the name of a tool"},
+     "a.yaml:2: review.pay: is listed twice\na.yaml:2: review.2: must be the name of a tool"},
 };
 
 struct override_case {
@@ -171,17 +174,17 @@ std::ostream& operator<<(std::ostream& out, const override_case& c) {
 
 const auto bad_overrides = std::vector<override_case>{
     {"no equals sign", "limits.rpm",
-     "--set: limits.rpm: is no override; write --set key.path=value"},
+     "--set: limits.rpm: is not an override; write --set key.path=value"},
     {"an empty part", "limits..rpm=1",
-     "--set: limits..rpm: is no override; write --set key.path=value"},
+     "--set: limits..rpm: is not an override; write --set key.path=value"},
     {"an unknown key", "limits.rmp=1",
-     "--set: limits.rmp: is unknown; known here: model_calls, tool_calls, rpm, tpm, "
+     "--set: limits.rmp: is not a known key; known keys: model_calls, tool_calls, rpm, tpm, "
      "calls_per_answer, answer_bytes, adaptive, row_deadline_ms"},
     {"an index behind the end", "tools.9=calculator",
-     "--set: tools.9: there is no '9' to set: what stands before it is a list of 7"},
+     "--set: tools.9: cannot set '9': its parent is a list of 7 items"},
     {"a key below a text", "prompt.a=1",
-     "--set: prompt.a: there is no 'a' to set: what stands before it is no mapping"},
-    {"a bad value", "version=v9", "--set: version: 'v9' is none of: v1, v2"},
+     "--set: prompt.a: cannot set 'a': its parent is not a mapping"},
+    {"a bad value", "version=v9", "--set: version: 'v9' is not one of: v1, v2"},
 };
 
 } // namespace

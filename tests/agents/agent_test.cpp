@@ -54,7 +54,8 @@ BOOST_AUTO_TEST_CASE(invalid_parts_are_faults_with_lines) {
                              "  - sqlite_query: {path: missing.db}\n");
   BOOST_TEST(!got.agent.has_value());
   BOOST_REQUIRE(got.faults.size() == 2U);
-  BOOST_TEST(to_text(got.faults[0]) == "a.yaml:4: tools.1: the name 'a' is taken by tools.0");
+  BOOST_TEST(to_text(got.faults[0]) == "a.yaml:4: tools.1: the name 'a' is already used by "
+                                       "tools.0");
   BOOST_TEST(got.faults[1].line == 5U);
   BOOST_TEST(got.faults[1].key == "tools.2");
 }
@@ -65,11 +66,12 @@ BOOST_AUTO_TEST_CASE(early_tools_must_be_tools_of_the_file) {
   BOOST_TEST(to_text(good.faults) == "");
   const auto bad = build(in, "tools: [calculator]\nearly_tools: [calculator, abacus]\n");
   BOOST_TEST(to_text(bad.faults) ==
-             "a.yaml:3: early_tools: names 'abacus', which is no tool of this agent");
+             "a.yaml:3: early_tools: 'abacus' is not a tool of this agent");
   const auto asked =
       build(in, "tools: [calculator]\nearly_tools: [calculator]\nreview: [calculator]\n");
   BOOST_TEST(to_text(asked.faults) ==
-             "a.yaml:3: early_tools: names 'calculator', whose calls wait for a person");
+             "a.yaml:3: early_tools: 'calculator' is reviewed by a person, so its calls cannot "
+             "start early");
 }
 
 BOOST_AUTO_TEST_CASE(faults_of_file_and_parts_are_reported_together) {
@@ -101,7 +103,7 @@ BOOST_AUTO_TEST_CASE(example_agent_has_no_faults) {
 BOOST_AUTO_TEST_CASE(review_of_unknown_tool_is_a_fault) {
   const auto in = folder{};
   const auto got = build(in, "tools: [calculator]\nreview: [calculator, calc]\n");
-  BOOST_TEST(to_text(got.faults) == "a.yaml:3: review.calc: the agent has no tool of this name");
+  BOOST_TEST(to_text(got.faults) == "a.yaml:3: review.calc: is not a tool of this agent");
   // A tool that cannot be built may be the reviewed one.
   const auto broken = build(in, "tools: [{sqlite_query: {path: missing.db}}]\nreview: [calc]\n");
   BOOST_TEST(broken.faults.size() == 1U);
@@ -110,7 +112,7 @@ BOOST_AUTO_TEST_CASE(review_of_unknown_tool_is_a_fault) {
 BOOST_AUTO_TEST_CASE(memory_tools_need_a_store) {
   const auto in = folder{};
   const auto got = build(in, "tools: [calculator, recall]\n");
-  BOOST_TEST(to_text(got.faults) == "a.yaml:2: tools.1: needs long-term memory; say where it is: "
+  BOOST_TEST(to_text(got.faults) == "a.yaml:2: tools.1: requires long-term memory; add the key "
                                     "store: {path: memory.db}");
   BOOST_TEST(build(in, "tools: [recall]\nstore: {path: memory.db}\n").faults.empty());
 }

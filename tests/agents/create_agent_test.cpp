@@ -359,9 +359,10 @@ BOOST_AUTO_TEST_CASE(inconsistent_options_are_rejected) {
     }
   };
   auto plain = middleware<desk>{};
-  BOOST_TEST(refusal(plain) == "a middleware has no name: its nodes are called by it");
+  BOOST_TEST(refusal(plain) == "a middleware has no name; set middleware::name, which its "
+                               "nodes are named after");
   plain.name = "a";
-  BOOST_TEST(refusal(plain, true) == "two middleware have the name 'a'");
+  BOOST_TEST(refusal(plain, true) == "two middlewares have the name 'a'; names must be unique");
   const auto before = &middleware<desk>::before_model;
   BOOST_TEST(refusal(jumping(before, jump::tools, {jump::tools})) ==
              "hook 'jumper.before_model' declares a jump to 'tools', which the agent does not "

@@ -241,11 +241,11 @@ BOOST_AUTO_TEST_CASE(bound_model_must_have_exactly_agent_tools) {
 BOOST_AUTO_TEST_CASE(inconsistent_options_are_rejected_when_built) {
   auto late = options_for(scripted({}), react_version::v1);
   late.post_model_hook = [](const front_desk&, runtime) {};
-  BOOST_TEST(text_of_refusal(late).starts_with("post_model_hook needs version v2"));
+  BOOST_TEST(text_of_refusal(late).starts_with("post_model_hook requires version v2"));
   auto direct = options_for(scripted({}), react_version::v2);
   direct.return_direct = {"nope"};
   BOOST_TEST(text_of_refusal(direct) ==
-             "return_direct names 'nope', which is no tool of the agent");
+             "return_direct: 'nope' is not a tool of the agent");
   auto stops = options_for(scripted({}), react_version::v2);
   stops.interrupt_before = {"nope"};
   BOOST_TEST(text_of_refusal(stops) == "Interrupt node `nope` not found");
@@ -297,8 +297,8 @@ const auto reviews = std::vector<review_case>{
     {R"([{"type":"response","args":"no thanks"}])", "no thanks"},
     {R"([{"type":"ignore"}])", "The call was ignored."},
     {R"([{"type":"edit","args":{"action":"shout","args":{}}}])",
-     "Error: ValueError(\"a review of 'echo' cannot make it 'shout'\")\n Please fix your "
-     "mistakes."},
+     "Error: ValueError(\"invalid answer to a review: the call of 'echo' cannot be changed to "
+     "a call of 'shout'\")\n Please fix your mistakes."},
 };
 
 } // namespace

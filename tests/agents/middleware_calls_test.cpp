@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(invalid_review_responses_fail_run) {
        {std::pair{R"([{"type":"accept"}])",
                   "Number of human decisions (1) does not match number of hanging tool calls (3)."},
         std::pair{R"([{"type":"accept"},{"type":"ignore"},{"type":"accept"}])",
-                  "a type that its config does not allow"}}) {
+                  "its type is not allowed by the config"}}) {
     auto talk = reviewed(which);
     static_cast<void>(talk.say("question"));
     const auto ended = talk.answer(parse_json(answer).value());

@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(agent_file_selects_policy_for_unclosed_calls) {
   BOOST_TEST(unclosed(", protocol_unclosed: complete") == "complete");
   BOOST_TEST(unclosed(", protocol_unclosed: refuse") == "refuse");
   BOOST_TEST(unclosed(", protocol_unclosed: never") ==
-             "a.yaml:1: model.protocol_unclosed: 'never' is none of: complete, refuse");
+             "a.yaml:1: model.protocol_unclosed: 'never' is not one of: complete, refuse");
 }
 
 BOOST_AUTO_TEST_CASE(unknown_protocol_is_a_fault) {

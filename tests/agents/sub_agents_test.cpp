@@ -152,13 +152,14 @@ BOOST_AUTO_TEST_CASE(faults_of_sub_agent_have_file_and_line) {
   files.add("boss", "tools:\n  - calculator\n" + calls("expert", "expert"), asking);
   files.add("expert", "prompt: x\nversoin: v2\n");
   BOOST_TEST(files.faults("boss") ==
-             "expert.yaml:3: versoin: is unknown; known here: name, model, prompt, version, "
-             "recursion_limit, tools, early_tools, review, hooks, response, response_method, store, limits\n"
+             "expert.yaml:3: versoin: is not a known key; known keys: name, model, prompt, "
+             "version, recursion_limit, tools, early_tools, review, hooks, response, "
+             "response_method, store, limits\n"
              "boss.yaml:4: tools.1: the agent in 'expert.yaml' has faults");
   files.add("lost", "tools:\n" + calls("expert", "nowhere"), asking);
   BOOST_TEST(files.faults("lost") ==
              "nowhere.yaml: cannot be opened: No such file or directory\n"
-             "lost.yaml:3: tools.0: the agent in 'nowhere.yaml' has faults");
+             "lost.yaml:3: tools.0: the agent file 'nowhere.yaml' has errors");
 }
 
 BOOST_AUTO_TEST_CASE(agent_that_calls_itself_is_rejected) {
@@ -167,7 +168,7 @@ BOOST_AUTO_TEST_CASE(agent_that_calls_itself_is_rejected) {
   files.add("b", "tools:\n" + calls("next", "./a"));
   BOOST_TEST(files.faults("a") ==
              "b.yaml:3: tools.0: the agent would call itself: a.yaml -> b.yaml -> a.yaml\n"
-             "a.yaml:3: tools.0: the agent in 'b.yaml' has faults");
+             "a.yaml:3: tools.0: the agent file 'b.yaml' has errors");
 }
 
 BOOST_AUTO_TEST_CASE(nesting_depth_is_limited) {
@@ -176,7 +177,7 @@ BOOST_AUTO_TEST_CASE(nesting_depth_is_limited) {
     files.add("a" + std::to_string(i), "tools:\n" + calls("next", "a" + std::to_string(i + 1)));
   files.add("a" + std::to_string(agent_depth_max), "");
   BOOST_TEST(files.faults("a1") == "");
-  BOOST_TEST(files.faults("a0").find("agents call agents at most 8 deep: a0.yaml -> a1.yaml") !=
+  BOOST_TEST(files.faults("a0").find("agents may be nested at most 8 levels: a0.yaml -> a1.yaml") !=
              std::string::npos);
 }
 
@@ -194,19 +195,19 @@ BOOST_AUTO_TEST_CASE(options_unsupported_by_sub_agents_are_rejected) {
   auto files = folder{};
   files.add("plain", "");
   files.add("boss", "version: v1\nearly_tools: [expert]\ntools:\n" + calls("expert", "plain"));
-  BOOST_TEST(files.faults("boss").find("an agent as a tool needs version v2") != std::string::npos);
+  BOOST_TEST(files.faults("boss").find("an agent as a tool requires version v2") != std::string::npos);
   files.add("early", "tools:\n" + calls("expert", "plain") + "early_tools: [expert]\n");
-  BOOST_TEST(files.faults("early") == "early.yaml:4: early_tools: names 'expert', which is an "
-                                      "agent: it runs below the step of the tools");
+  BOOST_TEST(files.faults("early") == "early.yaml:4: early_tools: 'expert' is an agent, which "
+                                      "can only run in the step of the tools");
   files.add("knows", "tools: [recall]\nstore: {path: m.db}\n");
   files.add("forgets", "tools:\n" + calls("expert", "knows"));
   BOOST_TEST(files.faults("forgets") ==
-             "forgets.yaml:3: tools.0: agent 'expert' has its long-term memory in 'm.db': name it "
-             "here as well");
+             "forgets.yaml:3: tools.0: agent 'expert' has its long-term memory in 'm.db': add "
+             "the same `store` to this file");
   files.add("other", "store: {path: o.db}\ntools:\n" + calls("expert", "knows"));
   BOOST_TEST(files.faults("other") ==
-             "other.yaml:4: tools.0: agent 'expert' has its long-term memory in 'm.db': this agent "
-             "in 'o.db'; a run has one");
+             "other.yaml:4: tools.0: agent 'expert' has its long-term memory in 'm.db': this "
+             "agent in 'o.db'; both must be the same");
   files.add("same", "store: {path: m.db}\ntools:\n" + calls("expert", "knows"));
   BOOST_TEST(files.faults("same") == "");
 }

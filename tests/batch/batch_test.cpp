@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(changed_fingerprint_is_rejected_unless_forced) {
   job.options.fingerprint.tools = "others";
   auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(contains(refused.error().text, "different are the tools, the model;"));
+  BOOST_TEST(contains(refused.error().text, "(changed: tools, model);"));
   job.options.force = true;
   auto forced = job.run();
   BOOST_REQUIRE(forced.has_value());
@@ -274,7 +274,7 @@ std::ostream& operator<<(std::ostream& out, const bad_input& c) {
 const auto bad_inputs = std::vector<bad_input>{
     {"broken JSON", chat_line("a", "1") + "{\"custom_id\":\n", "line 2: not JSON"},
     {"a duplicate id", chat_line("a", "1") + "\n" + chat_line("a", "2"),
-     R"(line 3: duplicate key "a", first on line 1)"},
+     R"(line 3: duplicate key "a", first used on line 1)"},
     {"an unknown member", chat_line("a", "1") + R"({"id":"b","messages":[],"temprature":1})" + "\n",
      R"(line 2: unknown member "temprature" in a chat row)"},
     {"bytes that are not UTF-8", chat_line("a", "1") + chat_line("b", "\xC3\x28"),
@@ -285,12 +285,12 @@ const auto bad_inputs = std::vector<bad_input>{
      R"({"id":"2","messages":[{"role":"user","content":"x"}]})"
      "\n"
      R"({"messages":[{"role":"user","content":"y"}]})",
-     R"(line 2: duplicate key "2", first on line 1)"},
+     R"(line 2: duplicate key "2", first used on line 1)"},
     {"a line that is too long", chat_line("a", "1") + chat_line("b", std::string(5000, 'x')),
-     "line 2: the line is 5059 bytes long, more than the 1000 that --max-line-bytes allows"},
+     "line 2: the line has 5059 bytes, more than the 1000 that --max-line-bytes allows"},
     {"another shape", chat_line("a", "1") + R"({"id":"b","input":{}})",
      "line 2: a native row in a file that begins with a chat row"},
-    {"a bare value", "3\n", "line 1: a row is a JSON object"},
+    {"a bare value", "3\n", "line 1: must be a JSON object"},
 };
 
 BOOST_DATA_TEST_CASE(invalid_input_is_reported_before_any_run,
@@ -332,7 +332,7 @@ BOOST_AUTO_TEST_CASE(unusable_files_are_named_in_errors) {
   expect("Is a directory");
   job.options = good;
   job.options.output = job.folder / ".";
-  expect("is a directory; name a file in it");
+  expect("is a directory; specify a file in it");
   job.options.output = "/dev/full";
   expect("cannot write /dev/full: it is not a regular file");
   job.options.output = job.folder / "no-such-folder/out.jsonl";
@@ -350,7 +350,7 @@ BOOST_AUTO_TEST_CASE(full_disk_stops_job_which_can_resume) {
     auto failed = job.run();
     BOOST_REQUIRE(!failed.has_value());
     BOOST_TEST(contains(failed.error().text, "File too large"), failed.error().text);
-    BOOST_TEST(contains(failed.error().text, "resumes the job once this is mended"));
+    BOOST_TEST(contains(failed.error().text, "fix this and rerun to resume"));
   }
   auto done_before =
       rows_of(job.file("out.jsonl").substr(0, job.file("out.jsonl").rfind('\n') + 1));

@@ -85,7 +85,7 @@ std::ostream& operator<<(std::ostream& out, const bad_row& c) {
 }
 
 const auto bad_rows = std::vector<bad_row>{
-    {"no known shape", R"({"id":"a"})", "no known row"},
+    {"no known shape", R"({"id":"a"})", "unknown kind of row"},
     {"both keys", R"({"id":"a","custom_id":"a","messages":[{"role":"user","content":"x"}]})",
      "both"},
     {"empty key", R"({"id":"","messages":[{"role":"user","content":"x"}]})", "not empty"},

@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(summary_is_readable_text) {
   BOOST_TEST(text.find("10 rows: 4 ok, 1 failed, 5 left") == 0U);
   BOOST_TEST(text.find("2.00 s, 2.5 rows/s") != std::string::npos);
   BOOST_TEST(text.find("failed rows in out.dead.jsonl") != std::string::npos);
-  BOOST_TEST(text.find("the same command goes on") != std::string::npos);
+  BOOST_TEST(text.find("rerun to resume") != std::string::npos);
   BOOST_TEST(to_json(summary).at("status").as_string() == "drained");
 }
 

@@ -50,7 +50,7 @@ const auto good = chat_line("a", "x");
 const auto bad_files = std::vector<bad_file>{
     {"broken JSON", good + "{\"id\":\"b\",\n", "line 2: not JSON"},
     {"a duplicate id", good + chat_line("b", "y") + good,
-     "line 3: duplicate key \"a\", first on line 1"},
+     "line 3: duplicate key \"a\", first used on line 1"},
     {"an unknown member",
      good + R"({"id":"b","messages":[],"colour":1})"
             "\n",
@@ -58,7 +58,7 @@ const auto bad_files = std::vector<bad_file>{
     {"bytes that are not UTF-8", good + "{\"id\":\"\xE9\xE8\"}\n", "line 2: not UTF-8"},
     {"a line of 50 MB",
      good + chat_line("b", std::string(std::size_t{50} << 20, 'x')) + chat_line("c", "z"),
-     "line 2: the line is 52428"},
+     "line 2: the line has 52428"},
     {"an id that is no text",
      R"({"id":7,"messages":[{"role":"user","content":"x"}]})"
      "\n",

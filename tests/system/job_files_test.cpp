@@ -186,13 +186,13 @@ BOOST_AUTO_TEST_CASE(rejected_job_keeps_event_log) {
     BOOST_TEST(!fs::exists(job.folder / "new.jsonl"), command);
   };
   refuse("flock trip.journal " + run, "holds the lock");
-  refuse(run + "--set name=other", "another job");
+  refuse(run + "--set name=other", "a different job");
   fs::remove(job.folder / "in.jsonl");
   refuse(run, "in.jsonl");
   job.write("in.jsonl", input + "no row\n");
   refuse(run, "no row");
   job.write("in.jsonl", chat_line("b", "y"));
-  refuse(run, "another job");
+  refuse(run, "a different job");
   job.write("in.jsonl", input);
   BOOST_TEST(job.chat("--thread honeymoon --database trip.job.db").exit_code == 0);
   refuse(run + "--checkpoints", "trip.job.db");

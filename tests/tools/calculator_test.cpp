@@ -121,7 +121,7 @@ const auto bad = std::vector<sum_case>{
     {"7//0", "division by zero"},
     {"7 mod 0", "division by zero"},
     {"max(1,234)", "may separate thousands or arguments"},
-    {"sqrt(-1)", "no real number"},
+    {"sqrt(-1)", "not a real number"},
     {"log(0)", "too large"},
     {"sqrt 4", "`sqrt` needs its arguments in parentheses"},
     {"sqrt(1, 2)", "`sqrt` does not take 2 arguments"},
@@ -140,7 +140,7 @@ const auto bad = std::vector<sum_case>{
     {"2=3", "something follows the `=` (at character 3)"},
     {"10^400", "the result is too large"},
     {"1e999", "out of range"},
-    {"(-8)^(1/3)", "no real number"},
+    {"(-8)^(1/3)", "not a real number"},
     {",5", "a number is missing"},
 };
 

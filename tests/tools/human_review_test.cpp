@@ -31,7 +31,7 @@ const auto bad_responses = std::vector<bad_response>{
      "HumanResponse has a type that is accept, ignore, response or edit"},
     {R"({"type":"accept"})", "HumanResponse needs \"args\", which may be null"},
     {R"({"type":"edit","args":{"action":"a"}})",
-     "HumanResponse holds what is none: ActionRequest needs \"args\", an object"},
+     "HumanResponse contains an invalid member: ActionRequest needs \"args\", an object"},
     {R"({"type":"accept","args":null,"why":1})", "HumanResponse has no member \"why\""}};
 
 } // namespace

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(delay_does_not_block_a_thread) {
 }
 
 BOOST_AUTO_TEST_CASE(invalid_options_are_rejected) {
-  BOOST_TEST(make_simulated({}).error().text == "simulated: name: a tool needs a name");
+  BOOST_TEST(make_simulated({}).error().text == "simulated: name: is missing; it is required");
   auto options = named();
   options.error_rate = 1.5;
   BOOST_TEST(make_simulated(options).has_error());

@@ -28,153 +28,174 @@
 
 namespace superstep {
 
-/// Where the answers come from; the provider is told by the type.
+/// The model of an agent file: the type of its options selects the kind of model. monostate if the
+/// file has no valid `model`.
 using model_spec = std::variant<std::monostate, recorded_model_options, scripted_model_options,
                                 provider_model_options, replayed_model_options>;
 
-/// Another agent file as a tool.
+/// The options of a tool that is another agent file.
 struct sub_agent_options {
-  std::string name;
-  std::string description; ///< what the model reads; empty: that it asks that agent
-  std::string file;
+  std::string name;            ///< of the tool
+  std::string description;     ///< for the model; empty: a default text with the agent's name
+  std::string file;            ///< path of the agent file
   std::optional<std::chrono::milliseconds> timeout{}; ///< of one call; unset: none
 };
 
-/// One tool of an agent file and where it stands there.
+/// One tool of an agent file, with its place in the file for error messages.
 struct tool_spec {
   std::variant<calculator_options, current_time_options, http_get_options, sqlite_query_options,
                read_file_options, command_options, simulated_options, remember_options,
                recall_options, sub_agent_options>
       options;
-  std::size_t line = 0;
-  std::string key; ///< dotted path, e.g. `tools.0`
-  tool_effects effects = tool_effects::repeatable;
+  std::size_t line = 0;                            ///< line number from 1
+  std::string key;                                 ///< dotted path, e.g. `tools.0`
+  tool_effects effects = tool_effects::repeatable; ///< whether a call may be repeated
 };
 
-/// A tool whose calls wait for a person in a conversation, and where the file says so.
+/// A tool whose calls a person reviews before they run, with its place in the file.
 struct review_spec {
-  std::string tool;
-  human_interrupt_config config;
-  std::size_t line = 0;
-  std::string key; ///< dotted path, e.g. `review.book`
+  std::string tool;              ///< name of the tool
+  human_interrupt_config config; ///< the answers that the person may give
+  std::size_t line = 0;          ///< line number from 1
+  std::string key;               ///< dotted path, e.g. `review.book`
 };
 
-/// Lets the model read the latest turns of a long conversation.
+/// Options of the hook `trim`: the model reads only the latest turns of a long conversation.
 struct trim_spec {
-  std::int64_t tokens_max = 8'000; ///< an estimate
+  std::int64_t tokens_max = 8'000; ///< estimated tokens of the turns that the model reads
 };
 
-/// Puts a summary in the place of the older turns of a long conversation.
+/// Options of the hook `summarise`: a summary replaces the older turns of a long conversation.
 struct summary_spec {
-  std::int64_t tokens_max = 8'000; ///< an estimate; when there are more, it is summarised
-  std::size_t messages_kept = 20;  ///< at least, and to the beginning of their turn
+  std::int64_t tokens_max = 8'000; ///< estimated tokens above which a summary is made
+  std::size_t messages_kept = 20;  ///< newest messages to keep, extended to the start of their turn
   std::string prompt = "Summarise the conversation. Keep names, numbers, decisions and what is "
                        "still to be done. Answer with the summary alone.";
 };
 
-/// Bounds over all runs of one process; 0 = no limit.
+/// Limits of an agent over all its runs in one process; 0 = no limit.
 struct agent_limits {
-  std::size_t model_calls = 256;             ///< calls in flight
-  std::size_t tool_calls = 256;              ///< calls in flight
-  std::int64_t rpm = 0;                      ///< model requests per minute
-  std::int64_t tpm = 0;                      ///< model tokens per minute, in and out
-  std::size_t calls_per_answer = 1'000; ///< tool calls in one answer of the model
-  std::size_t answer_bytes = 64 * 1024 * 1024; ///< of answers that are being received
-  bool adaptive = true; ///< fewer model calls in flight while the provider refuses some
-  std::chrono::milliseconds row_deadline{0}; ///< of a whole run
+  std::size_t model_calls = 256;               ///< model calls in flight
+  std::size_t tool_calls = 256;                ///< tool calls in flight
+  std::int64_t rpm = 0;                        ///< model requests per minute
+  std::int64_t tpm = 0;                        ///< model tokens per minute, input and output
+  std::size_t calls_per_answer = 1'000;        ///< tool calls in one answer of the model
+  std::size_t answer_bytes = 64 * 1024 * 1024; ///< bytes of answers that are being received
+  bool adaptive = true; ///< reduces the model calls in flight while the provider is overloaded
+  std::chrono::milliseconds row_deadline{0}; ///< duration of one run
 };
 
-/// An agent as its file describes it; see docs/agent-file.md for every key.
+/// The content of an agent file; docs/agent-file.md describes every key. Members whose names end in
+/// `_line` are line numbers for error messages.
 struct agent_spec {
   std::string name;
   model_spec model;
-  std::string record;   ///< journal that the model's answers go to; empty: none
-  std::string protocol; ///< of tool calls in text; empty: the model has its own
+  std::string record;   ///< journal file that records the model's answers; empty: none
+  std::string protocol; ///< format of tool calls in plain text; empty: the model's own API
   std::uint32_t protocol_retries = 1;
   unclosed_calls protocol_unclosed = unclosed_calls::complete;
-  std::string prompt;
+  std::string prompt; ///< system prompt; empty: none
   react_version version = react_version::v2;
-  std::uint32_t recursion_limit = 25;
+  std::uint32_t recursion_limit = 25; ///< maximum number of super-steps per run
   std::vector<tool_spec> tools;
-  std::string tools_text; ///< `tools` as canonical JSON: options that no definition shows
-  std::vector<std::string> early_tools; ///< names; see agent_options
+  std::string tools_text; ///< `tools` as canonical JSON; includes options no definition contains
+  std::vector<std::string> early_tools; ///< names; see agent_options::early_tools
   std::size_t early_tools_line = 0;
-  std::vector<review_spec> reviews;
-  std::optional<trim_spec> trim; ///< at most one of these two
+  std::vector<review_spec> reviews; ///< tools whose calls are reviewed
+  std::optional<trim_spec> trim;    ///< at most one of `trim` and `summarise` is set
   std::optional<summary_spec> summarise;
   std::size_t hooks_line = 0;
-  std::optional<json::object> response; ///< the schema of the value that each answer ends with
+  std::optional<json::object> response; ///< JSON Schema of the structured response
   structured_method response_method = structured_method::json_schema;
   std::size_t response_line = 0;
-  std::string store; ///< database of the long-term memory; empty: none
+  std::string store; ///< path of the long-term memory's database; empty: none
   std::size_t store_line = 0;
   agent_limits limits;
-  std::string file; ///< as the caller named it; for messages
+  std::string file; ///< path of the agent file as given by the caller; for messages
   std::size_t model_line = 0;
 };
 
-/// One thing wrong with an agent file.
+/// One error of an agent file.
 struct agent_fault {
-  std::string file;     ///< "--set" when an override is to blame
-  std::size_t line = 0; ///< from 1; 0: no line of a file
+  std::string file;     ///< path of the file, or "--set" for an error of an override
+  std::size_t line = 0; ///< line number from 1; 0 if the error belongs to no line
   std::string key;      ///< dotted path, e.g. `tools.1.command.argv`
-  std::string text;
+  std::string text;     ///< what is wrong, and what is expected instead
 
   friend bool operator==(const agent_fault&, const agent_fault&) = default;
 };
 
-/// `agent.yaml:7: model.path: is missing; it is required`
+/// Formats one error as a line: `agent.yaml:7: model.path: is missing; it is required`
 [[nodiscard]] std::string to_text(const agent_fault&);
-/// One fault per line.
+/// Formats several errors, one per line, without a trailing newline.
 [[nodiscard]] std::string to_text(const std::vector<agent_fault>&);
 
-/// What an agent file says, and everything wrong with it. The spec may be used only when there is
-/// no fault.
+/// A parsed agent file and all its errors. Use the spec only if there are none.
 struct agent_reading {
-  agent_spec spec;
-  std::vector<agent_fault> faults;
+  agent_spec spec;                 ///< the parts of the file that could be read
+  std::vector<agent_fault> faults; ///< in the order of the file; empty if it is valid
 };
 
-/// Largest agent file.
+/// The maximum size of an agent file, in bytes.
 inline constexpr std::size_t agent_file_bytes_max = std::size_t{1} << 20;
 
-/// Reads an agent file; docs/agent-file.md is the format. `overrides` are `key.path=value` texts:
-/// the value is YAML and takes the place of what the file says; numbers index lists.
-/// Relative paths in it, and in the overrides, are taken from the folder of the file.
+/// Reads an agent file in the format of docs/agent-file.md.
+///
+/// @param path the file; relative paths in it, and in the overrides, are relative to its folder
+/// @param overrides texts `key.path=value` that replace values of the file. The value is YAML;
+/// numbers in the path are indexes of lists.
+/// @return the spec and all errors, a file that cannot be read included. Does not throw.
 [[nodiscard]] agent_reading read_agent_file(const std::string& path,
                                             const std::vector<std::string>& overrides = {});
 
-/// The same for text that stands in no file; relative paths are taken from `folder`.
+/// Reads an agent file from memory.
+/// @param text the content, in the format of docs/agent-file.md
+/// @param name replaces the path in errors
+/// @param folder base of relative paths
+/// @param overrides see read_agent_file()
 [[nodiscard]] agent_reading read_agent_text(std::string_view text, const std::string& name,
                                             const std::string& folder,
                                             const std::vector<std::string>& overrides = {});
 
 class agent;
 
-/// An agent that another one calls as a tool.
+/// An agent that another agent calls as a tool.
 struct sub_agent {
-  std::string tool; ///< its name
+  std::string tool; ///< name of the tool
   std::shared_ptr<const superstep::agent> agent;
 };
 
-/// An agent that is ready to run: what its file says, with model and tools made.
+/// A runnable agent, built from an agent file: its spec, model, tools and compiled graph.
 ///
-/// Immutable and cheap to copy; the io_runtime it was made with outlives its runs.
+/// Immutable and cheap to copy. The io_runtime that it was built with must outlive its runs.
+/// @par Threads
+/// All members may be called by any number of threads.
 class agent {
 public:
-  /// @param sub_agents which of the tools are agents
+  /// Compiles the graph of the agent. Most callers use build_agent().
+  /// @param model must not be null
+  /// @param sub_agents the agents among `tools`
+  /// @throws compile_error if the parts do not fit each other
   agent(agent_spec spec, chat_model_ptr model, tool_list tools,
         std::vector<sub_agent> sub_agents = {});
 
+  /// The spec that the agent was built from.
   [[nodiscard]] const agent_spec& spec() const noexcept { return spec_; }
+  /// The model, wrapped in the limits and the tool-call protocol of the spec.
   [[nodiscard]] const chat_model_ptr& model() const noexcept { return model_; }
+  /// The tools that the model may call, in the order of the file.
   [[nodiscard]] const tool_list& tools() const noexcept { return tools_; }
+  /// The agents among the tools.
   [[nodiscard]] const std::vector<sub_agent>& sub_agents() const noexcept { return sub_agents_; }
+  /// The graph that runs the agent for batch rows; without a checkpointer. See make_conversation().
   [[nodiscard]] const compiled_graph<chat_state>& graph() const noexcept { return graph_; }
 
-  // What guards the journal of a job: texts that differ when results may differ.
-  [[nodiscard]] std::string fingerprint() const;       ///< prompt, version, limits of a run
-  [[nodiscard]] std::string tools_fingerprint() const; ///< definitions of the tools, sub-agents
+  /// Returns a text that differs if the prompt, version or limits differ. Batch jobs store it to
+  /// detect that a job is resumed with a different agent.
+  [[nodiscard]] std::string fingerprint() const;
+  /// Returns a text that differs if the definitions or options of the tools, or a sub-agent,
+  /// differ.
+  [[nodiscard]] std::string tools_fingerprint() const;
 
 private:
   agent_spec spec_;
@@ -184,52 +205,63 @@ private:
   compiled_graph<chat_state> graph_;
 };
 
-/// The agent, or everything wrong with it.
+/// The result of build_agent(): an agent, or every error of its file.
 struct agent_building {
-  std::optional<superstep::agent> agent; ///< set when there is no fault
-  std::vector<agent_fault> faults;
-  std::vector<std::string> notes; ///< what the user should know: torn lines of recordings
-  std::vector<agent_fault> warnings; ///< what is dangerous but works, e.g. a key over plain http
+  std::optional<superstep::agent> agent; ///< set if `faults` is empty
+  std::vector<agent_fault> faults;       ///< every error, each with file, line and key
+  std::vector<std::string> notes;        ///< repairs that were made, e.g. an incomplete last line
+  std::vector<agent_fault> warnings;     ///< unsafe but valid settings, e.g. a key over plain HTTP
 };
 
-/// How deep agents may call agents.
+/// The maximum depth of agents that call agents.
 inline constexpr std::size_t agent_depth_max = 8;
-/// How many files one agent may be made of.
+/// The maximum number of agent files that one agent may consist of.
 inline constexpr std::size_t agent_files_max = 64;
 
-/// Makes model and tools of what a file says, sub-agents and what they are made of included; a file
-/// that is named more than once is one agent, whose limits hold for all who call it. `reading` may
-/// have faults already, then the rest is looked at all the same, so that all of them are told at
-/// once.
+/// Creates the model, the tools and the sub-agents that an agent file describes.
+///
+/// A file that is referred to more than once becomes one agent, whose limits apply to all callers
+/// together. If `reading` has errors, the rest is still checked, so that all errors are reported at
+/// once. Reads the files of models, recordings and sub-agents; sends no request.
+///
+/// @param reading the result of read_agent_file()
+/// @param io runs connections and programs; kept by the agent's tools, and must outlive its runs
+/// @return the agent, or all errors in `faults`
 [[nodiscard]] agent_building build_agent(agent_reading reading,
                                          const std::shared_ptr<io_runtime>& io);
 
 class agent;
 
-/// Returns what is wrong with the machine for an agent and the agents below it: programs of
-/// `command` tools that do not exist or cannot be executed, folders that do not exist, sandboxes
-/// that cannot be made, a kernel without pidfd_open(2). To be asked before the first row: a program
-/// that cannot be started later fails its run, and the model gets no result.
+/// Checks that this machine can run an agent and its sub-agents. Finds programs of `command` tools
+/// that do not exist or are not executable, folders that do not exist, sandboxes that cannot be
+/// created, and a kernel without pidfd_open(2). Call it before the first run: a program that cannot
+/// be started later fails its run, and the model gets no result.
 ///
-/// Blocks while sandboxes are tried. A shortage of the machine is not a fault of the set-up.
+/// Blocks while it tries to start sandboxes. A temporary shortage of descriptors, processes or
+/// memory is not reported.
+/// @return the errors, each with the file, line and key of its tool; empty if there are none
 [[nodiscard]] std::vector<agent_fault> find_setup_faults(const agent& checked, io_runtime& io);
 
-/// Returns agent::graph() with a place for its threads: they are saved by `checkpointer`, and
-/// `memory` is the agent's long-term memory (the key `store` of the file names its database); null:
-/// none.
+/// Compiles the graph of an agent with a checkpointer, for conversations that are saved in threads.
 ///
-/// The model gets the run's id with each call: use one run_id for all runs of a thread.
+/// The run's id is passed to the model with each call: use one run_id for all runs of a thread.
+///
+/// @param checkpointer where threads are saved; must not be null
+/// @param memory the agent's long-term memory, whose database the key `store` of the agent file
+/// names; null: none
 [[nodiscard]] compiled_graph<chat_state>
 make_conversation(const agent& from, std::shared_ptr<superstep::checkpointer> checkpointer,
                   std::shared_ptr<store> memory = {});
 
-/// Where a conversation stands.
+/// The state of a conversation between two runs.
 struct conversation_state {
-  message_list messages;
-  std::vector<interrupt> questions; ///< what the thread waits for; see human_interrupt
-  bool is_unfinished = false;       ///< something is left to run, with or without an answer
+  message_list messages;            ///< all messages of the thread
+  std::vector<interrupt> questions; ///< pending interrupts; see human_interrupt
+  bool is_unfinished = false;       ///< whether the thread has nodes left to run
 };
-/// Not while a run is on the thread. Throws graph_error and checkpoint_error.
+/// Returns the current state of a conversation; empty if the thread does not exist. Do not call it
+/// while a run uses the thread.
+/// @throws graph_error or checkpoint_error if the thread cannot be read
 [[nodiscard]] conversation_state look_at(const compiled_graph<chat_state>& conversation,
                                          const std::string& thread_id);
 

@@ -36,9 +36,9 @@
 namespace superstep {
 
 /// Durations of the tool calls of one run. Stored beside the state, because a state must not depend
-/// on a clock.
+/// on a clock. Batch rows use them for the percentiles of the summary.
 /// @par Threads
-/// Both members from any thread.
+/// All members may be called by any thread.
 class call_times {
 public:
   /// Adds the duration of one call.
@@ -53,39 +53,40 @@ private:
 
 /// Options of one run for the agents in it: pass them as run_config::context. Optional.
 struct agent_context {
-  json::object parameters{}; ///< overrides of the model's parameters
+  json::object parameters{};                      ///< overrides of the model's parameters
   std::shared_ptr<const call_times> tool_times{}; ///< filled during the run if set
   /// Called with `tool_start` and `tool_end` and the id of the call, and with `model_start` and
   /// `model_end` and the number of the model's call in the run. A call that is given up ends too.
   /// `tool_discarded`: a call that was started early (agent_options::early_tools) was dropped,
-  /// because the model's answer does not contain it.
+  /// because the model's final answer does not contain it.
   ///
-  /// Called from any thread. Must be short and must not throw. Empty: not called.
+  /// Called by any thread. Must be short and must not throw. May be empty.
   std::function<void(std::string_view event, std::string_view call_id)> observe{};
 };
 
-/// A state that an agent can run on: a described struct with the conversation in `messages`, a
-/// message_list with the reducer add_messages.
+/// Whether a type can be the state of an agent: a described struct with the conversation in
+/// `messages`, a message_list with the reducer add_messages.
 ///
-/// These fields are used if the state has them: `llm_input_messages` (message_list, what a hook lets
-/// the model read), `structured_response` (json::value), and the counters of chat_state. The number
-/// of steps left is not a field but runtime::remaining_steps().
+/// These fields are used if the state has them: `llm_input_messages` (message_list, the messages
+/// that the model reads instead, set by a hook), `structured_response` (json::value), and the
+/// counters of chat_state. The remaining steps are not a field but runtime::remaining_steps().
 template <class State>
 concept agent_state = detail::described<State> && requires(State& s) {
   { s.messages } -> std::same_as<message_list&>;
 };
 
-/// The default state of an agent: LangGraph's AgentState.
+/// The default state of an agent.
+/// Source: `AgentState` in LangGraph 1.2.22, prebuilt/chat_agent_executor.py.
 struct messages_state {
-  message_list messages{};
-  message_list llm_input_messages{};
-  json::value structured_response{};
+  message_list messages{};           ///< the conversation
+  message_list llm_input_messages{}; ///< what the model reads instead; empty: `messages`
+  json::value structured_response{}; ///< see agent_options::response; null: none
 
   using reducers = superstep::reducers<by<&messages_state::messages, add_messages>>;
 };
 BOOST_DESCRIBE_STRUCT(messages_state, (), (messages, llm_input_messages, structured_response))
 
-/// Reducer: sums the token counts of two model answers, detailed counts by name.
+/// Reducer that sums the token counts of two model answers, including the detailed counts.
 struct add_token_usage {
   void operator()(token_usage& into, token_usage&& more) const;
 };
@@ -93,10 +94,10 @@ struct add_token_usage {
 /// The state of agents described by agent files: messages_state and counters. The counters are part
 /// of the state, so they are saved with the messages.
 struct chat_state {
-  message_list messages{};
-  message_list llm_input_messages{};
-  json::value structured_response{};
-  std::uint32_t model_calls = 0; ///< answers of the model; also the number of its next call
+  message_list messages{};           ///< the conversation
+  message_list llm_input_messages{}; ///< what the model reads instead; empty: `messages`
+  json::value structured_response{}; ///< see agent_options::response; null: none
+  std::uint32_t model_calls = 0; ///< answers of the model so far; also the number of its next call
   std::uint32_t tool_calls = 0;  ///< answered calls, with or without an error
   token_usage usage{};           ///< sum over the model calls
 
@@ -108,14 +109,15 @@ BOOST_DESCRIBE_STRUCT(chat_state, (),
                       (messages, llm_input_messages, structured_response, model_calls, tool_calls,
                        usage))
 
-// What agents are put together from. `State` is a described struct, or json::value for agents whose
-// state is known when the program runs.
+// The parts that agents are built from. `State` is a described struct, or json::value for agents
+// whose state is defined at run time.
 
-/// A function of the state that gives a T at once or later: a plain function or a coroutine.
-/// The state lives until the task has ended.
+/// A function of the state that returns a T: a plain function or a coroutine. Called by any number
+/// of runs at once. The state lives until the returned task has ended.
 template <class T, class State>
 class state_function {
 public:
+  /// An empty function; must not be called.
   state_function() = default;
   /// @param f T(const State&, const runtime&), or a task of it
   template <class F>
@@ -130,7 +132,9 @@ public:
         return ready<T>(f(state, rt));
       };
   }
+  /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
+  /// Calls the function. `state` and `rt` must outlive the task.
   [[nodiscard]] task<T> operator()(const State& state, const runtime& rt) const {
     return call_(state, rt);
   }
@@ -139,14 +143,14 @@ private:
   std::function<task<T>(const State&, const runtime&)> call_;
 };
 
-/// The model of an agent: an object, a spec, or a function that chooses the model of each call.
+/// The model of an agent: an object, a spec, or a function that chooses the model for each call.
 ///
 /// A spec is a text such as "openai:gpt-4o-mini": see make_model(). The builder of the agent
 /// resolves it and throws compile_error if it is not valid.
 ///
 /// The agent binds its tools to a model object. A model with tools already bound must have exactly
-/// the agent's. A chosen model is called as it is, so the function binds the tools (bind_tools()):
-/// any of the agent's, and no others.
+/// the agent's tools. A model that the function chooses is used unchanged, so the function binds
+/// the tools with bind_tools(): any of the agent's, and no others.
 template <class State>
 class agent_model {
 public:
@@ -177,23 +181,29 @@ private:
   state_function<chat_model_ptr, State> choose_;
 };
 
-/// What the model reads beside the messages. A text or a system message is put before them and
-/// never stored. A function is given the state, whose messages are those chosen for this call, and
-/// gives the whole input of the model.
+/// The prompt of an agent: a text or system message, or a function.
+///
+/// A text or a system message is sent before the messages and is never part of the state. A
+/// function gets the state, whose messages are those selected for this call, and returns the
+/// complete input of the model.
 template <class State>
 class agent_prompt {
 public:
   using function = state_function<message_list, State>;
 
+  /// No prompt.
   agent_prompt() = default;
   agent_prompt(const char* text) : agent_prompt{std::string{text}} {}
   agent_prompt(std::string text) : agent_prompt{system_message(std::move(text))} {}
   agent_prompt(message system) : system_{std::make_shared<const message>(std::move(system))} {}
+  /// @param make message_list(const State&, const runtime&), or a task of it
   template <class F>
     requires std::invocable<const F&, const State&, const runtime&>
   agent_prompt(F make) : make_{std::move(make)} {}
 
-  [[nodiscard]] const message_ptr& system() const noexcept { return system_; } ///< null: none
+  /// The system message; null if there is none.
+  [[nodiscard]] const message_ptr& system() const noexcept { return system_; }
+  /// The function that makes the model's input; empty if there is none.
   [[nodiscard]] const function& make() const noexcept { return make_; }
 
 private:
@@ -201,8 +211,9 @@ private:
   function make_;
 };
 
-/// The tools of an agent: a list, or a tool_node, which says more about how they are run. Of a list
-/// every failure is answered to the model. Without tools an agent is its model alone.
+/// The tools of an agent: a list, or a tool_node with options for their execution. For a list,
+/// every failure of a tool is answered with an error that the model reads. An agent without tools
+/// only calls its model.
 class agent_tools {
 public:
   agent_tools() : node_{tool_list{}} {}
@@ -210,8 +221,10 @@ public:
   agent_tools(std::initializer_list<tool_ptr> tools) : agent_tools{tool_list{tools}} {}
   agent_tools(tool_node node) : node_{std::move(node)} {}
 
+  /// The node that runs the tools.
   [[nodiscard]] const tool_node& node() const noexcept { return node_; }
   [[nodiscard]] bool empty() const noexcept { return node_.definitions()->empty(); }
+  /// Whether the tools were given as a list.
   [[nodiscard]] bool is_list() const noexcept { return is_list_; }
 
 private:
@@ -219,37 +232,41 @@ private:
   bool is_list_ = false;
 };
 
-/// What an agent's run is to end with besides its messages: a value that matches a schema. The
-/// model is asked for it in a call of its own after the loop.
+/// The structured response of an agent: a value that matches a schema, which the run ends with in
+/// addition to its messages. agent_rules decides when the model is asked for it.
 struct response_format {
   json::object schema;  ///< JSON Schema of type object; its `title` names the answer
-  std::string prompt{}; ///< a system message for that call alone; empty: none
-  /// The way to ask for it: not every server knows json_schema.
+  std::string prompt{}; ///< system message of the separate call for the response; empty: none
+  /// The technique that makes the model answer in JSON. Not every server supports json_schema.
   structured_method method = structured_method::json_schema;
 };
 
-/// The two shapes of an agent's loop; they give the same messages in the same order.
+/// The two shapes of an agent's loop. Both produce the same messages in the same order.
+/// Source: `version` of `create_react_agent` in LangGraph 1.2.22, prebuilt/chat_agent_executor.py.
 enum class react_version : std::uint8_t {
-  v1, ///< one activation of `tools` runs all calls of a message
-  v2, ///< one Send per call: each is a task of its own, in an actor of its own
+  v1, ///< one activation of `tools` runs all calls of an answer
+  v2, ///< one Send per call: each call is a separate task in a separate actor
 };
 
 /// Selects the product whose rules an agent follows where the two differ.
 enum class agent_rules : std::uint8_t {
-  /// LangChain 1.x, create_agent(): the model's node is `model`, the response is asked for in each
-  /// call of the model, and a run whose steps run out fails.
+  /// LangChain 1.x, create_agent(): the model's node is `model`, the structured response is
+  /// requested in every call of the model, and a run that reaches its recursion limit fails.
   create_agent,
-  /// LangGraph 1.x, create_react_agent(): the model's node is `agent`, the response is asked for in
-  /// a call of its own after the loop (node `generate_structured_response`), and a run whose steps
-  /// run out ends with an apology as its last message.
+  /// LangGraph 1.x, create_react_agent(): the model's node is `agent`, and the structured response
+  /// is requested in a separate call after the loop (node `generate_structured_response`). A run
+  /// that reaches its recursion limit ends with an apology as its last message.
   create_react_agent,
 };
 
-/// A hook of an agent: a body over the state, as graph<State>::add takes it with a runtime.
+/// A hook of an agent: a function of the state and the runtime that runs as a node of its graph.
 template <class State>
 class agent_hook {
 public:
+  /// An empty hook: no node is added.
   agent_hook() = default;
+  /// @param f takes (const State&, runtime); returns nothing, update<State> or command<State>, or a
+  /// task<> of one of these. Called by any number of runs at once.
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, agent_hook> &&
              std::invocable<const F&, const State&, runtime>)
@@ -266,7 +283,9 @@ public:
         return ready(as_command(f(state, std::move(rt))));
     };
   }
+  /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
+  /// Calls the function. The state must outlive the task.
   [[nodiscard]] task<command<State>> operator()(const State& state, runtime rt) const {
     return call_(state, std::move(rt));
   }
@@ -287,53 +306,58 @@ private:
   std::function<task<command<State>>(const State&, runtime)> call_;
 };
 
-/// Channels of an agent whose state is JSON; a described struct has none. See json_agent.hpp.
+/// The channels of an agent whose state is JSON; see json_agent.hpp. Empty for described structs,
+/// whose members are the channels.
 template <class State>
 struct agent_schema {};
 
-/// Everything an agent is made of. Only `model` is required.
+/// The options of create_agent(). Only `model` is required.
 /// @tparam State a described struct (agent_state), or json::value
 template <class State = messages_state>
 struct agent_options {
-  std::string name{}; ///< of the graph and of the AI messages; empty: the messages have none
-  agent_model<State> model{};
-  agent_tools tools{};
-  agent_prompt<State> prompt{};
-  /// A value that the run ends with besides its messages; written to `structured_response`.
+  std::string name{};         ///< of the graph and of its AI messages; empty: messages get no name
+  agent_model<State> model{}; ///< a model, a spec such as "openai:gpt-4o-mini", or a function
+  agent_tools tools{};        ///< a list, or a tool_node with options
+  agent_prompt<State> prompt{}; ///< a system prompt, or a function that makes the model's input
+  /// The value that the run ends with in addition to its messages; written to
+  /// `structured_response`.
   std::optional<response_format> response{};
+  /// Code around the parts of the loop; the first middleware is outermost. Names must be unique.
   std::vector<superstep::middleware<State>> middleware{};
   agent_hook<State> pre_model_hook{}; ///< runs before each call of the model
-  /// Runs after each answer of the model, before its calls: may answer, change or drop them. Needs
-  /// version v2.
+  /// Runs after each answer of the model, before its tool calls. It may answer, change or drop
+  /// them. Requires version v2.
   agent_hook<State> post_model_hook{};
-  /// Tools whose answer ends the loop. Under the rules of create_agent() only if the answer of the
-  /// model calls no others.
+  /// Tools whose result ends the loop. Under the rules of create_agent(), only if the model's
+  /// answer calls no other tools.
   std::vector<std::string> return_direct{};
-  /// Timeouts of calls, by the name of the tool, from 1 ms to 49 days. The model reads about a call
-  /// that took longer. Needs version v2.
+  /// Timeouts of tool calls by the name of the tool, from 1 ms to 49 days. A call that takes longer
+  /// is answered with an error that the model reads. Requires version v2.
   std::map<std::string, std::chrono::milliseconds> tool_timeouts{};
-  /// Tool calls in flight over all runs of the agent; further calls wait. Unset: the limit of
-  /// the tool_node; a list of tools has none.
+  /// Maximum number of tool calls in flight, over all runs of the agent; further calls wait. Unset:
+  /// the limit of the tool_node, or no limit for a list of tools.
   std::optional<std::size_t> tool_calls_at_once{};
-  /// Names of tools whose calls may start while the model still speaks, as soon as their arguments
-  /// are complete. For tools that may run although the answer does not call them in the end, or
-  /// twice: what the model breaks off is dropped, and a run that is resumed runs its calls again.
-  /// Answers wait for the step of the tools: states, their order and checkpoints are the same as
-  /// without. The model is asked for a stream.
+  /// Names of tools whose calls may start while the model's answer is still arriving, as soon as
+  /// their arguments are complete. Only for tools that may run twice, or although the final answer
+  /// does not call them: calls of an answer that breaks off are discarded, and a resumed run makes
+  /// its calls again. Results wait for the step of the tools, so states, their order and
+  /// checkpoints are the same as without. The model is asked for a stream.
   std::vector<std::string> early_tools{};
-  react_version version = react_version::v2;
-  agent_rules rules = agent_rules::create_agent;
-  /// Answers calls whose arguments cannot be read, and asks the model again. Otherwise such calls
-  /// are left in the message, as LangGraph leaves them, and the agent ends if there are no others.
+  react_version version = react_version::v2;     ///< shape of the loop
+  agent_rules rules = agent_rules::create_agent; ///< LangChain's or LangGraph's rules
+  /// Answers tool calls with unreadable arguments with an error and calls the model again. If
+  /// false, such calls stay in the message as in LangGraph, and the agent ends if there are no
+  /// other calls.
   bool answer_invalid_calls = false;
-  /// Whether the agent follows the agent_context of its runs.
+  /// Whether the agent applies the agent_context of its runs.
   bool follows_context = true;
-  agent_schema<State> state{};
-  std::shared_ptr<superstep::checkpointer> checkpointer{};
-  std::shared_ptr<superstep::store> store{};
-  std::vector<std::string> interrupt_before{}; ///< nodes of the agent; `*`: all
-  std::vector<std::string> interrupt_after{};
-  bool debug = false; ///< see compile_options
+  agent_schema<State> state{};                 ///< channels, for a JSON state only
+  std::shared_ptr<superstep::checkpointer>
+      checkpointer{};                          ///< where threads are saved; null: nowhere
+  std::shared_ptr<superstep::store> store{};   ///< long-term memory of the tools; null: none
+  std::vector<std::string> interrupt_before{}; ///< nodes to stop before; `*` for all
+  std::vector<std::string> interrupt_after{};  ///< nodes to stop after; `*` for all
+  bool debug = false;                          ///< see compile_options
 };
 
 } // namespace superstep

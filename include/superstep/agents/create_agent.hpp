@@ -33,14 +33,14 @@ template <class State = messages_state>
 
 extern template class detail::agent_builder<messages_state>;
 
-/// The parameters of LangGraph 1.2.22's create_react_agent(), under their names. What is not
-/// described here is as in agent_options.
+/// The parameters of LangGraph's create_react_agent() under their original names. Members without a
+/// description have the meaning of those in agent_options.
 template <class State = messages_state>
 struct react_agent_options {
   agent_model<State> model{};
   agent_tools tools{};
   agent_prompt<State> prompt{};
-  /// Asked for in a call of its own after the loop.
+  /// The structured response, requested in a separate call after the loop.
   std::optional<superstep::response_format> response_format{};
   agent_hook<State> pre_model_hook{};
   agent_hook<State> post_model_hook{};
@@ -83,9 +83,11 @@ template <class State>
 }
 
 /// Builds an agent with the parameters of LangGraph's create_react_agent(): create_agent() with
-/// agent_rules::create_react_agent. Its nodes are `agent`, `tools` and, as far as they are asked
-/// for, `pre_model_hook`, `post_model_hook` and `generate_structured_response`.
-/// @throws compile_error for options that are not valid
+/// agent_rules::create_react_agent. Its nodes are `agent`, `tools` and, if the options ask for
+/// them, `pre_model_hook`, `post_model_hook` and `generate_structured_response`.
+/// @returns compiled_graph<State>, or compiled_json_graph for json::value
+/// @throws compile_error for invalid options
+/// Source: `create_react_agent` in LangGraph 1.2.22, prebuilt/chat_agent_executor.py.
 template <class State = messages_state>
 [[nodiscard]] auto create_react_agent(react_agent_options<State> options) {
   return create_agent(to_agent_options(std::move(options)));

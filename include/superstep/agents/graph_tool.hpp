@@ -31,14 +31,18 @@ run_graph_tool(program_ptr table, const tool_context& context, write_list input,
 
 } // namespace detail
 
-/// A graph as a tool, an agent for another one: `to_graph` makes its input of the arguments,
-/// `from_graph` the result of what it ends with, of any type that make_tool() takes. It runs below
-/// the node of tools like a subgraph: its questions, events and checkpoints are part of that run's.
+/// Makes a tool from a compiled graph, for example an agent that another agent calls.
 ///
-/// `to_graph` returns a State, an update of one or a part. A graph that keeps its state between
-/// calls (persistence::per_thread) takes no whole State: graph_error{invalid_graph}.
+/// The graph runs below the node of the tools like a subgraph: its interrupts, events and
+/// checkpoints are part of that run. Use it in agents that give each call an activation of its own
+/// (create_agent(), create_react_agent() v2).
 ///
-/// For agents that give each call an activation of its own (create_agent, create_react_agent v2).
+/// @param to_graph converts the arguments to the graph's input: a State, an update of one, or a
+/// projection. A graph that keeps its state between calls (persistence::per_thread) takes no whole
+/// State.
+/// @param from_graph converts the graph's final State to the tool's result, of any type that
+/// make_tool() accepts
+/// @throws compile_error{invalid_graph} if a per_thread graph gets a whole State
 template <class Args, class State, std::invocable<const Args&> In, std::invocable<const State&> Out>
   requires detail::nested_input<std::remove_cvref_t<std::invoke_result_t<In, const Args&>>, State>
 [[nodiscard]] tool_ptr make_graph_tool(std::string name, std::string description,

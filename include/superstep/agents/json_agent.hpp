@@ -25,9 +25,11 @@
 
 namespace superstep {
 
-/// A node of a JSON graph as a value: a hook of an agent. The function takes the state and the
-/// runtime, and returns what bodies of json_graph return. It may take the channels of the graph as
-/// a third parameter (`const json_channels*`, null outside a graph), for input that a Send carries.
+/// A function that is a node of a JSON graph, such as a hook of an agent.
+///
+/// The function takes the state and the runtime, and returns what a node of json_graph returns. It
+/// may take the channels of the graph as a third parameter (`const json_channels*`, null outside a
+/// graph), to read the input that a Send carries.
 class json_step {
 public:
   using takes_channels = void;
@@ -56,8 +58,9 @@ public:
       }
     };
   }
+  /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
-  /// The state lives until the task has ended.
+  /// Calls the function. The state must outlive the task.
   [[nodiscard]] task<json_command> operator()(const json::value& state, runtime rt,
                                               const json_channels* channels = nullptr) const {
     return call_(state, std::move(rt), channels);
@@ -67,40 +70,40 @@ private:
   std::function<task<json_command>(const json::value&, runtime, const json_channels*)> call_;
 };
 
-// Agents whose state is known when the program runs: agent_options<json::value>.
+// Agents whose state is JSON, defined at run time: agent_options<json::value>.
 
-/// One key of the state of a JSON agent: a channel of json_graph, by a named rule or by a reducer.
-/// The rule `messages` is add_json_messages.
+/// One key of the state of a JSON agent: a channel with a named rule or a reducer. Besides the
+/// rules of json_graph there is `messages`, which is add_json_messages().
 struct json_state_key {
-  std::string name;
-  std::string rule = "last";
-  json_reducer reduce{}; ///< instead of a rule
-  std::optional<json::value> initial{};
+  std::string name; ///< of the key
+  std::string rule = "last";            ///< name of the rule; ignored if `reduce` is set
+  json_reducer reduce{};                ///< replaces the rule; may be empty
+  std::optional<json::value> initial{}; ///< value before the first write
 };
 
-/// Channels of a JSON agent.
+/// The channels of a JSON agent.
 template <>
 struct agent_schema<json::value> {
-  /// Instead of messages and remaining_steps, which they must contain; with a response format also
-  /// structured_response.
+  /// Replaces the default keys `messages` and `remaining_steps`, which it must contain; with a
+  /// response format also `structured_response`. Unset: the default keys.
   std::optional<std::vector<json_state_key>> keys{};
 };
 
-/// A hook of a JSON agent: see json_step. What a pre_model_hook writes to `llm_input_messages` is
-/// what the model reads instead of the messages. It stays until the hook writes others, and is not
-/// part of the output.
+/// A hook of a JSON agent; see json_step. If a pre_model_hook writes `llm_input_messages`, the
+/// model reads those instead of the messages, until the hook writes others. They are not part of
+/// the output.
 template <>
 class agent_hook<json::value> : public json_step {
 public:
   using json_step::json_step;
 };
 
-/// "v1" or "v2"; an error for everything else.
+/// Parses "v1" or "v2"; other texts are errors.
 [[nodiscard]] result<react_version> react_version_from(std::string_view text);
 
 namespace detail {
 
-/// Where a JSON hook jumps to is a member of its update with this name.
+/// The member of a JSON hook's update that contains its jump.
 inline constexpr auto jump_key = "jump_to";
 
 template <>
@@ -154,21 +157,25 @@ extern template class agent_builder<json::value>;
 
 } // namespace detail
 
-/// A tool node as a node of a JSON graph: `g.add("tools", json_tools_step(tools))`. It runs the
-/// calls of the latest answer of a model, the one call of a Send that json_tool_call() made, or the
-/// calls that a Send carries as a plain list, `[{type: tool_call, name, args, id}]`; their tools
-/// read the channels of the graph. The messages and commands that come of them are the node's update and where it goes.
+/// Makes a tool node for a JSON graph: `g.add("tools", json_tools_step(tools))`.
+///
+/// It runs the calls of the model's latest answer, the one call of a Send that json_tool_call()
+/// made, or the calls that a Send carries as a list `[{type: tool_call, name, args, id}]`. Tools
+/// with injected arguments read the channels of the graph. The resulting messages and commands
+/// become the node's update and its next nodes.
+/// Source: `ToolNode` in LangGraph 1.2.22, prebuilt/tool_node.py.
 [[nodiscard]] json_step json_tools_step(tool_node tools);
-/// What such a node gives when it is stopped (json_node_options::on_failure): an answer to a call
-/// whose actor was told to exit or that took too long, and to all its calls when the run is
-/// cancelled.
+/// Returns the output of a tool node that was stopped, for json_node_options::on_failure: the
+/// answer to a single call that was stopped or took too long, or to all its calls if the run was
+/// cancelled. nullopt for other failures.
+/// @param given the input of the activation
 [[nodiscard]] std::optional<json_command>
 answer_stopped_tools(const tool_node& tools, const json::value& given, const run_error& why);
 
-/// What a Send to such a node carries: one call and the state that it was made in.
+/// Returns the input of a Send to such a node: one call and the state that it was made in.
 [[nodiscard]] json::value json_tool_call(const tool_call& call, const json::value& state);
 
-/// The calls of the last message, when it is an answer of a model.
+/// Returns the tool calls of the last message if it is an AI message, else an empty list.
 [[nodiscard]] std::vector<tool_call> calls_of_last(const json::value& state,
                                                    std::string_view messages_key = "messages");
 

@@ -9,18 +9,22 @@
 
 namespace superstep {
 
-/// add_messages for a channel of a json_graph: `g.channel("messages", add_json_messages,
-/// json::array{})`. What is written may be one message or a list, in any form that
-/// messages_from_json() reads; the channel holds the message form.
+/// The reducer add_messages for a channel of a json_graph: `g.channel("messages",
+/// add_json_messages, json::array{})`.
 ///
-/// Throws std::invalid_argument for what is no message, and as add_messages does.
+/// @param into the channel's value, an array in the message form
+/// @param more one message or a list, in any form that messages_from_json() reads
+/// @param ids generates the ids of messages without one
+/// @throws std::invalid_argument if `more` is not a message or list of messages; also what
+/// add_messages throws
+/// Source: `add_messages` in LangGraph 1.2.22, graph/message.py.
 void add_json_messages(json::value& into, json::value&& more, id_source& ids);
 
-/// The messages of a state of JSON channels; none when it has no such key.
-/// Throws std::invalid_argument for what is no list of messages.
+/// Returns the messages of a JSON state; an empty list if it has no such key.
+/// @throws std::invalid_argument if the value is not a list of messages
 [[nodiscard]] message_list messages_of(const json::value& state, std::string_view key = "messages");
 
-/// A list of messages in the message form.
+/// Converts messages to JSON, in the message form.
 [[nodiscard]] json::array to_json_list(const message_list& messages);
 
 } // namespace superstep

@@ -20,36 +20,37 @@
 
 namespace superstep {
 
-/// What one call of an agent's model is made of: what interceptors see of it, and may change before
-/// it goes on.
+/// One call of an agent's model. Interceptors can read it and change it before it is made.
 struct model_call {
-  chat_model_ptr model;
-  message_ptr system; ///< read before the messages; null: none
-  message_list messages;
-  tool_definitions tools; ///< null: the model has its own, or none
-  std::uint32_t turn = 0; ///< number of the model's call in this run, from 0
-  json::object parameters{};
-  std::shared_ptr<const answer_schema> format{}; ///< of the answer's text; null: any
+  chat_model_ptr model;                          ///< the model to call
+  message_ptr system;                            ///< sent before the messages; null: none
+  message_list messages;                         ///< the conversation that the model reads
+  tool_definitions tools;                        ///< null: those bound to the model, if any
+  std::uint32_t turn = 0;                        ///< number of the model's call in this run, from 0
+  json::object parameters{};                     ///< see model_request::parameters
+  std::shared_ptr<const answer_schema> format{}; ///< required format of the answer; null: any text
 };
 
-/// The failure of an answer of which somebody was told a piece: asked again, the model would say
-/// something else.
+/// An answer that broke off after a piece of it was streamed. Not retried, because another attempt
+/// would produce a different text.
 class broken_answer : public std::system_error {
 public:
   using std::system_error::system_error;
 };
 
-/// Asks the model (again). Throws what it fails with.
+/// Calls the model; may be called several times. The task throws the model's error as
+/// std::system_error.
 using model_ask = std::function<task<message>(model_call)>;
-/// Stands around every call of a model; what it returns is the answer. Asks as often as it likes,
-/// or not at all.
+/// Wraps every call of a model: receives the call and a function that makes it, and returns the
+/// answer. It may call the function any number of times, also never. Called by any number of runs
+/// at once.
 using model_interceptor = std::function<task<message>(model_call, model_ask, runtime)>;
 
-// What create_agent() takes beside model and tools: code that runs around the parts of its loop.
+// Middleware of create_agent(): code that runs around the parts of an agent's loop.
 
-/// Where a hook sends its agent, instead of on: to the beginning of the loop, to the tools with the
-/// calls of the latest answer, or out of the loop. Hooks that run after the loop are no part of it:
-/// for them `finish` is the end of the run.
+/// Where a hook makes its agent continue: at the beginning of the loop, at the tools with the calls
+/// of the latest answer, or after the loop. `finish` in a hook that runs after the loop ends the
+/// run.
 enum class jump : std::uint8_t { none, model, tools, finish };
 
 namespace detail {
@@ -66,32 +67,34 @@ struct agent_access {
 
 } // namespace detail
 
-/// The result of a hook of a middleware: its writes, and where the run continues.
+/// The result of a middleware hook: its writes, and where the run continues.
 template <class State>
 struct hook_step {
-  typename detail::agent_access<State>::update update{};
-  jump to = jump::none;
+  typename detail::agent_access<State>::update update{}; ///< writes to the state
+  jump to = jump::none;                                  ///< none: continue as usual
 };
 
-/// The same of a hook that knows of messages alone; they are written under the rule add_messages.
+/// The result of a hook that only handles messages.
 struct message_step {
-  message_list messages{};
-  jump to = jump::none;
+  message_list messages{}; ///< written to the state with the reducer add_messages
+  jump to = jump::none;    ///< none: continue as usual
 };
+/// A hook that only handles messages, usable with every state type.
 struct message_hook {
-  /// The messages live until the task has ended. Empty: there is no hook.
+  /// The function. The messages live until the task has ended. Empty: there is no hook.
   std::function<task<message_step>(const message_list&, runtime)> run{};
-  std::vector<jump> jumps{}; ///< where it may jump to
+  std::vector<jump> jumps{}; ///< the jumps it may return
 };
 
-/// A hook of a middleware, a node of the agent's graph: takes the state and the runtime, and
-/// returns nothing, update<State> (json::object for a JSON state), a jump or a hook_step<State>, or a
-/// task<> of one of these. The state lives until the task has ended.
+/// A hook of a middleware: a function that runs as a node of the agent's graph. It takes the state
+/// and the runtime, and returns nothing, update<State> (json::object for a JSON state), a jump or a
+/// hook_step<State>, or a task<> of one of these. The state lives until the task has ended.
 template <class State>
 class middleware_hook {
 public:
   middleware_hook() = default;
-  /// @param jumps where it may jump to; elsewhere is refused
+  /// @param f called by any number of runs at once
+  /// @param jumps the jumps it may return; any other fails the run
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, middleware_hook> &&
              std::invocable<const F&, const State&, runtime>)
@@ -112,10 +115,13 @@ public:
         return over_messages(run, access::messages(state), std::move(rt));
       };
   }
+  /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
+  /// Calls the function. The state must outlive the task.
   [[nodiscard]] task<hook_step<State>> operator()(const State& state, runtime rt) const {
     return call_(state, std::move(rt));
   }
+  /// The jumps that the hook may return.
   [[nodiscard]] const std::vector<jump>& jumps() const noexcept { return jumps_; }
 
 private:
@@ -131,7 +137,7 @@ private:
     out.to = s.to;
     return out;
   }
-  /// The list is held until the task has ended.
+  /// A coroutine that owns the list until the hook's task has ended.
   static task<hook_step<State>>
   over_messages(std::function<task<message_step>(const message_list&, runtime)> run,
                 message_list messages, runtime rt) {
@@ -153,9 +159,9 @@ private:
   std::vector<jump> jumps_;
 };
 
-/// Stands around every call of an agent's model: a function of the call and of how it is made
-/// (model_interceptor); the runtime may be left out, and the state may stand before them. The state
-/// lives until the task has ended.
+/// Wraps every call of an agent's model: a function of the call and of a function that makes it
+/// (see model_interceptor). The runtime parameter is optional, and so is the state before all
+/// others. The state lives until the task has ended.
 template <class State>
 class model_wrap {
 public:
@@ -176,7 +182,9 @@ public:
           return f(std::move(call), std::move(ask));
       };
   }
+  /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
+  /// Calls the function. The state must outlive the task.
   [[nodiscard]] task<message> operator()(const State& state, model_call call, model_ask ask,
                                          runtime rt) const {
     return call_(state, std::move(call), std::move(ask), std::move(rt));
@@ -186,20 +194,21 @@ private:
   std::function<task<message>(const State&, model_call, model_ask, runtime)> call_;
 };
 
-/// A middleware for any state, because it knows of messages alone.
+/// A middleware that only handles messages, so it works with every state type.
 struct message_middleware {
-  std::string name;
+  std::string name; ///< unique within an agent
   message_hook before_agent{}, before_model{}, after_model{}, after_agent{};
   model_interceptor wrap_model_call{};
   tool_interceptor wrap_tool_call{};
   tool_list tools{};
 };
 
-/// One middleware of create_agent(): whatever of its parts is set.
+/// One middleware of create_agent(). All parts but the name are optional.
 ///
-/// Its hooks are nodes `NAME.before_model` and so on, steps of the run like any other. Those after
-/// the model and after the run are called in reverse order, so that the first middleware has the
-/// first word and the last. Of what stands around a call, the first is outermost.
+/// Each hook is a node `NAME.before_model` etc. and therefore a step of the run. Hooks before the
+/// model run in the order of agent_options::middleware. Hooks after the model and after the run are
+/// called in reverse order. Of several wrappers around a call, the first is outermost.
+/// Source: `AgentMiddleware` in langchain 1.4.7, agents/middleware/types.py.
 template <class State>
 struct middleware {
   middleware() = default;
@@ -212,14 +221,14 @@ struct middleware {
       wrap_model_call = std::move(m.wrap_model_call);
   }
 
-  std::string name;                    ///< no two of an agent have the same
-  middleware_hook<State> before_agent; ///< once, before the loop
-  middleware_hook<State> before_model;
-  middleware_hook<State> after_model; ///< before the calls of the answer are made
-  middleware_hook<State> after_agent; ///< once, after the loop
-  model_wrap<State> wrap_model_call;
-  tool_interceptor wrap_tool_call;
-  tool_list tools; ///< added to the agent's
+  std::string name;                    ///< unique within an agent
+  middleware_hook<State> before_agent; ///< once per run, before the loop
+  middleware_hook<State> before_model; ///< before each call of the model
+  middleware_hook<State> after_model;  ///< after each answer, before its tool calls
+  middleware_hook<State> after_agent;  ///< once per run, after the loop
+  model_wrap<State> wrap_model_call;   ///< around each call of the model
+  tool_interceptor wrap_tool_call;     ///< around each tool call
+  tool_list tools;                     ///< added to the agent's tools
 };
 
 } // namespace superstep

@@ -10,14 +10,14 @@
 
 namespace superstep {
 
-/// A history with an error for each call that nothing answers: what a run that was stopped has got
-/// to, in a form that every provider and agent takes.
-/// @param why what became of the calls, a sentence
+/// Returns the history with an error message for each tool call that has no answer. Makes the
+/// history of a stopped run acceptable to every provider and agent.
+/// @param why a sentence about what happened to the calls; part of the error messages
 [[nodiscard]] message_list with_calls_answered(message_list messages, std::string_view why);
 
 namespace detail {
 
-/// How the messages of a graph's state are read and written.
+/// Accessors for the messages of a graph's state.
 struct messages_access {
   const message_list& (*read)(const state_block&);
   write_list (*write)(message_list);
@@ -27,10 +27,12 @@ std::size_t end_open_calls(const program_ptr& table, const std::string& thread_i
 
 } // namespace detail
 
-/// Answers the calls of an agent's thread that a stopped run left open: with what their tools have
-/// given, or else with an error that says `why`. How many were answered with the error. The thread
-/// can be gone on with as after the tools, by the run that was stopped or by one with new input.
-/// Not while a run is on the thread. Throws graph_error and checkpoint_error.
+/// Answers the tool calls that a stopped run of an agent left open: with results that their tools
+/// have already returned, or else with an error. The thread then continues after the tools: resume
+/// the stopped run, or start one with new input. Do not call it while a run uses the thread.
+/// @param why the text of the errors, a sentence
+/// @return the number of calls that were answered with an error
+/// @throws graph_error or checkpoint_error if the thread cannot be read or written
 template <agent_state State>
 std::size_t end_open_calls(const compiled_graph<State>& agent, const std::string& thread_id,
                            std::string_view why) {

@@ -25,60 +25,67 @@
 
 namespace superstep {
 
-/// Which calls wait for a person, and what that person may do.
+/// Selects the calls that a person reviews, and the answers that the person may give.
 struct review_options {
-  std::vector<std::string> tools{}; ///< by name; empty: all
+  std::vector<std::string> tools{}; ///< names of tools; empty: all
+  /// The allowed answers.
   human_interrupt_config config{true, true, true, true};
-  /// What the person reads; empty: that the call of the tool is to be reviewed.
+  /// Makes the description that the person reads; empty: a text with the name of the tool.
   std::function<std::string(const tool_call&)> describe{};
 };
 
-/// An interceptor (tool_node_options::wrap_call) that asks before it runs a call: the run is
-/// interrupted with a list of one human_interrupt, and resumes with a human_response or a list of
-/// one. Accepted calls run, edited ones with the new arguments; words of a person are the answer in
-/// place of the tool's, and of an ignored call the model reads that it was.
+/// Makes an interceptor (tool_node_options::wrap_call) that asks a person before it runs a call.
 ///
-/// What the config does not allow, and what is no response, is the call's error: the model reads
-/// about it. Calls of unknown tools are not reviewed. The node must be run by a graph.
+/// The run is interrupted with a list of one human_interrupt and resumes with a human_response or a
+/// list of one. An accepted call runs; an edited call runs with the new arguments. A response in
+/// words becomes the answer in place of the tool's. The answer to an ignored call states that it
+/// was ignored.
+///
+/// A response that the config does not allow, or that is malformed, becomes the error of the call,
+/// which the model reads. Calls of unknown tools are not reviewed. The tool node must be run by a
+/// graph.
 [[nodiscard]] tool_interceptor review_calls(review_options options = {});
 
-/// How often something was called, by what is limited; a field of the state. Several limits of an
-/// agent share it.
+/// Numbers of calls, by what is limited. Type of a field of the state, which several limits of an
+/// agent may share.
 struct call_counts {
-  std::map<std::string, std::int64_t> thread; ///< over all runs of the thread
+  std::map<std::string, std::int64_t> thread; ///< in all runs of the thread
   std::map<std::string, std::int64_t> run;    ///< since the latest input
   friend bool operator==(const call_counts&, const call_counts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(call_counts, (), (thread, run))
 
-/// What becomes of a run that reaches a limit.
+/// The reaction to a run that reaches a limit.
 enum class at_limit : std::uint8_t {
-  proceed, ///< calls of tools beyond it are answered with an error; the model may continue without
-  finish,  ///< the run ends with a message about it
+  proceed, ///< further tool calls are answered with an error, and the model continues without them
+  finish,  ///< the run ends with a message that names the limit
   fail,    ///< the run fails with call_limit_error
 };
 
+/// Thrown by a run that reaches a limit with at_limit::fail.
 class call_limit_error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
+/// Options of model_call_limit(). At least one maximum is required.
 struct model_call_limit_options {
-  std::optional<std::int64_t> thread_max{};
-  std::optional<std::int64_t> run_max{};
-  at_limit then = at_limit::finish; ///< not proceed: there is nothing to continue with
+  std::optional<std::int64_t> thread_max{}; ///< per thread
+  std::optional<std::int64_t> run_max{};    ///< per run
+  at_limit then = at_limit::finish;         ///< not proceed: no run continues without a model
 };
 
+/// Options of tool_call_limit(). At least one maximum is required.
 struct tool_call_limit_options {
-  std::string tool{}; ///< the one that is limited; empty: all together
-  std::optional<std::int64_t> thread_max{};
-  std::optional<std::int64_t> run_max{};
+  std::string tool{};                       ///< name of the limited tool; empty: all tools together
+  std::optional<std::int64_t> thread_max{}; ///< per thread
+  std::optional<std::int64_t> run_max{};    ///< per run
   at_limit then = at_limit::proceed;
 };
 
 namespace detail {
 
-/// What a limit says: nothing, or what to write and where to go.
+/// The result of a limit's hook: new counts, messages to write, and where to continue.
 struct limit_step {
   std::optional<call_counts> counts{};
   message_list messages{};
@@ -111,7 +118,7 @@ auto step_of(limit_step said) {
   return out;
 }
 
-/// The hook that begins to count anew when a run begins; resumed runs go on counting.
+/// Makes the hook that resets the counts of a run when it begins. A resumed run keeps its counts.
 template <auto Member>
 auto run_counter(std::string key) {
   using state = typename field<Member>::state;
@@ -122,8 +129,10 @@ auto run_counter(std::string key) {
 
 } // namespace detail
 
-/// Limits how often the model is asked: `model_call_limit<&desk::calls>({.run_max = 5})`, the field
-/// being of type call_counts.
+/// Limits the number of model calls: `model_call_limit<&desk::calls>({.run_max = 5})`.
+/// @tparam Member the field of the state, of type call_counts, that stores the counts
+/// @throws std::invalid_argument for options without a maximum
+/// Source: `ModelCallLimitMiddleware` in langchain 1.4.7, agents/middleware/model_call_limit.py.
 template <auto Member>
 [[nodiscard]] middleware<typename detail::field<Member>::state>
 model_call_limit(model_call_limit_options options) {
@@ -142,7 +151,10 @@ model_call_limit(model_call_limit_options options) {
   return out;
 }
 
-/// Limits how often tools are called, or one of them. Calls beyond the limit are not made.
+/// Limits the number of calls of all tools or of one tool. Calls beyond the limit are not made.
+/// @tparam Member the field of the state, of type call_counts, that stores the counts
+/// @throws std::invalid_argument for options without a maximum
+/// Source: `ToolCallLimitMiddleware` in langchain 1.4.7, agents/middleware/tool_call_limit.py.
 template <auto Member>
 [[nodiscard]] middleware<typename detail::field<Member>::state>
 tool_call_limit(tool_call_limit_options options) {
@@ -161,140 +173,155 @@ tool_call_limit(tool_call_limit_options options) {
   return out;
 }
 
-/// Which results of tools the model no longer reads.
+/// Selects the tool results that are hidden from the model.
 struct context_editing_options {
-  std::int64_t tokens_max = 100'000; ///< a longer conversation is edited
-  std::size_t keep = 3;              ///< the newest results stay
-  std::int64_t clear_at_least = 0;   ///< stops when so many tokens are saved; 0: clears all it may
-  bool clear_inputs = false;         ///< also empties the arguments of those calls
-  std::vector<std::string> exclude_tools{};
-  std::string placeholder = "[cleared]";
+  std::int64_t tokens_max = 100'000; ///< conversations with more tokens are edited
+  std::size_t keep = 3;              ///< number of newest results to keep
+  std::int64_t clear_at_least = 0;   ///< stop after saving this many tokens; 0: clear all allowed
+  bool clear_inputs = false;         ///< whether to clear the arguments of the calls as well
+  std::vector<std::string> exclude_tools{}; ///< names of tools whose results are kept
+  std::string placeholder = "[cleared]";    ///< text that replaces a result
   token_counter count = approximate_tokens{};
 };
 
-/// The conversation with old results of tools cleared; as it is when it is short enough.
+/// Returns the conversation with old tool results cleared; unchanged if it is short enough.
 [[nodiscard]] message_list clear_tool_results(message_list messages,
                                               const context_editing_options& options);
 
-/// Lets the model read that in place of the conversation; the state keeps everything.
+/// Makes a middleware that edits the conversation that the model reads; the state stays unchanged.
+/// Source: `ContextEditingMiddleware` in langchain 1.4.7, agents/middleware/context_editing.py.
 [[nodiscard]] message_middleware context_editing(context_editing_options options = {});
 
-/// After an answer of the model: the run is interrupted with a list of one human_interrupt for each
-/// call that is to be reviewed, in their order, and resumes with a list of as many human_responses.
-/// Accepted calls are made, edited ones as they were edited; words of a person are the answer in
-/// place of the tool's, and of an ignored call the model reads that the user rejected it.
+/// Makes a middleware that asks a person after each answer of the model. The run is interrupted
+/// with a list of human_interrupts, one for each call to review, and resumes with a list of as many
+/// human_responses in the same order. Accepted calls run, edited ones as edited. A response in
+/// words becomes the answer in place of the tool's. The answer to an ignored call states that the
+/// user rejected it.
 ///
-/// All calls of an answer are reviewed at once; review_calls() asks about each by itself.
-/// A response that the config does not allow, and another number of them, fail the run.
+/// All calls of an answer are reviewed at once; review_calls() reviews each call separately.
+/// A response that the config does not allow, or a different number of responses, fails the run.
+/// Source: `HumanInTheLoopMiddleware` in langchain 1.4.7, agents/middleware/human_in_the_loop.py.
 [[nodiscard]] message_middleware human_in_the_loop(review_options options = {});
 
-/// Where a text holds what it should not: bytes [begin, end).
+/// A match of personal data in a text: bytes [begin, end).
 struct pii_match {
   std::size_t begin = 0;
   std::size_t end = 0;
   friend bool operator==(const pii_match&, const pii_match&) = default;
 };
-/// Finds them, from left to right, without overlaps. Called by any number of runs at once.
+/// Returns the matches in a text from left to right, without overlaps. Called by any number of runs
+/// at once.
 using pii_detector = std::function<std::vector<pii_match>(std::string_view)>;
 
-/// The detector of a kind that is known: email, credit_card (with a valid check digit), ip,
-/// mac_address, url. Throws std::invalid_argument for others.
+/// Returns a built-in detector: email, credit_card (with a valid check digit), ip, mac_address or
+/// url. Throws std::invalid_argument for other kinds.
 [[nodiscard]] pii_detector detector_of(std::string_view kind);
-/// All that matches a pattern (RE2). Throws std::invalid_argument when it is none.
+/// Returns a detector for all matches of a regular expression (RE2). Throws std::invalid_argument
+/// if the expression is not valid.
 [[nodiscard]] pii_detector detector_by_pattern(const std::string& pattern);
 
-/// What becomes of what was found.
+/// The treatment of matches.
 enum class pii_strategy : std::uint8_t {
-  redact, ///< [REDACTED_EMAIL]
-  mask,   ///< the last part stays, depending on the kind: ************1111
-  hash,   ///< <email_hash:12345678>, the same for the same value
+  redact, ///< replaced by [REDACTED_EMAIL]
+  mask,   ///< all but the last part is hidden, depending on the kind: ************1111
+  hash,   ///< replaced by <email_hash:12345678>, which is the same for the same value
   block,  ///< the run fails with pii_error
 };
 
+/// Thrown for a match with pii_strategy::block.
 class pii_error : public std::runtime_error {
 public:
   pii_error(const std::string& kind, std::size_t count);
 };
 
-/// The text after that. Throws pii_error.
+/// Returns the text with the strategy applied to all matches. Throws pii_error.
 [[nodiscard]] std::string without_pii(std::string_view text, const std::string& kind,
                                       const pii_detector& find, pii_strategy strategy);
 
+/// Options of pii().
 struct pii_options {
-  std::string kind; ///< a known one, or any name with a detector
+  std::string kind; ///< a built-in kind, or any name if `find` is set
   pii_strategy strategy = pii_strategy::redact;
-  pii_detector find{}; ///< empty: that of the kind
-  bool input = true;   ///< the newest message of a person
-  bool output = false; ///< answers of the model. Streams have told them by then
-  bool tool_results = false;
+  pii_detector find{};       ///< empty: the built-in detector of the kind
+  bool input = true;         ///< check the newest message of the user
+  bool output = false;       ///< check answers of the model, after they were streamed
+  bool tool_results = false; ///< check results of tools
 };
 
-/// Looks for personal data in a conversation: before a call of the model in what is new, and after
-/// it in the answer. Messages are replaced in the state. One for each kind.
+/// Makes a middleware that detects personal data of one kind: in new messages before a call of the
+/// model, and in the model's answer after it. The messages are replaced in the state.
+/// @throws std::invalid_argument for an unknown kind without detector
+/// Source: `PIIMiddleware` in langchain 1.4.7, agents/middleware/pii.py.
 [[nodiscard]] message_middleware pii(pii_options options);
 
-/// When a call that failed is made again, and what becomes of one that has failed for good.
+/// Selects the failed calls that are repeated, and what happens when a call finally fails.
 struct retry_options {
-  /// Empty retry_on: what is_worth_a_retry(), and of errors of a model is_worth_another_try().
+  /// An empty retry_on means is_worth_a_retry(), and for errors of a model is_worth_another_try().
   retry_policy policy{.max_attempts = 3,
                       .initial_interval = std::chrono::milliseconds{1'000},
                       .backoff_factor = 2.0,
                       .max_interval = std::chrono::milliseconds{60'000},
                       .jitter = true,
                       .retry_on = {}};
-  /// The failure is thrown; else it becomes the answer of the model or of the tool.
+  /// Whether the final failure is thrown. If not, it becomes the answer of the model or the tool.
   bool then_throw = false;
-  /// The words of that answer; empty: how often it was tried, and the error.
+  /// Returns the text of that answer; empty: the number of attempts and the error.
   std::function<std::string(const std::exception&)> words{};
 };
 
-/// Asks the model again when it fails. An answer that broke off after somebody was told a piece of
-/// it is not asked for again.
+/// Makes a middleware that repeats failed calls of the model. An answer that broke off after a
+/// piece of it was streamed is not repeated.
+/// Source: `ModelRetryMiddleware` in langchain 1.4.7, agents/middleware/model_retry.py.
 [[nodiscard]] message_middleware model_retry(retry_options options = {});
 
-/// Makes calls of tools again that threw; arguments that do not fit are answered at once. Tools of
-/// a tool_node of one's own must be allowed to throw by its `errors`.
-/// @param tools by name; empty: all
+/// Makes a middleware that repeats tool calls that threw. Calls with invalid arguments are answered
+/// at once. The `errors` of a tool_node passed to the agent must let exceptions through.
+/// @param tools names of tools; empty: all
+/// Source: `ToolRetryMiddleware` in langchain 1.4.7, agents/middleware/tool_retry.py.
 [[nodiscard]] message_middleware tool_retry(retry_options options = {},
                                             std::vector<std::string> tools = {});
 
-/// Asks these models, in their order, when the agent's fails; the last error counts.
+/// Makes a middleware that tries other models, in order, if the agent's fails. If all fail, the run
+/// gets the last error.
+/// Source: `ModelFallbackMiddleware` in langchain 1.4.7, agents/middleware/model_fallback.py.
 [[nodiscard]] message_middleware model_fallback(std::vector<chat_model_ptr> others);
 
-/// When a conversation is too long, and what is kept of it.
+/// Selects the conversations that are summarised, and the messages that are kept.
 struct summarisation_options {
-  chat_model_ptr model; ///< writes the summary
-  /// A conversation of so many tokens or messages is summarised; at least one must be set.
+  chat_model_ptr model; ///< writes the summary; required
+  /// Conversations with more tokens or messages are summarised; at least one limit is required.
   std::optional<std::int64_t> tokens_max{};
   std::optional<std::size_t> messages_max{};
-  /// The newest messages stay as they are; more of them when a call would lose its answers.
+  /// Number of newest messages to keep; more are kept if a call would be separated from its answer.
   std::size_t messages_to_keep = 20;
   token_counter count = approximate_tokens{};
-  std::string prompt{};                   ///< read before the conversation; empty: ours
-  std::int64_t summary_tokens_max = 4000; ///< the newest part that the summary is made of
+  std::string prompt{};                   ///< instructions for the summary; empty: a default text
+  std::int64_t summary_tokens_max = 4000; ///< the newest tokens that the summary is made from
 };
 
-/// Before a call of the model: older messages become one, a summary that a model writes. When that
-/// model fails, the conversation stays as it is until the next call.
-/// Throws std::invalid_argument for options without a model or without a limit.
+/// Makes a middleware that replaces older messages by a summary before a call of the model. If the
+/// summarising model fails, the conversation stays unchanged until the next call.
+/// @throws std::invalid_argument for options without a model or without a limit
+/// Source: `SummarizationMiddleware` in langchain 1.4.7, agents/middleware/summarization.py.
 [[nodiscard]] message_middleware summarisation(summarisation_options options);
 
-/// One task that an agent has set itself. `status` is pending, in_progress or completed.
+/// A task that an agent has set for itself.
 struct todo {
-  std::string content;
-  std::string status = "pending";
+  std::string content; ///< what to do
+  std::string status = "pending"; ///< pending, in_progress or completed
   friend bool operator==(const todo&, const todo&) = default;
 };
 BOOST_DESCRIBE_STRUCT(todo, (), (content, status))
 
+/// Options of todo_list().
 struct todo_list_options {
-  std::string prompt{};      ///< added to the system message; empty: ours
-  std::string description{}; ///< of the tool; empty: ours
+  std::string prompt{};      ///< added to the system message; empty: a default text
+  std::string description{}; ///< of the tool; empty: a default text
 };
 
 namespace detail {
 
-/// All of it but the field's type: a tool that writes the list to the field of this name.
+/// Makes the middleware for the field of this name, independent of the state's type.
 [[nodiscard]] message_middleware todo_list_for(std::string field, todo_list_options options);
 
 template <auto Member>
@@ -309,9 +336,11 @@ std::string name_of_field() {
 
 } // namespace detail
 
-/// Gives the model a tool `write_todos`, by which it keeps a list of what it has to do:
-/// `todo_list<&desk::todos>()`, the field being a std::vector<todo>. Each call replaces the whole
-/// list, so several in one answer are refused.
+/// Makes a middleware that gives the model a tool `write_todos`, with which it maintains a list of
+/// tasks: `todo_list<&desk::todos>()`. Each call replaces the whole list, so several calls in one
+/// answer are rejected.
+/// @tparam Member the field of the state, a std::vector<todo>
+/// Source: `TodoListMiddleware` in langchain 1.4.7, agents/middleware/todo.py.
 template <auto Member>
 [[nodiscard]] middleware<typename detail::field<Member>::state>
 todo_list(todo_list_options options = {}) {

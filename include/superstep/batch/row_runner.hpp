@@ -15,78 +15,85 @@
 
 namespace superstep {
 
-/// One row of a batch, ready to run. Owned by whoever runs it.
+/// One row of a batch, ready to run.
 struct row_request {
-  std::string key;       ///< the row's id: what `recorded` looks up and what message ids start with
-  message_list messages; ///< the conversation so far; may be empty in native rows
-  json::object input;    ///< further state of native rows, `messages` taken out
-  json::object parameters; ///< overrides of the model's parameters: the body of OpenAI-shaped rows
-  run_config config;       ///< run_id is the key; deadline is batch_options::row_deadline
-  std::string job;         ///< names the job over all its runs: batch_summary::job_id
+  std::string key;         ///< the row's id, unique in its job; also the prefix of its message ids
+  message_list messages;   ///< the conversation so far; may be empty in native rows
+  json::object input;      ///< other members of the state, of native rows only
+  json::object parameters; ///< overrides of the model's parameters, from the body of openai rows
+  run_config config;       ///< run_id is the key; the deadline is batch_options::row_deadline
+  std::string job;         ///< id of the job, the same in all its runs: batch_summary::job_id
 };
 
-/// What ended a row. `kind` is a short stable word (timed_out, model_error, recursion_limit, …).
+/// The error that ended a row.
 struct row_error {
-  std::string kind;
-  std::string message;
-  std::string node;      ///< empty: not inside a node
-  std::int64_t step = 0; ///< 0: before the first super-step
-  std::uint32_t attempts = 1;
+  std::string kind;           ///< a short stable name: timed_out, model_error, recursion_limit, …
+  std::string message;        ///< for the user
+  std::string node;           ///< empty if it did not occur in a node
+  std::int64_t step = 0;      ///< super-step; 0: before the first
+  std::uint32_t attempts = 1; ///< attempts of the node
 };
 
+/// The result of a row, in one word.
 enum class row_status : std::uint8_t { ok, error, cancelled };
 
-/// A fault outside the row that kept it from ending. Such a row is neither done nor failed.
+/// A problem outside the row that prevented its end. Such a row is neither done nor failed.
 struct row_fault {
+  /// The consequence for the job.
   enum class kind : std::uint8_t {
-    shortage, ///< of descriptors, processes or memory: the row runs again, with fewer beside it
-    broken,   ///< checkpoints or a recording cannot be written, or a tool cannot be started at all:
-              ///< the job stops
+    shortage, ///< of descriptors, processes or memory: the row runs again with less concurrency
+    broken,   ///< a checkpoint or recording cannot be written, or a tool cannot be started: the job
+              ///< stops
   };
   kind what = kind::shortage;
-  std::string text;
+  std::string text; ///< for the user
 };
 
-/// How a row ended. With an error, messages and state are what was there when it happened.
+/// The outcome of a row. After an error, messages and state are those before the error.
 struct row_outcome {
   row_status status = row_status::ok;
-  message_list messages;          ///< the whole history
+  message_list messages;          ///< the whole conversation
   json::object state;             ///< the rest of the state; written beside `messages`
   std::optional<row_error> error; ///< set unless status is ok
-  std::optional<row_fault> fault; ///< set: nothing else counts, and the row stays undone
-  token_usage usage;              ///< summed over the row's model calls
-  std::string model;              ///< what answered, for OpenAI-shaped output; may be empty
-  std::uint32_t steps = 0;
+  std::optional<row_fault> fault; ///< if set, all other members are ignored
+  token_usage usage;              ///< sum over the row's model calls
+  std::string model;              ///< name of the answering model, for openai output; may be empty
+  std::uint32_t steps = 0;        ///< super-steps
   std::uint32_t model_calls = 0;
   std::uint32_t tool_calls = 0;
-  std::uint32_t failed_tool_calls = 0; ///< of these, answered with an error
-  std::vector<std::chrono::nanoseconds> tool_times; ///< one per tool call, for the percentiles
-  std::chrono::nanoseconds barrier_wait{0}; ///< time that finished calls waited for siblings
+  std::uint32_t failed_tool_calls = 0;              ///< tool calls that were answered with an error
+  std::vector<std::chrono::nanoseconds> tool_times; ///< duration of each tool call
+  std::chrono::nanoseconds barrier_wait{0}; ///< time that finished tool calls waited for others
 };
 
-/// A row that was submitted. Destroying it does not end the row.
+/// A submitted row. Destroying it does not cancel the row.
 class running_row {
 public:
   virtual ~running_row() = default;
-  /// Asks for the end: the row reports `cancelled` soon. No effect once it has reported.
+  /// Requests cancellation: the row reports `cancelled` soon. No effect after the row has reported.
+  /// May be called by any thread.
   virtual void cancel() noexcept = 0;
 };
 
-/// Runs rows: the agent and its engine in production, a few lines in tests. The batch runner knows
-/// nothing else about agents.
+/// Runs rows: an agent and its engine in production, a fake in tests. The batch runner depends on
+/// nothing else of agents.
 class row_runner {
 public:
   virtual ~row_runner() = default;
+  /// Receives the outcome of a row.
   using done_function = std::function<void(row_outcome)>;
 
-  /// Called once per run of a job, before its first row and after its files are open and locked.
-  /// An error ends the run before any row starts. The default does nothing.
-  /// @param job the job's id, the same in all its runs
+  /// Called once per run of a job, after its files were opened and locked and before its first row.
+  /// An error ends the run before any row starts. Does nothing by default.
+  /// @param job the id of the job, the same in all its runs
   [[nodiscard]] virtual result<void> begin_job(const std::string& job);
 
-  /// Starts a row. `done` is called exactly once, on any thread, possibly before submit() returns;
-  /// it is short and does not throw. submit() itself does not block on the row. A row that cannot
-  /// be started reports an error like any other.
+  /// Starts a row without waiting for its end.
+  /// @param request the row
+  /// @param done called exactly once with the outcome, by any thread, possibly before submit()
+  /// returns; must be short and must not throw. A row that cannot be started reports an error
+  /// through it as well.
+  /// @return a handle to cancel the row
   [[nodiscard]] virtual std::unique_ptr<running_row> submit(row_request request,
                                                             done_function done) = 0;
 };

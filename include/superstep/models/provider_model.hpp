@@ -64,28 +64,30 @@ namespace models {
 class concurrency_control;
 }
 
-/// Bounds on the use of one provider and key. 0 = no limit.
+/// Options of model_limits: bounds on the use of one provider and key. 0 = no limit.
 struct model_limits_options {
   std::size_t model_calls = 256; ///< calls in flight
   std::int64_t requests_per_minute = 0;
   std::int64_t tokens_per_minute = 0; ///< input and output together
   /// Bytes of answers that are being received, beyond the first 64 KiB of each. When they are used
-  /// up, further answers are not read from their connections until others are done.
+  /// up, further answers are not read from their connections until others are complete.
   std::size_t answer_bytes = 64 * 1024 * 1024;
-  bool is_adaptive = true;         ///< lower the calls in flight while the provider is overloaded
-  std::size_t model_calls_min = 1; ///< never lower than this
+  bool is_adaptive = true;         ///< reduces the calls in flight while the provider is overloaded
+  std::size_t model_calls_min = 1; ///< lower bound of that reduction
 };
 
-/// What all calls to one provider and key share: calls in flight, requests and tokens per minute,
-/// and the time before which nothing may go out.
+/// The limits that all calls to one provider and key share: calls in flight, requests and tokens
+/// per minute, and a time before which no request is sent.
 ///
-/// The number in flight adapts to what the provider accepts: once calls are refused (429, 503,
-/// 529), it follows the measured number of calls that the provider accepts at once, up to
-/// `model_calls` and down to `model_calls_min`. Refusals that do not depend on the load leave it
-/// as it is. Without a configured number it starts at the number in flight at the first refusal.
+/// The number of calls in flight adapts to the provider's capacity. Once calls are refused (HTTP
+/// 429, 503, 529), it follows the measured number of calls that the provider accepts at once,
+/// between `model_calls_min` and `model_calls`. Refusals that do not depend on the load do not
+/// change it. Without a configured number it starts at the number in flight at the first refusal.
 ///
 /// @par Threads
-/// Every member from any thread. Outlives the models that use it.
+/// All members may be called by any thread.
+/// @par Lifetime
+/// Must outlive the models that use it.
 class model_limits {
 public:
   using time_point = rate_limiter::time_point;
@@ -95,18 +97,22 @@ public:
   model_limits& operator=(const model_limits&) = delete;
   ~model_limits();
 
+  /// Limits the calls in flight.
   [[nodiscard]] const limiter& calls() const noexcept { return calls_; }
+  /// Limits requests and tokens per minute.
   [[nodiscard]] const rate_limiter& rate() const noexcept { return rate_; }
+  /// Limits the bytes of answers that are being received.
   [[nodiscard]] const byte_budget& answers() const noexcept { return answers_; }
 
-  /// A call was answered well. Called while it still counts as in flight.
+  /// Reports a successful call. To be called while it still counts as in flight.
   void answered(time_point now);
-  /// A call that went out at `sent` was refused because the provider is overloaded or its limits
-  /// are used up; `until` is when the provider wants it again. Called while it still counts as in
-  /// flight.
+  /// Reports a call that the provider refused because it is overloaded or its limits are used up.
+  /// To be called while it still counts as in flight.
   ///
-  /// A refusal among good answers concerns its own call, which waits. When the latest answers are
-  /// all refusals, nothing goes out before `until`.
+  /// A refusal among successful calls only delays its own call. If all of the latest calls were
+  /// refused, no request is sent before `until`.
+  /// @param sent when the request was sent
+  /// @param until the earliest time for another attempt, if the provider specified it
   void overloaded(time_point sent, time_point now, std::optional<time_point> until = {});
   /// Pauses all calls until `until`: the provider reported that no requests or tokens remain.
   void pause_until(time_point until);

@@ -17,109 +17,117 @@
 
 namespace superstep {
 
-/// Header fields in the order they stand on the wire.
+/// Header fields in the order of the message.
 using http_headers = std::vector<std::pair<std::string, std::string>>;
 
-/// The first value of the field, whatever the case of its name; nullptr when there is none.
-/// Valid as long as the headers are not changed.
+/// Returns the first value of a field; nullptr if there is none. Names are compared without regard
+/// to case (RFC 9110, section 5.1). Valid until the headers are changed.
 [[nodiscard]] const std::string* find_header(const http_headers& headers,
                                              std::string_view name) noexcept;
 
+/// Options of http_client::make().
 struct http_client_options {
-  std::size_t connections_per_host_max =
-      256;                       ///< further requests wait in line, first come first served
-  std::size_t hosts_max = 1'000; ///< hosts with open connections; more are refused
-  std::uint32_t connect_timeout_ms = 10'000; ///< look-up, connect and TLS handshake together
-  std::uint32_t idle_timeout_ms = 60'000;    ///< longest silence of the server while it is awaited
-  std::uint32_t total_timeout_ms = 300'000; ///< of one request, its wait in line included; 0 = none
-  std::uint32_t keep_alive_ms = 30'000; ///< an unused connection older than this is not used again
-  std::size_t header_bytes_max = 64 * 1024;          ///< of an answer
-  std::size_t response_bytes_max = 16 * 1024 * 1024; ///< body of an answer; more is errc::too_large
-  bool tls_verify = true;                            ///< check certificate and host name
-  std::string ca_file; ///< PEM with the trusted roots; empty: those of the system
+  std::size_t connections_per_host_max = 256; ///< further requests wait, in the order of arrival
+  std::size_t hosts_max = 1'000; ///< hosts with open connections; requests to others are rejected
+  std::uint32_t connect_timeout_ms = 10'000; ///< name look-up, connect and TLS handshake together
+  std::uint32_t idle_timeout_ms = 60'000;    ///< maximum silence of the server during a request
+  std::uint32_t total_timeout_ms = 300'000;  ///< of a request, including its wait; 0: none
+  std::uint32_t keep_alive_ms = 30'000;      ///< maximum idle time of a connection that is reused
+  std::size_t header_bytes_max = 64 * 1024;  ///< of a response
+  std::size_t response_bytes_max = 16 * 1024 * 1024; ///< of a body; more is errc::too_large
+  bool tls_verify = true; ///< whether to check the certificate and the host name
+  std::string ca_file;    ///< PEM file of trusted root certificates; empty: the system's
   std::string user_agent = "superstep";
-  /// `http://[user:password@]host[:port]` that all requests go through; empty: none. Unset: what
-  /// http_proxy, https_proxy, all_proxy and no_proxy say, and nothing for this machine itself.
+  /// `http://[user:password@]host[:port]`, a proxy for all requests; empty: none. Unset: the proxy
+  /// that http_proxy, https_proxy, all_proxy and no_proxy specify, and none for this machine
+  /// itself.
   std::optional<std::string> proxy;
 };
 
 /// A request of an http_client.
 struct http_request {
+/// A request of http_client.
   std::string method = "GET";
-  std::string url;      ///< http or https; a redirect is answered to the caller, not followed
+  std::string url;      ///< http or https; redirects are returned, not followed
   http_headers headers; ///< Host, User-Agent and Content-Length are added
   std::string body;
-  std::uint32_t total_timeout_ms = 0; ///< instead of the client's; 0 = the client's
-  std::size_t response_bytes_max = 0; ///< instead of the client's; 0 = the client's
-  /// Asked on the I/O thread right before the first byte goes out; false ends the request with
-  /// errc::cancelled. For limits that may have closed while a connection was made. Must not block.
+  std::uint32_t total_timeout_ms = 0; ///< replaces the client's; 0: the client's
+  std::size_t response_bytes_max = 0; ///< replaces the client's; 0: the client's
+  /// Called on the I/O thread directly before the first byte is sent; false ends the request with
+  /// errc::cancelled. For limits that may have closed while the connection was made. Must not
+  /// block. May be empty.
   std::function<bool()> may_go_out;
 };
 
 /// The response to a request: of any status.
 struct http_response {
+/// A response of http_client, with any status.
   int status = 0;
   http_headers headers;
-  std::string body; ///< of a streamed answer: empty, read it with next()
+  std::string body; ///< empty in a streamed response, whose body http_stream::next() returns
 };
 
-/// An answer whose body is read piece by piece. Nothing is read ahead, but for a small body that
-/// came along with the head: a slow reader slows the server.
+/// A response whose body is read in pieces. Nothing is read ahead except a small body that arrived
+/// with the headers, so a slow reader slows down the server.
 ///
-/// Destroying it before its end closes the connection. Moved, not copied.
+/// Destroying it before the end of the body closes the connection. Move-only.
 /// @par Threads
-/// Used by one coroutine at a time.
+/// May be used by one coroutine at a time.
 class http_stream {
 public:
-  class exchange; // lives on the I/O thread
+  class exchange; // used on the I/O thread
 
-  http_stream() noexcept = default; ///< of nothing, to be assigned to; next() must not be called
+  http_stream() noexcept = default; ///< an empty object to assign to; next() must not be called
+  /// For a response whose body is still arriving.
   http_stream(http_response head, std::shared_ptr<exchange> body) noexcept;
-  /// Of an answer whose body came along with its head.
+  /// For a response whose body arrived with its headers.
   http_stream(http_response head, std::string body) noexcept;
   http_stream(http_stream&&) noexcept = default;
   http_stream& operator=(http_stream&&) noexcept = default;
 
+  /// Status and headers of the response.
   [[nodiscard]] const http_response& head() const noexcept { return head_; }
-  /// The next bytes (never empty, at most 16 KiB), or nothing at the end of the body. A connection
-  /// that ends before the body does is an error, and after an error every call gives one.
+  /// Returns the next bytes (1 byte to 16 KiB), or nullopt at the end of the body. A connection
+  /// that ends before the body is an error; after an error every call returns an error.
   [[nodiscard]] task<result<std::optional<std::string>>> next();
-  /// Waits for the next `bytes` bytes (at least 1), or for what is left of a shorter body; nothing
-  /// at the end. For large bodies: pieces are put together on the I/O thread, without one change of
-  /// threads for each.
+  /// Waits for the next `bytes` bytes (at least 1) or the rest of a shorter body; nullopt at the
+  /// end. Efficient for large bodies: the I/O thread combines the pieces, without a thread change
+  /// for each.
   [[nodiscard]] task<result<std::optional<std::string>>> next(std::size_t bytes);
 
 private:
   http_response head_;
-  std::shared_ptr<exchange> body_; // null: all of it is in rest_
+  std::shared_ptr<exchange> body_; // null: rest_ is all of it
   std::string rest_;
 };
 
-/// HTTP/1.1 over kept-alive connections, which all requests of the client share per host.
+/// An HTTP/1.1 client (RFC 9112) with persistent connections, shared per host by all requests.
 ///
-/// Bodies packed with gzip are asked for and unpacked, unless a request says itself what encoding
-/// it takes; the bounds count what comes out. Through a proxy, https goes in a tunnel.
+/// Requests accept gzip, and bodies are decompressed, unless the request sets Accept-Encoding
+/// itself; size limits apply to the decompressed body. https through a proxy uses a tunnel.
 ///
-/// A status of any kind is a response, not an error. Errors: errc::invalid_argument (the request),
-/// timed_out, too_large, cancelled, io_failed (look-up, connection, TLS, protocol), shortage (the
-/// machine had no descriptor or memory for a connection in all of the request's time; until then the
-/// request waits and tries again). A request that
-/// finds its kept-alive connection closed before any byte of the answer came is sent once more on a
-/// fresh one. A coroutine that goes away while it waits takes its request with it.
+/// Every status is a response and not an error. The errors are errc::invalid_argument (the
+/// request), timed_out, too_large, cancelled, io_failed (name look-up, connection, TLS, protocol)
+/// and shortage (the machine had no descriptors or memory for a connection until the request's
+/// timeout). A request whose persistent connection was closed before the first byte of the response
+/// is sent once more on a new connection. Destroying a waiting coroutine cancels its request.
 ///
 /// @par Threads
-/// send() and open() from any thread; the caller resumes in its own home. All waiting is suspended.
+/// send() and open() may be called by any thread. Waiting suspends the coroutine, which is resumed
+/// in its own executor.
 class http_client {
 public:
-  /// Fails when the CA file cannot be read or the proxy is no usable address.
+  /// Creates a client.
+  /// @param io must outlive the client, its tasks and its streams
+  /// @return an error if the CA file cannot be read or the proxy is not a valid address
   [[nodiscard]] static result<http_client> make(io_runtime& io, http_client_options options);
   http_client(http_client&&) noexcept;
   http_client& operator=(http_client&&) noexcept;
   ~http_client();
 
-  /// The whole answer.
+  /// Sends a request and returns the complete response.
   [[nodiscard]] task<result<http_response>> send(http_request request) const;
-  /// The head of the answer as soon as it is there, and a reader for the body.
+  /// Sends a request and returns as soon as the headers have arrived, with a reader for the body.
   [[nodiscard]] task<result<http_stream>> open(http_request request) const;
 
   class impl;

@@ -5,24 +5,26 @@
 
 namespace superstep {
 
-/// The one thread on which all sockets, pipes and their timers are waited for.
+/// The thread that waits for all sockets, pipes and their timers.
 ///
-/// It only waits and copies bytes; whoever awaits an operation goes on in its own home, never here.
-/// One per process is enough: thousands of connections share the thread.
+/// It only waits and copies bytes: a coroutine that awaits an operation is resumed in its own
+/// executor, never on this thread. One io_runtime per process is enough for thousands of
+/// connections.
 ///
 /// @par Lifetime
-/// Outlives the clients made with it and their streams. What is still awaited when it goes away
-/// (requests, child processes) ends with errc::cancelled, and the children are killed.
+/// Must outlive the clients made with it and their streams. Its destructor ends pending operations
+/// with errc::cancelled and kills child processes.
 /// @par Threads
-/// May be used from any thread. Destroyed outside its own thread.
+/// May be used by any thread. Must not be destroyed on its own thread.
 class io_runtime {
 public:
+  /// Starts the thread. Throws std::system_error if that fails.
   io_runtime();
   io_runtime(const io_runtime&) = delete;
   io_runtime& operator=(const io_runtime&) = delete;
   ~io_runtime();
 
-  struct impl; // net/io_runtime_impl.hpp; Asio does not leave net/
+  struct impl; // defined in net/io_runtime_impl.hpp, to keep Asio out of other folders
   [[nodiscard]] impl& get() noexcept { return *impl_; }
 
 private:
@@ -33,9 +35,9 @@ private:
 /// own. Its thread starts with the first call and ends with the process.
 ///
 /// It belongs to the process and not to an engine, because models and tools are made before an
-/// engine and are used by any number of them.
+/// engine and shared by any number of engines.
 ///
-/// Thread-safe. Do not use it after main() has returned.
+/// Thread-safe. Must not be used after main() has returned.
 [[nodiscard]] const std::shared_ptr<io_runtime>& shared_io_runtime();
 
 } // namespace superstep

@@ -17,86 +17,100 @@
 
 namespace superstep {
 
+/// Limits of one expression.
 struct calculator_options {
-  std::size_t length_max = 2'000; ///< bytes of one expression
-  std::size_t depth_max = 100;    ///< parentheses and powers inside one another
+  std::size_t length_max = 2'000; ///< bytes of the expression
+  std::size_t depth_max = 100;    ///< nested parentheses and powers
 };
 
-/// The value of an arithmetic expression, as people and models type them: + - * / ^ (also x × · ÷ −
-/// and **), signs, ( ) and [ ], decimals with a leading or trailing dot, exponents (1e6), `50%` for
-/// 0.5, `//` (floor division) and `mod`, sqrt, abs, min, max, round (halves away from zero), floor,
-/// ceil, log (base 10), ln, exp, sin, cos and tan (radians), pi and e, thousands separators and currency signs, which are dropped, `2(3+4)` for 2*(3+4), and one =
-/// at the end. An error says what is wrong and at which character.
+/// Evaluates an arithmetic expression as people and models type it.
+///
+/// Supports + - * / ^ (also x × · ÷ − and **), signs, ( ) and [ ], decimals with a leading or
+/// trailing dot, exponents (1e6), `50%` for 0.5, `//` (floor division), `mod`, sqrt, abs, min, max,
+/// round (halves away from zero), floor, ceil, log (base 10), ln, exp, sin, cos and tan (radians),
+/// pi and e. Thousands separators and currency signs are dropped. `2(3+4)` is 2*(3+4), and one =
+/// at the end is ignored.
+///
+/// @return the value, or an error that describes the problem and its position in characters
 [[nodiscard]] result<double> calculate(std::string_view expression, calculator_options = {});
 
-/// The shortest decimal that reads back as the same number; no exponent between 1e-7 and 1e21, and
-/// no `.0`.
+/// Formats a number as the shortest decimal that parses to the same value, without exponent from
+/// 1e-7 to 1e21, and without `.0`.
 [[nodiscard]] std::string number_text(double);
 
-/// `calculator`, with the argument `expression`.
+/// Makes the tool `calculator` with the argument `expression`; its result is number_text() of
+/// calculate().
 [[nodiscard]] tool_ptr make_calculator(calculator_options options = {});
 
+/// Options of make_current_time().
 struct current_time_options {
-  std::string default_zone = "UTC"; ///< when the call names none
-  /// Where the system keeps its time zones, in TZif files.
+  std::string default_zone = "UTC"; ///< zone if the call names none
+  /// Folder of the system's time zones, as TZif files (RFC 8536).
   std::string zone_folder = "/usr/share/zoneinfo";
 };
 
-/// Offset from UTC that a zone has at a moment. A zone is `UTC`, `Z`, an offset as `+05:30`, or the
-/// name of a file in `zone_folder`, as `Europe/Berlin`.
+/// Returns the offset from UTC of a time zone at a moment.
+/// @param zone `UTC`, `Z`, an offset such as `+05:30`, or the name of a file in `zone_folder` such
+/// as `Europe/Berlin`
+/// @return an error for an unknown zone or an unreadable file
 [[nodiscard]] result<std::chrono::seconds> utc_offset(std::string_view zone,
                                                       std::chrono::system_clock::time_point at,
                                                       const std::string& zone_folder);
 
-/// `current_time`, with the optional argument `timezone`: the time of the call's clock as
-/// `2026-11-21T04:12:50+01:00`.
+/// Makes the tool `current_time` with the optional argument `timezone`. Its result is the time of
+/// tool_context::time, such as `2026-11-21T04:12:50+01:00` (RFC 3339).
 [[nodiscard]] tool_ptr make_current_time(current_time_options options = {});
 
+/// Options of make_http_get().
 struct http_get_options {
-  /// What may be asked: `example.org`, `*.example.org` (hosts below it), or either with `:port`
-  /// (else the port of the scheme alone). Nothing else is, redirects included.
+  /// The allowed hosts: `example.org`, `*.example.org` (hosts below it), or either with `:port`
+  /// (without it, only the scheme's default port). Every other host is rejected, also in redirects.
   std::vector<std::string> allow_hosts;
   std::size_t max_bytes = 1024 * 1024; ///< of one answer; a longer one is an error result
   std::chrono::milliseconds timeout{10'000}; ///< of one call, its redirects included
   std::uint32_t redirects_max = 5;
 };
 
-/// `http_get`, with the argument `url` (http or https): the body of the answer. A status other than
-/// 2xx is an error result with the status and the start of the body. The client may be shared.
-/// Errors: an empty or malformed list of hosts, a bound of 0.
+/// Makes the tool `http_get` with the argument `url` (http or https). Its result is the body of the
+/// response. A status other than 2xx is an error result with the status and the start of the body.
+/// @param client may be shared with other users
+/// @return an error for an empty or malformed list of hosts, or a limit of 0
 [[nodiscard]] result<tool_ptr> make_http_get(std::shared_ptr<const http_client> client,
                                              http_get_options options);
 
-// Long-term memory for a model: what it keeps in one conversation it finds in all others. The store
-// is that of the graph or run; without one the node of tools refuses all its calls.
+// Tools that give a model long-term memory: what it stores in one conversation it can find in all
+// others. They use the store of the graph or run; without a store their calls fail.
 
-/// Where the memories lie that two tools of one namespace share.
+/// Options of make_remember(). Tools with the same namespace share their memories.
 struct remember_options {
-  store_namespace ns{"memories"};
+  store_namespace ns{"memories"}; ///< where to store the memories
 };
+/// Options of make_recall().
 struct recall_options {
-  store_namespace ns{"memories"};
-  std::size_t items_max = 1'000; ///< that one call looks at
+  store_namespace ns{"memories"}; ///< where to search
+  std::size_t items_max = 1'000; ///< maximum number of memories that one call reads
 };
 
-/// `remember`: keeps `text` under `key`, in the place of what was there.
+/// Makes the tool `remember`: it stores `text` under `key` and replaces an earlier text.
 [[nodiscard]] tool_ptr make_remember(remember_options options = {});
 
-/// `recall`: all that is kept, a line `key: text` each, or, with `about`, what has that in its key
-/// or text, in letters of either case.
+/// Makes the tool `recall`. Its result contains a line `key: text` for each memory; with the
+/// argument `about`, only those with that text in their key or text, ignoring case.
 [[nodiscard]] tool_ptr make_recall(recall_options options = {});
 
+/// Options of make_read_file().
 struct read_file_options {
-  std::string root;                    ///< folder whose files may be read, and nothing outside it
+  std::string root;                    ///< folder with the files that may be read
   std::size_t max_bytes = 1024 * 1024; ///< of one file; a longer one is an error result
 };
 
-/// `read_file`, with the argument `path`, relative to the root: the content of a regular file. No
-/// `..` and no symbolic link leads out of the root, also when the tree changes meanwhile.
-/// Errors: the root is no folder, a bound of 0.
+/// Makes the tool `read_file` with the argument `path`, relative to the root. Its result is the
+/// content of a regular file. Neither `..` nor symbolic links lead out of the root, even if the
+/// folders change during the call.
+/// @return an error if the root is not a folder or a limit is 0
 [[nodiscard]] result<tool_ptr> make_read_file(read_file_options options);
 
-/// A tool that does nothing, slowly: for load tests.
+/// Options of make_simulated(): a tool without effect, for load tests.
 struct simulated_options {
   std::string name;
   std::string description = "A simulated tool.";
@@ -107,10 +121,12 @@ struct simulated_options {
   std::uint64_t seed = 0;
 };
 
-/// Which calls fail depends on seed, run key and tool-call id alone, so that a repeated run fails
-/// in the same places. Errors: no name, a rate outside 0 to 1, a schema that is none.
+/// Makes a tool that waits and returns a fixed result. Which calls fail depends only on the seed,
+/// the run key and the id of the call, so a repeated run fails at the same calls.
+/// @return an error for a missing name, a rate outside 0 to 1, or an invalid schema
 [[nodiscard]] result<tool_ptr> make_simulated(simulated_options options);
 
+/// Options of make_sqlite_query().
 struct sqlite_query_options {
   std::string path;
   std::size_t max_rows = 100;          ///< further rows are left out, which the result says
@@ -122,10 +138,11 @@ struct sqlite_query_options {
   std::size_t memory_bytes_max = 64 * 1024 * 1024;
 };
 
-/// `sqlite_query`, with the arguments `query` (one SELECT) and, optionally, `parameters` (a list of
-/// values for its question marks): the rows as a JSON array of objects. Nothing can be written, and
-/// no other file be opened. The database may be written by others meanwhile.
-/// Errors: the file is no database that can be read, a bound of 0.
+/// Makes the tool `sqlite_query` with the argument `query` (one SELECT) and optionally `parameters`
+/// (a list of values for its question marks). Its result is a JSON array with an object per row.
+/// Queries cannot write or open other files. Other processes may write to the database at the same
+/// time.
+/// @return an error if the file is not a readable database or a limit is 0
 [[nodiscard]] result<tool_ptr> make_sqlite_query(sqlite_query_options options);
 
 } // namespace superstep

@@ -17,15 +17,16 @@
 
 namespace superstep {
 
-/// A sandbox of bubblewrap (bwrap(1), Debian package bubblewrap) around a program: namespaces of its
-/// own, the file system read-only, an empty /tmp. Needs unprivileged user namespaces.
+/// Options for running a program in a sandbox of bubblewrap (bwrap(1), Debian package bubblewrap):
+/// separate namespaces, a read-only file system and an empty /tmp. Requires unprivileged user
+/// namespaces.
 struct command_sandbox {
-  bool is_on = false;
-  bool has_network = false;
+  bool is_on = false;                  ///< whether to use a sandbox
+  bool has_network = false;            ///< whether the program may use the network
   std::vector<std::string> writable{}; ///< folders that the program may write to
 };
 
-/// A program as a tool; no shell is involved.
+/// Options of make_command(): a program as a tool, run without a shell.
 struct command_options {
   std::string name{};
   std::string description{};
@@ -33,40 +34,45 @@ struct command_options {
   json::object args_schema{};      ///< of the arguments the model gives; empty: any
   std::chrono::milliseconds timeout{60'000};
   std::size_t max_output_bytes = 1024 * 1024; ///< of standard output; more is an error result
-  /// Variables of our environment that it sees, beside PATH, HOME, LANG, LC_*, TZ and TMPDIR.
+  /// Environment variables to pass on, in addition to PATH, HOME, LANG, LC_*, TZ and TMPDIR.
   std::vector<std::string> env_names{};
-  std::vector<std::pair<std::string, std::string>> env_values{}; ///< variables that are set for it
-  std::string cwd{};                                             ///< empty: ours
-  process_limits limits{};
+  std::vector<std::pair<std::string, std::string>> env_values{}; ///< variables to set
+  std::string cwd{};                                             ///< empty: this process's folder
+  process_limits limits{};                                       ///< resource limits
   command_sandbox sandbox{};
 };
 
-/// The arguments are written as JSON to the program's standard input; what it writes to standard
-/// output is the result, without the last line break. An exit status other than 0 is an error
-/// result with the start of standard error. Program and children are killed when the time is over
-/// or the call is cancelled; no thread waits for them.
+/// Makes a tool that runs a program.
 ///
-/// Its environment is what the options name, with SUPERSTEP_RUN_KEY, SUPERSTEP_TOOL_CALL_ID,
-/// SUPERSTEP_ATTEMPT and SUPERSTEP_IDEMPOTENCY_KEY.
+/// The arguments are written as JSON to the program's standard input. Its standard output, without
+/// the last line break, is the result. An exit status other than 0 is an error result with the
+/// start of standard error. The program and its children are killed at the timeout or when the call
+/// is cancelled. Waiting suspends the call and blocks no thread.
 ///
-/// A program that cannot be started fails the run (tool_unavailable) and is never an answer: the
-/// machine is short of something for longer than process_request::start_wait_max_ms, or the set-up
-/// is wrong, which find_command_fault() finds before.
-/// Errors: no name, no program, a bound of 0, a schema that is none. `io` is kept by the tool.
+/// The environment contains the variables of the options and SUPERSTEP_RUN_KEY,
+/// SUPERSTEP_TOOL_CALL_ID, SUPERSTEP_ATTEMPT and SUPERSTEP_IDEMPOTENCY_KEY.
+///
+/// A program that cannot be started fails the run with tool_unavailable, and the model gets no
+/// result. Either the machine lacks descriptors, processes or memory for longer than
+/// process_request::start_wait_max_ms, or the configuration is wrong; find_command_fault() detects
+/// the latter in advance.
+///
+/// @param io runs the program; kept by the tool
+/// @return an error for a missing name or program, a limit of 0, or an invalid schema
 [[nodiscard]] result<tool_ptr> make_command(std::shared_ptr<io_runtime> io,
                                             command_options options);
 
-/// Makes a tool from a program: make_command() with shared_io_runtime().
+/// Makes a tool that runs a program: make_command() with shared_io_runtime().
 ///
 ///     auto tool = make_tool("date", "Prints the date.", {.argv = {"date"}});
 ///
-/// @throws std::system_error for options that are not valid
+/// @throws std::system_error for invalid options
 [[nodiscard]] tool_ptr make_tool(std::string name, std::string description,
                                  command_options options);
 
-/// Returns what would keep the program from being started at any time (see find_start_fault): a
-/// missing program or folder, a file that cannot be executed, a sandbox that cannot be made. A
-/// sandbox is tried by starting true(1) in it.
+/// Returns what would prevent the program from ever starting: a missing program or folder, a file
+/// that is not executable, or a sandbox that cannot be created; nullopt if there is nothing. Blocks
+/// while it starts true(1) in the sandbox. See also find_start_fault().
 [[nodiscard]] std::optional<error> find_command_fault(io_runtime& io,
                                                       const command_options& options);
 

@@ -10,43 +10,50 @@
 
 namespace superstep {
 
-/// What a person may do with an action that waits for review.
+/// The answers that a person may give when an action waits for review.
+/// Source: `HumanInterruptConfig` in LangGraph 1.2.22, prebuilt/interrupt.py.
 struct human_interrupt_config {
-  bool allow_ignore = false;  ///< drop it
+  bool allow_ignore = false;  ///< drop the action
   bool allow_respond = false; ///< answer in words instead
-  bool allow_edit = false;    ///< change it
-  bool allow_accept = false;  ///< let it happen
+  bool allow_edit = false;    ///< change the action
+  bool allow_accept = false;  ///< run the action as it is
   friend bool operator==(const human_interrupt_config&, const human_interrupt_config&) = default;
 };
 
+/// An action that waits for review.
 struct action_request {
   std::string action; ///< such as the name of a tool
-  json::object args;
+  json::object args;  ///< its arguments
   friend bool operator==(const action_request&, const action_request&) = default;
 };
 
-/// What a tool interrupts with: a list of one of these.
+/// The value that a tool interrupts its run with, in a list of one. Describes an action and the
+/// allowed answers.
+/// Source: `HumanInterrupt` in LangGraph 1.2.22, prebuilt/interrupt.py.
 struct human_interrupt {
   action_request action;
   human_interrupt_config config;
-  /// Unset: not given. null is kept apart from that, because readers of the JSON may.
+  /// A text for the person. Unset and null are distinct, because readers of the JSON may
+  /// distinguish them.
   std::optional<json::value> description;
   friend bool operator==(const human_interrupt&, const human_interrupt&) = default;
 };
 
-/// What a person answers; the interrupt resumes with a list of one of these.
+/// A person's answer; the interrupted run resumes with a list of one.
+/// Source: `HumanResponse` in LangGraph 1.2.22, prebuilt/interrupt.py.
 struct human_response {
   enum class kind { accept, ignore, response, edit };
   kind type = kind::accept;
-  /// Nothing, the words of a response, or the action that takes the place of the other.
+  /// Empty for accept and ignore, a text for response, the changed action for edit.
   std::variant<std::monostate, std::string, action_request> args;
   friend bool operator==(const human_response&, const human_response&) = default;
 };
 
-/// Whether a person may answer in this way.
+/// Whether the config allows this kind of answer.
 [[nodiscard]] bool is_allowed(human_response::kind what, const human_interrupt_config& config);
 
-/// JSON both ways. Errors: a member that is missing, unknown or of another type, named. @{
+/// Converts to and from JSON. The `_from_json` functions return an error that names the member if
+/// one is missing, unknown or of another type. @{
 [[nodiscard]] json::object to_json(const human_interrupt_config& config);
 [[nodiscard]] json::object to_json(const action_request& request);
 [[nodiscard]] json::object to_json(const human_interrupt& interrupt);

@@ -34,7 +34,7 @@ tool_output to_output(R value) {
   }
 }
 
-/// Content and artifact.
+/// Converts a pair of content and artifact.
 template <class Content, class Artifact>
 tool_output to_output(std::pair<Content, Artifact> both) {
   auto out = to_output(std::move(both.first));
@@ -42,7 +42,7 @@ tool_output to_output(std::pair<Content, Artifact> both) {
   return out;
 }
 
-/// What the node has to fill in for one member of the arguments.
+/// Returns the injection for one member of the arguments.
 template <class Field>
 injection injection_of(const char* member) {
   using source = injection::source;
@@ -70,7 +70,7 @@ std::vector<injection> injections_of() {
   return out;
 }
 
-/// What is no JSON comes from the context.
+/// Sets the injected members that have no JSON form, from the context.
 template <described_struct Args>
 void give_store(Args& args, const tool_context& context) {
   boost::mp11::mp_for_each<members_of<Args>>([&](auto member) {
@@ -97,12 +97,12 @@ struct first_parameter<R (C::*)(A, More...) const> : first_parameter<R (*)(A, Mo
 template <class C, class R, class A, class... More>
 struct first_parameter<R (C::*)(A, More...) const noexcept> : first_parameter<R (*)(A, More...)> {};
 
-/// A function whose first parameter is the described struct of a tool's arguments.
+/// Whether F is a function whose first parameter is a described struct.
 template <class F>
 concept telling_function =
     requires { typename first_parameter<F>::type; } && described_struct<typename first_parameter<F>::type>;
 
-/// A function with described arguments as a tool.
+/// A tool that calls a function with a described struct of arguments.
 template <class Args, class Fn>
 class function_tool final : public tool {
 public:
@@ -133,7 +133,7 @@ public:
   }
 
 private:
-  /// What the model reads when its arguments do not fit, or null.
+  /// Parses the arguments; returns the error for the model if they are not valid, else null.
   optional_box<tool_output> read(const tool_call& call, Args& args) const {
     auto reader = argument_reader{};
     reader.read_members(call.args, args, {});
@@ -169,10 +169,19 @@ private:
 /// tool.hpp are filled in by the node and unknown to the model. A static member
 /// `descriptions`, a range of pairs (name, text), describes them to the model.
 ///
-/// `fn` takes `(const Args&)` or `(const Args&, tool_context)` and returns text, a number, a bool,
-/// a json value, a described struct, a pair of content and artifact, a message, a tool_command, a
-/// list of tool_items or a tool_output, or a task of one of these; what is no text is written as
-/// JSON. It is shared by all calls, of any thread, and may block or throw.
+/// @tparam Args a struct described with BOOST_DESCRIBE_STRUCT. Its members are the arguments:
+/// strings, numbers, bools, std::vector, std::map<std::string, …>, described structs and enums, and
+/// json values. A std::optional member is optional. Members of the types in injected.hpp are set by
+/// the node and hidden from the model. A static member `descriptions`, a range of pairs (name,
+/// text), describes the arguments to the model.
+/// @param name unique among the tools of an agent
+/// @param description what the tool does and when to call it, for the model
+/// @param fn takes `(const Args&)` or `(const Args&, tool_context)` and returns text, a number, a
+/// bool, a json value, a described struct, a pair of content and artifact, a message, a
+/// tool_command, a list of tool_items, a tool_output, or a task of one of these. Results that are
+/// not text are written as JSON. An exception becomes an error result; see tool_errors.
+/// @par Threads
+/// `fn` is shared by all calls and called by any number of threads at once. It may block.
 template <class Args, class Fn>
 [[nodiscard]] tool_ptr make_tool(std::string name, std::string description, Fn fn) {
   auto definition =

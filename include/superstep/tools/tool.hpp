@@ -26,57 +26,61 @@
 
 namespace superstep {
 
-/// What a tool writes to the state: fields, and messages under the messages key of its node.
+/// The writes of a tool to the state: fields, and messages under the messages key of its node.
 struct tool_update {
-  json::object fields;
+  json::object fields;                            ///< values by the name of the field
   std::optional<std::vector<message>> messages{}; ///< unset: the key is not written at all
-  /// The number of fields before the messages, for readers that see the writes in order. By default
-  /// the messages come last.
+  /// The number of fields that are written before the messages, for consumers that see the writes
+  /// in order. Default: the messages come last.
   std::size_t messages_at = static_cast<std::size_t>(-1);
 };
 
-/// Where a tool sends the graph: a node, or a Send when there is an input.
+/// A node that a tool sends the graph to. With an input it is a Send.
 struct tool_target {
-  std::string node;
-  std::optional<json::value> input{};
+  std::string node;                   ///< name of the node
+  std::optional<json::value> input{}; ///< the Send's input; unset: an ordinary next node
   friend bool operator==(const tool_target&, const tool_target&) = default;
 };
 
-/// What a tool may hand back instead of a result: writes to the state, and where the graph goes on.
-/// Unless it goes to the parent it must hold the tool message that answers the call.
+/// A result of a tool that writes to the state and chooses the next nodes. Unless it goes to the
+/// parent, it must contain the tool message that answers the call.
+/// Source: `Command` in LangGraph 1.2.22, types.py, as handled by prebuilt/tool_node.py.
 struct tool_command {
-  /// A list of messages is for nodes whose input is a list of messages; all others take fields.
+  /// The writes. A list of messages requires a node whose input is a list; others take a
+  /// tool_update.
   std::variant<std::monostate, tool_update, std::vector<message>> update{};
-  /// One target, or a list. Lists of Sends to the parent by several calls become one command.
+  /// The next nodes. Sends to the parent by several calls are merged into one command.
   std::variant<std::monostate, tool_target, std::vector<tool_target>> go_to{};
-  bool to_parent = false;
+  bool to_parent = false; ///< whether it applies to the parent graph
 };
 
-/// A part of what a call came to.
+/// One item of a tool's result.
 using tool_item = std::variant<message, tool_command>;
-/// What a tool may hand back instead of content: a message of its own, a command, or a list of
-/// these, exactly one message in it being the answer to the call.
+/// A result that replaces the content: a message, a command, or a list of these. Exactly one
+/// message in a list must be the answer to the call.
 using tool_reply = std::variant<message, tool_command, std::vector<tool_item>>;
 
-/// An argument of a tool that its node fills in. The model neither sees nor sets it.
+/// An argument of a tool that the tool node fills in. The model neither sees nor sets it.
 struct injection {
+  /// Where the value comes from.
   enum class source : std::uint8_t {
     state,        ///< the whole state
-    field,        ///< one field of it
-    store,        ///< nothing is written: the tool finds it in its context, and there is one
+    field,        ///< one field of the state
+    store,        ///< no argument is set; the tool uses the store of its context, which must exist
     tool_call_id, ///< the id of the call
-    runtime,      ///< nothing is written: the tool finds it in its context
+    runtime,      ///< no argument is set; the tool uses the runtime of its context
   };
-  std::string argument;
+  std::string argument; ///< name of the argument
   source from = source::state;
-  std::string field{}; ///< of source::field
-  /// What is written when the state has no such field; unset: that is an error.
+  std::string field{}; ///< name of the field, for source::field
+  /// Value to use if the state has no such field; unset: the call fails.
   std::optional<json::value> default_value{};
 };
 
-/// The state of a graph as tools may see it. Written as JSON only where a tool asks for it.
+/// Read access to the state of a graph, for tools. Implementations convert to JSON only the parts
+/// that a tool asks for.
 /// @par Threads
-/// Immutable: any number may read at once.
+/// Immutable; all members may be called by any number of threads.
 class tool_state {
 public:
   tool_state() = default;
@@ -84,145 +88,172 @@ public:
   tool_state& operator=(const tool_state&) = delete;
   virtual ~tool_state() = default;
 
-  /// The messages under a key; empty when there are none. Throws where they are no messages.
+  /// Returns the messages under a key; an empty list if there is no such key. Throws if the value
+  /// is not a list of messages.
   [[nodiscard]] virtual message_list messages(std::string_view key) const = 0;
+  /// Returns a field as JSON; nullopt if the state has no such field.
   [[nodiscard]] virtual std::optional<json::value> field(std::string_view name) const = 0;
+  /// Returns all fields as JSON.
   [[nodiscard]] virtual json::object whole() const = 0;
-  /// The state is nothing but a list of messages: it has no fields.
+  /// Whether the state is only a list of messages and has no fields.
   [[nodiscard]] virtual bool is_list() const noexcept { return false; }
 };
+/// Shared, immutable access to a state.
 using tool_state_ptr = std::shared_ptr<const tool_state>;
 
-/// A state of JSON channels.
+/// Returns a state from a JSON object.
 [[nodiscard]] tool_state_ptr json_tool_state(json::object state);
-/// Messages alone.
+/// Returns a state that is only a list of messages.
 [[nodiscard]] tool_state_ptr message_tool_state(message_list messages);
 
-/// What a node of tools was given: it decides which Commands its tools may hand back.
+/// The kind of input that a tool node got. It determines which Commands its tools may return.
 enum class tool_input_form : std::uint8_t { state, list, calls };
 
-/// What the calls of one activation have around them; made once and shared by them.
+/// The environment of the calls of one activation; created once and shared by them.
 struct tool_environment {
   tool_input_form form = tool_input_form::state;
-  tool_state_ptr state{};                  ///< null: none, as for direct calls outside a graph
-  superstep::store* store = nullptr;       ///< long-term memory; outlives the calls
-  std::optional<superstep::runtime> run{}; ///< of the node: context, events, interrupts
+  tool_state_ptr state{};                  ///< null for calls outside a graph
+  superstep::store* store = nullptr;       ///< long-term memory; outlives the calls; null: none
+  std::optional<superstep::runtime> run{}; ///< runtime of the node: context, events, interrupts
 };
 
-/// The call as its tool gets it: without what the model gave for injected arguments, and with what
-/// the node has for them. `call` stays as it is.
-/// Throws missing_state_field, or tool_value_error: no store, or a list of messages where the tool
-/// wants fields.
-/// @param messages_key what a list of messages counts as
+/// Returns the call with the injected arguments set. Values that the model gave for them are
+/// discarded.
+/// @param messages_key the key that a state without fields (a list of messages) counts as
+/// @throws missing_state_field if the state lacks a field without default value
+/// @throws tool_value_error if there is no store, or the state is a list but the tool needs fields
 [[nodiscard]] tool_call inject_tool_args(const std::vector<injection>& wanted, tool_call call,
                                          const tool_environment& environment,
                                          std::string_view messages_key = "messages");
 
 struct tool_context;
-/// The store around a call. Throws tool_value_error when there is none.
+/// Returns the store of a call's environment. Throws tool_value_error if there is none.
 [[nodiscard]] superstep::store* store_of(const tool_context& context);
 
-/// Is notified of the calls that a tool_node runs (tool_context::observer).
+/// Receives notifications of the calls that a tool_node runs; see tool_context::observer.
 ///
-/// A call is notified after it has waited for its limits and before its arguments are checked. It
-/// ends once, also when it is given up: then its frame ends it.
+/// A call starts after it has waited for its limits and before its arguments are checked. It ends
+/// exactly once, also if it is cancelled.
 /// @par Threads
-/// Both members from any thread. They must be short and must not throw.
+/// All members may be called by any thread. They must be short and must not throw.
 class call_observer {
 public:
   virtual ~call_observer() = default;
+  /// Called when a call starts.
   /// @param call_id id of the tool call
   virtual void on_start(std::string_view call_id) const = 0;
-  /// @param took time since on_start() by the clock of the call's home; negative: the call was
-  /// given up
+  /// Called when a call ends.
+  /// @param took duration since on_start(); negative if the call was cancelled
   virtual void on_end(std::string_view call_id, std::chrono::nanoseconds took) const = 0;
 };
 
 class call_observer;
 
-/// What a tool hands back. `content` is the text the model reads.
+/// The result of a tool.
 struct tool_output {
-  std::string content;
-  bool is_error = false;
-  json::value artifact;
-  optional_box<json::array> blocks{}; ///< of content, instead of a text; `content` is empty then
-  optional_box<tool_reply> reply{};   ///< instead of all that
+  std::string content;                ///< the text that the model reads
+  bool is_error = false;              ///< whether `content` is an error
+  json::value artifact;               ///< data for the program, not sent to the model
+  optional_box<json::array> blocks{}; ///< content blocks; if set, `content` is empty
+  optional_box<tool_reply> reply{};   ///< messages or commands; if set, replaces all other members
 };
 
-/// A value as the content of a result: text as it is, a list of content blocks (also the empty one)
-/// as blocks, everything else as JSON text.
+/// Converts a value to the content of a result: text unchanged, a list of content blocks (also an
+/// empty one) as blocks, everything else as JSON text.
 [[nodiscard]] tool_output output_of(json::value result);
 
-/// What a tool may know about the call it serves. Owned by the call; copied freely.
+/// Information about a tool call for the tool. A copy belongs to each call.
 struct tool_context {
-  std::string run_key; ///< key of the row or run, for logs and effects
-  std::string tool_call_id;
-  std::string node;
-  std::uint32_t attempt = 1;
-  std::uint32_t step = 0;
+  std::string run_key;          ///< key of the row or run, for logs and side effects
+  std::string tool_call_id;     ///< id of the call; assigned by the model
+  std::string node;             ///< name of the node that runs the call
+  std::uint32_t attempt = 1;    ///< attempt of the node, from 1
+  std::uint32_t step = 0;       ///< number of the super-step
   std::uint32_t task_index = 0; ///< see runtime::task_index()
-  std::uint32_t repeat = 0;     ///< how many calls of the same task with the same id are before it
-  /// Of the task that makes the call; null when its run is not kept.
+  std::uint32_t repeat = 0;     ///< number of earlier calls of the same task with the same id
+  /// The place of the calling task in its thread; null if the run is not saved.
   detail::task_place_ptr place{};
-  std::stop_token stop; ///< set when the call is cancelled; a blocking tool may look at it
-  std::chrono::milliseconds spent{0}; ///< of the tool's time_limit(), by the check of the arguments
-  const superstep::clock* time = &system_clock();
-  /// State, store and run around the call, when the node has been given any; null otherwise.
+  std::stop_token stop; ///< set when the call is cancelled; blocking tools should check it
+  std::chrono::milliseconds spent{0}; ///< part of time_limit() already used to check the arguments
+  const superstep::clock* time = &system_clock(); ///< the clock to use
+  /// State, store and runtime around the call; null if the node has none. See reads_surroundings().
   std::shared_ptr<const tool_environment> environment{};
   tool_definitions tools{}; ///< all tools of the node; set for tools with injected arguments
-  /// Notified when the call's body starts and ends; null: nothing observes the call.
+  /// Notified when the call's body starts and ends; null: no observer.
   std::shared_ptr<const call_observer> observer{};
 
-  /// Names the call to the world outside, as 32 hexadecimal digits: the same whenever its
-  /// super-step is run again, in this process or another, and of no other call. Made of thread,
-  /// super-step, path of the task and id of the call.
+  /// Returns a key for the call that external services can use to detect repetitions: 32
+  /// hexadecimal digits, derived from thread, super-step, path of the task and id of the call. It
+  /// is the same whenever the super-step is run again, in this process or another, and unique to
+  /// the call.
   [[nodiscard]] std::string idempotency_key() const;
-  /// What the task is that makes the call.
+  /// Copies the members that describe the calling task from its runtime.
   void come_from(const runtime& task);
 };
 
-/// What it means to run a call again that a process did not live to see the end of.
+/// Whether a call may be repeated if the process died while it ran.
 enum class tool_effects : std::uint8_t {
-  repeatable, ///< no harm: it changes nothing outside, or may change it twice
-  idempotent, ///< whoever is told the idempotency key again does nothing twice
-  journaled,  ///< it must not be: that it begins is noted before it does
+  repeatable, ///< may be repeated: no effects outside, or effects that may happen twice
+  idempotent, ///< may be repeated with the same idempotency key, which the service recognises
+  journaled,  ///< never repeated; its start is recorded first
 };
 
-/// A tool: a definition for the model and a body. Immutable and shared by all runs.
+/// A tool: a definition for the model and a function to run. The interface of all tools; most are
+/// made with make_tool().
 ///
-/// run() may be called by any number of actors at once. It may block (the engine moves its siblings
-/// out of the way) or suspend; it may throw: the exception becomes that call's error.
+/// Immutable after construction and shared by all runs.
+/// @par Threads
+/// All members may be called by any number of threads at once.
 class tool {
 public:
   virtual ~tool() = default;
+  /// Returns name, description and JSON Schema of the arguments, as the model reads them. Valid as
+  /// long as the tool.
   [[nodiscard]] virtual const tool_definition& definition() const noexcept = 0;
-  /// Arguments that the node fills in; they may stand in the definition, the model never sees them.
+  /// Returns the arguments that the node fills in. They may be part of the definition; the node
+  /// removes them from what the model reads. Default: none.
   [[nodiscard]] virtual std::vector<injection> injections() const { return {}; }
   /// See tool_wrappers.hpp, which makes tools of the other kinds.
   [[nodiscard]] virtual tool_effects effects() const noexcept { return tool_effects::repeatable; }
-  /// The limit of one call's time, the check of its arguments included; 0 if the tool sets none.
+  /// Returns the timeout of one call, including the check of its arguments; 0 for none.
   [[nodiscard]] virtual std::chrono::milliseconds time_limit() const noexcept {
     return std::chrono::milliseconds{0};
   }
-  /// Whether its results are commands to the graph around the agent, as those of a handoff are. An
-  /// agent that cannot pass them on refuses the tool when it is compiled.
+  /// Whether its results are commands to the parent graph, like those of a handoff. An agent that
+  /// cannot pass them on rejects the tool when it is compiled.
   [[nodiscard]] virtual bool commands_parent() const noexcept { return false; }
-  /// Whether run() may look at tool_context::environment. A tool that returns false is called
-  /// without it, which is cheaper. A tool with injections gets it in any case.
+  /// Whether run() uses tool_context::environment. If not, the call is cheaper. A tool with
+  /// injections gets it in any case.
   [[nodiscard]] virtual bool reads_surroundings() const noexcept { return true; }
+  /// Runs one call.
+  ///
+  /// It may suspend, or block: the engine then moves the actor's siblings to another thread. It may
+  /// throw: the node's tool_errors decide whether the exception becomes an error that the model
+  /// reads or fails the run. tool_unavailable always fails the run.
+  ///
+  /// @param call the call with parsed and checked arguments, including the injected ones
+  /// @param context information about the call; copied into the task
+  /// @return the result; is_error for a failure that the model should read
+  /// @par Cancellation
+  /// Destroying the task cancels the call. A blocking body is notified by tool_context::stop.
+  /// @par Lifetime
+  /// The tool must outlive the task.
   [[nodiscard]] virtual task<tool_output> run(tool_call call, tool_context context) const = 0;
 };
 
+/// A shared, immutable tool.
 using tool_ptr = std::shared_ptr<const tool>;
+/// A list of tools; names must be unique.
 using tool_list = std::vector<tool_ptr>;
 
-/// For each call how many of those before it have its id; models number their calls, or fail to.
+/// Returns for each call the number of earlier calls with the same id. Ids come from models, which
+/// do not guarantee that they are unique.
 [[nodiscard]] std::vector<std::uint32_t> repeats_of(std::span<const tool_call> calls);
 
-// Members of the arguments of make_tool() that the node fills in: the model neither sees nor sets
-// them.
+// Types for members of make_tool() arguments that the tool node fills in. The model neither sees
+// nor sets them.
 
-/// A text as a template argument.
+/// A string literal as a template argument.
 template <std::size_t N>
 struct fixed_text {
   constexpr fixed_text(const char (&given)[N]) { std::copy_n(given, N, text); }
@@ -230,25 +261,29 @@ struct fixed_text {
   char text[N]{};
 };
 
-/// A field of the state: `from_state<"user", std::string> user;`. A std::optional may be absent.
+/// A field of the state: `from_state<"user", std::string> user;`. A missing field is an error,
+/// unless T is a std::optional.
+/// Source: `InjectedState` in LangGraph 1.2.22, prebuilt/tool_node.py.
 template <fixed_text Field, class T>
 struct from_state {
   T value{};
   static constexpr std::string_view field = Field.view();
 };
 
-/// The whole state, as JSON.
+/// The whole state as JSON.
 struct whole_state {
   json::object value;
 };
 
-/// Long-term memory; never null in a call.
+/// The long-term memory of the run. Never null in a call: without a store the call fails.
+/// Source: `InjectedStore` in LangGraph 1.2.22, prebuilt/tool_node.py.
 struct injected_store {
   superstep::store* value = nullptr;
   [[nodiscard]] superstep::store* operator->() const noexcept { return value; }
 };
 
-/// The id of the call.
+/// The id of the tool call.
+/// Source: `InjectedToolCallId` in langchain-core 1.7.2, tools/base.py.
 struct injected_call_id {
   std::string value;
 };

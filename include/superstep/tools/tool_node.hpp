@@ -25,42 +25,44 @@
 
 namespace superstep {
 
-/// An exception whose class the model is told: `Error: Name('text')`. Of others it reads the text
-/// alone, for names of C++ classes tell it nothing. A base beside one of std's exceptions.
+/// A mixin that gives an exception a class name for the model: `Error: Name('text')`. For other
+/// exceptions the model reads only the text, because names of C++ classes mean nothing to it.
+/// Derive from it and from an exception of std.
 class named_error {
 public:
+  /// Returns the name that the model reads.
   [[nodiscard]] virtual std::string_view error_name() const noexcept = 0;
 
 protected:
   ~named_error() = default;
 };
 
-/// What a tool throws to tell the model that it could not do what was asked.
+/// Thrown by a tool that cannot do what the model asked; the model reads the text.
 class tool_exception : public std::runtime_error, public named_error {
 public:
   using std::runtime_error::runtime_error;
   [[nodiscard]] std::string_view error_name() const noexcept override { return "ToolException"; }
 };
 
-/// A tool could not be run for a reason that is neither the model's nor the tool's: the machine is
-/// short of something (is_shortage(code())), or the set-up is wrong. Never answered, whatever the
-/// node's tool_errors: it fails the node, and the model gets no result.
+/// Thrown if a tool cannot run for a reason outside the call: the machine lacks descriptors,
+/// processes or memory (is_shortage(code())), or the configuration is wrong. Never answered,
+/// whatever the node's tool_errors: it fails the node, and the model gets no result.
 class tool_unavailable : public std::system_error {
 public:
   explicit tool_unavailable(const error& why) : std::system_error{why.code}, text_{why.text} {}
-  /// The text alone: system_error would add the code's general message to it.
+  /// Returns the error's text without the code's general message, which system_error would append.
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 
 private:
   std::string text_;
 };
 
-/// Whether an exception, or one nested in it, is a tool_unavailable, a std::bad_alloc, another
-/// system_error whose code is a shortage, or that of a checkpointer that cannot write
+/// Whether an exception, or one nested in it, must not become an answer: tool_unavailable,
+/// std::bad_alloc, another system_error whose code is a shortage, or a checkpointer's write error
 /// (checkpoint_errc::failed).
 [[nodiscard]] bool is_unavailable(const std::exception_ptr& failure) noexcept;
 
-/// The arguments of a call do not fit the tool's schema.
+/// Thrown if the arguments of a call do not match the tool's schema.
 class tool_invocation_error : public tool_exception {
 public:
   tool_invocation_error(std::string_view tool, const json::object& arguments,
@@ -69,27 +71,28 @@ public:
   [[nodiscard]] std::string_view error_name() const noexcept override {
     return "ToolInvocationError";
   }
+  /// The errors of the arguments.
   [[nodiscard]] const std::vector<argument_fault>& faults() const noexcept { return faults_; }
 
 private:
   std::vector<argument_fault> faults_;
 };
 
-/// An input that a node of tools cannot use, or a result that it cannot pass on.
+/// Thrown for an input that a tool node cannot use, or a tool's result that it cannot pass on.
 class tool_value_error : public std::invalid_argument, public named_error {
 public:
   using std::invalid_argument::invalid_argument;
   [[nodiscard]] std::string_view error_name() const noexcept override { return "ValueError"; }
 };
 
-/// The input of a node of tools is a list without messages.
+/// Thrown if the input of a tool node is an empty list.
 class empty_message_list : public std::out_of_range, public named_error {
 public:
   empty_message_list() : std::out_of_range{"list index out of range"} {}
   [[nodiscard]] std::string_view error_name() const noexcept override { return "IndexError"; }
 };
 
-/// A tool wants a field that the state does not have.
+/// Thrown if a tool requires a field that the state does not have.
 class missing_state_field : public std::out_of_range, public named_error {
 public:
   explicit missing_state_field(std::string field);
@@ -100,9 +103,10 @@ private:
   std::string field_;
 };
 
-/// A class of exceptions, derived ones included.
+/// A predicate for a class of exceptions and the classes derived from it.
 class error_type {
 public:
+  /// Returns the predicate for class E.
   template <class E>
   [[nodiscard]] static error_type of() noexcept {
     return error_type{[]([[maybe_unused]] const std::exception& e) {
@@ -112,6 +116,7 @@ public:
         return dynamic_cast<const E*>(&e) != nullptr;
     }};
   }
+  /// Whether the exception belongs to the class.
   [[nodiscard]] bool matches(const std::exception& e) const { return matches_(e); }
 
 private:
@@ -122,7 +127,7 @@ private:
 
 namespace detail {
 
-/// What the class of a function object with one parameter is called with.
+/// The parameter type of a function object with one parameter.
 template <class Call>
 struct parameter_of;
 template <class F, class R, class E>
@@ -130,34 +135,38 @@ struct parameter_of<R (F::*)(E) const> : std::remove_cvref<E> {};
 
 } // namespace detail
 
-/// `Error: Name('text')`, or `Error: text` of what has no name for models, and the advice to fix
-/// it.
+/// Returns the standard text for the model: `Error: Name('text')`, or `Error: text` for exceptions
+/// that are not a named_error, with the advice to fix the mistake.
+/// Source: `TOOL_CALL_ERROR_TEMPLATE` in LangGraph 1.2.22, prebuilt/tool_node.py.
 [[nodiscard]] std::string error_template(const std::exception& e);
 
-/// Which failures of calls become answers that the model reads, and in which words
-/// (handle_tool_errors of the reference). What is not handled is thrown by the call.
+/// Selects the failures of tool calls that become answers for the model, and the texts of these
+/// answers. Failures that are not selected are thrown by the call and fail the node.
 ///
 /// Calls of unknown tools are always answered. Copyable; shared by all calls.
+/// Source: `handle_tool_errors` of `ToolNode` in LangGraph 1.2.22, prebuilt/tool_node.py.
 class tool_errors {
 public:
+  /// Returns the text for an exception.
   using function = std::function<std::string(const std::exception&)>;
 
-  /// All; wrong arguments in the words of tool_invocation_error, the rest by the template.
+  /// All failures, with error_template(); invalid arguments with the text of tool_invocation_error.
   tool_errors() = default;
-  /// All, by the template: `Error: Name('text')` and that the model should fix its mistakes.
+  /// All failures, with error_template().
   [[nodiscard]] static tool_errors all();
-  /// All, with one text.
+  /// All failures, with one fixed text.
   [[nodiscard]] static tool_errors text(std::string content);
-  /// These classes, by the template.
+  /// Failures of these classes, with error_template().
   [[nodiscard]] static tool_errors only(std::vector<error_type> types);
+  /// Failures of the classes E..., with error_template().
   template <class... E>
   [[nodiscard]] static tool_errors only() {
     return only({error_type::of<E>()...});
   }
-  /// The classes that `types` lists (empty: all), in the words of a function, which may be called
-  /// by any number of calls at once.
+  /// Failures of the classes in `types` (empty: all), with the text that a function returns. The
+  /// function may be called by any number of threads at once.
   [[nodiscard]] static tool_errors by(function words, std::vector<error_type> types = {});
-  /// The class that the function's parameter names: by([](const std::out_of_range& e) { … }).
+  /// Failures of the class of the function's parameter: by([](const std::out_of_range& e) { … }).
   template <class F>
     requires(!std::convertible_to<F, function>)
   [[nodiscard]] static tool_errors by(F words) {
@@ -171,14 +180,15 @@ public:
               }},
               {error_type::of<caught>()});
   }
-  /// Wrong arguments alone, in the words of tool_invocation_error.
+  /// Only invalid arguments, with the text of tool_invocation_error.
   [[nodiscard]] static tool_errors bad_calls();
-  /// None.
+  /// Handles nothing: every failure is thrown.
   [[nodiscard]] static tool_errors none();
 
-  /// The answer to this failure; nothing: it is to be thrown on.
+  /// Returns the answer to a failure; nullopt if it must be thrown.
   [[nodiscard]] std::optional<std::string> answer(const std::exception& e) const;
-  /// The answer to what came out of an interceptor, whatever its class; nothing only with none().
+  /// Returns the answer to an exception of an interceptor, whatever its class; nullopt only for
+  /// none().
   [[nodiscard]] std::optional<std::string> answer_any(const std::exception& e) const;
 
 private:
@@ -191,55 +201,60 @@ private:
   function words_{};
 };
 
-/// What became of one call: the message that answers it, or the items its tool handed back.
+/// The outcome of one call: the message that answers it, or the items that its tool returned.
 struct tool_answer {
-  message_ptr answer;             ///< null when there are items
-  std::vector<tool_item> items{}; ///< commands and messages, in the order of the tool
+  message_ptr answer;             ///< the answer; null if there are items
+  std::vector<tool_item> items{}; ///< commands and messages, in the tool's order
 
-  /// The message alone. Throws tool_value_error when the tool handed back a command.
+  /// Returns the message. Throws tool_value_error if the tool returned a command.
   operator message_ptr() const;
   const message& operator*() const { return *answer; }
   const message* operator->() const { return answer.get(); }
 };
 
-/// What an interceptor sees of a call, and may change before it goes on.
+/// A tool call as an interceptor sees it. Interceptors may change it before it runs.
 struct tool_request {
-  tool_call call;
-  const superstep::tool* tool = nullptr; ///< null: no tool has that name
+  tool_call call;                        ///< name, id and arguments
+  const superstep::tool* tool = nullptr; ///< the tool; null if no tool has this name
   tool_context context;
 };
-/// Runs the call (again). Its faults are thrown as far as the node does not answer them.
+/// Runs the call; may be called several times. The task throws failures that the node does not
+/// answer.
 using tool_execute = std::function<task<tool_answer>(tool_request)>;
-/// Stands around every call of a node, unknown tools included; what it returns is the call's
-/// answer. Runs the call as often as it likes, or not at all.
+/// Wraps every call of a node, also calls of unknown tools: receives the request and a function
+/// that runs it, and returns the answer. It may call the function any number of times, also never.
+/// Source: `wrap_tool_call` in LangGraph 1.2.22, prebuilt/tool_node.py.
 using tool_interceptor = std::function<task<tool_answer>(tool_request, tool_execute)>;
 
-/// How many calls of a tool may be under way at once, in all runs that share the node; one: the
-/// tool is exclusive. Tools without a limit may be called any number of times at once.
+/// A limit on the concurrent calls of one tool, over all runs that share the node. With a limit of
+/// 1 the tool is exclusive. Tools without a tool_limit have no limit of their own.
 struct tool_limit {
-  std::string tool;
-  std::size_t at_once = 1;
-  /// An argument: calls that agree in it count together, others go on beside them. Empty: none.
+  std::string tool;        ///< name of the tool
+  std::size_t at_once = 1; ///< maximum number of calls in flight; at least 1
+  /// Name of an argument: the limit applies separately to each of its values. Empty: to all calls.
   std::string key{};
 };
 
+/// Options of a tool_node.
 struct tool_node_options {
-  tool_errors errors{};                       ///< which failures become answers
+  tool_errors errors{};                       ///< the failures that become answers
   std::size_t result_bytes_max = 1024 * 1024; ///< of one result; a longer one is an error result
-  std::string messages_key = "messages";      ///< of the state
-  std::string name = "tools";
-  std::vector<std::string> tags{};
-  /// Of all calls of this node and its copies, in all runs; 0: no limit. Calls beyond it wait.
+  std::string messages_key = "messages";      ///< key of the messages in the state
+  std::string name = "tools";                 ///< of the node
+  std::vector<std::string> tags{}; ///< of the node
+  /// Maximum number of calls in flight in this node and its copies, over all runs; 0: no limit.
+  /// Further calls wait.
   std::size_t calls_at_once = 0;
   std::vector<tool_limit> limits{};
-  /// What it throws is answered, whatever its class, unless no failures are. Empty: none.
+  /// Wraps every call; may be empty. Its exceptions are answered, whatever their class, except with
+  /// tool_errors::none().
   tool_interceptor wrap_call{};
-  /// The answer to a call that was run before its turn; null: none, so the call is run. Asked by
-  /// run_each() and run() of an input. Empty: no call ever was.
+  /// Returns the answer to a call that has already run (see agent_options::early_tools), or null to
+  /// run the call. Used by run_each() and run() of an input. May be empty.
   std::function<message_ptr(const runtime&, const tool_call&)> precomputed_result{};
 };
 
-/// What a node of tools is given; see tool_node::from_state().
+/// The input of a tool node; see tool_node::from_state().
 struct tool_node_input {
   tool_input_form form = tool_input_form::calls;
   std::vector<tool_call> calls;
@@ -247,77 +262,83 @@ struct tool_node_input {
   std::shared_ptr<const call_observer> observer{}; ///< see tool_context
 };
 
-/// What a node of tools gives: what the calls came to, in their order.
+/// The output of a tool node.
 struct tool_node_output {
   tool_input_form form = tool_input_form::calls;
-  /// Commands to the parent with lists of Sends are one, the last item, and write nothing.
+  /// The results in the order of the calls. Commands to the parent that only contain Sends are
+  /// merged into one, the last item.
   std::vector<tool_item> items{};
+  /// Whether one of the items is a command.
   [[nodiscard]] bool has_commands() const noexcept;
 };
 
-/// Runs the tool calls of a model: finds the tool, fills in what the model must not set, checks the
-/// arguments against the schema, runs the tool, and turns whatever comes of it into the message
-/// that answers the call.
+/// Runs the tool calls of a model. For each call it finds the tool, sets the injected arguments,
+/// checks the arguments against the schema, runs the tool, and converts the result or failure to
+/// the message that answers the call.
 ///
-/// The message has the call's id and the tool's name, unless the tool made it. Texts of errors are
-/// the reference's.
+/// The message gets the call's id and the tool's name, unless the tool made it. The texts of errors
+/// are those of LangGraph, because models read them.
 /// @par Threads
-/// Immutable; any number of calls at once. Outlives the calls it runs.
+/// Immutable; all members may be called by any number of threads.
+/// @par Lifetime
+/// Must outlive the calls that it runs. Copies share their limits.
+/// Source: `ToolNode` in LangGraph 1.2.22, prebuilt/tool_node.py.
 class tool_node {
 public:
-  /// Throws std::invalid_argument when two tools have one name, a name is empty, the schema of a
-  /// tool is none, or a limit is of no tool or of 0 calls.
+  /// @throws std::invalid_argument if two tools have the same name, a name is empty, a tool's
+  /// schema is not valid, or a limit is 0 or refers to an unknown tool
   explicit tool_node(tool_list tools, tool_node_options options = {});
 
-  /// Runs one call. A pointer to the message, because ten thousand calls may wait at once and each
-  /// would hold room for one. Throws what the options do not answer.
+  /// Runs one call. The task throws failures that `options.errors` does not answer. The answer is a
+  /// pointer, because thousands of suspended calls would otherwise each reserve space for a
+  /// message.
   [[nodiscard]] task<tool_answer> run(tool_call call, tool_context context) const;
 
-  /// The calls of the last AI message of a state or list; calls themselves; and a call with the
-  /// state it was made in, which is what a Send carries. Throws tool_value_error without messages
-  /// and without an AI message, empty_message_list for a list without any. @{
+  /// Makes the input of run() from a state or list, whose last AI message contains the calls; from
+  /// calls; or from one call with the state that it was made in, which is what a Send carries.
+  /// @throws tool_value_error if there are no messages or no AI message
+  /// @throws empty_message_list for an empty list @{
   [[nodiscard]] tool_node_input from_state(tool_state_ptr state) const;
   [[nodiscard]] tool_node_input from_list(message_list messages) const;
   [[nodiscard]] tool_node_input from_calls(std::vector<tool_call> calls) const;
   [[nodiscard]] tool_node_input from_call(tool_call call, tool_state_ptr state) const;
   /// @}
 
-  /// Runs the calls at the same time, at most `run_config::max_concurrency` of them: what became of
-  /// each, so that one that fails takes nothing from its siblings. Throws before the first call
-  /// when a tool needs a store and there is none.
-  /// @param rt of the node; its config, store, events and interrupts are the tools'
+  /// Runs the calls concurrently, at most `run_config::max_concurrency` at once, and returns the
+  /// result or failure of each, in the order of the calls. Throws before the first call if a tool
+  /// needs a store and there is none.
+  /// @param rt runtime of the node; tools get its config, store, events and interrupts
   [[nodiscard]] task<std::vector<settled<tool_answer>>> run_each(tool_node_input input,
                                                                  runtime rt) const;
-  /// The same as one result; throws the failure of the first call that has one.
+  /// Runs the calls like run_each() and combines their results. Throws the first call's failure.
   [[nodiscard]] task<tool_node_output> run(tool_node_input input, runtime rt) const;
-
-  /// Runs one call without a state around it, which is cheaper. @pre runs_bare(call.name)
+  /// Runs one call without an environment, which is cheaper. @pre runs_bare(call.name)
   [[nodiscard]] task<tool_answer> run_bare(const tool_call& call, const runtime& rt,
                                            std::shared_ptr<const call_observer> observer) const;
 
-  /// The answer to a call whose arguments could not be parsed.
+  /// Returns the answer to a call whose arguments could not be parsed.
   [[nodiscard]] message answer_invalid(const invalid_tool_call& call) const;
-  /// The call as its tool gets it; a call of an unknown tool as it is. See superstep's function of
-  /// this name.
+  /// Returns the call with the injected arguments of its tool set; a call of an unknown tool
+  /// unchanged. See superstep::inject_tool_args().
   [[nodiscard]] tool_call inject_tool_args(tool_call call,
                                            const tool_environment& environment) const;
 
-  /// What a model is told about the tools, in the order in which they were given: without the
-  /// arguments that the node fills in.
+  /// Returns the definitions for the model, in the order of the tools, without injected arguments.
   [[nodiscard]] tool_definitions definitions() const noexcept;
-  /// Valid as long as this node; nullptr when there is no such tool.
+  /// Returns the tool with this name, valid as long as the node; nullptr if there is none.
   [[nodiscard]] const tool* find(std::string_view name) const noexcept;
-  /// Whether a call of this name needs no tool_context::environment: its tool neither has
-  /// injections nor reads it, and the node has no interceptor. True for unknown tools.
+  /// Whether a call of this name needs no tool_context::environment: its tool has no injections and
+  /// does not use it, and the node has no interceptor. True for unknown tools.
   [[nodiscard]] bool runs_bare(std::string_view name) const noexcept;
-  /// In the order in which they were given.
+  /// Returns the tools in the order in which they were given.
   [[nodiscard]] tool_list tools() const;
-  /// Whether some tool has injected arguments or the node an interceptor: then calls need
-  /// tool_context::environment.
+  /// Whether calls need tool_context::environment, because a tool has injected arguments or the
+  /// node has an interceptor.
   [[nodiscard]] bool needs_surroundings() const noexcept;
+  /// The options of this node.
   [[nodiscard]] const tool_node_options& options() const noexcept;
-  /// The same tools, run in another way. How many calls may run at once stays as it is, and both
-  /// nodes are counted together.
+  /// Returns a node with the same tools and other options. It shares the limits of this node, and
+  /// calls of both nodes are counted together.
   [[nodiscard]] tool_node with_options(tool_node_options options) const;
 
   struct table;
@@ -328,11 +349,13 @@ private:
   std::shared_ptr<const table> table_;
 };
 
-/// Where an agent goes after an answer of its model: to the node "tools" when the last message
-/// calls some, else to the end ("__end__"). An error when there are no messages.
+/// Returns the node that follows the model in an agent: "tools" if the last message contains tool
+/// calls, otherwise "__end__". An error if there are no messages.
+/// Source: `tools_condition` in LangGraph 1.2.22, prebuilt/tool_node.py.
 [[nodiscard]] result<std::string_view> tools_condition(const message_list& messages);
 
-/// The same for a state of JSON channels, whose messages are under that key.
+/// Returns the node that follows the model, for a JSON state.
+/// @param messages_key the key of the messages
 [[nodiscard]] result<std::string_view> tools_condition(const json::object& state,
                                                        std::string_view messages_key = "messages");
 

@@ -13,34 +13,38 @@
 
 namespace superstep {
 
+/// Options of a validation_node.
 struct validation_node_options {
-  /// What the model reads about a call that is wrong; null: the faults, and what to do about them.
+  /// Returns the text that the model reads about an invalid call; empty: a default text with the
+  /// errors and advice.
   std::function<std::string(const tool_call&, const std::vector<argument_fault>&)> format_error;
-  std::string name = "validation";
-  std::vector<std::string> tags;
+  std::string name = "validation"; ///< of the node
+  std::vector<std::string> tags; ///< of the node
 };
 
-/// Checks the tool calls of the last message against their schemas without running anything: for
-/// models that extract data, whose calls are the result.
+/// Checks the tool calls of the last message against schemas without running tools: for models that
+/// extract data, whose calls are the result.
 ///
-/// Each call is answered by a tool message: with the arguments as JSON, in the order of the schema,
-/// defaults filled in, what may be absent and is as null, what the schema does not know left out;
-/// or with what is wrong and `is_error` among its additional_kwargs.
+/// Each call is answered by a tool message. For a valid call it contains the arguments as JSON, as
+/// returned by fill_arguments(). For an invalid one it contains the errors, and `is_error` is set
+/// in its additional_kwargs.
 /// @par Threads
-/// Immutable; any number of calls at once.
+/// Immutable; all members may be called by any number of threads.
+/// Source: `ValidationNode` in LangGraph 1.2.22, prebuilt/tool_validator.py.
 class validation_node {
 public:
-  /// Throws std::invalid_argument when two schemas have one name, or one is no schema.
-  /// @param schemas names and parameters; descriptions are not looked at
+  /// @param schemas names and parameters; descriptions are ignored
+  /// @throws std::invalid_argument if two schemas have the same name or one is not valid
   explicit validation_node(std::vector<tool_definition> schemas,
                            validation_node_options options = {});
-  /// The schemas of these tools.
+  /// Uses the schemas of these tools.
   explicit validation_node(const tool_list& tools, validation_node_options options = {});
 
-  /// The answers, in the order of the calls. Errors: no message, or the last is no answer of a
-  /// model (invalid_argument); a call that no schema is named after (not_found).
+  /// Returns the answers, in the order of the calls. The error is invalid_argument if there is no
+  /// message or the last is not an AI message, and not_found for a call without a schema.
   [[nodiscard]] result<std::vector<message>> run(const message_list& messages) const;
 
+  /// Whether there is a schema with this name.
   [[nodiscard]] bool knows(std::string_view schema) const noexcept;
   [[nodiscard]] const validation_node_options& options() const noexcept { return options_; }
 
@@ -52,9 +56,9 @@ private:
   std::shared_ptr<const table> table_;
 };
 
-/// Arguments as a program takes them: in the order of the schema, with its defaults, null for what
-/// is not there, without what it does not know. Objects and lists inside likewise. Arguments of a
-/// schema without properties stay as they are.
+/// Returns arguments in normal form: in the order of the schema, with its default values, null for
+/// absent optional ones, and without those that the schema does not define. Applies to nested
+/// objects and lists as well. Arguments of a schema without properties are returned unchanged.
 [[nodiscard]] json::object fill_arguments(const json::object& schema,
                                           const json::object& arguments);
 

@@ -97,7 +97,7 @@ superstep::testing::ended_process run_row(const desk& at, const std::string& wor
 
 void leave(terminal_process& chat) {
   chat.type(terminal_process::ctrl_d);
-  chat.read_until("The thread is kept");
+  chat.read_until("The thread is saved");
   BOOST_TEST(chat.exit_code() == 0);
 }
 
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(agent_answers_with_tools_and_resumes_later) {
     leave(chat);
   }
   auto again = terminal_process{at.command()};
-  again.read_until("It goes on after 6 messages");
+  again.read_until("Resuming a thread of 6 messages");
   again.read_until("> ");
   again.type("/history\n");
   const auto shown = again.read_until("I heard: /quit is a word\n--- end of history ---\n> ");
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(agent_answers_with_tools_and_resumes_later) {
   again.type("add 40 and 2\n");
   again.read_until("It is 42.\n> ");
   again.type("/nonsense\n");
-  again.read_until("there is no command /nonsense");
+  again.read_until("unknown command /nonsense");
   again.type("/help\n");
   again.read_until("//words");
   again.type("/quit\n");
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(thread_is_encrypted_with_key_from_environment) {
   const auto first = at.shell(key('7'));
   BOOST_TEST(first.exit_code == 0, first.err);
   BOOST_TEST(first.out == "I heard: hello\n");
-  BOOST_TEST(at.shell(key('7')).err.find("goes on after 2 messages") != std::string::npos);
+  BOOST_TEST(at.shell(key('7')).err.find("Resuming a thread of 2 messages") != std::string::npos);
   const auto wrong = at.shell(key('8'));
   BOOST_TEST(wrong.exit_code == 1);
   BOOST_TEST(wrong.err.find("encrypted with another key") != std::string::npos, wrong.err);
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(reviewed_call_is_edited_and_interrupt_survives_exit) {
     chat.type("respond no\n");
     chat.read_until("error: answer with accept, edit {JSON} or ignore\nreview> ");
     chat.type("edit {\"hotel\": 1\n");
-    chat.read_until("error: edit needs the arguments as a JSON object");
+    chat.read_until("error: edit requires the arguments as a JSON object");
     chat.read_until("review> ");
     chat.type("edit {\"hotel\": \"Savoy\"}\n");
     chat.read_until("  <- book: {\"hotel\":\"Savoy\"}\nThe desk says {\"hotel\":\"Savoy\"}\n> ");
@@ -201,13 +201,13 @@ BOOST_AUTO_TEST_CASE(ctrl_c_stops_answer_and_thread_resumes_elsewhere) {
     chat.read_until("-> [1] endless {}\n  -> [2] calculator");
     chat.read_until("<- [2] calculator: 42\n");
     chat.type(terminal_process::ctrl_c);
-    chat.read_until("Stopped; /continue goes on with it.\n> ");
+    chat.read_until("Stopped; /continue resumes it.\n> ");
     chat.type(terminal_process::ctrl_c); // exits at the prompt
-    chat.read_until("The thread is kept");
+    chat.read_until("The thread is saved");
     BOOST_TEST(chat.exit_code() == 0);
   }
   auto again = terminal_process{at.command()};
-  again.read_until("did not come to its end; /continue goes on with it.\n> ");
+  again.read_until("is incomplete; /continue resumes it.\n> ");
   again.type("/history\n");
   const auto shown = again.read_until("<- [2] calculator: 42\n--- end of history ---\n> ");
   BOOST_TEST(
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(killed_conversation_continues_with_new_input) {
     BOOST_TEST(chat.exit_code() == -1);
   }
   auto again = terminal_process{at.command()};
-  again.read_until("did not come to its end");
+  again.read_until("is incomplete");
   again.read_until("> ");
   again.type("add 1 and 2\n");
   again.read_until("It is 3.\n> ");
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(failure_is_reported_and_conversation_continues) {
   BOOST_TEST(garbled.out == "I heard: hello\n");
   const auto wrong = at.shell("printf '/nonsense\\n' |");
   BOOST_TEST(wrong.exit_code == 2);
-  BOOST_TEST(wrong.err.find("error: there is no command /nonsense") != wrong.err.npos, wrong.err);
+  BOOST_TEST(wrong.err.find("error: unknown command /nonsense") != wrong.err.npos, wrong.err);
 }
 
 BOOST_AUTO_TEST_CASE(conversation_supports_response_value_and_summary) {
@@ -323,12 +323,12 @@ BOOST_AUTO_TEST_CASE(review_is_rejected_without_a_user_to_ask) {
   BOOST_TEST(drawn.out.find("pre_model_hook --> agent") != drawn.out.npos, drawn.out);
   const auto refused = run_row(at, "hi");
   BOOST_TEST(refused.exit_code == 1);
-  BOOST_TEST(refused.err.find("agent.yaml:7: review.book: a batch has nobody to ask") !=
+  BOOST_TEST(refused.err.find("agent.yaml:7: review.book: a batch cannot ask a person") !=
                  refused.err.npos,
              refused.err);
-  BOOST_TEST(refused.err.find("agent.yaml:8: hooks.summarise: is for superstep chat") !=
+  BOOST_TEST(refused.err.find("agent.yaml:8: hooks.summarise: not supported by superstep run") !=
              refused.err.npos);
-  BOOST_TEST(refused.err.find("agent.yaml:9: store: is for") != refused.err.npos);
+  BOOST_TEST(refused.err.find("agent.yaml:9: store: not supported") != refused.err.npos);
   BOOST_TEST(
       run_row(at, "hi", {"--set", "review=", "--set", "hooks=", "--set", "store="}).exit_code == 0);
 }

@@ -56,7 +56,7 @@ public:
     write_file(folder_ / "agent.yaml", file);
     run({"new-session", "-d", "-x", "90", "-y", "30",
          "exec '" + superstep_program() + "' chat '" + (folder_ / "agent.yaml") + "' --thread t"});
-    wait_for("/help says what can be typed\n>");
+    wait_for("/help lists the commands\n>");
   }
   window(const window&) = delete;
   window& operator=(const window&) = delete;
@@ -214,8 +214,8 @@ BOOST_AUTO_TEST_CASE(ctrl_c_drops_typed_ahead_input) {
 BOOST_AUTO_TEST_CASE(unreachable_server_reports_its_attempts) {
   const auto chat = window{dead_server};
   chat.say("hello");
-  chat.wait_for("trying again (2 of 3): ");
-  chat.wait_for("trying again (3 of 3): ");
+  chat.wait_for("retry 2 of 3: ");
+  chat.wait_for("retry 3 of 3: ");
   chat.wait_for("given up after 3 attempts");
 }
 

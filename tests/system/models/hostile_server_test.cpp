@@ -41,7 +41,7 @@ const auto misdeeds = std::vector<misdeed>{
     {"bad_utf8", model_errc::server_error, "UTF-8"},
     {"wrong_type", model_errc::bad_answer, "text/html"},
     {"wrong_label", model_errc::bad_answer, "text/html"},
-    {"cut_packed", model_errc::unreachable, "cut off"},
+    {"cut_packed", model_errc::unreachable, "truncated"},
 };
 
 chat_model_ptr make_model(io_runtime& io, const std::string& url, provider_api api,

@@ -168,9 +168,9 @@ BOOST_AUTO_TEST_CASE(hanging_program_is_killed_with_its_children) {
 BOOST_AUTO_TEST_CASE(invalid_options_are_rejected) {
   auto o = options({"cat"});
   o.name.clear();
-  BOOST_TEST(make_command(io, o).error().text == "command: name: a tool needs a name");
+  BOOST_TEST(make_command(io, o).error().text == "command: name: is missing; it is required");
   BOOST_TEST(make_command(io, options({})).error().text ==
-             "command: argv: name the program to run");
+             "command: argv: is empty; it must contain the program to run");
   o = options({"cat"});
   o.timeout = 0ms;
   BOOST_TEST(make_command(io, o).has_error());

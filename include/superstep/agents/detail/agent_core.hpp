@@ -17,29 +17,29 @@
 
 namespace superstep::detail {
 
-/// The parts that the bodies of one agent share; kept by the compiled graph.
+/// The parts of an agent that its node bodies share; owned by the compiled graph.
 template <class State>
 struct agent_core {
   std::string name;
-  chat_model_ptr model; // null: chosen for each call
+  chat_model_ptr model; // null: chosen for each call by choose_model
   state_function<chat_model_ptr, State> choose_model;
   agent_prompt<State> prompt;
   std::optional<response_format> response;
   std::shared_ptr<const tool_node> tools;
   tool_definitions definitions;
-  bool binds_tools; // the model object has none of its own
+  bool binds_tools; // whether the model object has no tools of its own
   react::tool_names return_direct;
   react::early_ptr early;                    // null: no call starts early
   std::vector<model_wrap<State>> wraps{};    // the first is outermost
-  std::shared_ptr<const answer_schema> format{}; // of the last answer; null: any
-  bool ends_politely;                        // when the steps run out
+  std::shared_ptr<const answer_schema> format{}; // of the last answer; null: any text
+  bool ends_politely; // whether a run without remaining steps ends with an apology
   bool answers_invalid;
   bool follows_context;
 
   using ptr = std::shared_ptr<const agent_core>;
 
-  /// Takes model, prompt and wraps of the options, and replaces their tools when some may start
-  /// early.
+  /// Moves model, prompt and wrappers out of the options, and replaces the tools in them if some
+  /// may start early.
   explicit agent_core(agent_options<State>& o)
       : name{o.name}, model{o.model.object()}, choose_model{o.model.choose()},
         prompt{std::move(o.prompt)}, response{o.response},
@@ -55,7 +55,7 @@ struct agent_core {
         wraps.push_back(std::move(m.wrap_model_call));
   }
 
-  /// The tools of one call; null: the model has its own, or none. Wraps see all of them.
+  /// Returns the tools of one call; null: those bound to the model, if any. Wrappers see all tools.
   [[nodiscard]] tool_definitions tools_for(const chat_model& chosen) const {
     if (binds_tools || (!wraps.empty() && model))
       return definitions;
@@ -65,7 +65,7 @@ struct agent_core {
   [[nodiscard]] react::context_ptr context_of(const runtime& rt) const {
     return follows_context ? react::context_of(rt) : nullptr;
   }
-
+  /// Calls the model through the wrappers from index `from` on.
   /// Asks through everything that is around a call, from the given place on.
   static task<message> ask(const ptr& agent, std::size_t from, model_call call, const State& state,
                            const runtime& rt) {
@@ -78,7 +78,7 @@ struct agent_core {
         },
         rt);
   }
-
+  /// Returns the model of one call. Rejects a model with tools that the agent does not have.
   /// The model of one call. Rejects one with tools that the agent does not have.
   static task<chat_model_ptr> choose(ptr agent, const State& state, runtime rt) {
     if (agent->model)
@@ -93,7 +93,7 @@ struct agent_core {
   }
 };
 
-/// Asks the model of an agent.
+/// The bodies of the nodes that call an agent's model.
 template <class State>
 struct agent_turns {
   using core = agent_core<State>;

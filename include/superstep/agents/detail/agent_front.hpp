@@ -31,7 +31,7 @@ struct agent_front : agent_access<State> {
     else
       return react::answers_in(state.messages);
   }
-  /// Whether no call has checked the history yet. Later messages are checked when they are added.
+  /// Whether the history has not been checked yet. Later messages are checked when they are added.
   static bool is_unchecked(const State& state) {
     if constexpr (requires { state.model_calls; })
       return state.model_calls == 0;
@@ -44,6 +44,7 @@ struct agent_front : agent_access<State> {
     seen.messages = chosen;
     return seen;
   }
+  /// Writes the structured response, if the state has a field for it.
   static void set_response(update& to, json::value response) {
     if constexpr (has_response)
       to.add(set<&State::structured_response>(std::move(response)));
@@ -55,6 +56,7 @@ struct agent_front : agent_access<State> {
     if constexpr (requires(State& s) { s.usage; })
       to.add(set<&State::usage>(std::move(usage).value_or(token_usage{})));
   }
+  /// Counts answered tool calls, if the state has a counter.
   static void count_tools(update& to, std::size_t calls) {
     if constexpr (requires(State& s) { s.tool_calls; })
       if (calls > 0)

@@ -65,7 +65,7 @@ private:
     co_return output_of(*agent, std::move(ended.items), rt, *table);
   }
 
-  // No local is an output: a frame that waits holds what it must and no more.
+  // Outputs are not locals of the coroutines, to keep their frames small while they are suspended.
   static node_output output_of(const agent_core<State>& agent, tool_answer&& ended,
                                const runtime& rt, const program& table) {
     if (!ended.answer)
@@ -131,8 +131,8 @@ private:
   core_ptr agent_;
 };
 
-/// Options of a node of tools: a call of its own that is stopped is that call's failure, not the
-/// run's; calls that run together are answered together when the run is cancelled.
+/// Returns the options of a tool node. If it was stopped, an activation with a single call answers
+/// that call; one with several calls answers all of them if the run was cancelled.
 template <class State>
 [[nodiscard]] node_options answering_options() {
   auto out = node_options{};
@@ -157,8 +157,8 @@ template <class State>
   return out;
 }
 
-/// A hook of a middleware as a node. Its jump is passed to the router of the node, which alone
-/// reads it: no field of the state has to hold it.
+/// A middleware hook as a node. Its jump is passed to the node's router, so the state needs no
+/// field for it.
 template <class State>
 class hook_body final : public node_body {
 public:
@@ -186,7 +186,7 @@ private:
   middleware_hook<State> hook_;
 };
 
-/// Continues after a hook or the model.
+/// Routes to the next node after a hook or the model.
 template <class State>
 class loop_router final : public router {
 public:
@@ -210,7 +210,7 @@ private:
   react::exits exits_;
 };
 
-/// Continues after the tools.
+/// Routes to the next node after the tools.
 template <class State>
 class tools_router final : public router {
 public:
@@ -229,7 +229,7 @@ private:
   react::tool_names return_direct_;
 };
 
-/// The graph of an agent while it is put together. The specialisation for a JSON state is in
+/// Builds the graph of an agent over a described struct. The specialisation for a JSON state is in
 /// agents/json_agent.cpp.
 template <class State>
 class agent_table {

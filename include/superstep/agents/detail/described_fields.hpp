@@ -16,8 +16,8 @@
 #include <string_view>
 #include <utility>
 
-// The fields of a described state as tools see them: JSON, in the form in which checkpoints keep
-// them. A field that cannot be kept cannot be seen either.
+// Access of tools to the fields of a described state, as JSON in the form of checkpoints. Fields
+// that checkpoints cannot store are not accessible.
 namespace superstep::detail {
 
 template <class T>
@@ -27,7 +27,7 @@ json::value field_json(const T& from) {
   return parse_json(text).value();
 }
 
-/// The state around a call. It lives as long as the body that runs the call.
+/// The state around a call. Its reference must outlive the body that runs the call.
 template <class State>
 class described_tool_state final : public tool_state {
 public:

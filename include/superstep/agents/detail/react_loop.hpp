@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-// What agents do at each turn, for every kind of state.
+// The steps of an agent's loop that do not depend on the type of the state.
 namespace superstep {
 class early_tools; // private to agents
 struct run_error;
@@ -27,79 +27,81 @@ inline constexpr auto pre_hook_name = "pre_model_hook";
 inline constexpr auto post_hook_name = "post_model_hook";
 inline constexpr auto structured_name = "generate_structured_response";
 
-/// The message that takes the place of an answer for which no steps are left.
+/// The message that replaces an answer when no steps are left for its calls. As in LangGraph.
 inline constexpr auto no_more_steps = "Sorry, need more steps to process this request.";
 
 using tool_names = std::set<std::string, std::less<>>;
 
-/// How many answers of a model there are: the number of its next call.
+/// Returns the number of AI messages, which is the number of the model's next call.
 [[nodiscard]] std::uint32_t answers_in(const message_list& messages);
 
-/// A call of a model before it is made.
+/// One call of a model, before it is made.
 using model_turn = model_call;
 
-/// Calls that may start while the model still speaks; null: none.
+/// The tools whose calls may start early; null: none.
 using early_ptr = std::shared_ptr<const early_tools>;
 
-/// Declares tools of an agent safe to start early. The tools are those of before, and give the
-/// answers that are there already. Throws compile_error for what cannot start early.
+/// Declares tools as safe to start early. Replaces `tools` by tools that return early results where
+/// there are any. Throws compile_error for tools that cannot start early.
 [[nodiscard]] early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names);
 
 /// Options of a run's caller for its agents; null if there are none.
 using context_ptr = std::shared_ptr<const agent_context>;
 [[nodiscard]] context_ptr context_of(const runtime& rt);
 
-/// Returns what notifies the caller of a run of its tool calls; null: the caller does not ask.
+/// Returns the observer that the run's caller set for tool calls; null if there is none.
 [[nodiscard]] std::shared_ptr<const call_observer> observer_of(const context_ptr& asked);
 
-/// Asks the model and streams its answer. Throws what it fails with.
+/// Calls the model and streams its answer. The task throws the model's error.
 [[nodiscard]] task<message> ask_model(model_turn turn, runtime rt, early_ptr early,
                                       context_ptr asked);
 
-/// The schema of a response as models take it.
+/// Converts a response format to the schema that models take.
 [[nodiscard]] answer_schema answer_schema_of(response_format format);
 
-/// A structured response and what it cost.
+/// A structured response and its token usage.
 struct response_answer {
   json::value value;
   std::optional<token_usage> usage;
 };
 
-/// Asks for the value that a run ends with. `turn` has the model, the messages and the number of
-/// the call. Throws what the model fails with, and if the answer does not match the schema.
+/// Calls the model for the structured response. `turn` contains the model, the messages and the
+/// number of the call. Throws the model's error, or an error if the answer does not match the
+/// schema.
 [[nodiscard]] task<response_answer> ask_response(model_turn turn, response_format format,
                                                  runtime rt, context_ptr asked);
 
-/// Makes an answer what is stored: sets the name of the agent, or replaces the answer if too few
+/// Prepares an answer for the state: sets the name of the agent, or replaces the answer if too few
 /// steps are left for its calls.
-/// @param will_retry_answer whether the model is asked again even without calls
+/// @param will_retry_answer whether the model is called again even if there are no tool calls
 void finish(message& answer, const std::string& agent, std::int64_t steps_left,
             const tool_names& return_direct, bool will_retry_answer = false);
 
-/// Whether the run ends after the tools: one that answers in place of the model was called.
+/// Whether the run ends after the tools, because a called tool is return_direct.
 [[nodiscard]] bool ends_directly(const message_list& messages, const tool_names& return_direct);
 
-/// The calls of the latest answer that no tool message answers.
+/// Returns the calls of the latest answer that have no tool message.
 [[nodiscard]] std::vector<tool_call> pending_calls(const message_list& messages);
 
-/// Rejects a history with calls without answers. `whole`: all of it; otherwise only what follows
-/// the latest answer of a model.
+/// Throws if the history contains calls without answers. `whole`: checks all of it; otherwise only
+/// from the latest AI message on.
 void check_history(const message_list& messages, bool whole);
 
-/// Throws graph_error{invalid_argument} with this text, and compile_error. @{
+/// Throw graph_error{invalid_argument} and compile_error with this text. @{
 [[noreturn]] void refuse(std::string text);
 [[noreturn]] void refuse_options(std::string text);
 /// @}
 
-/// Refuses options that do not fit each other. `model` is null when it is chosen per call;
-/// `has_late_hook`: a post_model_hook of an agent of version v1.
+/// Rejects options that do not fit each other. `model` is null if it is chosen per call;
+/// `has_late_hook`: whether an agent of version v1 has a post_model_hook.
 void check_tools(const chat_model* model, const agent_tools& tools,
                  const std::vector<std::string>& return_direct, bool has_late_hook);
 
-/// What is wrong with the tools that a model object brings along; nothing: it fits.
+/// Returns why the tools bound to a model object do not match the agent's; nullopt if they do.
 [[nodiscard]] std::optional<std::string> misfit_of_bound(const chat_model& model,
                                                          const tool_definitions& tools);
-/// The same for a model that was chosen for one call.
+/// Returns why the tools bound to a model chosen for one call are not the agent's; nullopt if they
+/// are.
 [[nodiscard]] std::optional<std::string> misfit_of_chosen(const chat_model& model,
                                                           const tool_definitions& tools);
 

@@ -15,65 +15,73 @@
 
 namespace superstep {
 
-/// Limits that the kernel keeps for one program and its children (setrlimit(2)); 0 = the caller's,
-/// for open files from before raise_descriptor_limit().
+/// Resource limits for a program and its children (setrlimit(2)). 0: the limit of this process; for
+/// open files, its limit before raise_descriptor_limit().
 struct process_limits {
-  std::uint64_t memory_bytes = 0; ///< of address space, each process
-  std::uint64_t cpu_s = 0;        ///< seconds of processor time, each process
-  std::uint64_t files = 0;        ///< open files, each process
-  std::uint64_t processes = 0;    ///< of the user as a whole, so count what else the user runs
+  std::uint64_t memory_bytes = 0; ///< address space per process, in bytes
+  std::uint64_t cpu_s = 0;        ///< processor time per process, in seconds
+  std::uint64_t files = 0;        ///< open files per process
+  std::uint64_t processes = 0;    ///< processes of the user, including those outside the program
 };
 
-/// A program to run once. No shell reads any of it.
+/// A program to run once, without a shell.
 struct process_request {
   std::vector<std::string> argv; ///< the program, found through PATH, and its arguments
   std::string stdin_text;        ///< written to its standard input, which is then closed
-  /// Its whole environment; unset: the caller's.
+  /// Its complete environment; unset: the environment of this process.
   std::optional<std::vector<std::pair<std::string, std::string>>> environment;
-  std::string working_directory;              ///< empty: the caller's
+  std::string working_directory; ///< empty: that of this process
   process_limits limits{};
-  std::uint32_t timeout_ms = 60'000;          ///< 0 = none
-  /// The longest wait for free descriptors, processes and memory. Part of timeout_ms.
+  std::uint32_t timeout_ms = 60'000; ///< from the call of run_process(); 0: none
+  /// Maximum wait for free descriptors, processes and memory. Part of timeout_ms.
   std::uint32_t start_wait_max_ms = 30'000;
-  std::size_t output_bytes_max = 1024 * 1024; ///< of standard output; more ends the program
-  std::size_t error_bytes_max = 4 * 1024;     ///< of standard error; what goes beyond is dropped
+  std::size_t output_bytes_max = 1024 * 1024; ///< of standard output; more kills the program
+  std::size_t error_bytes_max = 4 * 1024;     ///< of standard error; the rest is discarded
 };
 
-/// How it ended: `exit_status`, or `signal` when one killed it.
+/// The end of a program: `exit_status`, or `signal` if a signal killed it.
 struct process_result {
   int exit_status = 0;
-  int signal = 0;                   ///< 0: it ended by itself
+  int signal = 0;                   ///< 0: it exited by itself
   std::string stdout_text;          ///< at most output_bytes_max bytes
-  std::string stderr_text;          ///< its first error_bytes_max bytes
-  bool is_output_truncated = false; ///< there was more output, and the program was killed for it
+  std::string stderr_text;          ///< the first error_bytes_max bytes
+  bool is_output_truncated = false; ///< whether it was killed for exceeding output_bytes_max
 
+  /// Whether the program succeeded and its output is complete.
   [[nodiscard]] bool ok() const noexcept {
     return exit_status == 0 && signal == 0 && !is_output_truncated;
   }
 };
 
-/// Returns the path of a program as run_process finds it: argv[0] itself when it has a slash,
-/// otherwise in the folders of `path`. Fails when it does not exist or may not be executed.
+/// Returns the path of a program as run_process() finds it.
+/// @param name used unchanged if it contains a slash
+/// @param path a list of folders as in the environment variable PATH
+/// @return errc::not_found if the program does not exist, or an error if it is not executable
 [[nodiscard]] result<std::string> find_program(const std::string& name, std::string_view path);
 
-/// Returns what would keep the request from being started whenever it is tried: no such program or
-/// folder, a file that cannot be executed, a script whose interpreter does not exist, a kernel
-/// without pidfd_open(2). Runs nothing.
+/// Returns what would prevent the program from ever starting: no such program or folder, a file
+/// that is not executable, a script with a missing interpreter, or a kernel without pidfd_open(2);
+/// nullopt if there is nothing. Does not run the program.
 [[nodiscard]] std::optional<error> find_start_fault(const process_request& request);
 
-/// Runs the program and waits for its end; any number at a time, and no thread waits.
+/// Runs a program and waits for its end. Any number of programs may run at a time; waiting suspends
+/// the coroutine and blocks no thread.
 ///
-/// It gets default signals and a process group of its own. The group is killed when the time is over, when there is too
-/// much output, when the awaiting coroutine goes away, and also when the program itself has ended:
-/// nothing that a call has started outlives the call (what leaves the group by setsid(2) does).
-/// The group is killed as well when this process ends, by SIGKILL too: a guard process sees to it,
-/// and the kernel for the program itself (PR_SET_PDEATHSIG), unless it is set-user-ID.
+/// The program gets default signal handlers and a process group of its own. The group is killed at
+/// the timeout, when there is too much output, when the awaiting coroutine is destroyed, and after
+/// the program itself has exited. So nothing that a call has started outlives the call, except
+/// processes that leave the group with setsid(2). The group is also killed when this process ends,
+/// even by SIGKILL: a guard process does that, and the kernel kills the program itself
+/// (PR_SET_PDEATHSIG), unless it is set-user-ID.
 ///
-/// When the machine lacks descriptors, processes or memory, programs wait in the order of their
-/// calls and are started when there is room: at the end of another one, or after a growing pause.
-/// Errors: errc::shortage (no room within start_wait_max_ms; nothing was run), errc::not_found (no
-/// such program or folder), errc::timed_out, errc::cancelled (the io_runtime went away),
-/// errc::invalid_argument, or the code of the system call that failed.
+/// If the machine lacks descriptors, processes or memory, programs wait in the order of their
+/// calls. They are started when another program ends, or after a growing pause.
+///
+/// @param io must outlive the task
+/// @return how the program ended, or an error: errc::shortage (no resources within
+/// start_wait_max_ms; nothing was run), errc::not_found (no such program or folder),
+/// errc::timed_out, errc::cancelled (the io_runtime was destroyed), errc::invalid_argument, or the
+/// code of the failed system call
 [[nodiscard]] task<result<process_result>> run_process(io_runtime& io, process_request request);
 
 } // namespace superstep

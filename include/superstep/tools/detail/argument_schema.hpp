@@ -15,51 +15,54 @@
 
 namespace superstep {
 
-/// One thing wrong with the arguments of a call.
+/// One error in the arguments of a tool call.
 struct argument_fault {
-  std::string path; ///< `a.b.2`; empty: the arguments as a whole
-  std::string text;
+  std::string path; ///< such as `a.b.2`; empty: the arguments as a whole
+  std::string text; ///< what is wrong, e.g. "is required"
 
   friend bool operator==(const argument_fault&, const argument_fault&) = default;
 };
 
-/// Bounds of one check. A check that reaches one ends with a fault that names it.
+/// Limits of one check. A check that reaches a limit ends with an error that names the limit.
 struct schema_check_limits {
-  std::size_t levels_max = 400;              ///< of schemas inside one another
-  std::size_t steps_max = 2'000'000;         ///< schemas applied to values, comparisons and the like
-  std::chrono::milliseconds time_max{1'000}; ///< the deadline of the call may be earlier
-  std::stop_token stop{};                    ///< of the call
+  std::size_t levels_max = 400;              ///< nesting of schemas during the check
+  std::size_t steps_max = 2'000'000;         ///< applied schemas, comparisons and similar work
+  std::chrono::milliseconds time_max{1'000}; ///< duration; a call's deadline may be earlier
+  std::stop_token stop{};                    ///< of the call; a stopped call ends its check
 };
 
 /// A JSON Schema (draft 7) of a tool's arguments, compiled once and shared by all calls.
 ///
-/// Patterns are matched by RE2 in linear time: look-around and back references are refused.
+/// Patterns are matched by RE2 in linear time, so look-around and back references are rejected.
 ///
 /// @par Threads
-/// Any number may check at once.
+/// Immutable; check() may be called by any number of threads.
+/// Source: https://json-schema.org/draft-07/json-schema-validation
 class argument_schema {
 public:
-  /// An empty schema takes everything. Fails when it is not a schema, when a pattern cannot be
-  /// compiled, and beyond 64 levels, 100,000 values or 1,000 patterns; references to other
-  /// documents are not followed.
+  /// Compiles a schema. An empty schema accepts everything.
+  /// @return an error if the object is not a valid schema, contains a pattern that RE2 cannot
+  /// compile, or exceeds 64 levels, 100,000 values or 1,000 patterns. References to other documents
+  /// are not followed.
   [[nodiscard]] static result<argument_schema> compile(const json::object& schema);
-  /// Returns what keeps an object from being compiled, with its place in the schema; nullopt if
-  /// nothing does.
+  /// Returns what prevents the object from being compiled, with its path in the schema; nullopt if
+  /// it can be compiled.
   [[nodiscard]] static std::optional<argument_fault> find_fault(const json::object& schema);
 
-  /// What is wrong, one fault per place, in the order of the schema's properties; empty: nothing.
-  /// At most ten are told. Null for an argument that is not required counts as not given: models
-  /// write it so.
+  /// Checks arguments and returns the errors, at most ten, one per path, in the order of the
+  /// schema's properties; empty if there are none. A null for an argument that is not required
+  /// counts as absent, because models write it like that.
   [[nodiscard]] std::vector<argument_fault> check(const json::object& arguments,
                                                   const schema_check_limits& limits = {}) const;
 
 private:
-  struct compiled; // keeps the validator's headers out of ours
+  struct compiled; // keeps the validator's headers out of this one
   explicit argument_schema(std::shared_ptr<const compiled> c) noexcept : compiled_{std::move(c)} {}
   std::shared_ptr<const compiled> compiled_;
 };
 
-/// What the model is told about a call with wrong arguments.
+/// Returns the text that the model reads about a call with invalid arguments.
+/// @param faults the result of argument_schema::check()
 [[nodiscard]] std::string describe_faults(std::string_view tool, const json::object& arguments,
                                           const std::vector<argument_fault>& faults);
 

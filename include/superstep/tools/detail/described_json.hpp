@@ -124,7 +124,7 @@ json::object schema_of() {
   }
 }
 
-/// Reads arguments into C++ values and collects what does not fit, with its path.
+/// Converts arguments to C++ values and collects the errors, each with its path.
 class argument_reader {
 public:
   template <class T>
