@@ -26,7 +26,7 @@ public:
 
   struct taken {
     std::vector<detail::run_event> events{};
-    std::optional<detail::raw_result> ended{}; ///< set: nothing comes after the events
+    std::optional<detail::raw_result> ended{}; ///< set with the last events of the run
   };
   [[nodiscard]] taken take();
 

@@ -83,7 +83,8 @@ public:
     return add_channel<superstep::last_value<slot_place<T>, T>, T>(std::move(name),
                                                                    std::move(initial));
   }
-  /// Folds the writes of a step into its value, in task order; see channels/kinds.hpp.
+  /// Adds a channel that folds the writes of a step into its value, in task order; see
+  /// channels/kinds.hpp.
   template <class T, reducer_for<T> Fn>
   channel_handle<T> reduce(std::string name, Fn fn, T initial = {}) {
     return add_channel<binary_operator_aggregate<slot_place<T>, T, Fn>, T>(
