@@ -103,7 +103,7 @@ struct alignas(64) run {
   /// output is cached only after the next step has looked up its own.
   bool is_single_task = false;
   std::vector<detail::run_event>
-      held; ///< also of tasks that were tried again: a failed step drops them
+      held; ///< events of such tasks and of retried ones; dropped if the step fails
   std::vector<late_output> late;
   std::uint32_t activity = 0;      ///< counts resumptions of its calls and nested runs
   std::uint32_t seen_activity = 0; ///< `activity` when a failed step last checked it

@@ -46,15 +46,17 @@ struct retry_policy {
 [[nodiscard]] const retry_policy* find_policy(const std::vector<retry_policy>&,
                                               const std::exception_ptr&, std::uint32_t attempt);
 
-/// How long one attempt of an activation may take. One that takes longer fails with
-/// node_timeout_error, which is worth a retry by default; what it wrote is dropped. A body that
-/// waits is destroyed; one that runs is asked to stop and runs out unheard. compile() refuses a
-/// policy without a limit, and limits below 1 ms.
+/// The longest time that one attempt of an activation may take (LangGraph's `TimeoutPolicy`). A
+/// longer one fails with node_timeout_error, which is retried by default, and its writes are
+/// discarded. A suspended body is destroyed. A running body is asked to stop (runtime::stop()); it
+/// runs to completion and its result is discarded. compile() refuses a policy without a limit, and
+/// limits below 1 ms.
 struct timeout_policy {
-  std::optional<std::chrono::milliseconds> run{};  ///< from its start; unset: no limit
-  std::optional<std::chrono::milliseconds> idle{}; ///< without progress; unset: no limit
-  /// Progress is what the body emits, what the graphs it runs do, and runtime::heartbeat().
-  /// Set: only the last of these.
+  /// from the start of the attempt; unset: no limit
+  std::optional<std::chrono::milliseconds> run{};
+  std::optional<std::chrono::milliseconds> idle{}; ///< since the last progress; unset: no limit
+  /// Whether only runtime::heartbeat() counts as progress. Otherwise the events that the body
+  /// emits, and progress of the graphs that it runs, count as well.
   bool heartbeats_only = false;
 };
 
@@ -131,7 +133,8 @@ struct compile_options {
   std::vector<std::uint32_t> output{};
   /// Applies if the graph is a subgraph.
   superstep::persistence persistence = superstep::persistence::per_call;
-  /// How long a super-step may take; unset: no limit. Its tasks are cancelled, and the run fails.
+  /// The longest time that a super-step may take; unset: no limit. After it the tasks are cancelled
+  /// and the run fails with graph_errc::step_timeout.
   std::optional<std::chrono::milliseconds> step_timeout{};
   /// Ignores destinations that the graph does not have, as LangGraph does. Otherwise they fail the
   /// node with graph_errc::unknown_node.

@@ -294,7 +294,7 @@ struct named_command {
   std::vector<std::string> go_to{};
 };
 
-/// How one field combines the writes of a step; see channels/kinds.hpp.
+/// Declares how a field combines the writes of a step; see channels/kinds.hpp.
 template <auto Member, class Rule>
 struct by {};
 /// The rules of a state, as its member type `reducers`. Fields without a rule keep the last value.
