@@ -12,7 +12,8 @@
 namespace superstep {
 
 static_assert(
-    std::is_nothrow_move_constructible_v<detail::run_event>); // else a growing list copies
+    // otherwise a growing list would copy its events
+    std::is_nothrow_move_constructible_v<detail::run_event>);
 
 void detail::event_stream::queue::push(detail::run_event e) {
   auto lock = std::unique_lock{mutex_};

@@ -33,7 +33,7 @@ void lane::take_known(run& r) {
     if (known != nullptr && !known->output && !known->error.empty() &&
         node != detail::program::no_node &&
         r.table().node(node).handler !=
-            detail::program::no_node) { // it failed: its error handler runs instead
+            detail::program::no_node) { // it failed: its error handler runs in its place
       auto why = make_run_error(graph_errc::node_failed, known->error, r.state.step());
       why.node = r.table().node(node).name;
       why.task = known->task;

@@ -472,7 +472,7 @@ json_graph& json_graph::sequence(std::vector<std::string> nodes) {
 
 json_graph& json_graph::join(std::vector<std::string> from, std::string to) {
   if (from.size() == 1 &&
-      from.front() == detail::start_node) // one source looks like a plain edge below
+      from.front() == detail::start_node) // add_edge() takes a single source as a plain edge
     faults_.push_back({graph_errc::invalid_graph, from.front(), "START cannot be part of a join"});
   builder_.add_edge(std::move(from), std::move(to));
   return *this;

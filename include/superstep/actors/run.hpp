@@ -37,7 +37,7 @@ private:
   friend class engine;
   friend class engine_debug;
   std::shared_ptr<const std::weak_ptr<detail::engine_core>>
-      core_; // one count per lane, not per engine
+      core_; // shared per lane, to avoid contention
   std::uint64_t run_ = 0;
   std::uint32_t lane_ = 0;
 };
@@ -52,8 +52,8 @@ enum class run_status : std::uint8_t {
 /// The result of a run.
 template <class State>
 struct run_result {
-  /// The state when the run ended. Of a failed run: what its last finished step left; a default
-  /// State if it never started.
+  /// The state when the run ended. For a failed run: the state after its last finished step, or a
+  /// default State if it never started.
   State state{};
   /// The pending interrupts. Empty if the run finished, and at a breakpoint.
   std::vector<interrupt> interrupts{};
@@ -65,7 +65,7 @@ struct run_result {
 
 namespace detail {
 
-/// In a handler: the state of a run could not be copied, which is user code.
+/// Called in an exception handler: stores that copying the state, which is user code, has thrown.
 void note_copy_failure(raw_result& raw);
 
 template <class State>
@@ -77,8 +77,8 @@ template <class State>
           std::move(raw.stats), status, std::move(raw.error)};
 }
 
-/// The result of a run as the caller of a graph over State sees it. Makes no State but the one that
-/// is returned: its constructors are user code.
+/// Converts a result to the type that callers of a graph over State receive. Creates no State
+/// except the one that it returns, because constructors are user code.
 template <class State>
 [[nodiscard]] run_result<State> typed_result(const state_adapter<State>& adapter, raw_result raw) {
   if (raw.state) {

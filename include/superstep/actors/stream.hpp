@@ -21,10 +21,10 @@
 
 namespace superstep {
 
-/// Where an event of a run comes from.
+/// The origin of an event: its super-step, and its graph.
 struct event_origin {
   std::int64_t step = 0; ///< super-step
-  /// The nodes that lead to the subgraph that it is from; null: the outermost graph.
+  /// The nodes that lead to the subgraph of the event; null for the outermost graph.
   std::shared_ptr<const std::vector<std::string>> path{};
 };
 
@@ -96,10 +96,10 @@ struct custom_event : event_origin {
 /// stream_mode::tasks: a task started or ended.
 struct task_event : event_origin {
   std::string node{};
-  std::uint32_t task_index = 0; ///< of the task's Send; 0: triggered by edges
+  std::uint32_t task_index = 0; ///< the position of the task's Send; 0 if it was triggered by edges
   bool has_ended = false;
-  json::value input{};        ///< of a task that started, where it can be shown
-  std::string error{};        ///< why a task failed; empty: it did not
+  json::value input{};        ///< the input of a task that started, if it has a JSON form
+  std::string error{};        ///< why a task failed; empty if it did not
   std::exception_ptr cause{}; ///< the exception of a task that failed
   std::optional<std::vector<interrupt>> interrupts{};
 };
@@ -122,7 +122,7 @@ using event = std::variant<values_event<State>, update_event, message_event, cus
 
 namespace detail {
 
-/// Shares a state with the snapshot that it is in, or makes it where a snapshot holds channels.
+/// Returns a state that shares the snapshot's memory, or a new one if the snapshot holds channels.
 template <class State>
 [[nodiscard]] std::shared_ptr<const State> shared_state(const state_adapter<State>& adapter,
                                                         const state_view& from) {
@@ -135,7 +135,8 @@ template <class State>
   }
 }
 
-/// @param program of the outermost graph
+/// Converts an erased event to the type that callers of a graph over State receive.
+/// @param program the program of the outermost graph
 template <class State>
 [[nodiscard]] event<State> event_from(run_event&& e, const state_adapter<State>& adapter,
                                       const program_ptr& program) {

@@ -52,7 +52,8 @@ struct retry_policy {
 /// runs to completion and its result is discarded. compile() refuses a policy without a limit, and
 /// limits below 1 ms.
 struct timeout_policy {
-  std::optional<std::chrono::milliseconds> run{};  ///< from the start; unset: no limit
+  /// from the start of the attempt; unset: no limit
+  std::optional<std::chrono::milliseconds> run{};
   std::optional<std::chrono::milliseconds> idle{}; ///< since the last progress; unset: no limit
   /// Whether only runtime::heartbeat() counts as progress. Otherwise the events that the body
   /// emits, and progress of the graphs that it runs, count as well.
