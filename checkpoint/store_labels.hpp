@@ -13,7 +13,7 @@
 namespace superstep::detail {
 
 /// Throws std::invalid_argument for invalid labels. The wording is LangGraph's (1.2.22), which
-/// recorded cases compare (tests/conformance/cases/prebuilt.store.jsonl).
+/// recorded cases compare (tests/reference/goldens/cases/prebuilt.store.jsonl).
 void check_labels(const store_namespace& ns);
 /// check_labels() for a namespace to write to, which must also not be empty or start with the
 /// reserved label "langgraph".

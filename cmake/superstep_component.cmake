@@ -39,7 +39,7 @@ function(superstep_test name)
   target_link_libraries(${name}_test PRIVATE
     superstep_options superstep_test_main ${components} ${arg_LIBS})
   target_include_directories(${name}_test PRIVATE
-    "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/tests")
+    "${PROJECT_SOURCE_DIR}" ${superstep_test_includes})
   target_precompile_headers(${name}_test REUSE_FROM superstep_test_pch)
   # The results are also written to a file for tests that check whether another test passed.
   set(results "${PROJECT_BINARY_DIR}/tests/results")

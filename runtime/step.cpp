@@ -235,7 +235,7 @@ void run_state::end_transients(state_ptr before) try {
 
 result<void> run_state::apply_tasks(super_step& step) {
 #if !defined(                                                                                      \
-    SUPERSTEP_MUTATION_UNSORTED) // tests/runtime builds this file without the sort, to fail
+    SUPERSTEP_MUTATION_UNSORTED) // tests/unit/runtime builds this file without the sort, to fail
   const auto in_path_order = [&](std::uint32_t a, std::uint32_t b) {
     return path_key(step.tasks[a]) < path_key(step.tasks[b]);
   };

@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(readme_programs_match_their_files) {
   const auto readme = read("README.md");
   const auto fence = std::string{"```cpp\n"};
   auto end = std::size_t{0};
-  for (const auto* file : {"tests/api/agent_with_tool.cpp", "examples/03_map_reduce.cpp"}) {
+  for (const auto* file : {"tests/unit/api/agent_with_tool.cpp", "examples/03_map_reduce.cpp"}) {
     const auto begin = readme.find(fence, end);
     BOOST_REQUIRE(begin != std::string::npos);
     end = readme.find("```", begin + fence.size());

@@ -2,7 +2,7 @@
 // Jobs whose model writes calls as text end like those whose model has native calls: every row has
 // the same texts, calls and results, for each protocol and both versions of the agent. Slow builds
 // test a sample of the rows.
-#include "conformance/written_call.hpp"
+#include "goldens/written_call.hpp"
 #include "process.hpp"
 
 #include <superstep/protocols/tool_protocol.hpp>

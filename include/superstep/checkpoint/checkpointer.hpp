@@ -312,7 +312,7 @@ struct prune_options {
 /// All functions throw checkpoint_error, whose text states what failed, in which thread, and what
 /// is safe. A write that fails after its call has returned is reported by the next call for the
 /// thread and by check(); the stored thread is not changed by it.
-/// tests/checkpoint/checkpointer_contract.hpp contains this contract as tests, which can be run on
+/// tests/unit/checkpoint/checkpointer_contract.hpp contains this contract as tests, which can be run on
 /// any implementation.
 /// @par Threads
 /// All members may be called from any thread. One thread id is written by one run at a time.

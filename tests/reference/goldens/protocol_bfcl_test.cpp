@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of real questions with real schemas (BFCL), written in each protocol and read back, whole
 // and streamed. Skipped without the data of SUPERSTEP_SHARED.
-#include "conformance/protocol_stream_cases.hpp"
-#include "conformance/written_call.hpp"
+#include "goldens/protocol_stream_cases.hpp"
+#include "goldens/written_call.hpp"
 #include "protocols/protocol_parts.hpp"
 #include "protocols/relaxed_json.hpp"
 

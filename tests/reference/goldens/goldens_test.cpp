@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the recorded cases in cases/ and compares the answers. The number of agreeing cases may only
 // grow.
-#include "conformance/cases.hpp"
-#include "conformance/protocol_recorded.hpp"
+#include "goldens/cases.hpp"
+#include "goldens/protocol_recorded.hpp"
 
 #include <boost/test/unit_test.hpp>
 

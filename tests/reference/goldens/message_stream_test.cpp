@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every recorded stream yields the same message however its bytes are split.
-#include "conformance/message_form.hpp"
+#include "goldens/message_form.hpp"
 #include "models/http/answer_stream.hpp"
 
 #include "protocols/relaxed_json.hpp"

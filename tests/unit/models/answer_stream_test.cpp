@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(server_error_text_is_extracted) {
 }
 
 std::string recording(const std::string& name) {
-  auto in = std::ifstream{SUPERSTEP_TREE "/tests/models/recordings/" + name};
+  auto in = std::ifstream{SUPERSTEP_TREE "/tests/unit/models/recordings/" + name};
   return {std::istreambuf_iterator<char>{in}, {}};
 }
 

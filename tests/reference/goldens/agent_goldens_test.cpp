@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the recorded cases of agents in agent_cases/ and compares the answers. The number of
 // agreeing cases may only grow.
-#include "conformance/cases.hpp"
+#include "goldens/cases.hpp"
 #include "graph_cases/case_file.hpp"
 
 #include <boost/test/unit_test.hpp>

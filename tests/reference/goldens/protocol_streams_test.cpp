@@ -2,8 +2,8 @@
 // Properties of the streams of all protocols, tested on all recorded texts: the answer does not
 // depend on where its text is split, and the deltas of a call join to its arguments.
 // SUPERSTEP_SPLITS sets the random splits per text (20).
-#include "conformance/protocol_recorded.hpp"
-#include "conformance/protocol_stream_cases.hpp"
+#include "goldens/protocol_recorded.hpp"
+#include "goldens/protocol_stream_cases.hpp"
 
 #include <boost/test/unit_test.hpp>
 
