@@ -66,9 +66,9 @@ struct http_get_options {
   /// The allowed hosts: `example.org`, `*.example.org` (hosts below it), or either with `:port`
   /// (without it, only the scheme's default port). Every other host is rejected, also in redirects.
   std::vector<std::string> allow_hosts;
-  std::size_t max_bytes = 1024 * 1024; ///< of one answer; a longer one is an error result
-  std::chrono::milliseconds timeout{10'000}; ///< of one call, its redirects included
-  std::uint32_t redirects_max = 5;
+  std::size_t max_bytes = 1024 * 1024;       ///< of a body; a longer one is an error result
+  std::chrono::milliseconds timeout{10'000}; ///< of one call, including redirects
+  std::uint32_t redirects_max = 5;           ///< redirects to follow in one call
 };
 
 /// Makes the tool `http_get` with the argument `url` (http or https). Its result is the body of the
@@ -112,13 +112,13 @@ struct read_file_options {
 
 /// Options of make_simulated(): a tool without effect, for load tests.
 struct simulated_options {
-  std::string name;
-  std::string description = "A simulated tool.";
-  json::object args_schema;          ///< empty: takes any arguments
-  std::optional<json::value> result; ///< text, or JSON; unset: answers its arguments as JSON
-  std::chrono::milliseconds delay{0}; ///< the call is suspended that long, no thread waits
-  double error_rate = 0;             ///< 0 to 1: how many of the calls fail
-  std::uint64_t seed = 0;
+  std::string name;                              ///< of the tool; required
+  std::string description = "A simulated tool."; ///< for the model
+  json::object args_schema;                      ///< JSON Schema of the arguments; empty: any
+  std::optional<json::value> result;             ///< text or JSON; unset: the arguments as JSON
+  std::chrono::milliseconds delay{0};            ///< duration of a call; blocks no thread
+  double error_rate = 0;                         ///< fraction of calls that fail, from 0 to 1
+  std::uint64_t seed = 0;                        ///< selects the calls that fail
 };
 
 /// Makes a tool that waits and returns a fixed result. Which calls fail depends only on the seed,
@@ -128,13 +128,13 @@ struct simulated_options {
 
 /// Options of make_sqlite_query().
 struct sqlite_query_options {
-  std::string path;
-  std::size_t max_rows = 100;          ///< further rows are left out, which the result says
-  std::size_t max_bytes = 1024 * 1024; ///< of the result; a longer one is an error result
+  std::string path;                         ///< of the database
+  std::size_t max_rows = 100;               ///< further rows are omitted and the result notes that
+  std::size_t max_bytes = 1024 * 1024;      ///< of the result; a longer one is an error result
   std::chrono::milliseconds timeout{5'000}; ///< of one query
-  std::size_t value_bytes_max = 512 * 1024;         ///< of one value or row, also of those in between
-  /// The bound on the memory that SQLite takes in this process while queries of the tool run. Queries
-  /// that run at the same time share it. What checkpoints take through SQLite meanwhile counts, too.
+  std::size_t value_bytes_max = 512 * 1024; ///< of one value or row, also of intermediate ones
+  /// Limit of SQLite's memory in this process while queries of the tool run. Concurrent queries
+  /// share it, and memory that checkpointers use through SQLite counts as well.
   std::size_t memory_bytes_max = 64 * 1024 * 1024;
 };
 

@@ -28,11 +28,11 @@ struct command_sandbox {
 
 /// Options of make_command(): a program as a tool, run without a shell.
 struct command_options {
-  std::string name{};
-  std::string description{};
+  std::string name{};              ///< of the tool; required
+  std::string description{};       ///< for the model
   std::vector<std::string> argv{}; ///< the program, found through PATH, and its fixed arguments
-  json::object args_schema{};      ///< of the arguments the model gives; empty: any
-  std::chrono::milliseconds timeout{60'000};
+  json::object args_schema{};      ///< JSON Schema of the arguments; empty: any
+  std::chrono::milliseconds timeout{60'000}; ///< of one call
   std::size_t max_output_bytes = 1024 * 1024; ///< of standard output; more is an error result
   /// Environment variables to pass on, in addition to PATH, HOME, LANG, LC_*, TZ and TMPDIR.
   std::vector<std::string> env_names{};
