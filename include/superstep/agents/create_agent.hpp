@@ -24,8 +24,8 @@ namespace superstep {
 ///
 /// @tparam State a described struct with `messages` (agent_state), or json::value (json_agent.hpp)
 /// @returns compiled_graph<State>, or compiled_json_graph for json::value
-/// @throws compile_error for options that are not valid, among them a model spec that cannot be
-/// resolved
+/// @throws compile_error for invalid options, including a model spec that cannot be resolved
+/// Source: `create_agent` in langchain 1.4.7, agents/factory.py.
 template <class State = messages_state>
 [[nodiscard]] auto create_agent(agent_options<State> options) {
   return detail::agent_builder<State>{std::move(options)}.build();

@@ -66,7 +66,7 @@ struct http_get_options {
   /// The allowed hosts: `example.org`, `*.example.org` (hosts below it), or either with `:port`
   /// (without it, only the scheme's default port). Every other host is rejected, also in redirects.
   std::vector<std::string> allow_hosts;
-  std::size_t max_bytes = 1024 * 1024; ///< of a response body; a longer one is an error result
+  std::size_t max_bytes = 1024 * 1024;       ///< of a body; a longer one is an error result
   std::chrono::milliseconds timeout{10'000}; ///< of one call, including redirects
   std::uint32_t redirects_max = 5;           ///< redirects to follow in one call
 };
@@ -115,10 +115,10 @@ struct simulated_options {
   std::string name;                              ///< of the tool; required
   std::string description = "A simulated tool."; ///< for the model
   json::object args_schema;                      ///< JSON Schema of the arguments; empty: any
-  std::optional<json::value> result; ///< text or JSON; unset: the arguments as JSON
-  std::chrono::milliseconds delay{0}; ///< duration of a call; blocks no thread
-  double error_rate = 0;              ///< fraction of calls that fail, from 0 to 1
-  std::uint64_t seed = 0;             ///< selects the calls that fail
+  std::optional<json::value> result;             ///< text or JSON; unset: the arguments as JSON
+  std::chrono::milliseconds delay{0};            ///< duration of a call; blocks no thread
+  double error_rate = 0;                         ///< fraction of calls that fail, from 0 to 1
+  std::uint64_t seed = 0;                        ///< selects the calls that fail
 };
 
 /// Makes a tool that waits and returns a fixed result. Which calls fail depends only on the seed,
@@ -128,9 +128,9 @@ struct simulated_options {
 
 /// Options of make_sqlite_query().
 struct sqlite_query_options {
-  std::string path;                    ///< of the database
-  std::size_t max_rows = 100;          ///< further rows are omitted, and the result notes that
-  std::size_t max_bytes = 1024 * 1024; ///< of the result; a longer one is an error result
+  std::string path;                         ///< of the database
+  std::size_t max_rows = 100;               ///< further rows are omitted and the result notes that
+  std::size_t max_bytes = 1024 * 1024;      ///< of the result; a longer one is an error result
   std::chrono::milliseconds timeout{5'000}; ///< of one query
   std::size_t value_bytes_max = 512 * 1024; ///< of one value or row, also of intermediate ones
   /// Limit of SQLite's memory in this process while queries of the tool run. Concurrent queries
