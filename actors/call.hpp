@@ -55,12 +55,12 @@ struct alignas(64) call final : lane_message, detail::call_services {
   body_input input;
   detail::node_body::outcome out;
   std::exception_ptr failed;
-  bool ended = false;      ///< the body has ended; if false it is suspended
-  bool was_short = false;  ///< it ran as a job, but was too short to be worth a thread
-  bool gave_up = false;    ///< it will not be resumed: its interrupt has no resume value
+  bool ended = false;         ///< the body has ended; if false it is suspended
+  bool was_short = false;     ///< it ran as a job, but was too short to be worth a thread
+  bool gave_up = false;       ///< it will not be resumed: its interrupt has no resume value
   bool has_observers = false; ///< has a sink, a conversation or a parent run
-  bool has_nested = false; ///< it has started a nested run
-  bool is_timed = false;   ///< it has a timeout; set before the body starts, like the next
+  bool has_nested = false;    ///< it has started a nested run
+  bool is_timed = false;      ///< it has a timeout; set before the body starts, like the next
   bool heartbeats_only = false;
   bool streams_messages = false; ///< `sink` receives its messages
   bool streams_custom = false;   ///< `sink` receives its custom events
@@ -82,10 +82,10 @@ struct alignas(64) call final : lane_message, detail::call_services {
   std::uint32_t task_number = 0;
   std::uint32_t open_index = 0; ///< index in run::open
   call_state state = call_state::idle;
-  bool begun = false;      ///< the body was started; false for a queued one
+  bool begun = false; ///< the body was started; false for a queued one
   /// its body runs on, or is queued for, a thread that does not serve the lane
   bool is_offloaded = false;
-  wait_ptr stashed;        ///< a wait that ended before the body had suspended
+  wait_ptr stashed;         ///< a wait that ended before the body had suspended
   bool is_detached = false; ///< detached: counted in run::detached_calls and listed in run::open
 
   // Keeps the body's arguments alive if the run continues without it.

@@ -100,9 +100,8 @@ detail::event_stream engine::open_stream(const detail::program_ptr& table, detai
   return detail::event_stream{std::move(events), std::move(run)};
 }
 
-void engine::run_each(
-    std::size_t count, std::size_t at_once_max,
-    const std::function<void(std::size_t, const std::function<void()>&)>& begin) {
+void engine::run_each(std::size_t count, std::size_t at_once_max,
+                      const std::function<void(std::size_t, const std::function<void()>&)>& begin) {
   auto mutex = std::mutex{};
   auto changed = std::condition_variable{};
   auto running = std::size_t{0};

@@ -257,12 +257,11 @@ void lane::fire(const alarm& due, run& r) {
       step_took_too_long(r);
     return;
   case alarm_kind::deadline:
-    end_run(r,
-            make_run_error(graph_errc::deadline,
-                           "the deadline of " +
-                               std::to_string(r.request.config->deadline->count()) +
-                               " ms passed in step " + std::to_string(r.state.step()),
-                           r.state.step()));
+    end_run(r, make_run_error(graph_errc::deadline,
+                              "the deadline of " +
+                                  std::to_string(r.request.config->deadline->count()) +
+                                  " ms passed in step " + std::to_string(r.state.step()),
+                              r.state.step()));
     return;
   case alarm_kind::sleeper:
   case alarm_kind::call_time:

@@ -76,8 +76,9 @@ void lane::cache_late(run& r, const std::vector<late_output>& late) {
 std::optional<std::string> lane::cache_key(run& r, std::uint32_t number) {
   const auto& node = r.table().node(r.step.tasks[number].node);
   auto key = std::optional<std::string>{};
-  call_user(r, "the cache key of node '" + node.name + "' (task " +
-                   r.task_path(r.step.tasks[number]) + ')',
+  call_user(r,
+            "the cache key of node '" + node.name + "' (task " + r.task_path(r.step.tasks[number]) +
+                ')',
             [&] {
               const auto input = reading(r, number);
               if (node.options.cache->key) {

@@ -130,9 +130,9 @@ void lane::watch_step(run& r) {
 }
 
 void lane::step_took_too_long(run& r) {
-  auto text = "step " + std::to_string(r.state.step()) + " of graph '" +
-              r.table().name() + "' took longer than " +
-              std::to_string(r.table().options().step_timeout->count()) + " ms";
+  auto text = "step " + std::to_string(r.state.step()) + " of graph '" + r.table().name() +
+              "' took longer than " + std::to_string(r.table().options().step_timeout->count()) +
+              " ms";
   end_run(r, make_run_error(graph_errc::step_timeout, std::move(text), r.state.step()));
 }
 

@@ -70,9 +70,8 @@ void lane::take_thread(run& r) {
     }
     const auto granted = std::make_shared<granted_lease>(std::move(got));
     if (const auto alive = core.lock())
-      alive->on_lane(index, [number, granted](lane& l) {
-        l.thread_was_taken(number, granted->take());
-      });
+      alive->on_lane(index,
+                     [number, granted](lane& l) { l.thread_was_taken(number, granted->take()); });
   };
   try {
     checkpointer->take(r.thread->key().thread_id, set ? set->on_busy : busy_policy::wait, arrived);

@@ -78,12 +78,12 @@ struct alignas(64) run {
   run_request request;
   run_state state;
   super_step step;
-  std::uint32_t next_task = 0;  ///< the next task of the step to start
+  std::uint32_t next_task = 0;      ///< the next task of the step to start
   std::uint32_t detached_calls = 0; ///< number of detached calls
   std::uint32_t detached_tasks = 0; ///< detached calls of tasks, without forked calls
-  std::vector<call*> open;      ///< the detached calls
-  run* first_below = nullptr; ///< nested runs of its tasks that have not ended
-  run* next_below = nullptr;  ///< the next nested run of the same parent
+  std::vector<call*> open;          ///< the detached calls
+  run* first_below = nullptr;       ///< nested runs of its tasks that have not ended
+  run* next_below = nullptr;        ///< the next nested run of the same parent
   run* prev_below = nullptr;
   pooled_actor_ptr coordinator;
   std::vector<pooled_actor_ptr> node_actors; ///< by node; created by the first activation
@@ -94,8 +94,8 @@ struct alignas(64) run {
   std::unique_ptr<run_error> broken;  ///< user code outside a body threw; ends the run soon
   /// for a run with a checkpointer, or one that starts from a command or nothing
   std::unique_ptr<thread_run> thread;
-  std::vector<std::uint8_t> stops;    ///< by node: breakpoint bits; empty: none
-  state_view shown;                   ///< see raw_result::shown
+  std::vector<std::uint8_t> stops; ///< by node: breakpoint bits; empty: none
+  state_view shown;                ///< see raw_result::shown
   /// an output channel has changed; without transient channels the current state shows it
   bool is_shown = false;
   /// Only one task of the step runs, and its events are delayed. LangGraph runs such a task where
@@ -109,16 +109,16 @@ struct alignas(64) run {
   std::uint32_t seen_activity = 0; ///< `activity` when a failed step last checked it
   std::uint32_t idle_polls = 0;    ///< number of checks without new activity
   std::uint32_t offloaded = 0; ///< bodies of this run and of nested ones that run on other threads
-  bool draining_siblings = false;  ///< it has failed and gives these bodies some time to end
-  bool has_nested = false;         ///< the task started last has started a nested run
-  bool stops_after = false;        ///< the step that was applied has an interrupt_after breakpoint
+  bool draining_siblings = false; ///< it has failed and gives these bodies some time to end
+  bool has_nested = false;        ///< the task started last has started a nested run
+  bool stops_after = false;       ///< the step that was applied has an interrupt_after breakpoint
   /// The fast path: no stream, no checkpointer, no breakpoints or timeouts, no error handler
   /// running.
   bool is_fast_path = false;
   bool keeps_writes = false; ///< the writes of tasks are read again after their branches
   superstep::store* memory = nullptr;
   write_cache* cache = nullptr;
-  bool has_moved = false;                      ///< a step was applied since the last breakpoint
+  bool has_moved = false; ///< a step was applied since the last breakpoint
   /// the interrupts of this step's tasks; the run stops after the step
   std::optional<std::vector<interrupt>> interrupts;
   std::shared_ptr<const value> to_parent;
@@ -127,9 +127,9 @@ struct alignas(64) run {
   boost::unordered_flat_map<std::uint32_t, std::string> cache_keys;
   /// Errors of tasks whose error handlers run in their place, by task.
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const run_error>> handled;
-  std::string drained_for;          ///< if set, the run stops before its next step, with this text
+  std::string drained_for; ///< if set, the run stops before its next step, with this text
   std::uint32_t detached_tasks_max = 0; ///< run_config::max_concurrency; 0: none
-  std::uint64_t first_end_ns = 0;   ///< when the step's first task ended while others were detached
+  std::uint64_t first_end_ns = 0; ///< when the step's first task ended while others were detached
 
   static constexpr std::uint8_t stop_before = 1;
   static constexpr std::uint8_t stop_after = 2;

@@ -116,7 +116,7 @@ bool thread_pool::start_member() {
   try {
     made->thread_ =
         std::thread{[this, self = made.get(), keep = core_.shared_from_this()] { work(*self); }};
-  // the process limit is reached, or no memory is left for a stack
+    // the process limit is reached, or no memory is left for a stack
   } catch (const std::system_error&) {
     retry_at_ = now + retry_time;
     return false;

@@ -87,16 +87,16 @@ private:
     bool took_over = false;
   };
 
-  void give(order o);                  // with mutex_ held
-  [[nodiscard]] bool start_member();   // with mutex_ held
-  [[nodiscard]] bool give_jobs_order(); // with mutex_ held
+  void give(order o);                           // with mutex_ held
+  [[nodiscard]] bool start_member();            // with mutex_ held
+  [[nodiscard]] bool give_jobs_order();         // with mutex_ held
   [[nodiscard]] bool may_grow() const noexcept; // with mutex_ held
   void work(worker& self);
   void run_jobs(worker& self);
   void answer_refused(std::unique_lock<std::mutex>& lock);
-  [[nodiscard]] bool is_surplus() const noexcept;  // with mutex_ held
+  [[nodiscard]] bool is_surplus() const noexcept; // with mutex_ held
   void retire(worker& self, std::unique_lock<std::mutex>& lock);
-  void find_surplus();                             // with mutex_ held
+  void find_surplus(); // with mutex_ held
   [[nodiscard]] call* next_job();
 
   detail::engine_core& core_;
@@ -108,13 +108,13 @@ private:
   std::condition_variable changed_;
   std::vector<std::unique_ptr<worker>> members_;
   std::deque<order> orders_;
-  std::deque<call*> jobs_;  // bounded by the number of live calls
+  std::deque<call*> jobs_;          // bounded by the number of live calls
   std::deque<run_request> refused_; // bounded by the runs submitted before the lanes were closed
-  std::size_t idle_ = 0;    // number of threads that wait for an order
-  std::size_t idle_min_ = 0; // the smallest value of idle_ since idle_since_
-  std::size_t surplus_ = 0;  // number of threads that are to end
+  std::size_t idle_ = 0;            // number of threads that wait for an order
+  std::size_t idle_min_ = 0;        // the smallest value of idle_ since idle_since_
+  std::size_t surplus_ = 0;         // number of threads that are to end
   std::chrono::steady_clock::time_point idle_since_{};
-  std::thread retired_; // the thread that ended last; the next one to end joins it
+  std::thread retired_;     // the thread that ended last; the next one to end joins it
   std::size_t at_jobs_ = 0; // number of threads in run_jobs(), or with an order to run it
   std::size_t ended_ = 0;   // number of threads that have ended
   std::uint64_t jobs_done_ = 0;

@@ -134,8 +134,8 @@ bool is_agent(const agent_spec& spec, const std::string& tool) {
 void check_early_tools(const agent_spec& spec, const tool_list& tools,
                        std::vector<agent_fault>& faults) {
   const auto refuse = [&](const std::string& name, std::string_view why) {
-    faults.push_back({spec.file, spec.early_tools_line, "early_tools",
-                      fmt::format("'{}' {}", name, why)});
+    faults.push_back(
+        {spec.file, spec.early_tools_line, "early_tools", fmt::format("'{}' {}", name, why)});
   };
   for (const auto& name : spec.early_tools) {
     if (!has_tool(tools, name))
@@ -264,8 +264,7 @@ result<tool_ptr> building::make_agent_below(const sub_agent_options& o, const ag
   into.push_back({o.name, std::move(*below)});
   check_memory_of(into.back(), spec, at, faults_);
   auto made = detail::make_agent_tool(o, graph_below(*into.back().agent));
-  return o.timeout ? with_time_limit(std::move(made), *o.timeout)
-             : made;
+  return o.timeout ? with_time_limit(std::move(made), *o.timeout) : made;
 }
 
 /// Creates the tools of the file. Adds an error for each tool that cannot be created or whose name
@@ -335,8 +334,7 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
 agent_building build_agent(agent_reading reading, const std::shared_ptr<io_runtime>& io) {
   auto work = building{io};
   const auto made = work.build(std::move(reading));
-  auto out =
-      agent_building{{}, work.take_faults(), work.take_notes(), work.take_warnings()};
+  auto out = agent_building{{}, work.take_faults(), work.take_notes(), work.take_warnings()};
   if (made)
     out.agent.emplace(*made);
   return out;

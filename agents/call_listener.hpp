@@ -32,7 +32,7 @@ private:
     std::string id;
     std::string name;
     std::string args;
-    std::size_t depth = 0; // open brackets outside strings
+    std::size_t depth = 0;                                  // open brackets outside strings
     enum class phase : std::uint8_t { open, closed, over }; // over: returned or dropped
     bool is_in_string = false;
     bool is_escaped = false;

@@ -74,17 +74,17 @@ compiled_graph<messages_state> create_supervisor(supervisor_options o) {
     // The agent's messages are part of the team's state, so only those in `output` are written
     // back.
     team.add(at, o.agents[i], detail::messages_for_agent<messages_state>,
-                  [name = names[i], boss, output = o.output,
-                   records = o.records_returns](const messages_state& ended) {
-                    auto said = message_list{};
-                    if (output == team_output::full_history)
-                      said = ended.messages;
-                    else if (!ended.messages.empty())
-                      said.push_back(ended.messages.back());
-                    if (records)
-                      add_return(said, name, boss, ended.messages.size());
-                    return update{set<&messages_state::messages>(std::move(said))};
-                  });
+             [name = names[i], boss, output = o.output,
+              records = o.records_returns](const messages_state& ended) {
+               auto said = message_list{};
+               if (output == team_output::full_history)
+                 said = ended.messages;
+               else if (!ended.messages.empty())
+                 said.push_back(ended.messages.back());
+               if (records)
+                 add_return(said, name, boss, ended.messages.size());
+               return update{set<&messages_state::messages>(std::move(said))};
+             });
     team.edge(at, node<messages_state>{boss});
   }
   auto compile = compile_options{};

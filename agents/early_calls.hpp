@@ -20,7 +20,7 @@ class early_calls {
 public:
   /// The agent's functions for early calls.
   struct ways {
-    std::function<bool(const std::string& tool)> is_safe;  // whether calls may start early
+    std::function<bool(const std::string& tool)> is_safe;   // whether calls may start early
     std::function<task<message_ptr>(const tool_call&)> run; // null: there is no result to keep
     std::function<void(const tool_call&, message_ptr answer)> keep;
     std::function<void(const tool_call&)> discard; // notifies of a dropped call; may be empty

@@ -90,7 +90,7 @@ task<result<message>> await_with_stream(task<result<message>> asking,
   auto reply = std::optional<result<message>>{};
   auto thrown = std::exception_ptr{};
   try {
-  // The calls must end before an exception leaves: they refer to this run.
+    // The calls must end before an exception leaves: they refer to this run.
     reply.emplace(co_await asking);
   } catch (...) {
     thrown = std::current_exception();

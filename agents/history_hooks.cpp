@@ -64,7 +64,7 @@ task<std::string> ask_for_summary(chat_model_ptr model, std::string prompt, mess
 
 /// Returns the update that replaces all messages before `kept_from` by a summary.
 update<chat_state> replaced(const message_list& messages, std::size_t kept_from,
-                                const std::string& summary) {
+                            const std::string& summary) {
   auto out = message_list{};
   out.push_back(remove_message(std::string{remove_all_messages}));
   out.push_back(human_message("A summary of the conversation so far:\n" + summary));
@@ -74,8 +74,7 @@ update<chat_state> replaced(const message_list& messages, std::size_t kept_from,
 }
 
 task<update<chat_state>> summarise(std::shared_ptr<const summary_spec> options,
-                                       chat_model_ptr model, const chat_state& state,
-                                       runtime rt) {
+                                   chat_model_ptr model, const chat_state& state, runtime rt) {
   const auto messages = state.messages;
   auto written = update<chat_state>{};
   if (count_tokens_approximately(messages) <= options->tokens_max)

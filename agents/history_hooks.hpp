@@ -13,6 +13,6 @@ namespace superstep::detail {
 
 /// Makes a hook that replaces older turns by a summary when the conversation is too long.
 [[nodiscard]] agent_hook<chat_state> make_summary_hook(const summary_spec& options,
-                                                           chat_model_ptr model);
+                                                       chat_model_ptr model);
 
 } // namespace superstep::detail

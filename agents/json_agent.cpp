@@ -191,8 +191,7 @@ void agent_table<json::value>::route(std::string from, react::exits exits,
       std::move(from),
       [exits = std::move(exits)](const json::value& state) -> std::vector<json_target> {
         const auto said = jump_in(state);
-        const auto messages =
-            routed_messages(state, exits.is_looped || said == jump::tools);
+        const auto messages = routed_messages(state, exits.is_looped || said == jump::tools);
         const auto next = react::continue_after(exits, said, messages);
         if (next.calls.empty())
           return {std::string{next.node}};
@@ -210,8 +209,7 @@ void agent_table<json::value>::route_tools(react::exits exits, react::tool_names
       react::tools_name,
       [exits = std::move(exits),
        return_direct = std::move(return_direct)](const json::value& state) {
-        return std::string{
-            react::continue_after_tools(exits, messages_of(state), return_direct)};
+        return std::string{react::continue_after_tools(exits, messages_of(state), return_direct)};
       },
       named(to));
 }

@@ -49,8 +49,8 @@ private:
       limits->rate().settle(reserved, reply->usage->total_tokens);
     if (reply && calls_max != 0 && reply->tool_calls.size() > calls_max)
       reply = error{model_errc::bad_answer,
-                  fmt::format("the answer has {} tool calls; the maximum is {} "
-                              "(limits.calls_per_answer)",
+                    fmt::format("the answer has {} tool calls; the maximum is {} "
+                                "(limits.calls_per_answer)",
                                 reply->tool_calls.size(), calls_max)};
     co_return reply;
   }

@@ -110,7 +110,7 @@ YAML::Node deepest_node(const YAML::Node& from, std::string_view path) {
     const auto step = std::string{path.substr(0, path.find('.'))};
     path.remove_prefix(std::min(path.size(), step.size() + 1));
     const auto index = at.IsSequence() ? parse_number<std::size_t>(step) : std::nullopt;
-    const auto next = index       ? std::as_const(at)[*index]
+    const auto next = index        ? std::as_const(at)[*index]
                       : at.IsMap() ? std::as_const(at)[step]
                                    : YAML::Node{YAML::NodeType::Undefined};
     if (!next.IsDefined())

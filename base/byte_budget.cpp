@@ -32,7 +32,7 @@ struct byte_budget::state {
   std::uint64_t exempt = 0; // the one reader that may exceed the bound; 0 = none yet
   // readers that hold bytes or wait; bounded by their leases
   std::map<std::uint64_t, reader> readers;
-  std::set<std::uint64_t> waiting;         // tickets of those that wait
+  std::set<std::uint64_t> waiting; // tickets of those that wait
 
   [[nodiscard]] bool fits(std::uint64_t ticket, std::size_t bytes) const {
     return bytes_max == 0 || ticket == exempt || used + bytes <= bytes_max;

@@ -40,7 +40,8 @@ void prefer_huge_pages([[maybe_unused]] void* begin, [[maybe_unused]] std::size_
     return;
   auto* first = begin;
   if (std::align(page, large - page, first, size) != nullptr)
-    ::madvise(first, size / page * page, MADV_HUGEPAGE); // only an optimisation, so a failure is ignored
+    ::madvise(first, size / page * page,
+              MADV_HUGEPAGE); // only an optimisation, so a failure is ignored
 #endif
 }
 

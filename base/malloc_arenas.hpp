@@ -17,8 +17,9 @@ namespace superstep {
 /// @param lanes number of lanes of the engine; 0: one per core
 void limit_malloc_arenas(std::size_t lanes);
 
-/// Requests huge pages for a large block that is about to be filled. Filling 15 MB in pages of 4 KiB
-/// takes longer than parsing it. Does nothing for small blocks, or if the system has no huge pages.
+/// Requests huge pages for a large block that is about to be filled. Filling 15 MB in pages of 4
+/// KiB takes longer than parsing it. Does nothing for small blocks, or if the system has no huge
+/// pages.
 void prefer_huge_pages(void* begin, std::size_t size) noexcept;
 
 } // namespace superstep

@@ -443,8 +443,8 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   auto summary = run.run();
   if (!summary)
     return summary;
-  if (auto written =
-          file::replace_content(files->paths.summary, to_text(json::value(to_json(*summary))) + '\n');
+  if (auto written = file::replace_content(files->paths.summary,
+                                           to_text(json::value(to_json(*summary))) + '\n');
       !written)
     return written.error();
   if (options.on_disk_step)

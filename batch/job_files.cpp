@@ -96,8 +96,7 @@ result<void> move_aside(const job_paths& paths, std::vector<std::string>& notes)
       return disk_error("move aside", *path, errno);
   }
   if (moved)
-    notes.push_back("moved the earlier job's files aside, to " + paths.output + suffix +
-                    " etc.");
+    notes.push_back("moved the earlier job's files aside, to " + paths.output + suffix + " etc.");
   return sync_folder_of(paths.output);
 }
 
@@ -159,10 +158,10 @@ result<void> refuse_or_move_foreign(job_files& files) {
   if (start.empty())
     return {};
   if (!is_torn_header(start))
-    return error{errc::invalid_argument,
-                 files.paths.journal + " exists but is not the journal of a job; nothing was "
-                                       "changed. Move it away, use another --output, or let "
-                                       "--fresh move it aside"};
+    return error{errc::invalid_argument, files.paths.journal +
+                                             " exists but is not the journal of a job; nothing was "
+                                             "changed. Move it away, use another --output, or let "
+                                             "--fresh move it aside"};
   const auto aside = free_name(files.paths.journal, ".damaged");
   if (::rename(files.paths.journal.c_str(), aside.c_str()) != 0)
     return disk_error("move aside", files.paths.journal, errno);

@@ -22,14 +22,16 @@
 //             "input":…}]                      written on one line
 //     ["start",KEY]                            the row was submitted
 //     ["ok",KEY,OUT,[…counts]]                 its output line ends at byte OUT of out.jsonl
-//     ["dead",KEY,OUT,DEAD,[…counts]]          the row failed; its output line ends at byte OUT, and
+//     ["dead",KEY,OUT,DEAD,[…counts]]          the row failed; its output line ends at byte OUT,
+//     and
 //                                              its dead letter at byte DEAD of out.dead.jsonl
 //     ["bad",LINE,DEAD]                        input line LINE is invalid; its dead letter ends
 //                                              at byte DEAD
 //     ["rebuild"]                              earlier records of rows are void, because the output
 //                                              and the dead letters are being read again
 //     ["rebuilt",OUT,DEAD]                     the records since then are complete
-//     counts: steps, model calls, tool calls, input tokens, output tokens, total tokens, failed tool
+//     counts: steps, model calls, tool calls, input tokens, output tokens, total tokens, failed
+//     tool
 //             calls
 //
 // The first record is a job; --force adds another one, which replaces it. `ok`, `dead` and `bad`

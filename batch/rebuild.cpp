@@ -58,8 +58,10 @@ public:
       auto aside = copy_aside(old_, ".damaged", 0);
       if (!aside)
         return aside.error();
-      notes_.push_back(old_.path() + " had lines that this job did not write; the original is kept "
-                       "as " + *aside);
+      notes_.push_back(old_.path() +
+                       " had lines that this job did not write; the original is kept "
+                       "as " +
+                       *aside);
     }
     return fresh_.replace(old_);
   }

@@ -27,7 +27,8 @@ result<void> expect_promised_bytes(const file& opened, const std::string& path,
 }
 
 /// Reads dead letters up to the next one of `key`; only those of invalid lines may precede it.
-result<bool> find_letter(job_files& files, written_lines& dead, std::string_view key, std::string& records) {
+result<bool> find_letter(job_files& files, written_lines& dead, std::string_view key,
+                         std::string& records) {
   while (files.dead.is_open()) {
     auto more = dead.next();
     if (!more)
@@ -123,9 +124,8 @@ result<void> repair_damage(job_files& files) {
   const auto& content = files.content;
   files.notes.push_back(files.paths.journal + ":" + std::to_string(content.first_damaged_line) +
                         ": " + std::to_string(content.damaged_lines) +
-                        " damaged line(s); the journal was rebuilt from " +
-                        files.paths.output + ", and the damaged one is kept as " +
-                        *aside);
+                        " damaged line(s); the journal was rebuilt from " + files.paths.output +
+                        ", and the damaged one is kept as " + *aside);
   return rebuild(files, false);
 }
 

@@ -18,8 +18,7 @@ row_table::row_table(std::size_t concurrency, std::size_t write_queue_max)
 bool row_table::wait_for_room(time_point until) {
   auto lock = std::unique_lock{mutex_};
   auto has_room = [this] { return in_flight_ < concurrency_ && queue_.size() < write_queue_max_; };
-  feeder_.wait_until(lock, until,
-                     [&] { return failure_ || has_room() || !returned_.empty(); });
+  feeder_.wait_until(lock, until, [&] { return failure_ || has_room() || !returned_.empty(); });
   return !failure_ && has_room();
 }
 

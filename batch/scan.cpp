@@ -73,10 +73,10 @@ input_reader::input_reader(const file& from, std::size_t line_bytes_max, bool fi
 
 result<input_row> input_reader::read(const text_line& line) {
   if (line.is_too_long)
-    return error{errc::too_large,
-                 "the line has " + std::to_string(line.size) + " bytes, more than the " +
-                     std::to_string(line_bytes_max_) + " that --max-line-bytes allows; it begins " +
-                     quoted_excerpt(line.text)};
+    return error{errc::too_large, "the line has " + std::to_string(line.size) +
+                                      " bytes, more than the " + std::to_string(line_bytes_max_) +
+                                      " that --max-line-bytes allows; it begins " +
+                                      quoted_excerpt(line.text)};
   return parser_.parse(line.text, line.number);
 }
 

@@ -25,7 +25,8 @@ struct workload {
 };
 
 constexpr auto workloads = std::array{
-    workload{"floor", "dir=.: cost of calls, messages, allocations, disk and loopback", floor_figures},
+    workload{"floor", "dir=.: cost of calls, messages, allocations, disk and loopback",
+             floor_figures},
     workload{"W1", "K=10 runs=1: a chain of K nodes", sequential},
     workload{"W1m", "K=10: W1 over messages, without writes", sequential_messages},
     workload{"W2", "N=1000 runs=1: N Sends", fan_out},

@@ -84,7 +84,8 @@ std::int64_t sum_after_run(engine& e, const detail::program_ptr& table, std::siz
                            std::int64_t steps) {
   auto config = run_config{};
   config.recursion_limit = static_cast<std::uint32_t>(steps + 10);
-  const auto ended = detail::engine_access::wait_for(e, table, write_all(integers(keys)), std::move(config));
+  const auto ended =
+      detail::engine_access::wait_for(e, table, write_all(integers(keys)), std::move(config));
   if (ended.error)
     throw std::runtime_error{ended.error->text};
   const auto& all = integers_of(*ended.state);

@@ -25,7 +25,8 @@ json::value nothing(const json::value&) {
 /// a drawing identifies clusters by name. Names of tools may contain characters that names of nodes
 /// may not.
 std::string free_name(std::string name, std::set<std::string>& taken) {
-  std::ranges::replace_if(name, [](char c) { return c == ':' || c == '|'; }, '_');
+  std::ranges::replace_if(
+      name, [](char c) { return c == ':' || c == '|'; }, '_');
   while (name.empty() || !taken.insert(name).second)
     name += '_';
   return name;

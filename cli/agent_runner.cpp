@@ -235,8 +235,8 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
   }
   auto end = ending{context, messages, from.steps, std::move(done)};
   return std::make_unique<running_agent>(detail::engine_access::start(
-      engine_, detail::program_of(agent_.graph()), std::move(from.input),
-      std::move(request.config), end_of(std::move(end))));
+      engine_, detail::program_of(agent_.graph()), std::move(from.input), std::move(request.config),
+      end_of(std::move(end))));
 }
 
 std::shared_ptr<const agent_context> agent_runner::context_for(row_request& request) const {

@@ -25,7 +25,7 @@ detail::run_input said(std::string words) {
   messages.push_back(human_message(std::move(words)));
   // Clears what a hook selected for the model in the turn before.
   return detail::input_writes(update{set<&chat_state::messages>(std::move(messages)),
-                             set<&chat_state::llm_input_messages>(message_list{})});
+                                     set<&chat_state::llm_input_messages>(message_list{})});
 }
 
 /// Parses the interrupt of a review: a list of one human_interrupt.

@@ -145,8 +145,8 @@ std::string chat_view::number_of(const action_request& asked) {
 }
 
 void chat_view::question(const human_interrupt& asked) {
-  line(bold, "Review of " + one_line(asked.action.action, line_bytes) + number_of(asked.action) +
-                 ':');
+  line(bold,
+       "Review of " + one_line(asked.action.action, line_bytes) + number_of(asked.action) + ':');
   line(plain, "  " + visible_text(to_text(asked.action.args)));
   line(plain, "  " + choices_of(asked.config));
 }

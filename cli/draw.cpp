@@ -66,9 +66,11 @@ result<std::string> laid_out(io_runtime& io, std::string dot, const std::string&
   request.output_bytes_max = 64 * 1024 * 1024;
   auto ended = sync_wait(run_process(io, std::move(request)));
   if (!ended && ended.error().code == make_error_code(errc::not_found))
-    return error{errc::not_found, "the format " + format + " needs Graphviz's program 'dot', which "
-                                  "was not found; install it (Debian: apt-get install graphviz), "
-                                  "or use --format dot"};
+    return error{errc::not_found,
+                 "the format " + format +
+                     " needs Graphviz's program 'dot', which "
+                     "was not found; install it (Debian: apt-get install graphviz), "
+                     "or use --format dot"};
   if (!ended)
     return ended.error();
   if (!ended->ok())

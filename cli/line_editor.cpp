@@ -168,10 +168,7 @@ struct line_editor::impl {
       const auto is_last = i + 1 == count;
       if (c == L'\n' && is_last)
         break;
-      append_utf8(out, !has_paste              ? c
-                       : c == line_end_shown ? L'\n'
-                       : c == tab_shown      ? L'\t'
-                                             : c);
+      append_utf8(out, !has_paste ? c : c == line_end_shown ? L'\n' : c == tab_shown ? L'\t' : c);
     }
     return out;
   }

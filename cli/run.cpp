@@ -215,7 +215,7 @@ int run(const run_arguments& given) {
   std::cout << to_text(*ended) << std::endl;
   if (!std::cout)
     return fail_with("the summary could not be written to standard output; the rows are in " +
-                  ended->output);
+                     ended->output);
   if (const auto closed = events.close(); !closed)
     return fail_with(closed.error().text);
   return static_cast<int>(ended->code);

@@ -239,8 +239,8 @@ void add_threads(CLI::App& program, action& chosen) {
       add_verb(threads, chosen, given, "import", "Read an exported thread", import_one), given);
   imported.add_option("--input", given->file, "File with the exported thread")->required();
   form(imported);
-  auto& forked = with_thread(
-      add_verb(threads, chosen, given, "fork", "Copy a thread", fork), given);
+  auto& forked =
+      with_thread(add_verb(threads, chosen, given, "fork", "Copy a thread", fork), given);
   forked.add_option("TO", given->to, "The id of the copy")->required()->check(not_empty());
   at(forked, "Copy up to this checkpoint");
   auto& pruned = add_verb(threads, chosen, given, "prune", "Remove old checkpoints", prune);

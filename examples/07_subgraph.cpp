@@ -34,9 +34,9 @@ int main() {
   child.sequence({ss::start, "cut", "mark", ss::end});
 
   auto parent = ss::graph<article>{};
-  parent.add("headline", child.compile(),
-             [](const article& a) { return shortening{.source = a.text}; },
-             [](const shortening& s) { return ss::set<&article::headline>(s.result); });
+  parent.add(
+      "headline", child.compile(), [](const article& a) { return shortening{.source = a.text}; },
+      [](const shortening& s) { return ss::set<&article::headline>(s.result); });
   parent.edge(ss::start, "headline");
 
   auto engine = ss::engine{};

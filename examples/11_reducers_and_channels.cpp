@@ -45,7 +45,7 @@ int main() {
   std::cout << found.best.shop << " is the cheapest of " << found.shops.size() << " shops\n";
 
   auto c = ss::channel_graph{};
-  auto prices = c.topic<int>("prices");                    // the items of one step
+  auto prices = c.topic<int>("prices");                        // the items of one step
   auto lowest = c.reduce<int>("lowest", std::ranges::min, 99); // starts at 99
   auto compare = c.add("compare", ss::reads{prices}, [=](const std::vector<int>& all) {
     return ss::step_result{.update = {lowest <<= std::ranges::min(all)}};

@@ -40,9 +40,10 @@ void append_openai(std::string& out, const tool_definition&);
 ///
 /// @param cut why generation stopped early, e.g. "the answer was cut (length)"; empty if the model
 /// finished. In a truncated answer, empty text makes an invalid call too.
-[[nodiscard]] std::variant<tool_call, invalid_tool_call>
-parse_tool_call(std::string id, std::string name, std::string_view arguments,
-                std::string_view cut = {});
+[[nodiscard]] std::variant<tool_call, invalid_tool_call> parse_tool_call(std::string id,
+                                                                         std::string name,
+                                                                         std::string_view arguments,
+                                                                         std::string_view cut = {});
 
 /// Adds the result of parse_tool_call() to an ai message.
 void add_call(message& to, std::variant<tool_call, invalid_tool_call> call);

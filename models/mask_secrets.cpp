@@ -100,7 +100,7 @@ void mask(const std::vector<json::string*>& texts, const std::vector<std::string
 } // namespace
 
 void mask_secrets(const std::vector<json::value*>& pieces,
-                    const std::vector<std::string>& secrets) {
+                  const std::vector<std::string>& secrets) {
   const auto is_long = [](const auto& secret) { return secret.size() >= secret_bytes_min; };
   if (std::ranges::none_of(secrets, is_long))
     return;

@@ -12,7 +12,6 @@ namespace superstep::models {
 /// pieces. Texts at the same path of their pieces are treated as one text; list elements with an
 /// `index` are matched by it. The mask `***` appears in the piece in which the secret begins.
 /// Secrets that are too short to be masked are defined by without_secret().
-void mask_secrets(const std::vector<json::value*>& pieces,
-                    const std::vector<std::string>& secrets);
+void mask_secrets(const std::vector<json::value*>& pieces, const std::vector<std::string>& secrets);
 
 } // namespace superstep::models

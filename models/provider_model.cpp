@@ -74,8 +74,9 @@ public:
   }
 
 private:
-  /// Makes one attempt, once the limits permit it, and holds its place in flight until the answer is
-  /// complete. The references point into the frame of complete(), which awaits this task at once.
+  /// Makes one attempt, once the limits permit it, and holds its place in flight until the answer
+  /// is complete. The references point into the frame of complete(), which awaits this task at
+  /// once.
   task<attempt> attempt_once(const wire_request& asked, const chunk_handler& on_chunk) const {
     auto line = limits_->calls().acquire();
     const auto permit = co_await line;
@@ -100,8 +101,7 @@ private:
       const auto& usage = (*tried.answer)->usage;
       limits_->rate().settle(tokens, usage ? usage->total_tokens : tokens);
     } else if (tried.why.is_overload) {
-      limits_->overloaded(sent, now,
-                          tried.wait ? std::optional{now + *tried.wait} : std::nullopt);
+      limits_->overloaded(sent, now, tried.wait ? std::optional{now + *tried.wait} : std::nullopt);
     }
     co_return tried;
   }
@@ -112,8 +112,8 @@ private:
                                         std::uint32_t count) const {
     constexpr auto told_base_ms = std::uint32_t{10};
     constexpr auto told_max_ms = std::uint32_t{1'000};
-    const auto base = tried.wait ? std::min(told_base_ms, options_.backoff_base_ms)
-                                 : options_.backoff_base_ms;
+    const auto base =
+        tried.wait ? std::min(told_base_ms, options_.backoff_base_ms) : options_.backoff_base_ms;
     const auto most =
         tried.wait ? std::min(told_max_ms, options_.backoff_max_ms) : options_.backoff_max_ms;
     const auto jitter = models::backoff(base, most, request.run_key, request.turn, count);
@@ -155,9 +155,9 @@ result<std::string> find_key(const provider_model_options& options) {
     return std::string{};
   const auto* value = std::getenv(name.c_str()); // NOLINT(concurrency-mt-unsafe)
   if (value == nullptr || *value == '\0')
-      return bad_option("environment variable " + name +
-                        " is not set; set it to the API key, or set api_key_env to \"\" for a "
-                        "server without keys");
+    return bad_option("environment variable " + name +
+                      " is not set; set it to the API key, or set api_key_env to \"\" for a "
+                      "server without keys");
   return std::string{value};
 }
 

@@ -31,7 +31,8 @@ public:
 
 private:
   // A static coroutine: its parameters keep model and file alive while it is suspended.
-  static task<result<message>> ask(chat_model_ptr inner, std::shared_ptr<models::recording_file> file,
+  static task<result<message>> ask(chat_model_ptr inner,
+                                   std::shared_ptr<models::recording_file> file,
                                    secret_list secrets, model_request request) {
     auto& at = co_await this_context{};
     const auto asked = at.where->now();

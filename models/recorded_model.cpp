@@ -123,8 +123,8 @@ private:
       row.turns = into_.turns.size() - row.first_turn;
       const auto [place, is_new] = into_.rows.emplace(key, row);
       return is_new ? std::string{}
-              : "duplicate row \"" + key + "\", first in line " +
-                       std::to_string(place->second.line);
+                    : "duplicate row \"" + key + "\", first in line " +
+                          std::to_string(place->second.line);
     } catch (const simdjson::simdjson_error& e) {
       return std::string{"invalid JSON: "} + e.what();
     }
@@ -199,9 +199,8 @@ result<chat_model_ptr> make_recorded_model(recorded_model_options options) {
   if (auto fault = reader.read())
     return std::move(*fault);
   if (reader.torn_line > 0 && options.note != nullptr)
-    *options.note =
-        fmt::format("{}:{}: the last line is incomplete and was ignored", loaded.path,
-                    reader.torn_line);
+    *options.note = fmt::format("{}:{}: the last line is incomplete and was ignored", loaded.path,
+                                reader.torn_line);
   return std::make_shared<const recorded_model>(std::move(loaded), options.latency_ms);
 }
 

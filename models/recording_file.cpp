@@ -113,19 +113,18 @@ result<void> recording_file::check_and_repair(std::string& note) {
   struct stat info {};
   if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode))
     return {};
-  // Processes that append hold a shared lock. While one does, an incomplete last line may be a write
-  // in progress, so the repair below is skipped.
+  // Processes that append hold a shared lock. While one does, an incomplete last line may be a
+  // write in progress, so the repair below is skipped.
   if (info.st_size > 0 && !is_recording(read_block(fd_, 0)))
     return error{model_errc::bad_configuration,
-                     path_ + ":1: is not a line of a recording; answers are only appended to "
-                             "recordings: specify another file"};
+                 path_ + ":1: is not a line of a recording; answers are only appended to "
+                         "recordings: specify another file"};
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd_, &info) == 0) {
     const auto end = last_line_end(fd_, info.st_size);
     if (end < info.st_size) {
       if (::ftruncate(fd_, end) != 0)
-        return error{model_errc::bad_configuration,
-                     "cannot remove the incomplete last line of " + path_ + ": " +
-                         system_text(errno)};
+        return error{model_errc::bad_configuration, "cannot remove the incomplete last line of " +
+                                                        path_ + ": " + system_text(errno)};
       note = path_ + ": the last line was incomplete (" + std::to_string(info.st_size - end) +
              " bytes); it was removed";
     }

@@ -107,8 +107,8 @@ result<chat_model_ptr> make_replayed_model(replayed_model_options options) {
     ++number;
     if (end == text->npos) { // the process died while writing
       if (options.note != nullptr)
-        *options.note = fmt::format("{}:{}: the last line is incomplete and was ignored",
-                                    options.path, number);
+        *options.note =
+            fmt::format("{}:{}: the last line is incomplete and was ignored", options.path, number);
       break;
     }
     const auto line = std::string_view{*text}.substr(begin, end - begin);

@@ -96,8 +96,8 @@ private:
     if (!node.IsScalar() || !YAML::convert<Number>::decode(node, out) ||
         (std::is_unsigned_v<Number> && node.Scalar().starts_with('-')) || !(out >= low) ||
         !(out <= high)) {
-      fault(node, what + " must be a non-negative number" +
-                      (high == Number{1} ? " of at most 1" : ""));
+      fault(node,
+            what + " must be a non-negative number" + (high == Number{1} ? " of at most 1" : ""));
       return low;
     }
     return out;

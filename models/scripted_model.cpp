@@ -45,7 +45,7 @@ private:
   /// Streams an answer: first a wait, then the pieces of the text evenly spread over `writing`,
   /// then the pieces of the calls without delay.
   static task<void> stream(const message& answer, chunk_handler on_chunk,
-                         std::chrono::nanoseconds waiting, std::chrono::nanoseconds writing) {
+                           std::chrono::nanoseconds waiting, std::chrono::nanoseconds writing) {
     auto& at = co_await this_context{};
     const auto begin = at.where->now() + waiting;
     const auto pieces = models::text_pieces(answer.content);
@@ -83,10 +83,10 @@ private:
       if (const auto found = rule.fits(last, text, request.turn))
         return make_answer(rule.answer, *found, text, request.turn);
     if (!script_.default_answer)
-      return error{model_errc::bad_answer,
-                   "no rule of the script matches turn " + std::to_string(request.turn) +
-                       ", and there is no default; the last message begins: " +
-                       text.substr(0, 200)};
+      return error{
+          model_errc::bad_answer,
+          "no rule of the script matches turn " + std::to_string(request.turn) +
+              ", and there is no default; the last message begins: " + text.substr(0, 200)};
     auto whole = models::captures{};
     whole[0] = text;
     return make_answer(*script_.default_answer, whole, text, request.turn);
@@ -114,7 +114,7 @@ private:
       if (out.tool_calls.size() > calls_max_)
         return error{model_errc::bad_answer,
                      fmt::format("the script makes more than {} calls in one answer; raise "
-                                  "calls_max",
+                                 "calls_max",
                                  calls_max_)};
     }
     return out;

@@ -52,7 +52,8 @@ public:
 
   void start() {
     wait_for_timeout();
-    const auto is_queued = io_.starts.add([self = shared_from_this()] { return self->try_start(); });
+    const auto is_queued =
+        io_.starts.add([self = shared_from_this()] { return self->try_start(); });
     if (!is_queued)
       give_up("too many programs are waiting to be started");
   }
@@ -253,7 +254,7 @@ private:
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   phase phase_ = phase::waiting;
   std::string shortage_ = "other programs wait before it"; ///< why it has not been started yet
-  int pid_ = 0; // 0: not started, or already reaped
+  int pid_ = 0;                                            // 0: not started, or already reaped
   int pipes_open_ = 2;
   process_result result_;
   std::array<char, 16 * 1024> output_piece_;

@@ -107,8 +107,7 @@ struct child_plan {
 
 /// Runs in the new process, in the memory of this one: only system calls, and no library functions
 /// with state.
-__attribute__((no_sanitize("address", "thread", "undefined"))) int
-become_program(void* given) {
+__attribute__((no_sanitize("address", "thread", "undefined"))) int become_program(void* given) {
   auto& plan = *static_cast<child_plan*>(given);
   const auto fail = [&plan](child_plan::step at) {
     plan.number = errno;
@@ -154,7 +153,7 @@ int clone_into(child_plan& plan, int& pidfd) {
   using ::clone;
 #endif
   return clone(&become_program, stack.data() + stack.size(),
-                 CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+               CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
 }
 
 /// Returns the texts as a null-terminated array; valid as long as they are.
@@ -238,16 +237,16 @@ result<spawned> spawn(const process_request& request, program_guard& guard) {
       settings.push_back(name + '=' + value);
   const auto own_environment = as_pointers(settings);
   const auto& limits = request.limits;
-  auto plan = child_plan{
-      program->c_str(),
-      argv.data(),
-      request.environment ? own_environment.data() : environ,
-      request.working_directory.empty() ? nullptr : request.working_directory.c_str(),
-      {input->read.get(), output->write.get(), errors->write.get()},
-      {limit_of(RLIMIT_AS, limits.memory_bytes), limit_of(RLIMIT_CPU, limits.cpu_s),
-       limit_of_files(limits.files), limit_of(RLIMIT_NPROC, limits.processes)},
-      *known_to,
-      ::getpid()};
+  auto plan =
+      child_plan{program->c_str(),
+                 argv.data(),
+                 request.environment ? own_environment.data() : environ,
+                 request.working_directory.empty() ? nullptr : request.working_directory.c_str(),
+                 {input->read.get(), output->write.get(), errors->write.get()},
+                 {limit_of(RLIMIT_AS, limits.memory_bytes), limit_of(RLIMIT_CPU, limits.cpu_s),
+                  limit_of_files(limits.files), limit_of(RLIMIT_NPROC, limits.processes)},
+                 *known_to,
+                 ::getpid()};
   auto pidfd = -1;
   const auto pid = clone_into(plan, pidfd);
   if (pid < 0)

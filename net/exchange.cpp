@@ -93,8 +93,9 @@ error http_stream::exchange::explain(std::string_view doing, const net_error& fa
                                  std::to_string(client_->options.header_bytes_max) + " bytes"};
   const auto is_end = failed == http::error::end_of_stream ||
                       failed == http::error::partial_message || failed == asio::error::eof;
-  return {is_shortage(failed) ? errc::shortage : errc::io_failed, place + ": " + std::string{doing} + " failed: " +
-                               (is_end ? "the server closed the connection" : failed.message())};
+  return {is_shortage(failed) ? errc::shortage : errc::io_failed,
+          place + ": " + std::string{doing} +
+              " failed: " + (is_end ? "the server closed the connection" : failed.message())};
 }
 
 void http_stream::exchange::start_timer(asio::steady_timer& timer, std::uint32_t after_ms,

@@ -62,9 +62,8 @@ std::optional<error> find_format_fault(const std::string& file) {
   const auto interpreter = std::string{rest.substr(0, rest.find_first_of(" \t\r"))};
   const auto number = refusal_of(interpreter);
   return number == 0 ? std::nullopt
-                     : std::optional{start_error("the interpreter \"" + interpreter + "\" of \"" +
-                                                     file + "\"",
-                                                 number)};
+                     : std::optional{start_error(
+                           "the interpreter \"" + interpreter + "\" of \"" + file + "\"", number)};
 }
 
 } // namespace

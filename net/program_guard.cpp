@@ -55,8 +55,8 @@ int spawn_guard(int input, int& pid) {
   auto path = std::string{"PATH=/usr/bin:/bin"};
   const auto arguments = std::array<char*, 4>{name.data(), option.data(), text.data(), nullptr};
   const auto environment = std::array<char*, 2>{path.data(), nullptr};
-  const auto failed = ::posix_spawn(&pid, "/bin/sh", &actions, &attributes, arguments.data(),
-                                    environment.data());
+  const auto failed =
+      ::posix_spawn(&pid, "/bin/sh", &actions, &attributes, arguments.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
   return failed;

@@ -11,9 +11,9 @@ namespace superstep {
 
 /// The parts of an http or https URL.
 struct url {
-  bool is_tls = false;    ///< whether the scheme is https
-  std::string host;       ///< in lower case; IPv6 addresses without brackets
-  std::uint16_t port = 0; ///< 80 or 443 unless the URL specifies one
+  bool is_tls = false;      ///< whether the scheme is https
+  std::string host;         ///< in lower case; IPv6 addresses without brackets
+  std::uint16_t port = 0;   ///< 80 or 443 unless the URL specifies one
   std::string target = "/"; ///< path and query, without the fragment
 
   /// Returns the value of the Host header (RFC 9110, section 7.2): with the port only if it is not

@@ -141,8 +141,7 @@ void argument_progress::close(std::string_view key, const parameter* p, json::va
   }
   if (tool_ != nullptr && p == nullptr)
     is_exact_ = false; // the whole may rename it
-  const auto may_be_first =
-      as == form::single && (p == nullptr || p->kind == schema::kind::array);
+  const auto may_be_first = as == form::single && (p == nullptr || p->kind == schema::kind::array);
   auto first = may_be_first ? json::value(json::array(1, value)) : json::value{};
   auto read = bent(key, std::move(value));
   const auto* list = read ? read->if_array() : nullptr;

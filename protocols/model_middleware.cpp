@@ -20,7 +20,7 @@ namespace superstep {
 namespace {
 
 task<result<message>> complete_and_report(chat_model_ptr model, model_request request,
-                                        protocol_event_handler on_event) {
+                                          protocol_event_handler on_event) {
   auto asking = model->complete(std::move(request));
   auto answer = co_await asking;
   if (answer)

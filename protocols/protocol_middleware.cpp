@@ -23,9 +23,9 @@ namespace superstep {
 
 namespace {
 
-constexpr auto reason_keys = std::array{std::string_view{"finish_reason"},
-                                        std::string_view{"stop_reason"},
-                                        std::string_view{"done_reason"}};
+constexpr auto reason_keys =
+    std::array{std::string_view{"finish_reason"}, std::string_view{"stop_reason"},
+               std::string_view{"done_reason"}};
 
 // Words of servers for an answer that the model ended itself, in lower case.
 constexpr auto whole_words = std::array{
@@ -51,9 +51,8 @@ std::string_view cut_reason(const message& answer) noexcept {
   const auto& metadata = answer.response_metadata;
   for (const auto key : reason_keys) {
     const auto word = text::member_text(metadata, key);
-    if (!word.empty() && std::ranges::none_of(whole_words, [&](auto whole) {
-          return is_same_word(word, whole);
-        }))
+    if (!word.empty() &&
+        std::ranges::none_of(whole_words, [&](auto whole) { return is_same_word(word, whole); }))
       return word;
   }
   // Responses: the status names the cut, the details its reason.
@@ -352,8 +351,8 @@ task<result<message>> protocol_middleware::wrap_stream(model_request asked, mode
       tools, options_.stream,
       [&](protocol_event e) {
         const auto* call = std::get_if<stream_call>(&e);
-        is_over = is_over || (call != nullptr && options_.calls_max != 0 &&
-                              ++calls > options_.calls_max);
+        is_over =
+            is_over || (call != nullptr && options_.calls_max != 0 && ++calls > options_.calls_max);
         if (is_over)
           return;
         if (const auto* text = std::get_if<stream_text>(&e))

@@ -65,7 +65,8 @@ std::string dot_level(const drawn_graph& g, const std::string& cluster, std::siz
 std::string to_dot(const detail::program& table, draw_options options) {
   const auto graph = draw(table, options.expand);
   auto text = "digraph " + dot_text(table.name()) +
-              " {\n  rankdir=TB;\n  graph [fontname=\"sans-serif\", labeljust=l];\n  node [shape=box, style=rounded, fontname=\"sans-serif\"];\n"
+              " {\n  rankdir=TB;\n  graph [fontname=\"sans-serif\", labeljust=l];\n  node "
+              "[shape=box, style=rounded, fontname=\"sans-serif\"];\n"
               "  edge [fontname=\"sans-serif\", fontsize=10];\n";
   auto at = std::size_t{0};
   text += dot_level(graph, {}, at);

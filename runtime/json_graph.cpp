@@ -83,7 +83,7 @@ task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/,
 
 /// Returns the channels that a node reads, or the payload of its Send.
 json::value node_input(const body_input& given, const json_layout& layout,
-                     const std::vector<std::uint32_t>& reads) {
+                       const std::vector<std::uint32_t>& reads) {
   if (given.payload && !given.payload->holds<json::value>())
     detail::throw_wrong_input(given);
   if (given.payload)
@@ -236,9 +236,8 @@ write_list json_adapter::input(const json::value& given) const {
   if (!is_messages || !layout->numbers.contains("messages"))
     throw_no_object(given);
   auto values = json::object{};
-  values["messages"] = given.is_array()
-                           ? given
-                           : json::value{json::object{{"role", "user"}, {"content", given}}};
+  values["messages"] =
+      given.is_array() ? given : json::value{json::object{{"role", "user"}, {"content", given}}};
   return input(values);
 }
 
@@ -400,7 +399,7 @@ void json_graph::add_node(std::string name, detail::json_body_function body, boo
 }
 
 json_graph& json_graph::add(std::string name, compiled_json_graph subgraph,
-                             json_node_options options) {
+                            json_node_options options) {
   auto reads = std::make_shared<std::vector<std::uint32_t>>();
   add_body(std::move(name), std::make_unique<json_subgraph>(std::move(subgraph), *layout_, reads),
            reads, std::move(options));

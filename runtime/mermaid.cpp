@@ -22,9 +22,9 @@ bool is_word(char c) noexcept {
 /// `end` and `end-2` begin with one, `ending` does not.
 bool begins_with_keyword(std::string_view name) {
   constexpr auto keywords = std::array<std::string_view, 17>{
-      "end",   "subgraph", "graph", "flowchart", "style", "linkStyle", "classDef", "class",
-      "click", "href",     "call",  "default",   "_self", "_blank",    "_parent",  "_top",
-      "interpolate"};
+      "end",      "subgraph", "graph",   "flowchart", "style",      "linkStyle",
+      "classDef", "class",    "click",   "href",      "call",       "default",
+      "_self",    "_blank",   "_parent", "_top",      "interpolate"};
   const auto word = name.substr(
       0, static_cast<std::size_t>(std::ranges::find_if_not(name, is_word) - name.begin()));
   return std::ranges::find(keywords, word) != keywords.end();
@@ -151,14 +151,14 @@ public:
     for (const auto& inner : clusters_in(cluster)) {
       auto name = inner.substr(cluster.empty() ? 0 : cluster.size() + 1);
       if (!names_.insert(name).second)
-        throw graph_error{run_error{make_error_code(graph_errc::invalid_graph),
-                                    "Found duplicate subgraph '" + name +
-                                        "': rename one of the expanded nodes",
-                                    name,
-                                    0,
-                                    {},
-                                    1,
-                                    {}}};
+        throw graph_error{
+            run_error{make_error_code(graph_errc::invalid_graph),
+                      "Found duplicate subgraph '" + name + "': rename one of the expanded nodes",
+                      name,
+                      0,
+                      {},
+                      1,
+                      {}}};
       text += "\tsubgraph " + cluster_head(name) + '\n' + level(inner) + "\tend\n";
     }
     return text;

@@ -60,7 +60,12 @@ std::string detail::whole_state_fault(std::string_view caller, const detail::pro
 void detail::check_whole_input(std::string_view caller, const detail::program& child) {
   if (child.options().persistence == persistence::per_thread)
     throw graph_error{run_error{make_error_code(graph_errc::invalid_graph),
-                                whole_state_fault(caller, child), {}, 0, {}, 1, {}}};
+                                whole_state_fault(caller, child),
+                                {},
+                                0,
+                                {},
+                                1,
+                                {}}};
 }
 
 void detail::throw_no_parent() {

@@ -41,36 +41,35 @@ void runtime::heartbeat(bool is_told) const {
 
 void detail::throw_wrong_input(const body_input& given) {
   const auto& node = given.table->node(given.node).name;
-  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "the input of a Send to node '" + node +
-                                  "' is not of the type that the node takes",
-                              node,
-                              given.step,
-                              node,
-                              1,
-                              {}}};
+  throw graph_error{
+      run_error{make_error_code(graph_errc::invalid_update),
+                "the input of a Send to node '" + node + "' is not of the type that the node takes",
+                node,
+                given.step,
+                node,
+                1,
+                {}}};
 }
 
 namespace detail {
 
 [[noreturn]] void throw_bad_field(std::string_view name, std::string_view why) {
-  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "cannot write the field '" + std::string{name} +
-                                  "': " + std::string{why},
-                              {},
-                              0,
-                              {},
-                              1,
-                              {}}};
+  throw graph_error{
+      run_error{make_error_code(graph_errc::invalid_update),
+                "cannot write the field '" + std::string{name} + "': " + std::string{why},
+                {},
+                0,
+                {},
+                1,
+                {}}};
 }
 
 } // namespace detail
 
 void detail::throw_wrong_parent(const detail::program& parent, const std::string& child) {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "graph '" + child +
-                                  "' returned a command to its parent, graph '" + parent.name() +
-                                  "', whose update is for another state type",
+                              "graph '" + child + "' returned a command to its parent, graph '" +
+                                  parent.name() + "', whose update is for another state type",
                               {},
                               0,
                               {},

@@ -36,26 +36,21 @@ void detail::program::go_to(node_output& out, std::string_view name) const {
   if (to == no_node)
     return;
   if (nodes_[to]->takes_payload)
-    throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                                "node '" + nodes_[to]->name +
-                                    "' is activated by Sends only: send it an input",
-                                {},
-                                0,
-                                {},
-                                1,
-                                {}}};
+    throw graph_error{
+        run_error{make_error_code(graph_errc::invalid_update),
+                  "node '" + nodes_[to]->name + "' is activated by Sends only: send it an input",
+                  {},
+                  0,
+                  {},
+                  1,
+                  {}}};
   out.targets.push_back(to);
 }
 
 void detail::program::send_to(node_output& out, std::string_view name, value input) const {
   if (name == detail::end_node)
-    throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                                "a Send cannot go to END",
-                                {},
-                                0,
-                                {},
-                                1,
-                                {}}};
+    throw graph_error{run_error{
+        make_error_code(graph_errc::invalid_update), "a Send cannot go to END", {}, 0, {}, 1, {}}};
   // Consecutive Sends usually go to one node: look its name up once.
   const auto same = !out.sends.empty() && nodes_[out.sends.back().node]->name == name;
   const auto to = same ? out.sends.back().node : target(name);

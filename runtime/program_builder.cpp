@@ -94,9 +94,8 @@ void detail::program_builder::add_sequence(std::vector<std::string> names) {
   auto seen = std::set<std::string_view>{};
   for (const auto& name : names) {
     if (!seen.insert(name).second)
-      faults_.push_back({graph_errc::invalid_graph, name,
-                         "sequence() names node '" + name +
-                             "' more than once"});
+      faults_.push_back(
+          {graph_errc::invalid_graph, name, "sequence() names node '" + name + "' more than once"});
   }
   for (auto i = std::size_t{1}; i < names.size(); ++i)
     add_edge({names[i - 1]}, names[i]);

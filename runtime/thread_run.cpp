@@ -146,9 +146,8 @@ result<void> thread_run::take_command(detail::thread_command& c, bool forks) {
                    "the command is for a parent graph, but a run from outside has none");
   const auto answers = c.resume || !c.resume_by_id.empty();
   if (answers && !checkpointer_)
-    return refused(graph_errc::no_checkpointer,
-                   "the graph has no checkpointer to resume from: set "
-                   "compile_options::checkpointer");
+    return refused(graph_errc::no_checkpointer, "the graph has no checkpointer to resume from: set "
+                                                "compile_options::checkpointer");
   auto open = std::vector<std::string>{};
   for (const auto& r : records_)
     if (r.interrupts && !r.output)

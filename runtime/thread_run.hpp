@@ -55,14 +55,14 @@ private:
 
 /// The relation of a nested run to the run whose task started it.
 struct nesting {
-  std::vector<std::string> path;  ///< the nodes that lead to this run
-  std::string ns;                 ///< the namespace of its checkpoints; see thread_key
+  std::vector<std::string> path; ///< the nodes that lead to this run
+  std::string ns;                ///< the namespace of its checkpoints; see thread_key
   std::string id_prefix; ///< the prefix of its checkpoint ids: the id of the parent's checkpoint
   std::shared_ptr<superstep::checkpointer> checkpointer; ///< null: the run has no checkpoints
   std::shared_ptr<superstep::checkpointer>
-      journal;                    ///< stores effect records, also if the run has no checkpoints
-  bool is_persistent = false;     ///< starts from the state that earlier calls left
-  bool must_resume = false;       ///< the parent runs its step again
+      journal;                ///< stores effect records, also if the run has no checkpoints
+  bool is_persistent = false; ///< starts from the state that earlier calls left
+  bool must_resume = false;   ///< the parent runs its step again
   std::shared_ptr<time_travel> travel; ///< set: the outermost run starts from an older checkpoint
   std::shared_ptr<given_answers> answers;
   std::shared_ptr<superstep::store> memory;
@@ -139,7 +139,7 @@ private:
   std::shared_ptr<const json::object> metadata_; ///< added to all its checkpoints
   checkpoint_ptr at_;
   std::vector<task_record> records_;
-  record_index index_; ///< of records_
+  record_index index_;                 ///< of records_
   std::vector<task_record> held_back_; ///< with exit durability: records that close() adds to at_
   std::shared_ptr<given_answers> answers_;
   std::string stored_;  ///< the newest checkpoint of this run that the checkpointer has

@@ -57,9 +57,9 @@ constexpr auto spellings = std::array{
     spelling{"\xc2\xa5", ' '}, // pound, yen
 };
 
-constexpr auto functions = std::array<std::string_view, 14>{
-    "sqrt", "abs", "min", "max", "round", "floor", "ceil",
-    "log",  "ln",  "exp", "sin", "cos",   "tan",   "log10"};
+constexpr auto functions =
+    std::array<std::string_view, 14>{"sqrt", "abs", "min", "max", "round", "floor", "ceil",
+                                     "log",  "ln",  "exp", "sin", "cos",   "tan",   "log10"};
 
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');

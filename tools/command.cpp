@@ -52,10 +52,19 @@ environment environment_of(const command_options& options) {
 
 /// Returns bwrap and its arguments, up to the program.
 std::vector<std::string> sandbox_of(const command_options& options) {
-  auto out = std::vector<std::string>{"bwrap",     "--unshare-all", "--die-with-parent",
-                                      "--new-session", "--ro-bind", "/", "/",
-                                      "--dev",     "/dev",          "--proc",
-                                      "/proc",     "--tmpfs",       "/tmp"};
+  auto out = std::vector<std::string>{"bwrap",
+                                      "--unshare-all",
+                                      "--die-with-parent",
+                                      "--new-session",
+                                      "--ro-bind",
+                                      "/",
+                                      "/",
+                                      "--dev",
+                                      "/dev",
+                                      "--proc",
+                                      "/proc",
+                                      "--tmpfs",
+                                      "/tmp"};
   if (options.sandbox.has_network)
     out.insert(out.begin() + 2, "--share-net");
   const auto bind = [&out](const char* how, const std::string& folder) {

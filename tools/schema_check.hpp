@@ -193,8 +193,7 @@ using superstep_schema_text =
       return true;                                                                                 \
     const auto format = std::string{constraint.getFormat()};                                       \
     return superstep::detail::is_of_format(m_target.asString(), format) ||                         \
-           superstep::detail::fail(m_results, m_context,                                           \
-                                   "String should be a valid " + format);                          \
+           superstep::detail::fail(m_results, m_context, "String should be a valid " + format);    \
   }
 SUPERSTEP_BOUNDED_VISITOR(superstep_boost_visitor)
 SUPERSTEP_BOUNDED_VISITOR(superstep_name_visitor)
@@ -218,8 +217,9 @@ inline bool superstep_boost_visitor::ValidatePatternPropertySubschemas::operator
     if (below.validateSchema(*schema))
       continue;
     if (m_results != nullptr)
-      m_results->pushError(m_context, "Failed to validate against schema associated with pattern '" +
-                                          pattern + "'.");
+      m_results->pushError(m_context,
+                           "Failed to validate against schema associated with pattern '" + pattern +
+                               "'.");
     if (m_validated != nullptr)
       *m_validated = false;
     if (!m_continueOnFailure)

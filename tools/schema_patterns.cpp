@@ -222,8 +222,7 @@ private:
     if (into_.contains(text))
       return true;
     if (into_.size() == patterns_max)
-      return refuse(path,
-                    "the schema has more than " + std::to_string(patterns_max) + " patterns");
+      return refuse(path, "the schema has more than " + std::to_string(patterns_max) + " patterns");
     auto compiled = compile_pattern(text);
     if (!compiled)
       return refuse(path, compiled.error().text);
@@ -259,8 +258,8 @@ private:
 result<std::unique_ptr<const re2::RE2>> compile_pattern(std::string_view pattern) {
   const auto shown = [&] {
     constexpr auto shown_max = std::size_t{100};
-    return "the pattern '" +
-           std::string{pattern.substr(0, shown_max)} + (pattern.size() > shown_max ? "…'" : "'");
+    return "the pattern '" + std::string{pattern.substr(0, shown_max)} +
+           (pattern.size() > shown_max ? "…'" : "'");
   };
   if (pattern.size() > pattern_bytes_max)
     return error{errc::too_large,

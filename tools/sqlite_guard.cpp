@@ -3,6 +3,7 @@
 // operations only, so single operations of long duration must be prevented or replaced here.
 // sqlite_like.cpp replaces LIKE and GLOB in the same way.
 #include "sqlite_guard.hpp"
+
 #include "sqlite_like.hpp"
 
 #include <algorithm>
@@ -100,9 +101,9 @@ bool is_after_from(std::string_view before) {
 
 std::string_view text_of(sqlite3_value* value) {
   const auto* text = static_cast<const char*>(static_cast<const void*>(sqlite3_value_text(value)));
-  return text == nullptr ? std::string_view{}
-                         : std::string_view{text, static_cast<std::size_t>(
-                                                      sqlite3_value_bytes(value))};
+  return text == nullptr
+             ? std::string_view{}
+             : std::string_view{text, static_cast<std::size_t>(sqlite3_value_bytes(value))};
 }
 
 bool any_null(int count, sqlite3_value** values) {
@@ -123,9 +124,8 @@ bool is_over(sqlite3_context* context, std::size_t bytes) {
 /// Returns the position of `part`. memmem() takes linear time.
 std::size_t find_in(std::string_view text, std::string_view part, std::size_t from) {
   const auto* found = ::memmem(text.data() + from, text.size() - from, part.data(), part.size());
-  return found == nullptr
-             ? std::string_view::npos
-             : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+  return found == nullptr ? std::string_view::npos
+                          : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }
 
 void give(sqlite3_context* context, std::string_view text) {
@@ -135,15 +135,14 @@ void give(sqlite3_context* context, std::string_view text) {
 void instr(sqlite3_context* context, int count, sqlite3_value** values) {
   if (any_null(count, values))
     return;
-  const auto are_blobs = sqlite3_value_type(values[0]) == SQLITE_BLOB &&
-                         sqlite3_value_type(values[1]) == SQLITE_BLOB;
+  const auto are_blobs =
+      sqlite3_value_type(values[0]) == SQLITE_BLOB && sqlite3_value_type(values[1]) == SQLITE_BLOB;
   const auto bytes_of = [are_blobs](sqlite3_value* value) {
     if (!are_blobs)
       return text_of(value);
     const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
-    return std::string_view{bytes, bytes == nullptr ? 0
-                                                    : static_cast<std::size_t>(
-                                                          sqlite3_value_bytes(value))};
+    return std::string_view{
+        bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(sqlite3_value_bytes(value))};
   };
   const auto text = bytes_of(values[0]);
   const auto part = bytes_of(values[1]);
@@ -193,8 +192,7 @@ std::vector<std::string_view> characters_of(std::string_view list) {
   auto out = std::vector<std::string_view>{};
   for (auto i = std::size_t{0}; i < list.size();) {
     auto size = std::size_t{1};
-    while (i + size < list.size() &&
-           (static_cast<unsigned char>(list[i + size]) & 0xC0U) == 0x80U)
+    while (i + size < list.size() && (static_cast<unsigned char>(list[i + size]) & 0xC0U) == 0x80U)
       ++size;
     out.push_back(list.substr(i, size));
     i += size;

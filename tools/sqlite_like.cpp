@@ -226,8 +226,8 @@ void match(sqlite3_context* context, int count, sqlite3_value** values, signs me
   const auto is_blob = [](auto* value) { return sqlite3_value_type(value) == SQLITE_BLOB; };
   if ((is_blob(values[0]) || is_blob(values[1])) && blobs_never_match())
     return sqlite3_result_int(context, 0);
-  const auto size_max = sqlite3_limit(sqlite3_context_db_handle(context),
-                                      SQLITE_LIMIT_LIKE_PATTERN_LENGTH, -1);
+  const auto size_max =
+      sqlite3_limit(sqlite3_context_db_handle(context), SQLITE_LIMIT_LIKE_PATTERN_LENGTH, -1);
   if (sqlite3_value_bytes(values[0]) > size_max)
     return sqlite3_result_error(context, "LIKE or GLOB pattern too complex", -1);
   if (count == 3) {

@@ -291,9 +291,8 @@ result<std::string> run_query(const sqlite_query_options& options,
                               query_load& load) {
   constexpr auto steps_between_looks = 20;
   const auto running = running_query{load};
-  auto end = end_of_query{
-      std::chrono::steady_clock::now() + options.timeout, stop,
-      running.memory_max(options.memory_bytes_max)};
+  auto end = end_of_query{std::chrono::steady_clock::now() + options.timeout, stop,
+                          running.memory_max(options.memory_bytes_max)};
   // One connection per call, because calls run concurrently on any thread. Opening one is cheap.
   auto watch = detail::function_watch{&end_of_query::ask, &end};
   const auto db = open_database(options.path, options.value_bytes_max, watch);

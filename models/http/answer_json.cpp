@@ -69,8 +69,7 @@ private:
 
   [[nodiscard]] bool is_in_arguments() const {
     return key_ == "arguments" || key_ == "partial_json" ||
-           (key_ == "delta" &&
-            text_.find("function_call_arguments") != std::string_view::npos);
+           (key_ == "delta" && text_.find("function_call_arguments") != std::string_view::npos);
   }
 
   /// Copies the escape at `i`; returns its length.

@@ -77,8 +77,8 @@ message finished_line(message_chunk sum, const std::string& cut, bool ends_in_ca
   if (cut.empty() || !ends_in_call || out.tool_calls.empty())
     return out;
   auto& last = out.tool_calls.back();
-  out.invalid_tool_calls.push_back(object_of_cut_answer(std::move(last.id), std::move(last.name),
-                                                        to_text(last.args), cut));
+  out.invalid_tool_calls.push_back(
+      object_of_cut_answer(std::move(last.id), std::move(last.name), to_text(last.args), cut));
   out.tool_calls.pop_back();
   return out;
 }

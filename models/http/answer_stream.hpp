@@ -38,8 +38,7 @@ public:
 
   /// @param secrets masked in errors, because servers may repeat them
   answer_stream(provider_api api, const wire_request& asked, output_version version,
-                chunk_handler on_chunk, bounds limits,
-                std::vector<std::string> secrets = {});
+                chunk_handler on_chunk, bounds limits, std::vector<std::string> secrets = {});
 
   /// Adds bytes. Returns the fault if the stream is not valid; it must not be called again then.
   [[nodiscard]] std::optional<fault> feed(std::string_view bytes);
@@ -60,8 +59,7 @@ private:
 
   [[nodiscard]] std::optional<fault> read_events();
   [[nodiscard]] std::optional<fault> read_event(std::string_view text);
-  [[nodiscard]] std::optional<fault> read_event(const json::object& event,
-                                                const std::string& loss);
+  [[nodiscard]] std::optional<fault> read_event(const json::object& event, const std::string& loss);
   [[nodiscard]] std::optional<fault> add(message_chunk piece);
   [[nodiscard]] result<> tell(message_chunk piece);
   void look_for_end(const message_chunk& piece);

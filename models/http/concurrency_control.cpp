@@ -172,7 +172,8 @@ void concurrency_control::judge_lowered(const load& seen) {
 void concurrency_control::judge_raised(const load& seen) {
   const auto change = seen.in_flight - before_.in_flight;
   const auto planned = limit_ - before_.limit;
-  const auto has_paid = change >= 0.3 * planned && follows(seen.accepted - before_.accepted, change);
+  const auto has_paid =
+      change >= 0.3 * planned && follows(seen.accepted - before_.accepted, change);
   if (!has_paid) {
     phase_ = phase::steady;
     growth_ = growth_min;
@@ -225,8 +226,7 @@ void concurrency_control::raise(const load& seen) {
 
 void concurrency_control::set_limit(double limit) {
   steady_windows_ = 0;
-  limit_ = limit >= no_limit ? limit_max_
-                             : std::clamp(std::round(limit), limit_min_, limit_max_);
+  limit_ = limit >= no_limit ? limit_max_ : std::clamp(std::round(limit), limit_min_, limit_max_);
 }
 
 void concurrency_control::restart(time_point now) {

@@ -247,9 +247,10 @@ attempt http_caller::broken(const error& transport) const {
 
 attempt http_caller::failed(failure why, std::string_view text) const {
   constexpr auto text_max = std::size_t{2'000};
-  return attempt{
-      error{why.kind, excerpt(fmt::format("{}: {}", shown_url_, shown(text)), text_max)},
-      why, {}, false};
+  return attempt{error{why.kind, excerpt(fmt::format("{}: {}", shown_url_, shown(text)), text_max)},
+                 why,
+                 {},
+                 false};
 }
 
 std::string http_caller::shown(std::string_view text) const {

@@ -27,9 +27,9 @@ std::string why_cut(std::string_view reason) {
   auto word = std::string{reason};
   for (auto& c : word)
     c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  if (is_one_of(word, {"", "stop", "tool_calls", "tool_call", "function_call", "tool_use",
-                       "end_turn", "pause_turn", "stop_sequence", "eos", "eos_token", "complete",
-                       "completed"}))
+  if (is_one_of(word,
+                {"", "stop", "tool_calls", "tool_call", "function_call", "tool_use", "end_turn",
+                 "pause_turn", "stop_sequence", "eos", "eos_token", "complete", "completed"}))
     return {};
   constexpr auto reason_max = std::size_t{100};
   return "the answer was cut (" + std::string{reason.substr(0, reason_max)} + ')';

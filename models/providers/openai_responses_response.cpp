@@ -61,8 +61,8 @@ void add_call(message& m, const json::object& item, std::string_view cut) {
   // A custom call has free text, in which truncation cannot be detected.
   const auto input = text_in(item, "input");
   if (text_in(item, "status") == "incomplete" || (!cut.empty() && !member(item, "status")))
-    m.invalid_tool_calls.push_back({std::move(id), std::move(name), std::string{input},
-                                    "the model did not finish this call"});
+    m.invalid_tool_calls.push_back(
+        {std::move(id), std::move(name), std::string{input}, "the model did not finish this call"});
   else
     m.tool_calls.push_back({std::move(id), std::move(name), {{"__arg1", input}}});
 }

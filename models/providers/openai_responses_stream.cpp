@@ -130,14 +130,13 @@ std::optional<message_chunk> event_reader::end_call(const json::object& event,
                                                     const json::object& item) {
   auto& known = calls_[place_of(event)];
   const auto whole = text_in(item, "arguments");
-  const auto rest = std::string{
-      whole.starts_with(known.arguments) ? whole.substr(known.arguments.size()) : ""};
+  const auto rest =
+      std::string{whole.starts_with(known.arguments) ? whole.substr(known.arguments.size()) : ""};
   if (rest.empty() && known.is_announced)
     return std::nullopt; // the deltas contained everything
   move_to(event, "");
-  auto block = known.is_announced
-                   ? json::object{{"type", "function_call"}}
-                   : only(item, {"type", "id", "call_id", "name", "namespace"});
+  auto block = known.is_announced ? json::object{{"type", "function_call"}}
+                                  : only(item, {"type", "id", "call_id", "name", "namespace"});
   block["arguments"] = rest;
   auto chunk = chunk_of_block(std::move(block));
   auto& call = chunk.call_chunks.emplace_back();

@@ -116,8 +116,7 @@ json::value value_of(element& e) {
 }
 
 /// Finds the close tag of an element that is taken verbatim. Counts nested elements of its name.
-bool find_close(std::string_view xml, xml_sections& sections, const xml_tag& open,
-                xml_tag& close) {
+bool find_close(std::string_view xml, xml_sections& sections, const xml_tag& open, xml_tag& close) {
   auto depth = std::size_t{1};
   auto at = open.end;
   while ((at = xml.find('<', at)) != xml.npos) {

@@ -85,9 +85,9 @@ bool xml_elements::may_be_own_tag(std::string_view text, std::size_t at) const {
 bool xml_elements::pass_section(std::string_view text) {
   if (section_ == section::none) {
     const auto rest = text.substr(at_, data_open.size());
-    section_ = rest == data_open                 ? section::data
+    section_ = rest == data_open                ? section::data
                : rest.starts_with(comment_open) ? section::comment
-                                                 : section::none;
+                                                : section::none;
     section_scan_ = at_ + (section_ == section::data ? data_open : comment_open).size();
   }
   if (section_ == section::none)

@@ -76,7 +76,7 @@ private:
   std::size_t stray_ = npos;        // a close tag that closes none of them
   section section_ = section::none; // that is open
   std::size_t section_scan_ = 0;    // its end does not begin before
-  std::size_t depth_ = 0; // of elements of the same name; 0: outside
+  std::size_t depth_ = 0;           // of elements of the same name; 0: outside
   bool is_raw_ = false;
   bool has_attributes_ = false;
   bool has_text_ = false;

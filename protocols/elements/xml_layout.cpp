@@ -56,9 +56,8 @@ std::string attributes_of(const json::object& members) {
 
 /// Whether any member is not an attribute. Includes empty lists, which write nothing.
 bool has_children(const json::object& members) {
-  return std::ranges::any_of(members, [](const auto& member) {
-    return !text::view(member.key()).starts_with('@');
-  });
+  return std::ranges::any_of(
+      members, [](const auto& member) { return !text::view(member.key()).starts_with('@'); });
 }
 
 void add_call_element(std::string& out, std::string_view name, const json::value& value,

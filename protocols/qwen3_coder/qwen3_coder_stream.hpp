@@ -45,20 +45,20 @@ private:
   std::string name_;                           // of the call
   std::optional<argument_progress> arguments_; // set when the name is known
   std::string run_key_;                        // of the parameters in run_
-  std::string first_;         // of consecutive values with one key
-  std::size_t run_count_ = 0; // how many there are
-  json::array run_;           // consecutive values with one key: a list
-  std::string key_;           // of the open parameter
-  const parameter* parameter_ = nullptr; // its property in the schema
-  std::uint8_t word_ = 0;                // of its tag
-  std::size_t begin_ = 0;                // of its value
-  std::size_t shown_ = 0;                // end of the reported part of its value
-  std::size_t blank_ = 0;                // only white space between shown_ and here
-  bool inside_ = false;                  // a parameter is open
-  bool as_text_ = false;                 // its value is reported while it grows
-  bool is_odd_ = false;                  // a tag is out of place
-  bool has_early_ = false;               // a parameter preceded the name and is not reported
-  std::size_t name_begin_ = 0;           // of an open name element; 0: none
+  std::string first_;                          // of consecutive values with one key
+  std::size_t run_count_ = 0;                  // how many there are
+  json::array run_;                            // consecutive values with one key: a list
+  std::string key_;                            // of the open parameter
+  const parameter* parameter_ = nullptr;       // its property in the schema
+  std::uint8_t word_ = 0;                      // of its tag
+  std::size_t begin_ = 0;                      // of its value
+  std::size_t shown_ = 0;                      // end of the reported part of its value
+  std::size_t blank_ = 0;                      // only white space between shown_ and here
+  bool inside_ = false;                        // a parameter is open
+  bool as_text_ = false;                       // its value is reported while it grows
+  bool is_odd_ = false;                        // a tag is out of place
+  bool has_early_ = false;                     // a parameter preceded the name and is not reported
+  std::size_t name_begin_ = 0;                 // of an open name element; 0: none
 };
 
 /// The stream of the qwen3_coder protocol, which reads tag by tag. A call is reported while it

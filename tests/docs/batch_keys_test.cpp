@@ -58,8 +58,8 @@ key_set documented(const std::string& heading) {
   for (auto i = std::sregex_iterator{section.begin(), section.end(), row};
        i != std::sregex_iterator{}; ++i) {
     const auto cell = (*i)[1].str();
-    for (auto n = std::sregex_iterator{cell.begin(), cell.end(), name};
-         n != std::sregex_iterator{}; ++n)
+    for (auto n = std::sregex_iterator{cell.begin(), cell.end(), name}; n != std::sregex_iterator{};
+         ++n)
       out.insert((*n)[1]);
   }
   return out;

@@ -115,7 +115,8 @@ BOOST_AUTO_TEST_CASE(react_agents) {
   auto engine = superstep::engine{};
   const auto model = scripted(asks_weather);
   const auto weather = weather_tool();
-  const auto calculator = make_tool<city_args>("calculator", "", [](const city_args&) { return ""; });
+  const auto calculator =
+      make_tool<city_args>("calculator", "", [](const city_args&) { return ""; });
   //! [react]
   auto options = agent_options<desk>{};       // or agent_options<json::value>
   options.model = model;                      // an object, a spec, or a function that chooses one
@@ -152,7 +153,8 @@ BOOST_AUTO_TEST_CASE(agents_and_teams_of_provider_models) {
 BOOST_AUTO_TEST_CASE(reviewed_calls) {
   auto engine = superstep::engine{};
   const auto book = weather_tool();
-  const auto calculator = make_tool<city_args>("calculator", "", [](const city_args&) { return ""; });
+  const auto calculator =
+      make_tool<city_args>("calculator", "", [](const city_args&) { return ""; });
   auto options = agent_options<desk>{};
   options.model = scripted(asks_weather);
   //! [review]
@@ -168,10 +170,9 @@ BOOST_AUTO_TEST_CASE(tool_nodes_in_bodies) {
   auto g = graph<desk>{};
   const auto tools = node<desk>{"tools"};
   g.add(tools, [](desk state, runtime rt) -> task<update<desk>> {
-    auto running = run_calls(weather_tool(), make_tool<city_args>("c", "", [](const city_args&) {
-                               return "";
-                             }),
-                             nullptr, rt);
+    auto running =
+        run_calls(weather_tool(),
+                  make_tool<city_args>("c", "", [](const city_args&) { return ""; }), nullptr, rt);
     static_cast<void>(running);
     co_return update{set<&desk::user>(state.user + "!")};
   });

@@ -85,9 +85,8 @@ BOOST_AUTO_TEST_CASE(encrypted_files) {
 }
 
 BOOST_AUTO_TEST_CASE(tools_with_effects) {
-  const auto send_mail = superstep::make_tool<counter>("send_mail", "", [](const counter&) {
-    return "";
-  });
+  const auto send_mail =
+      superstep::make_tool<counter>("send_mail", "", [](const counter&) { return ""; });
   const auto pay = superstep::make_tool<counter>("pay", "", [](const counter&) { return ""; });
   //! [effects]
   const auto tools =

@@ -95,7 +95,8 @@ BOOST_AUTO_TEST_CASE(first_graph) {
   auto input = trip{};
   input.city = "Rome";
   auto engine = ss::engine{};
-  const auto done = engine.invoke(graph, input).state; // done.cost == 110, done.notes == {"booked Rome"}
+  const auto done =
+      engine.invoke(graph, input).state; // done.cost == 110, done.notes == {"booked Rome"}
   //! [first]
   BOOST_TEST(done.cost == 110);
   BOOST_TEST(done.notes == std::vector<std::string>{"booked Rome"},

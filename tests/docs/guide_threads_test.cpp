@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(time_travel) {
   // history.at(1).values->total == 0
   auto again = config;
   again.thread.emplace().checkpoint_id = history.at(1).checkpoint->id; // before `pay`
-  const auto paid = engine.invoke(graph, ss::resume(), again);    // a fork: pays once more
+  const auto paid = engine.invoke(graph, ss::resume(), again);         // a fork: pays once more
   //! [replay]
   BOOST_TEST(history.at(1).values->total == 0);
   BOOST_TEST(paid.state.total == 30);

@@ -123,9 +123,9 @@ BOOST_AUTO_TEST_CASE(pages_quote_compiled_and_tested_code) {
       const auto text = q.name.empty() ? std::optional{quoted(file)} : quoted(file, q.name);
       BOOST_TEST(text.has_value(), q.source << " has no markers [" << q.name << ']');
       if (text)
-        BOOST_TEST(q.text == *text,
-                   page << ": " << q.source << " [" << q.name << "] is another text:\n"
-                        << *text);
+        BOOST_TEST(q.text == *text, page << ": " << q.source << " [" << q.name
+                                         << "] is another text:\n"
+                                         << *text);
     }
   }
   BOOST_TEST(count > 45U);

@@ -13,8 +13,8 @@
 namespace {
 
 void run(const std::string& text) {
-  static_cast<void>(LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()),
-                                           text.size()));
+  static_cast<void>(
+      LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size()));
 }
 
 } // namespace

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arguments as XML elements, and the relaxed JSON of hermes.
 #include "protocol_fuzz.hpp"
-
-#include "protocols/relaxed_json.hpp"
 #include "protocols/elements/tool_xml.hpp"
+#include "protocols/relaxed_json.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace superstep;

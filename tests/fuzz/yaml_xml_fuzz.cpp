@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of yaml_xml and their bodies alone: the fast path must agree with the full YAML parser.
-#include "protocols/yaml_xml/yaml.hpp"
 #include "protocol_fuzz.hpp"
+#include "protocols/yaml_xml/yaml.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace superstep;

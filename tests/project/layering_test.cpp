@@ -101,7 +101,8 @@ BOOST_AUTO_TEST_CASE(components_include_only_their_dependencies) {
       return true;
     const auto from = project::component_of(file.path);
     const auto to = target_component(include);
-    BOOST_TEST_REQUIRE(arrows.contains(from), file.path << " is in a folder without declared dependencies");
+    BOOST_TEST_REQUIRE(arrows.contains(from),
+                       file.path << " is in a folder without declared dependencies");
     return to.empty() || reachable(from).contains(to);
   }));
 }
@@ -114,7 +115,8 @@ BOOST_AUTO_TEST_CASE(arrows_without_an_include_are_removed) {
   }));
   for (const auto& [from, targets] : arrows)
     for (const auto& to : targets)
-      BOOST_TEST(used[from].contains(to), from << " -> " << to << " is allowed, but no file uses it");
+      BOOST_TEST(used[from].contains(to),
+                 from << " -> " << to << " is allowed, but no file uses it");
 }
 
 BOOST_AUTO_TEST_CASE(only_actors_includes_caf) {
@@ -152,7 +154,8 @@ BOOST_AUTO_TEST_CASE(installed_headers_are_for_users_or_in_detail) {
     user_headers += is_detail ? 0U : 1U;
     BOOST_TEST(file.path.ends_with(".hpp"), file.path << " is not a header");
     const auto is_nested = inner.find('/', is_detail ? 7U : 0U) != std::string::npos;
-    BOOST_TEST((!is_nested || inner == file.path), file.path << " is in a folder that is not detail/");
+    BOOST_TEST((!is_nested || inner == file.path),
+               file.path << " is in a folder that is not detail/");
   }
   BOOST_TEST(user_headers < 70U, "merge headers, or install fewer of them");
 }

@@ -53,11 +53,11 @@ struct server_options {
   std::string input;
   unsigned latency_ms = 0;
   unsigned short port = 0;
-  std::int64_t capacity = 0;       ///< more concurrent requests are rejected with 429; 0 = no limit
-  unsigned refusal_ms = 0;         ///< duration of such a rejection
+  std::int64_t capacity = 0; ///< more concurrent requests are rejected with 429; 0 = no limit
+  unsigned refusal_ms = 0;   ///< duration of such a rejection
   std::int64_t retry_after_ms = -1; ///< Retry-After of every 429; -1: between 50 ms and a second
-  unsigned outage_every_ms = 0;    ///< interval between outages, in which every request is rejected
-  unsigned outage_ms = 0;          ///< duration of an outage
+  unsigned outage_every_ms = 0; ///< interval between outages, in which every request is rejected
+  unsigned outage_ms = 0;       ///< duration of an outage
   bool is_scripted = false;
   bool is_fixed = false;
   std::string cert; ///< PEM files; empty disables TLS
@@ -73,9 +73,9 @@ struct statistics {
   std::int64_t connections = 0;
   std::array<std::int64_t, superstep::test::fault_count> faults{};
   std::int64_t over_capacity = 0;
-  std::int64_t early = 0;          ///< sent again before the time that their 429 named
-  std::int64_t outages = 0;        ///< outages in which a request was rejected
-  std::int64_t in_outages = 0;     ///< requests during outages
+  std::int64_t early = 0;      ///< sent again before the time that their 429 named
+  std::int64_t outages = 0;    ///< outages in which a request was rejected
+  std::int64_t in_outages = 0; ///< requests during outages
 };
 
 /// Returns the answer of the benchmarks' scripted model with T = 2 and C = 2.
@@ -298,8 +298,8 @@ private:
                                   const response_type& answer) {
     switch (what) {
     case fault::second_answer: {
-      static const auto unasked = superstep::test::openai_shape::whole(
-          {{"role", "assistant"}, {"content", "unasked"}});
+      static const auto unasked =
+          superstep::test::openai_shape::whole({{"role", "assistant"}, {"content", "unasked"}});
       co_return co_await write(stream, to_text(answer) + with_head(unasked));
     }
     case fault::large: {
@@ -494,7 +494,8 @@ private:
   superstep::test::fixed_answers fixed_;
   superstep::test::hostile_answers hostile_;
   statistics seen_;
-  std::unordered_map<std::size_t, steady::time_point> pauses_; // request → when it may be sent again
+  std::unordered_map<std::size_t, steady::time_point>
+      pauses_; // request → when it may be sent again
   steady::time_point begun_ = steady::now();
   std::int64_t accepted_ = 0;
   std::int64_t last_outage_ = 0;

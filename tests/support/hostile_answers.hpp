@@ -35,8 +35,7 @@ private:
          {"tool_calls",
           {{{"id", "call_1"},
             {"type", "function"},
-            {"function",
-             {{"name", "calculator"}, {"arguments", R"({"expression":"6*7"})"}}}}}}});
+            {"function", {{"name", "calculator"}, {"arguments", R"({"expression":"6*7"})"}}}}}}});
   }
   static std::string make_text() {
     return openai_shape::whole({{"role", "assistant"}, {"content", "done row-0000000"}});
@@ -74,9 +73,12 @@ public:
   static std::string_view garbage(double which) {
     static constexpr auto all = std::array<std::string_view, 5>{
         "\x16\x03\x01\x02 this is no HTTP\r\n\r\n",
-        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 26\r\n\r\n<html>Welcome back!</html>",
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n{\"choices\": [{\"",
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 26\r\n\r\n<html>Welcome "
+        "back!</html>",
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
+        "14\r\n\r\n{\"choices\": [{\"",
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: "
+        "chunked\r\n\r\nzz\r\n{}\r\n",
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\nnull"};
     return choose(all, which);
   }

@@ -245,10 +245,12 @@ tools:
 }
 
 BOOST_AUTO_TEST_CASE(missing_program_is_rejected_before_rows_run) {
-  for (const auto* program : {"/no/such/program", "no-such-program", "./no-such-program", "/etc/hostname"}) {
+  for (const auto* program :
+       {"/no/such/program", "no-such-program", "./no-such-program", "/etc/hostname"}) {
     auto job = cli_job{};
     prepare(job).write("agent.yaml", std::string{ready_agent} +
-                                         "tools: [{command: {name: t, argv: ['" + program + "']}}]\n");
+                                         "tools: [{command: {name: t, argv: ['" + program +
+                                         "']}}]\n");
     expect_refused(job.run(), "agent.yaml:3: tools.0.command");
     BOOST_TEST(!std::filesystem::exists(job.output));
   }

@@ -111,9 +111,9 @@ BOOST_AUTO_TEST_CASE(one_file_cannot_be_used_twice) {
   fs::create_symlink("in.jsonl", job.folder / "input-link");
   fs::create_hard_link(job.folder / "in.jsonl", job.folder / "input-hard");
   fs::create_symlink("not-there-yet", job.folder / "trip.dead.jsonl");
-  const auto names = {"in.jsonl", "./in.jsonl", "input-link", "input-hard", "trip.yaml",
-                      "rules.yaml", "trip.jsonl", "trip.journal", "trip.dead.jsonl",
-                      "not-there-yet", "trip.summary.json", "trip.job.db"};
+  const auto names = {"in.jsonl",        "./in.jsonl",    "input-link",        "input-hard",
+                      "trip.yaml",       "rules.yaml",    "trip.jsonl",        "trip.journal",
+                      "trip.dead.jsonl", "not-there-yet", "trip.summary.json", "trip.job.db"};
   for (const auto* name : names) {
     const auto end = job.run({"--checkpoints", "--events", job.folder / name});
     BOOST_TEST(end.exit_code == 1, name);
@@ -123,15 +123,16 @@ BOOST_AUTO_TEST_CASE(one_file_cannot_be_used_twice) {
   for (const auto* name : {"in.jsonl", "input-link", "input-hard", "trip.yaml", "rules.yaml"}) {
     auto other = trip{};
     auto arguments = job.arguments();
-    const auto end = job.shell("'" + superstep_program() + "' run trip.yaml -i in.jsonl -o " + name);
+    const auto end =
+        job.shell("'" + superstep_program() + "' run trip.yaml -i in.jsonl -o " + name);
     BOOST_TEST(end.exit_code == 1, name);
     BOOST_TEST(has(end.err, "are the same file"), name << ": " << end.err);
   }
   const auto piped = job.shell("'" + superstep_program() +
                                "' run trip.yaml -i - -o o.jsonl --events in.jsonl < in.jsonl");
   BOOST_TEST(has(piped.err, "standard input and --events are the same file"), piped.err);
-  const auto shown = job.shell("'" + superstep_program() +
-                               "' run trip.yaml -i in.jsonl -o o.jsonl > o.jsonl");
+  const auto shown =
+      job.shell("'" + superstep_program() + "' run trip.yaml -i in.jsonl -o o.jsonl > o.jsonl");
   BOOST_TEST(has(shown.err, "are the same file"), shown.err);
   BOOST_TEST(job.read("in.jsonl") == input);
   BOOST_TEST(has(job.read("trip.yaml"), "name: trip"));
@@ -145,13 +146,15 @@ BOOST_AUTO_TEST_CASE(foreign_files_are_not_overwritten) {
   BOOST_TEST(events.exit_code == 1);
   BOOST_TEST(has(events.err, "is not an event log"), events.err);
   const auto program = "'" + superstep_program() + "' graph trip.yaml ";
-  for (const auto* options : {"-o notes.txt", "-o trip.yaml", "-o rules.yaml", "--format dot -o notes.txt"})
+  for (const auto* options :
+       {"-o notes.txt", "-o trip.yaml", "-o rules.yaml", "--format dot -o notes.txt"})
     BOOST_TEST(job.shell(program + options).exit_code == 1, options);
   BOOST_TEST(job.read("notes.txt") == "mine\n");
   BOOST_TEST(has(job.read("trip.yaml"), "name: trip"));
   for (const auto* format : {"mermaid", "dot"})
     for (auto i = 0; i < 2; ++i) // its own picture is replaced
-      BOOST_TEST(job.shell(program + "--format " + format + " -o picture." + format).exit_code == 0);
+      BOOST_TEST(job.shell(program + "--format " + format + " -o picture." + format).exit_code ==
+                 0);
   BOOST_TEST(job.run({"--events", job.folder / "events.jsonl"}).exit_code == 0);
   BOOST_TEST(job.run({"--fresh", "--events", job.folder / "events.jsonl"}).exit_code == 0);
 }
@@ -240,8 +243,8 @@ BOOST_AUTO_TEST_CASE(rejected_recording_is_not_created) {
   fs::create_symlink("not-there-yet", job.folder / "trip.dead.jsonl");
   for (const auto* name : {"trip.jsonl", "./trip.jsonl", "trip.journal", "not-there-yet",
                            "trip.summary.json", "trip.job.db", "events.jsonl"}) {
-    job.write("trip.yaml", std::string{"model: {provider: scripted, path: rules.yaml, record: "} +
-                               name + "}\n");
+    job.write("trip.yaml",
+              std::string{"model: {provider: scripted, path: rules.yaml, record: "} + name + "}\n");
     const auto end = job.run({"--checkpoints", "--events", job.folder / "events.jsonl"});
     BOOST_TEST(end.exit_code == 1, name);
     BOOST_TEST(has(end.err, "are the same file"), name << ": " << end.err);

@@ -85,8 +85,8 @@ BOOST_AUTO_TEST_CASE(keys_reach_no_error_log_or_recording) {
   // The content of answers is never changed.
   BOOST_TEST(files_with(folder, secret) == "out.jsonl ");
   for (const auto& [key, row] : read_rows(job.read("out.jsonl")))
-    BOOST_TEST((text_at(row, "status") == "ok" ||
-                json::serialize(row).find(secret) == std::string::npos));
+    BOOST_TEST(
+        (text_at(row, "status") == "ok" || json::serialize(row).find(secret) == std::string::npos));
   BOOST_TEST((end.out + end.err).find(secret) == std::string::npos);
 }
 

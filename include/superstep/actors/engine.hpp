@@ -87,10 +87,10 @@ public:
   template <class State, run_input_of<State> Input = detail::default_input<State>>
   run_result<State> invoke(const compiled_graph<State>& graph, Input input,
                            run_config config = {}) {
-    auto result = detail::typed_result(
-        detail::adapter_of(graph),
-        wait_for(detail::program_of(graph), detail::input_for(graph, std::move(input)),
-                 std::move(config)));
+    auto result = detail::typed_result(detail::adapter_of(graph),
+                                       wait_for(detail::program_of(graph),
+                                                detail::input_for(graph, std::move(input)),
+                                                std::move(config)));
     if (result.error)
       throw_run_error(std::move(*result.error));
     return result;
@@ -102,10 +102,10 @@ public:
   [[nodiscard]] run_result<State> try_invoke(const compiled_graph<State>& graph, Input input,
                                              run_config config = {}) {
     try {
-      return detail::typed_result(
-          detail::adapter_of(graph),
-          wait_for(detail::program_of(graph), detail::input_for(graph, std::move(input)),
-                   std::move(config)));
+      return detail::typed_result(detail::adapter_of(graph),
+                                  wait_for(detail::program_of(graph),
+                                           detail::input_for(graph, std::move(input)),
+                                           std::move(config)));
     } catch (const graph_error& e) { // the input or the configuration is invalid
       return {.status = run_status::failed, .error = e.details()};
     }
@@ -131,20 +131,18 @@ public:
                                           stream_mode modes, run_config config = {},
                                           std::size_t buffer_max = 1'024) {
     const auto& program = detail::program_of(graph);
-    return event_range<State>{
-        detail::adapter_of(graph), program,
-        open_stream(program, detail::input_for(graph, std::move(input)), modes, std::move(config),
-                    buffer_max)};
+    return event_range<State>{detail::adapter_of(graph), program,
+                              open_stream(program, detail::input_for(graph, std::move(input)),
+                                          modes, std::move(config), buffer_max)};
   }
 
   /// Runs a graph once for each input and returns the results in the order of the inputs. Blocks.
   /// Does not throw for runs that fail: see run_result::error.
   /// @param runs_max the largest number of runs at once
   template <class State, run_input_of<State> Input>
-  [[nodiscard]] std::vector<run_result<State>> batch(const compiled_graph<State>& graph,
-                                                     std::vector<Input> inputs,
-                                                     const run_config& config = {},
-                                                     std::size_t runs_max = 256) {
+  [[nodiscard]] std::vector<run_result<State>>
+  batch(const compiled_graph<State>& graph, std::vector<Input> inputs,
+        const run_config& config = {}, std::size_t runs_max = 256) {
     auto results = std::vector<run_result<State>>(inputs.size());
     batch(
         graph, std::move(inputs), config,
@@ -190,9 +188,9 @@ public:
   /// it. Throws graph_error.
   /// @param query selects the checkpoints, and bounds their number
   template <class State>
-  [[nodiscard]] std::vector<snapshot<State>>
-  get_state_history(const compiled_graph<State>& graph, const run_config& config,
-                    const checkpoint_query& query = {}) {
+  [[nodiscard]] std::vector<snapshot<State>> get_state_history(const compiled_graph<State>& graph,
+                                                               const run_config& config,
+                                                               const checkpoint_query& query = {}) {
     auto out = std::vector<snapshot<State>>{};
     for (auto& one : state_history(detail::program_of(graph), place_of(config), query))
       out.emplace_back(detail::adapter_of(graph), std::move(one));

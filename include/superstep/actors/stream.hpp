@@ -56,7 +56,7 @@ struct update_event : event_origin {
   /// Set if the run stopped: the pending interrupts, none at a breakpoint. `node` is empty then.
   std::optional<std::vector<interrupt>> interrupts{};
   detail::program_ptr program{}; ///< of the task, for wrote()
-  write_list writes{};   ///< what the task wrote, by the numbers of the channels
+  write_list writes{};           ///< what the task wrote, by the numbers of the channels
 
   /// The value that the task wrote to a field, `wrote<&State::field>()`. Null if it did not write
   /// the field, or is of a graph with another state. Valid as long as the event.

@@ -351,7 +351,7 @@ struct agent_options {
   bool answer_invalid_calls = false;
   /// Whether the agent applies the agent_context of its runs.
   bool follows_context = true;
-  agent_schema<State> state{};                 ///< channels, for a JSON state only
+  agent_schema<State> state{}; ///< channels, for a JSON state only
   std::shared_ptr<superstep::checkpointer>
       checkpointer{};                          ///< where threads are saved; null: nowhere
   std::shared_ptr<superstep::store> store{};   ///< long-term memory of the tools; null: none

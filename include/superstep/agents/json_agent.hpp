@@ -75,7 +75,7 @@ private:
 /// One key of the state of a JSON agent: a channel with a named rule or a reducer. Besides the
 /// rules of json_graph there is `messages`, which is add_json_messages().
 struct json_state_key {
-  std::string name; ///< of the key
+  std::string name;                     ///< of the key
   std::string rule = "last";            ///< name of the rule; ignored if `reduce` is set
   json_reducer reduce{};                ///< replaces the rule; may be empty
   std::optional<json::value> initial{}; ///< value before the first write

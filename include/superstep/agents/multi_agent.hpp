@@ -84,7 +84,7 @@ struct swarm_options {
   /// make_handoff_tool({.agent = "bob", .active_key = "active_agent"}).
   std::vector<compiled_graph<messages_state>> agents{};
   std::string default_agent{}; ///< name of the agent that the first turn begins with
-  std::string name = "swarm";                ///< of the graph
+  std::string name = "swarm";  ///< of the graph
   std::shared_ptr<superstep::checkpointer>
       checkpointer{};                        ///< null: each turn begins with the default agent
   std::shared_ptr<superstep::store> store{}; ///< long-term memory; null: none

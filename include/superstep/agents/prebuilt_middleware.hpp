@@ -307,7 +307,7 @@ struct summarisation_options {
 
 /// A task that an agent has set for itself.
 struct todo {
-  std::string content; ///< what to do
+  std::string content;            ///< what to do
   std::string status = "pending"; ///< pending, in_progress or completed
   friend bool operator==(const todo&, const todo&) = default;
 };

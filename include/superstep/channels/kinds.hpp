@@ -200,9 +200,8 @@ protected:
   }
 
   static bool may_fail_to_take(std::span<write* const> writes) noexcept {
-    return std::ranges::any_of(writes, [](const write* w) {
-      return w->content.template may_fail_to_give<Written>();
-    });
+    return std::ranges::any_of(
+        writes, [](const write* w) { return w->content.template may_fail_to_give<Written>(); });
   }
   /// Whether taking the value of a write, or putting it into its place, may throw.
   static bool may_fail_to_put(std::span<write* const> writes) noexcept {

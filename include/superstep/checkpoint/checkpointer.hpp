@@ -199,8 +199,8 @@ struct task_record {
   std::string task;
   std::optional<task_output> output; ///< set if the task has finished; it is not run again
   std::optional<std::vector<interrupt>> interrupts; ///< its latest questions, answered or not
-  std::vector<json::value> answers;            ///< resume values, in the order of its questions
-  std::string error;                           ///< error text; empty if the task did not fail
+  std::vector<json::value> answers;  ///< resume values, in the order of its questions
+  std::string error;                 ///< error text; empty if the task did not fail
   std::exception_ptr cause;          ///< cause of the error; a restored_error if read from storage
   std::optional<json::value> resume; ///< the caller's resume value for the first open question
 };
@@ -312,8 +312,8 @@ struct prune_options {
 /// All functions throw checkpoint_error, whose text states what failed, in which thread, and what
 /// is safe. A write that fails after its call has returned is reported by the next call for the
 /// thread and by check(); the stored thread is not changed by it.
-/// tests/unit/checkpoint/checkpointer_contract.hpp contains this contract as tests, which can be run on
-/// any implementation.
+/// tests/unit/checkpoint/checkpointer_contract.hpp contains this contract as tests, which can be
+/// run on any implementation.
 /// @par Threads
 /// All members may be called from any thread. One thread id is written by one run at a time.
 /// @par Lifetime

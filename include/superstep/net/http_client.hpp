@@ -46,7 +46,7 @@ struct http_client_options {
 
 /// A request of an http_client.
 struct http_request {
-/// A request of http_client.
+  /// A request of http_client.
   std::string method = "GET";
   std::string url;      ///< http or https; redirects are returned, not followed
   http_headers headers; ///< Host, User-Agent and Content-Length are added
@@ -61,7 +61,7 @@ struct http_request {
 
 /// The response to a request: of any status.
 struct http_response {
-/// A response of http_client, with any status.
+  /// A response of http_client, with any status.
   int status = 0;
   http_headers headers;
   std::string body; ///< empty in a streamed response, whose body http_stream::next() returns

@@ -73,8 +73,8 @@ public:
   /// one step are an error.
   template <class T>
   optional_handle<T> last_value(std::string name) {
-    return add_channel<superstep::last_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
-                                                                          std::optional<T>{});
+    return add_channel<superstep::last_value<slot_place<std::optional<T>>, T>, T>(
+        std::move(name), std::optional<T>{});
   }
   /// Adds a channel that holds the latest value, at first `initial`. Two writes in one step are an
   /// error.
@@ -95,8 +95,8 @@ public:
   /// is kept
   template <class T>
   optional_handle<T> ephemeral(std::string name, bool guard = true) {
-    return add_channel<ephemeral_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
-                                                                    std::optional<T>{}, guard);
+    return add_channel<ephemeral_value<slot_place<std::optional<T>>, T>, T>(
+        std::move(name), std::optional<T>{}, guard);
   }
   /// Adds a channel that holds the latest value but is not saved in checkpoints. It is empty again
   /// when a thread is resumed.
@@ -104,8 +104,8 @@ public:
   /// is kept
   template <class T>
   optional_handle<T> untracked(std::string name, bool guard = true) {
-    return add_channel<untracked_value<slot_place<std::optional<T>>, T>, T>(std::move(name),
-                                                                    std::optional<T>{}, guard);
+    return add_channel<untracked_value<slot_place<std::optional<T>>, T>, T>(
+        std::move(name), std::optional<T>{}, guard);
   }
   /// Adds a channel that holds the items written in the latest step, in task order.
   /// @param accumulate whether it collects the items of all steps instead
@@ -113,7 +113,7 @@ public:
   channel_handle<std::vector<Item>> topic(std::string name, bool accumulate = false) {
     using items = std::vector<Item>;
     return add_channel<superstep::topic<slot_place<items>, Item>, items>(std::move(name), items{},
-                                                                 accumulate);
+                                                                         accumulate);
   }
 
   /// Adds a node. The body takes the values of the channels, optionally `const run_config&` and
@@ -121,8 +121,7 @@ public:
   /// if a handle belongs to another graph.
   template <class... H, class F>
     requires detail::channel_body_for<F, typename H::held_type...>
-  superstep::node<void> add(std::string name, reads<H...> from, F body,
-                             node_options options = {}) {
+  superstep::node<void> add(std::string name, reads<H...> from, F body, node_options options = {}) {
     check_own(from);
     const auto view = keep(name);
     builder_.add_node(std::move(name),

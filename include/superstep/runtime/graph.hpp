@@ -54,8 +54,9 @@ template <class Child, nested_input<Child> Input>
 template <class State>
 [[nodiscard]] update<State> update_of_all(const State& state) {
   auto all = update<State>{};
-  boost::mp11::mp_for_each<fields_of<State>>(
-      [&](auto d) { all.add(assignment<decltype(d)::pointer>{state.*d.pointer, false}); });
+  boost::mp11::mp_for_each<fields_of<State>>([&](auto d) {
+    all.add(assignment<decltype(d)::pointer>{state.*d.pointer, false});
+  });
   return all;
 }
 
@@ -187,10 +188,10 @@ public:
     using input = std::remove_cvref_t<std::invoke_result_t<In, const Input&>>;
     if (detail::is_whole_input<input, Child> &&
         detail::program_of(child)->options().persistence == persistence::per_thread)
-      builder_.add_fault({graph_errc::invalid_graph, std::string{n.name},
-                          detail::whole_state_fault("to_child of node '" + std::string{n.name} +
-                                                        "'",
-                                                    *detail::program_of(child))});
+      builder_.add_fault(
+          {graph_errc::invalid_graph, std::string{n.name},
+           detail::whole_state_fault("to_child of node '" + std::string{n.name} + "'",
+                                     *detail::program_of(child))});
     builder_.add_node(std::string{n.name},
                       std::make_unique<detail::subgraph_body<State, Input, Child, In, Out>>(
                           std::move(child), std::move(to_child), std::move(from_child)),

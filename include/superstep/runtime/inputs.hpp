@@ -82,13 +82,11 @@ struct state_adapter {
   template <messages_for<State> Messages>
   [[nodiscard]] static write_list input(Messages some) {
     using list = decltype(State::messages);
-    return input_writes(update{set<&State::messages>(
-        messages_input(std::type_identity<list>{}, std::move(some)))});
+    return input_writes(
+        update{set<&State::messages>(messages_input(std::type_identity<list>{}, std::move(some)))});
   }
 
-  [[nodiscard]] static write_list edit(update<State> some) {
-    return input_writes(std::move(some));
-  }
+  [[nodiscard]] static write_list edit(update<State> some) { return input_writes(std::move(some)); }
   template <projection_of<State> Part>
   [[nodiscard]] static write_list edit(Part some) {
     return input_writes<State>(std::move(some));
@@ -100,9 +98,8 @@ struct state_adapter {
 };
 
 template <class Input, class State>
-concept plain_input_of = requires(const state_adapter<State>& adapter, Input input) {
-  adapter.input(std::move(input));
-};
+concept plain_input_of =
+    requires(const state_adapter<State>& adapter, Input input) { adapter.input(std::move(input)); };
 
 /// Returns the input of a run that resumes a thread.
 [[nodiscard]] run_input resume_input(resume r);
@@ -117,7 +114,7 @@ concept plain_input_of = requires(const state_adapter<State>& adapter, Input inp
 /// channel_values accepts channel_writes.
 template <class Input, class State>
 concept run_input_of = std::same_as<Input, resume> || std::same_as<Input, command<State>> ||
-                   detail::plain_input_of<Input, State>;
+                       detail::plain_input_of<Input, State>;
 
 namespace detail {
 

@@ -104,7 +104,7 @@ struct json_cache_policy {
 
 /// The options of a JSON node.
 struct json_node_options {
-  std::vector<std::string> reads{};        ///< channels of its input; empty: all
+  std::vector<std::string> reads{}; ///< channels of its input; empty: all
   /// nodes that its commands may name; drawn, and checked by compile()
   std::vector<std::string> destinations{};
   json::object metadata{};

@@ -88,7 +88,7 @@ struct remember_options {
 /// Options of make_recall().
 struct recall_options {
   store_namespace ns{"memories"}; ///< where to search
-  std::size_t items_max = 1'000; ///< maximum number of memories that one call reads
+  std::size_t items_max = 1'000;  ///< maximum number of memories that one call reads
 };
 
 /// Makes the tool `remember`: it stores `text` under `key` and replaces an earlier text.

@@ -32,7 +32,7 @@ struct command_options {
   std::string description{};       ///< for the model
   std::vector<std::string> argv{}; ///< the program, found through PATH, and its fixed arguments
   json::object args_schema{};      ///< JSON Schema of the arguments; empty: any
-  std::chrono::milliseconds timeout{60'000}; ///< of one call
+  std::chrono::milliseconds timeout{60'000};  ///< of one call
   std::size_t max_output_bytes = 1024 * 1024; ///< of standard output; more is an error result
   /// Environment variables to pass on, in addition to PATH, HOME, LANG, LC_*, TZ and TMPDIR.
   std::vector<std::string> env_names{};

@@ -99,8 +99,8 @@ struct first_parameter<R (C::*)(A, More...) const noexcept> : first_parameter<R 
 
 /// Whether F is a function whose first parameter is a described struct.
 template <class F>
-concept telling_function =
-    requires { typename first_parameter<F>::type; } && described_struct<typename first_parameter<F>::type>;
+concept telling_function = requires { typename first_parameter<F>::type; } &&
+                           described_struct<typename first_parameter<F>::type>;
 
 /// A tool that calls a function with a described struct of arguments.
 template <class Args, class Fn>

@@ -241,7 +241,7 @@ struct tool_node_options {
   std::size_t result_bytes_max = 1024 * 1024; ///< of one result; a longer one is an error result
   std::string messages_key = "messages";      ///< key of the messages in the state
   std::string name = "tools";                 ///< of the node
-  std::vector<std::string> tags{}; ///< of the node
+  std::vector<std::string> tags{};            ///< of the node
   /// Maximum number of calls in flight in this node and its copies, over all runs; 0: no limit.
   /// Further calls wait.
   std::size_t calls_at_once = 0;

@@ -19,7 +19,7 @@ struct validation_node_options {
   /// errors and advice.
   std::function<std::string(const tool_call&, const std::vector<argument_fault>&)> format_error;
   std::string name = "validation"; ///< of the node
-  std::vector<std::string> tags; ///< of the node
+  std::vector<std::string> tags;   ///< of the node
 };
 
 /// Checks the tool calls of the last message against schemas without running tools: for models that

@@ -80,7 +80,8 @@ agent_prompt<json::value> prompt_of(const json::value& spec) {
   };
 }
 
-agent_hook<json::value> hook_of(const json::value& spec, const char* name, const case_world& world) {
+agent_hook<json::value> hook_of(const json::value& spec, const char* name,
+                                const case_world& world) {
   if (!spec.is_object())
     return {};
   const auto program = std::make_shared<const node_of_case>(

@@ -123,8 +123,8 @@ private:
 
   template <class See>
   detail::raw_result follow(const json::object& call, stream_mode modes, See see) const {
-    auto run =
-        detail::engine_access::open_stream(*world_.lanes, detail::program_of(graph_), input_of(call), modes, config_of(call), 64);
+    auto run = detail::engine_access::open_stream(*world_.lanes, detail::program_of(graph_),
+                                                  input_of(call), modes, config_of(call), 64);
     while (const auto event = run.next())
       see(*event);
     return run.result();
@@ -194,7 +194,8 @@ private:
     const auto seen = get_state(detail::program_of(graph_), {thread_of(call), {}, {}});
     auto next = std::vector<std::string>(seen.next.begin(), seen.next.end());
     std::ranges::sort(next);
-    return {{"values", seen.state ? printed(detail::adapter_of(graph_).state(*seen.state)) : json::object{}},
+    return {{"values",
+             seen.state ? printed(detail::adapter_of(graph_).state(*seen.state)) : json::object{}},
             {"next", json::array(next.begin(), next.end())},
             {"interrupts", questions(seen.interrupts())}};
   }

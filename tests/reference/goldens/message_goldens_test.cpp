@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the recorded cases of messages and provider formats and compares the answers.
 #include "goldens/message_form.hpp"
-
 #include "protocols/relaxed_json.hpp"
 
 #include <boost/test/unit_test.hpp>

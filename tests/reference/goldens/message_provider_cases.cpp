@@ -140,9 +140,8 @@ json::value ollama_response_case(const json::object& input) {
 
 void add_message_provider_cases(case_table& table) {
   table["msg.openai_payload"] = payload_case(openai_chat::make_request);
-  table["msg.openai_response"] = response_case([](const json::object& answer) {
-    return as_recorded(openai_chat::read_response(answer));
-  });
+  table["msg.openai_response"] = response_case(
+      [](const json::object& answer) { return as_recorded(openai_chat::read_response(answer)); });
   table["msg.openai_stream"] = openai_stream_case;
   table["msg.openai_responses_payload"] = payload_case(openai_responses::make_request);
   table["msg.openai_responses_response"] = response_case([](const json::object& answer) {

@@ -2,7 +2,6 @@
 // Every recorded stream yields the same message however its bytes are split.
 #include "goldens/message_form.hpp"
 #include "models/http/answer_stream.hpp"
-
 #include "protocols/relaxed_json.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/json.hpp>
 #include "protocols/relaxed_json.hpp"
+
+#include <superstep/base/json.hpp>
 
 #include <filesystem>
 #include <fstream>

@@ -2,9 +2,9 @@
 // Answers recorded cases: reads {"id","kind","input"} lines from FILE.jsonl and prints
 // {"id","output"} lines.
 #include "cases.hpp"
+#include "protocols/relaxed_json.hpp"
 
 #include <superstep/base/json.hpp>
-#include "protocols/relaxed_json.hpp"
 
 #include <exception>
 #include <fstream>

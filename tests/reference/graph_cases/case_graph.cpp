@@ -130,8 +130,9 @@ own_class class_of(const std::error_code& code) {
 
 bool is_retried(const std::exception_ptr& cause, const std::vector<std::string>& wanted) {
   const auto fits = [&](const std::string& type, bool by_default) {
-    return wanted.empty() ? by_default
-                          : std::ranges::any_of(wanted, [&](const auto& w) { return is_a(type, w); });
+    return wanted.empty()
+               ? by_default
+               : std::ranges::any_of(wanted, [&](const auto& w) { return is_a(type, w); });
   };
   try {
     std::rethrow_exception(cause);

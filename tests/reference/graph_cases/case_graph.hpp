@@ -15,7 +15,7 @@ namespace superstep::graph_cases {
 /// All graphs of a case, built with the JSON front end; calls go to `main`.
 struct case_graphs {
   std::shared_ptr<graph_library> all;
-  std::shared_ptr<superstep::store> store; ///< null if the case has none
+  std::shared_ptr<superstep::store> store;         ///< null if the case has none
   std::shared_ptr<case_checkpointer> checkpointer; ///< null if the case has none
 
   [[nodiscard]] const compiled_json_graph& main() const { return all->at("main"); }

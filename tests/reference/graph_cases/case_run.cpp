@@ -190,7 +190,8 @@ private:
   detail::raw_result follow(const json::object& what, stream_mode modes, See see) {
     auto was_told = false;
     try {
-      auto run = detail::engine_access::open_stream(engine_, table(), input(what), modes, config_of(what), 64);
+      auto run = detail::engine_access::open_stream(engine_, table(), input(what), modes,
+                                                    config_of(what), 64);
       while (const auto event = run.next()) {
         see(*event);
         was_told = true;

@@ -157,7 +157,8 @@ json::object describe_event(const detail::run_event& event, const case_graphs& g
                         {"source", to_text(event.checkpoint->source)}};
   } else if (event.mode == stream_mode::values) {
     mode = "values";
-    data = shown(event.table ? detail::adapter_of(graph).read(*event.state) : detail::adapter_of(graph).state(*event.state));
+    data = shown(event.table ? detail::adapter_of(graph).read(*event.state)
+                             : detail::adapter_of(graph).state(*event.state));
     if (event.interrupts)
       data.as_object()["__interrupt__"] = describe_questions(*event.interrupts);
   } else {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parsing of the user's input in chat: commands, review decisions and invisible characters.
-#include "cli/chat_words.hpp"
-
 #include "base/visible_text.hpp"
+#include "cli/chat_words.hpp"
 
 #include <superstep/base/json.hpp>
 

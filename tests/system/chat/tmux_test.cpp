@@ -73,7 +73,9 @@ public:
     run({"set-buffer", text});
     run({"paste-buffer", how});
   }
-  [[nodiscard]] std::string screen() const { return run({"capture-pane", "-p", "-J", "-S", "-200"}); }
+  [[nodiscard]] std::string screen() const {
+    return run({"capture-pane", "-p", "-J", "-S", "-200"});
+  }
 
   /// Returns the screen once it shows the text `times` times. Throws if it does not.
   std::string wait_for(std::string_view text, std::size_t times = 1) const {
@@ -99,7 +101,8 @@ public:
 private:
   [[nodiscard]] std::string socket() const { return folder_ / "tmux"; }
   std::string run(const std::vector<std::string>& words) const {
-    auto command = std::vector<std::string>{"/usr/bin/tmux", "-u", "-f", "/dev/null", "-S", socket()};
+    auto command =
+        std::vector<std::string>{"/usr/bin/tmux", "-u", "-f", "/dev/null", "-S", socket()};
     command.insert(command.end(), words.begin(), words.end());
     return process{command}.wait().out;
   }

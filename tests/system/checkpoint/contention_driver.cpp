@@ -77,7 +77,10 @@ void check(const std::string& path, const size& how) {
     const auto history = ss::detail::state_history(ss::detail::program_of(g), {name_of(t), {}, {}});
     if (history.empty())
       continue;
-    const auto found = ss::detail::adapter_of(g).state(*history.front().state).at("total").to_number<std::int64_t>();
+    const auto found = ss::detail::adapter_of(g)
+                           .state(*history.front().state)
+                           .at("total")
+                           .to_number<std::int64_t>();
     total += found;
     auto child = std::string{};
     for (const auto& s : history) {

@@ -246,8 +246,9 @@ BOOST_AUTO_TEST_CASE(queries_and_headers_are_sent_not_reported) {
   options.headers_env = {{"X-Gateway-Key", "SUPERSTEP_TEST_GATEWAY"}};
   const auto model = make_provider_model(options, io, make_limits(1)).value();
   const auto answer = sync_wait(ask(model, "x"));
-  BOOST_TEST(heads.find("POST /openai/chat/completions?api-version=2024-10-21&k=secret-in-query ") !=
-             std::string::npos);
+  BOOST_TEST(
+      heads.find("POST /openai/chat/completions?api-version=2024-10-21&k=secret-in-query ") !=
+      std::string::npos);
   for (const auto* line : {"X-Title: an app", "X-Gateway-Key: gateway-0123456789",
                            "authorization: Basic 0123456789abcdef"})
     BOOST_TEST(heads.find(line) != std::string::npos, heads);
@@ -262,8 +263,8 @@ BOOST_AUTO_TEST_CASE(queries_and_headers_are_sent_not_reported) {
 
 BOOST_AUTO_TEST_CASE(headers_of_the_client_cannot_be_set) {
   auto io = io_runtime{};
-  for (const auto& header : http_headers{{"Content-Length", "1"}, {"host", "x"}, {"a b", "x"},
-                                         {"", "x"}, {"x", "a\r\nb: c"}}) {
+  for (const auto& header : http_headers{
+           {"Content-Length", "1"}, {"host", "x"}, {"a b", "x"}, {"", "x"}, {"x", "a\r\nb: c"}}) {
     auto options = provider_model_options{};
     options.model = "m";
     options.api_key_env = "";
@@ -280,7 +281,8 @@ BOOST_AUTO_TEST_CASE(keys_over_plain_http_cause_a_warning) {
     options.api_key_env = key_env;
     return warnings_of(options).size();
   };
-  for (const auto* url : {"http://example.org/v1", "http://10.0.0.7:8000", "http://[2001:db8::1]/v1"}) {
+  for (const auto* url :
+       {"http://example.org/v1", "http://10.0.0.7:8000", "http://[2001:db8::1]/v1"}) {
     BOOST_TEST(warnings(url, "SUPERSTEP_TEST_KEY") == 1U, url);
     BOOST_TEST(warnings(url, "") == 0U, url);
   }

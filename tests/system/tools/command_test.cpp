@@ -123,9 +123,9 @@ BOOST_AUTO_TEST_CASE(environment_is_an_allow_list) {
   o.env_names = {"COMMAND_TEST_NAMED", "COMMAND_TEST_UNSET"};
   o.env_values = {{"COMMAND_TEST_SET", "1"}, {"HOME", "/nowhere"}};
   const auto seen = '\n' + run_with(o).content + '\n';
-  for (const auto* line : {"\nCOMMAND_TEST_NAMED=seen\n", "\nCOMMAND_TEST_SET=1\n",
-                           "\nHOME=/nowhere\n", "\nLC_TEST=x\n", "\nPATH=",
-                           "\nSUPERSTEP_RUN_KEY=row 7\n"})
+  for (const auto* line :
+       {"\nCOMMAND_TEST_NAMED=seen\n", "\nCOMMAND_TEST_SET=1\n", "\nHOME=/nowhere\n",
+        "\nLC_TEST=x\n", "\nPATH=", "\nSUPERSTEP_RUN_KEY=row 7\n"})
     BOOST_TEST(seen.find(line) != std::string::npos, line);
   for (const auto* name : {"secret", "COMMAND_TEST_UNSET"})
     BOOST_TEST(seen.find(name) == std::string::npos, name);

@@ -21,11 +21,11 @@ namespace {
 
 using namespace superstep;
 
-const auto apis = std::map<std::string, provider_api>{
-    {"anthropic", provider_api::anthropic},
-    {"chat", provider_api::openai_chat},
-    {"ollama", provider_api::ollama},
-    {"responses", provider_api::openai_responses}};
+const auto apis =
+    std::map<std::string, provider_api>{{"anthropic", provider_api::anthropic},
+                                        {"chat", provider_api::openai_chat},
+                                        {"ollama", provider_api::ollama},
+                                        {"responses", provider_api::openai_responses}};
 
 struct history {
   std::string name;
@@ -45,45 +45,54 @@ std::vector<history> histories() {
   };
   return {
       {"text", R"([{"role":"system","content":"be brief"},{"role":"user","content":"hi"}])"},
-      {"developer", R"([{"role":"developer","content":"be brief"},{"role":"user","content":"hi"}])"},
+      {"developer",
+       R"([{"role":"developer","content":"be brief"},{"role":"user","content":"hi"}])"},
       {"named", R"([{"role":"user","content":"hi","name":"ann"},{"role":"user","content":"ho"}])"},
-      {"turns", list(R"({"role":"assistant","content":"hello"},{"role":"user","content":"again"})")},
+      {"turns",
+       list(R"({"role":"assistant","content":"hello"},{"role":"user","content":"again"})")},
       {"calls", list(calls)},
       {"calls_with_text",
-       list(R"({"role":"assistant","content":"one moment","tool_calls":[{"name":"now","args":{},"id":"c1"}]},)"
-            R"({"role":"tool","content":"noon","tool_call_id":"c1"},{"role":"assistant","content":"noon"},)"
-            R"({"role":"user","content":"thanks"})")},
+       list(
+           R"({"role":"assistant","content":"one moment","tool_calls":[{"name":"now","args":{},"id":"c1"}]},)"
+           R"({"role":"tool","content":"noon","tool_call_id":"c1"},{"role":"assistant","content":"noon"},)"
+           R"({"role":"user","content":"thanks"})")},
       {"invalid_calls",
-       list(R"({"type":"ai","content":"","invalid_tool_calls":[{"name":"now","args":"{\"a\":","id":"c1","error":"e"}]},)"
-            R"({"role":"tool","content":"not valid","tool_call_id":"c1","name":"now"})")},
-      {"images", R"([{"role":"user","content":[{"type":"text","text":"what"},)" +
-                     std::string{image} + "]}]"},
+       list(
+           R"({"type":"ai","content":"","invalid_tool_calls":[{"name":"now","args":"{\"a\":","id":"c1","error":"e"}]},)"
+           R"({"role":"tool","content":"not valid","tool_call_id":"c1","name":"now"})")},
+      {"images",
+       R"([{"role":"user","content":[{"type":"text","text":"what"},)" + std::string{image} + "]}]"},
       {"image_url",
        R"([{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]}])"},
       {"file",
        R"([{"role":"user","content":[{"type":"file","base64":"JVBERi0=","mime_type":"application/pdf","filename":"a.pdf"}]}])"},
       {"result_blocks",
-       list(R"({"role":"assistant","content":"","tool_calls":[{"name":"now","args":{},"id":"c1"}]},)"
-            R"({"role":"tool","content":[{"type":"text","text":"noon"}],"tool_call_id":"c1","name":"now"})")},
+       list(
+           R"({"role":"assistant","content":"","tool_calls":[{"name":"now","args":{},"id":"c1"}]},)"
+           R"({"role":"tool","content":[{"type":"text","text":"noon"}],"tool_call_id":"c1","name":"now"})")},
       {"anthropic_blocks",
-       list(R"({"type":"ai","content":[{"type":"thinking","thinking":"hm","signature":"s"},)"
-            R"({"type":"redacted_thinking","data":"d"},{"type":"text","text":"well"},)"
-            R"({"type":"tool_use","id":"c1","name":"now","input":{}}],)"
-            R"("tool_calls":[{"name":"now","args":{},"id":"c1"}],"response_metadata":{"model_provider":"anthropic"}},)"
-            R"({"role":"tool","content":"noon","tool_call_id":"c1","name":"now"})")},
+       list(
+           R"({"type":"ai","content":[{"type":"thinking","thinking":"hm","signature":"s"},)"
+           R"({"type":"redacted_thinking","data":"d"},{"type":"text","text":"well"},)"
+           R"({"type":"tool_use","id":"c1","name":"now","input":{}}],)"
+           R"("tool_calls":[{"name":"now","args":{},"id":"c1"}],"response_metadata":{"model_provider":"anthropic"}},)"
+           R"({"role":"tool","content":"noon","tool_call_id":"c1","name":"now"})")},
       {"responses_blocks",
-       list(R"({"type":"ai","content":[{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}]},)"
-            R"({"type":"text","text":"well","annotations":[],"id":"msg_1"},)"
-            R"({"type":"function_call","id":"fc_1","call_id":"c1","name":"now","arguments":"{}"}],)"
-            R"("tool_calls":[{"name":"now","args":{},"id":"c1"}],"response_metadata":{"model_provider":"openai"}},)"
-            R"({"role":"tool","content":"noon","tool_call_id":"c1","name":"now"})")},
+       list(
+           R"({"type":"ai","content":[{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}]},)"
+           R"({"type":"text","text":"well","annotations":[],"id":"msg_1"},)"
+           R"({"type":"function_call","id":"fc_1","call_id":"c1","name":"now","arguments":"{}"}],)"
+           R"("tool_calls":[{"name":"now","args":{},"id":"c1"}],"response_metadata":{"model_provider":"openai"}},)"
+           R"({"role":"tool","content":"noon","tool_call_id":"c1","name":"now"})")},
       {"standard_blocks",
-       list(R"({"type":"ai","content":[{"type":"text","text":"well"},)"
-            R"({"type":"tool_call","id":"c1","name":"now","args":{}}],)"
-            R"("tool_calls":[{"name":"now","args":{},"id":"c1"}],"response_metadata":{"output_version":"v1"}},)"
-            R"({"role":"tool","content":"noon","tool_call_id":"c1","name":"now"})")},
+       list(
+           R"({"type":"ai","content":[{"type":"text","text":"well"},)"
+           R"({"type":"tool_call","id":"c1","name":"now","args":{}}],)"
+           R"("tool_calls":[{"name":"now","args":{},"id":"c1"}],"response_metadata":{"output_version":"v1"}},)"
+           R"({"role":"tool","content":"noon","tool_call_id":"c1","name":"now"})")},
       {"reasoning",
-       list(R"({"type":"ai","content":"well","additional_kwargs":{"reasoning_content":"hm"}},{"role":"user","content":"so?"})")},
+       list(
+           R"({"type":"ai","content":"well","additional_kwargs":{"reasoning_content":"hm"}},{"role":"user","content":"so?"})")},
   };
 }
 

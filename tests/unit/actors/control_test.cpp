@@ -74,8 +74,7 @@ BOOST_AUTO_TEST_CASE(step_timeout_cancels_slow_step) {
   auto e = ss::engine{{.workers = 1}};
   const auto says_so = [](const ss::graph_error& error) {
     return error.code() == ss::graph_errc::step_timeout && error.step() == 2 &&
-           std::string_view{error.what()} ==
-               "step 2 of graph 'slow' took longer than 30 ms";
+           std::string_view{error.what()} == "step 2 of graph 'slow' took longer than 30 ms";
   };
   BOOST_CHECK_EXCEPTION(static_cast<void>(e.invoke(graph, numbers{})), ss::graph_error, says_so);
 }

@@ -293,8 +293,7 @@ BOOST_AUTO_TEST_CASE(cancelled_run_uses_failure_handlers_of_open_tasks) {
   nested.handle.cancel();
   BOOST_TEST(nested.result().error.has_value());
   held.open();
-  const auto resumed =
-      e.try_invoke(whole, ss::resume(), config); // the inner step is not run again
+  const auto resumed = e.try_invoke(whole, ss::resume(), config); // the inner step is not run again
   BOOST_TEST(resumed.state.total == 301);
 }
 

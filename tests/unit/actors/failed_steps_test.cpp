@@ -133,14 +133,11 @@ ss::run_result<kept> run_with(const updates& written, bool is_shared) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<kept>{};
   g.add(first, [](const kept&) {
-    return ss::update{ss::set<&kept::count>(5),
-                      ss::set<&kept::late>({"a"}),
-                      ss::set<&kept::taking>({"b"}),
-                      ss::set<&kept::joined>("c"),
-                      ss::set<&kept::plain>("whole"),
-                      ss::set<&kept::risk>(fragile{9}),
-                      ss::set<&kept::latest>({"d"}),
-                      ss::set<&kept::talk>({ss::human_message("hi")})};
+    return ss::update{
+        ss::set<&kept::count>(5),       ss::set<&kept::late>({"a"}),
+        ss::set<&kept::taking>({"b"}),  ss::set<&kept::joined>("c"),
+        ss::set<&kept::plain>("whole"), ss::set<&kept::risk>(fragile{9}),
+        ss::set<&kept::latest>({"d"}),  ss::set<&kept::talk>({ss::human_message("hi")})};
   });
   g.add(worker, [written](const int& n) { return written[static_cast<std::size_t>(n)]; });
   g.edge(ss::start, first);
@@ -264,13 +261,13 @@ BOOST_AUTO_TEST_CASE(values_with_throwing_comparison_are_reset) {
 
 BOOST_AUTO_TEST_CASE(successful_steps_keep_all_writes) {
   for (const auto is_shared : {false, true}) {
-    const auto ended = run_with(
-        {ss::update{ss::set<&kept::count>(1), ss::set<&kept::late>({"x"}),
-                    ss::set<&kept::taking>({"y"}), ss::set<&kept::risk>(fragile{10}),
-                    ss::set<&kept::latest>({"e"})},
-         ss::update{ss::set<&kept::late>({"z"}), ss::set<&kept::joined>("j"),
-                    ss::set<&kept::plain>("new"), ss::set<&kept::latest>({"f"})}},
-        is_shared);
+    const auto ended =
+        run_with({ss::update{ss::set<&kept::count>(1), ss::set<&kept::late>({"x"}),
+                             ss::set<&kept::taking>({"y"}), ss::set<&kept::risk>(fragile{10}),
+                             ss::set<&kept::latest>({"e"})},
+                  ss::update{ss::set<&kept::late>({"z"}), ss::set<&kept::joined>("j"),
+                             ss::set<&kept::plain>("new"), ss::set<&kept::latest>({"f"})}},
+                 is_shared);
     BOOST_TEST(!ended.error.has_value());
     BOOST_TEST(ended.state.count == 6);
     BOOST_TEST(ended.state.late == (words{"a", "x", "z"}), boost::test_tools::per_element());

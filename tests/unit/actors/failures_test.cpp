@@ -168,8 +168,8 @@ BOOST_AUTO_TEST_CASE(error_handler_replaces_node_and_selects_next) {
     return ss::command<numbers>{ss::set<&numbers::n>(s.n + 10), {c}};
   });
   auto e = ss::engine{{.workers = 1}};
-  auto run =
-      ss::detail::engine_access::stream(e, g.compile(), numbers{.n = 1, .total = 0, .seen = {}}, ss::stream_mode::updates);
+  auto run = ss::detail::engine_access::stream(
+      e, g.compile(), numbers{.n = 1, .total = 0, .seen = {}}, ss::stream_mode::updates);
   auto names = std::vector<std::string>{};
   while (const auto event = run.next())
     names.push_back(event->node);
@@ -274,7 +274,8 @@ BOOST_AUTO_TEST_CASE(command_to_parent_ends_child_and_routes_parent) {
     return parent.compile();
   };
   auto e = ss::engine{{.workers = 1}};
-  const auto out = e.invoke(make_parent(child.compile()), numbers{.n = 4, .total = 0, .seen = {}}).state;
+  const auto out =
+      e.invoke(make_parent(child.compile()), numbers{.n = 4, .total = 0, .seen = {}}).state;
   BOOST_TEST(out.n == 5);
   BOOST_TEST(out.total == 5);
 

@@ -79,9 +79,8 @@ double cancel_many(int n) {
   const auto graph = g.compile();
   auto handles = std::vector<ss::run_handle>{};
   for (auto i = 0; i < n; ++i)
-    handles.push_back(e.submit(graph, numbers{}, {}, [&](const ss::run_result<numbers>&) {
-      ended.count_down();
-    }));
+    handles.push_back(e.submit(graph, numbers{}, {},
+                               [&](const ss::run_result<numbers>&) { ended.count_down(); }));
   await_count(started, n);
   const auto begin = cpu_seconds();
   for (const auto& h : handles)
@@ -93,7 +92,8 @@ double cancel_many(int n) {
 double wide_step(int n, const ss::compile_options& compile, const ss::node_options& node) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
-  g.add(worker, [](const int&) { return ss::update{ss::set<&numbers::total>(1)}; }, node);
+  g.add(
+      worker, [](const int&) { return ss::update{ss::set<&numbers::total>(1)}; }, node);
   g.branch(ss::start, fan_out);
   const auto graph = g.compile(compile);
   auto config = ss::run_config{};
@@ -110,14 +110,13 @@ double slow_readers(int n) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).edge(ss::start, a);
-  g.branch(
-      a,
-      [](const numbers& s) -> ss::destination {
-        if (s.n < 8)
-          return a;
-        return ss::end;
-      },
-      {a, ss::end});
+  g.branch(a,
+           [](const numbers& s) -> ss::destination {
+             if (s.n < 8)
+               return a;
+             return ss::end;
+           },
+           {a, ss::end});
   const auto graph = g.compile();
   auto all = std::vector<ss::event_range<numbers>>{};
   for (auto i = 0; i < n; ++i)

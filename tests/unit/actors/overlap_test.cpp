@@ -33,7 +33,8 @@ BOOST_AUTO_TEST_CASE(eight_blocking_sends_overlap) {
       return ss::update{ss::set<&numbers::total>(1)};
     });
     g.branch(ss::start, fan_out);
-    BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).state.total == calls);
+    BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).state.total ==
+               calls);
   }
 }
 
@@ -48,7 +49,8 @@ BOOST_AUTO_TEST_CASE(eight_spinning_sends_overlap) {
     return ss::update{ss::set<&numbers::total>(1)};
   });
   g.branch(ss::start, fan_out);
-  BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).state.total == calls);
+  BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).state.total ==
+             calls);
 }
 
 BOOST_AUTO_TEST_CASE(eight_sends_of_blocking_coroutines_overlap) {
@@ -60,7 +62,8 @@ BOOST_AUTO_TEST_CASE(eight_sends_of_blocking_coroutines_overlap) {
     co_return ss::update{ss::set<&numbers::total>(one)};
   });
   g.branch(ss::start, fan_out);
-  BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).state.total == calls);
+  BOOST_TEST(e.invoke(g.compile(), numbers{.n = calls, .total = 0, .seen = {}}).state.total ==
+             calls);
 }
 
 BOOST_AUTO_TEST_CASE(eight_forked_calls_of_one_body_overlap) {

@@ -35,9 +35,7 @@ ss::compiled_json_graph orphan(std::string_view kind) {
   if (kind == "function") {
     g.add("a", [](const json::value&) { return to_the_parent(); });
   } else if (kind == "coroutine that does not wait") {
-    g.add("a", [](const json::value&) -> ss::task<ss::json_command> {
-      co_return to_the_parent();
-    });
+    g.add("a", [](const json::value&) -> ss::task<ss::json_command> { co_return to_the_parent(); });
   } else if (kind == "coroutine that waits") {
     g.add("a", [](const json::value&) -> ss::task<ss::json_command> {
       auto nap = ss::sleep_for{1us};
@@ -142,15 +140,13 @@ namespace {
 ss::compiled_graph<numbers> nesting_graph(const ss::compiled_json_graph& child,
                                           std::function<void()> before) {
   auto g = ss::graph<numbers>{};
-  g.add(b,
-        [child, before = std::move(before)](const numbers&, ss::runtime rt) -> ss::task<void> {
-          before();
-          auto in = json::object{{"n", 1}};
-          auto running = rt.invoke(child, std::move(in));
-          const auto out = co_await running;
-          static_cast<void>(out);
-        })
-      .edge(ss::start, b);
+  g.add(b, [child, before = std::move(before)](const numbers&, ss::runtime rt) -> ss::task<void> {
+     before();
+     auto in = json::object{{"n", 1}};
+     auto running = rt.invoke(child, std::move(in));
+     const auto out = co_await running;
+     static_cast<void>(out);
+   }).edge(ss::start, b);
   return g.compile();
 }
 

@@ -135,9 +135,8 @@ ss::node_options stormy_options() {
 /// The graphs of a storm: a fan-out, one nested in another, three levels deep, one that runs a
 /// graph in a body, one that interrupts, and those that keep threads.
 struct graphs {
-  ss::compiled_graph<numbers> fan =
-      make_fan([](const int& i, ss::runtime rt) { return stormy(i, std::move(rt)); },
-               stormy_options());
+  ss::compiled_graph<numbers> fan = make_fan(
+      [](const int& i, ss::runtime rt) { return stormy(i, std::move(rt)); }, stormy_options());
   ss::compiled_graph<numbers> below = wrap(fan);
   ss::compiled_graph<numbers> deep = wrap(wrap(below));
   ss::compiled_graph<numbers> in_body = make_in_body();
@@ -276,9 +275,7 @@ public:
   }
 
 private:
-  std::uint32_t pick(std::uint32_t below) {
-    return static_cast<std::uint32_t>(random_() % below);
-  }
+  std::uint32_t pick(std::uint32_t below) { return static_cast<std::uint32_t>(random_() % below); }
 
   const ss::compiled_graph<numbers>& choose(bool& is_kept) {
     const auto which = pick(8);
@@ -340,8 +337,9 @@ private:
     const auto modes = sink ? ss::stream_mode::updates | ss::stream_mode::tasks |
                                   ss::stream_mode::custom | ss::stream_mode::subgraphs
                             : ss::stream_mode::none;
-    handles_.push_back(ss::detail::engine_access::start(*engine_, ss::detail::program_of(graph), ss::detail::input_for(graph, std::move(input)), std::move(config),
-                                      std::move(done), modes, std::move(sink)));
+    handles_.push_back(ss::detail::engine_access::start(
+        *engine_, ss::detail::program_of(graph), ss::detail::input_for(graph, std::move(input)),
+        std::move(config), std::move(done), modes, std::move(sink)));
   }
 
   /// Callbacks also run while the engine is destroyed, so they use this stable address.
@@ -378,12 +376,11 @@ private:
     auto random = std::mt19937{seed};
     const auto n = static_cast<int>(random() % runs_of_a_round);
     const auto& graph = random() % 2 == 0 ? graphs_.fan : graphs_.deep;
-    auto stream =
-        engine_->stream(graph, numbers{.n = n, .total = 0, .seen = {}},
-                        ss::stream_mode::values | ss::stream_mode::updates |
-                            ss::stream_mode::tasks | ss::stream_mode::custom |
-                            ss::stream_mode::subgraphs,
-                        {}, 1 + random() % 4);
+    auto stream = engine_->stream(graph, numbers{.n = n, .total = 0, .seen = {}},
+                                  ss::stream_mode::values | ss::stream_mode::updates |
+                                      ss::stream_mode::tasks | ss::stream_mode::custom |
+                                      ss::stream_mode::subgraphs,
+                                  {}, 1 + random() % 4);
     const auto events_max = random() % 3 == 0 ? random() % 8 : 1'000U;
     try {
       for (auto i = 0U; i < events_max && stream.next(); ++i)
@@ -400,8 +397,7 @@ private:
       auto config = ss::run_config{};
       config.thread_id = "t" + std::to_string(i);
       config.thread.emplace().on_busy = ss::busy_policy::refuse;
-      const auto ended = e.try_invoke(
-          graphs_.kept, ss::update{ss::set<&numbers::n>(1)}, config);
+      const auto ended = e.try_invoke(graphs_.kept, ss::update{ss::set<&numbers::n>(1)}, config);
       if (ended.error && ended.error->code == ss::make_error_code(ss::checkpoint_errc::in_use))
         fail("thread t" + std::to_string(i) + " is still in use");
     }

@@ -41,7 +41,8 @@ BOOST_AUTO_TEST_CASE(values_follow_input_and_each_step) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
-  const auto events = all_of(engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::values));
+  const auto events =
+      all_of(engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::values));
   BOOST_TEST_REQUIRE(events.size() == 3U);
   for (auto i = 0; i < 3; ++i) {
     const auto& event = events[static_cast<std::size_t>(i)];
@@ -55,8 +56,8 @@ BOOST_AUTO_TEST_CASE(updates_show_writes_of_each_task) {
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& i) { return ss::update{ss::set<&numbers::total>(i)}; });
   g.branch(ss::start, fan_out);
-  const auto events = all_of(
-      engine_access::stream(e, g.compile(), numbers{.n = 3, .total = 0, .seen = {}}, ss::stream_mode::updates));
+  const auto events = all_of(engine_access::stream(
+      e, g.compile(), numbers{.n = 3, .total = 0, .seen = {}}, ss::stream_mode::updates));
   BOOST_TEST_REQUIRE(events.size() == 3U);
   for (auto i = 0; i < 3; ++i) {
     const auto& event = events[static_cast<std::size_t>(i)];
@@ -70,7 +71,8 @@ BOOST_AUTO_TEST_CASE(body_emits_custom_events) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&, const ss::runtime& rt) { rt.emit("half way"); }).edge(ss::start, a);
-  const auto events = all_of(engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::custom));
+  const auto events =
+      all_of(engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::custom));
   BOOST_TEST_REQUIRE(events.size() == 1U);
   BOOST_TEST(events[0].data.as_string() == "half way");
   BOOST_TEST(events[0].node == "a");
@@ -81,7 +83,8 @@ BOOST_AUTO_TEST_CASE(debug_stream_reports_tasks_and_barriers) {
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
   auto text = std::string{};
-  for (const auto& event : all_of(engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::debug)))
+  for (const auto& event :
+       all_of(engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::debug)))
     text += std::to_string(event.step) + ' ' + ss::json::serialize(event.data) + '\n';
   BOOST_TEST(text ==
              "0 {\"event\":\"barrier\",\"answered\":1,\"in_flight\":0}\n"
@@ -105,7 +108,8 @@ BOOST_AUTO_TEST_CASE(slow_reader_pauses_run) {
   });
   auto config = ss::run_config{};
   config.recursion_limit = 1'000;
-  auto stream = engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::values, config, 10);
+  auto stream =
+      engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::values, config, 10);
   auto read = 0;
   while (stream.next()) {
     ++read;
@@ -158,7 +162,8 @@ BOOST_AUTO_TEST_CASE(abandoned_stream_cancels_its_run) {
   auto config = ss::run_config{};
   config.recursion_limit = 1'000'000'000;
   {
-    auto stream = engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::values, config, 4);
+    auto stream =
+        engine_access::stream(e, g.compile(), numbers{}, ss::stream_mode::values, config, 4);
     BOOST_TEST(stream.next().has_value());
   }
   while (e.debug().live_runs() != 0)

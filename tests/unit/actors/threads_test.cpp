@@ -87,7 +87,8 @@ BOOST_AUTO_TEST_CASE(another_engine_resumes_thread) {
   const auto graph = asking(kept());
   {
     auto first = ss::engine{{.workers = 1}};
-    BOOST_REQUIRE((first.try_invoke(graph, begin_with(1), on("t")).status == ss::run_status::interrupted));
+    BOOST_REQUIRE(
+        (first.try_invoke(graph, begin_with(1), on("t")).status == ss::run_status::interrupted));
   }
   auto second = ss::engine{{.workers = 1}};
   BOOST_TEST(second.try_invoke(graph, answer(2), on("t")).state.n == 6);
@@ -130,7 +131,8 @@ BOOST_AUTO_TEST_CASE(graph_with_checkpointer_requires_thread_id) {
 BOOST_AUTO_TEST_CASE(resume_without_pending_interrupt_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking(kept());
-  BOOST_REQUIRE((e.try_invoke(graph, begin_with(1), on("t")).status == ss::run_status::interrupted));
+  BOOST_REQUIRE(
+      (e.try_invoke(graph, begin_with(1), on("t")).status == ss::run_status::interrupted));
   auto said = ss::resume({{"no such id", 1}});
   const auto refused = e.try_invoke(graph, std::move(said), on("t"));
   BOOST_REQUIRE(refused.error);
@@ -188,7 +190,8 @@ BOOST_AUTO_TEST_CASE(breakpoint_stops_before_node_until_resumed) {
 BOOST_AUTO_TEST_CASE(thread_is_read_updated_and_replayed) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking(kept());
-  BOOST_REQUIRE((e.try_invoke(graph, begin_with(1), on("t")).status == ss::run_status::interrupted));
+  BOOST_REQUIRE(
+      (e.try_invoke(graph, begin_with(1), on("t")).status == ss::run_status::interrupted));
   const auto place = ss::detail::thread_place{"t", {}, {}};
   const auto now = ss::detail::get_state(ss::detail::program_of(graph), place);
   BOOST_TEST(now.next == std::vector<std::string>{"a"}, boost::test_tools::per_element());

@@ -129,8 +129,7 @@ struct folded {
   int before = 0;
   int v = 0;
   std::string after;
-  using reducers =
-      ss::reducers<ss::by<&folded::before, std::plus<>>, ss::by<&folded::v, bad_fold>>;
+  using reducers = ss::reducers<ss::by<&folded::before, std::plus<>>, ss::by<&folded::v, bad_fold>>;
 };
 BOOST_DESCRIBE_STRUCT(folded, (), (before, v, after))
 constexpr auto first = ss::node<folded>{"first"};
@@ -245,8 +244,8 @@ private:
 BOOST_AUTO_TEST_CASE(throwing_sink_ends_its_run) {
   using member = throwing_sink::member;
   constexpr auto modes = ss::stream_mode::values | ss::stream_mode::updates |
-                         ss::stream_mode::tasks | ss::stream_mode::debug |
-                         ss::stream_mode::custom | ss::stream_mode::checkpoints;
+                         ss::stream_mode::tasks | ss::stream_mode::debug | ss::stream_mode::custom |
+                         ss::stream_mode::checkpoints;
   for (const auto at : {member::push, member::is_full})
     for (const auto is_exception : {true, false})
       for (const auto n : {1, 2}) {
@@ -281,7 +280,8 @@ BOOST_AUTO_TEST_CASE(throwing_retry_predicate_fails_the_task) {
     };
     node.retry = {policy};
     auto g = ss::graph<numbers>{};
-    g.add(a, [](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"body"}; }, node);
+    g.add(
+        a, [](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"body"}; }, node);
     g.edge(ss::start, a);
     const auto error = check_failure(e, g.compile(), "retry predicate failed too");
     BOOST_TEST(error.node == "a");
@@ -299,7 +299,8 @@ BOOST_AUTO_TEST_CASE(throwing_failure_handler_fails_the_task) {
       return std::nullopt;
     };
     auto g = ss::graph<numbers>{};
-    g.add(a, [](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"body"}; }, node);
+    g.add(
+        a, [](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"body"}; }, node);
     g.edge(ss::start, a);
     check_failure(e, g.compile(), "failure handler failed too");
   }
@@ -310,13 +311,12 @@ BOOST_AUTO_TEST_CASE(throwing_router_fails_the_task) {
     auto e = ss::engine{{.workers = 1}};
     auto g = ss::graph<numbers>{};
     g.add(a, add_one).edge(ss::start, a);
-    g.branch(
-        a,
-        [is_exception](const numbers&) -> ss::destination {
-          throw_as(is_exception);
-          return ss::end;
-        },
-        {a, ss::end});
+    g.branch(a,
+             [is_exception](const numbers&) -> ss::destination {
+               throw_as(is_exception);
+               return ss::end;
+             },
+             {a, ss::end});
     check_failure(e, g.compile(), "node 'a'");
   }
 }
@@ -407,8 +407,7 @@ BOOST_AUTO_TEST_CASE(throwing_checkpointer_ends_its_run) {
         auto config = ss::run_config{};
         config.thread_id = "t";
         config.thread.emplace().durability = when;
-        const auto ended =
-            e.try_invoke(g.compile(options), numbers{}, config);
+        const auto ended = e.try_invoke(g.compile(options), numbers{}, config);
         check_engine(e);
         if (!checkpointer->has_thrown())
           break;
@@ -469,7 +468,8 @@ BOOST_AUTO_TEST_CASE(throwing_state_copy_ends_its_run) {
     struct caller {
       static void run(ss::engine& e, const ss::compiled_graph<fragile>& g, ss::write_list in,
                       std::function<void(ss::detail::raw_result)> done) {
-        ss::detail::engine_access::start(e, ss::detail::program_of(g), std::move(in), {}, std::move(done));
+        ss::detail::engine_access::start(e, ss::detail::program_of(g), std::move(in), {},
+                                         std::move(done));
       }
     };
     caller::run(e, graph, std::move(input.writes), [&](const ss::detail::raw_result& raw) {

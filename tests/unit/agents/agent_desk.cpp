@@ -34,8 +34,7 @@ conversation::conversation(agent_options<desk> options)
 
 run_result<desk> conversation::say(const std::string& text) {
   auto more = message_list{human_message(text)};
-  return lanes_.try_invoke(agent_, update<desk>{set<&desk::messages>(std::move(more))},
-                    config_);
+  return lanes_.try_invoke(agent_, update<desk>{set<&desk::messages>(std::move(more))}, config_);
 }
 
 run_result<desk> conversation::answer(json::value response) {

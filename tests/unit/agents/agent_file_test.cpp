@@ -54,7 +54,8 @@ std::ostream& operator<<(std::ostream& out, const bad_file& c) {
 
 const auto bad_files = std::vector<bad_file>{
     {"a pattern that looks ahead",
-     "model: {provider: recorded, path: t}\ntools:\n  - command:\n      name: t\n      argv: [cat]\n"
+     "model: {provider: recorded, path: t}\ntools:\n  - command:\n      name: t\n      argv: "
+     "[cat]\n"
      "      args_schema:\n        properties:\n          s: {type: string}\n          t:\n"
      "            pattern: '(?=a)b'\n",
      "a.yaml:10: tools.0.command.args_schema.properties.t.pattern: the pattern '(?=a)b' cannot be "
@@ -63,7 +64,8 @@ const auto bad_files = std::vector<bad_file>{
     {"a pattern of names that refers back",
      "model: {provider: recorded, path: t}\ntools:\n  - simulated:\n      name: t\n"
      "      args_schema:\n        patternProperties:\n          (a)\\1: {}\n",
-     "a.yaml:7: tools.0.simulated.args_schema.patternProperties.(a)\\1: the pattern '(a)\\1' cannot "
+     "a.yaml:7: tools.0.simulated.args_schema.patternProperties.(a)\\1: the pattern '(a)\\1' "
+     "cannot "
      "be compiled (invalid escape sequence: \\1); look-around, back references and repetitions of "
      "more than 1,000 are not supported (RE2 syntax)"},
     {"a pattern of an answer",
@@ -320,7 +322,9 @@ BOOST_AUTO_TEST_CASE(command_tools_are_read_with_environment_and_limits) {
   - command: {name: d, argv: [/bin/run]}
 )");
   BOOST_TEST(to_text(got.faults) == "");
-  const auto command = [&](std::size_t i) { return std::get<command_options>(got.spec.tools.at(i).options); };
+  const auto command = [&](std::size_t i) {
+    return std::get<command_options>(got.spec.tools.at(i).options);
+  };
   BOOST_TEST(command(0).argv.at(0) == "/agents/run");
   BOOST_TEST(command(0).argv.at(1) == "./x");
   BOOST_TEST(command(0).cwd == "/work");
@@ -338,11 +342,13 @@ BOOST_AUTO_TEST_CASE(command_tools_are_read_with_environment_and_limits) {
   BOOST_TEST(command(1).sandbox.writable.at(0) == "/agents/out");
   BOOST_TEST(command(2).argv.at(0) == "run");
   BOOST_TEST(command(3).argv.at(0) == "/bin/run");
-  for (const auto* wrong : {"env: x", "env: [[]]", "env: ['A=B']", "limits: {memory: 1}",
-                            "limits: {files: 0}", "sandbox: docker", "sandbox: {}",
-                            "sandbox: {bwrap: {net: true}}", "cwd: []"})
-    BOOST_TEST(read(std::string{minimal} + "tools:\n  - command: {name: a, argv: [x], " + wrong + "}")
-                   .faults.size() == 1u, wrong);
+  for (const auto* wrong :
+       {"env: x", "env: [[]]", "env: ['A=B']", "limits: {memory: 1}", "limits: {files: 0}",
+        "sandbox: docker", "sandbox: {}", "sandbox: {bwrap: {net: true}}", "cwd: []"})
+    BOOST_TEST(
+        read(std::string{minimal} + "tools:\n  - command: {name: a, argv: [x], " + wrong + "}")
+                .faults.size() == 1u,
+        wrong);
 }
 
 BOOST_AUTO_TEST_CASE(deep_or_long_text_is_a_fault) {

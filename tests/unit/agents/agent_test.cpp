@@ -65,8 +65,7 @@ BOOST_AUTO_TEST_CASE(early_tools_must_be_tools_of_the_file) {
   const auto good = build(in, "tools: [calculator]\nearly_tools: [calculator]\n");
   BOOST_TEST(to_text(good.faults) == "");
   const auto bad = build(in, "tools: [calculator]\nearly_tools: [calculator, abacus]\n");
-  BOOST_TEST(to_text(bad.faults) ==
-             "a.yaml:3: early_tools: 'abacus' is not a tool of this agent");
+  BOOST_TEST(to_text(bad.faults) == "a.yaml:3: early_tools: 'abacus' is not a tool of this agent");
   const auto asked =
       build(in, "tools: [calculator]\nearly_tools: [calculator]\nreview: [calculator]\n");
   BOOST_TEST(to_text(asked.faults) ==

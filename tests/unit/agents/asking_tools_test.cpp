@@ -121,7 +121,8 @@ BOOST_AUTO_TEST_CASE(step_printer_prints_writes_of_each_step) {
   auto e = engine{{.workers = 1}};
   auto state = talk{};
   state.messages = {human_message("go")};
-  auto events = detail::engine_access::stream(e, agent, std::move(state), stream_mode::updates | stream_mode::values);
+  auto events = detail::engine_access::stream(e, agent, std::move(state),
+                                              stream_mode::updates | stream_mode::values);
   auto lines = std::vector<std::string>{};
   while (const auto event = events.next())
     lines.push_back(to_debug_line(*event, *detail::program_of(agent)));

@@ -178,8 +178,7 @@ BOOST_DATA_TEST_CASE(memory_of_one_conversation_is_recalled_in_another, data::ma
     const auto made = agent{std::move(spec), model, {make_remember(), make_recall()}};
     auto said = chat_state{};
     said.messages.push_back(human_message("go"));
-    const auto ended =
-        lanes.try_invoke(make_conversation(made, nullptr, memory), std::move(said));
+    const auto ended = lanes.try_invoke(make_conversation(made, nullptr, memory), std::move(said));
     BOOST_REQUIRE(!ended.error);
     return ended.state.messages[2].content;
   };

@@ -236,8 +236,7 @@ BOOST_AUTO_TEST_CASE(middleware_tools_become_agent_tools) {
   BOOST_TEST(model->asked()[0].tools->size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(
-    return_direct_ends_loop_when_called_alone) {
+BOOST_AUTO_TEST_CASE(return_direct_ends_loop_when_called_alone) {
   auto both = calling("echo", "c1");
   both.tool_calls.push_back(calling("shout", "c2").tool_calls[0]);
   for (const auto& [answer, messages] :
@@ -328,8 +327,8 @@ BOOST_AUTO_TEST_CASE(timed_out_call_is_answered_and_siblings_kept) {
   BOOST_TEST(why(ended) == "");
   BOOST_REQUIRE(ended.state.messages.size() == 5U);
   BOOST_TEST(ended.state.messages[2].is_error);
-  BOOST_TEST(ended.state.messages[2].content.starts_with(
-      "Error: the call of tool 'stuck' was stopped: "));
+  BOOST_TEST(
+      ended.state.messages[2].content.starts_with("Error: the call of tool 'stuck' was stopped: "));
   BOOST_TEST(ended.state.messages[3].content == "x");
   BOOST_TEST(ended.state.messages[4].content == "done");
 }

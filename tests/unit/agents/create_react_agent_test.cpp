@@ -98,7 +98,7 @@ std::shared_ptr<const fake_model> scripted(std::vector<message> answers) {
 }
 
 react_agent_options<front_desk> options_for(std::shared_ptr<const fake_model> model,
-                                      react_version version) {
+                                            react_version version) {
   auto out = react_agent_options<front_desk>{};
   out.model = std::move(model);
   out.tools = {echo()};
@@ -112,7 +112,7 @@ run_result<front_desk> run(react_agent_options<front_desk> options, run_config c
   state.owner = "Kim";
   auto lanes = engine{engine_options{.workers = 1}};
   return lanes.try_invoke(create_react_agent(std::move(options)), std::move(state),
-                   std::move(config));
+                          std::move(config));
 }
 
 std::string text_of_refusal(react_agent_options<front_desk> options) {
@@ -244,8 +244,7 @@ BOOST_AUTO_TEST_CASE(inconsistent_options_are_rejected_when_built) {
   BOOST_TEST(text_of_refusal(late).starts_with("post_model_hook requires version v2"));
   auto direct = options_for(scripted({}), react_version::v2);
   direct.return_direct = {"nope"};
-  BOOST_TEST(text_of_refusal(direct) ==
-             "return_direct: 'nope' is not a tool of the agent");
+  BOOST_TEST(text_of_refusal(direct) == "return_direct: 'nope' is not a tool of the agent");
   auto stops = options_for(scripted({}), react_version::v2);
   stops.interrupt_before = {"nope"};
   BOOST_TEST(text_of_refusal(stops) == "Interrupt node `nope` not found");
@@ -275,8 +274,8 @@ BOOST_DATA_TEST_CASE(history_with_open_call_is_rejected, data::make(versions), v
   auto lanes = engine{engine_options{.workers = 1}};
   auto state = front_desk{};
   state.messages = {human_message("q"), calling("echo", "h1")};
-  const auto ended = lanes.try_invoke(create_react_agent(options_for(scripted({}), version)),
-                               std::move(state));
+  const auto ended =
+      lanes.try_invoke(create_react_agent(options_for(scripted({}), version)), std::move(state));
   BOOST_REQUIRE(ended.error);
   BOOST_TEST(describe(ended.error->cause).starts_with("Found AIMessages with tool_calls that do"));
 }

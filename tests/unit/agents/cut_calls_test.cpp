@@ -105,8 +105,8 @@ std::string responses_end(std::string_view reason, const std::string& output) {
   const auto is_whole = reason == "completed";
   return R"({"id":"r1","status":")" + std::string{is_whole ? "completed" : "incomplete"} +
          R"(","incomplete_details":)" +
-         (is_whole ? "null" : R"({"reason":")" + std::string{reason} + "\"}") +
-         R"(,"output":)" + output + "}";
+         (is_whole ? "null" : R"({"reason":")" + std::string{reason} + "\"}") + R"(,"output":)" +
+         output + "}";
 }
 
 std::string responses_item(std::string_view args) {
@@ -265,8 +265,7 @@ bool was_told(const message_list& messages) {
   const auto is_fault = [](const message& m) {
     return m.type == message_type::tool && m.is_error && m.tool_call_id != "";
   };
-  return std::ranges::any_of(messages, is_fault) &&
-         messages[messages.size() - 1].content == "done";
+  return std::ranges::any_of(messages, is_fault) && messages[messages.size() - 1].content == "done";
 }
 
 bool is_whole_run(const std::vector<std::string>& ran) {
@@ -282,8 +281,8 @@ const auto forms = std::vector<form>{form::streamed, form::whole};
 /// closed them. Argument text that is complete arrived before the cut.
 BOOST_DATA_TEST_CASE(cut_arguments_never_run, data::make(wires) * data::make({0, 1}), w, at) {
   const auto is = forms[static_cast<std::size_t>(at)];
-  const auto has_objects = w.api == provider_api::ollama ||
-                           (w.api == provider_api::anthropic && is == form::whole);
+  const auto has_objects =
+      w.api == provider_api::ollama || (w.api == provider_api::anthropic && is == form::whole);
   auto all = agents{};
   for (auto size = std::size_t{0}; size <= arguments.size(); ++size) {
     const auto args = arguments.substr(0, size);
@@ -332,10 +331,9 @@ BOOST_DATA_TEST_CASE(several_objects_are_an_invalid_call, data::make(wires), w) 
   if (w.api == provider_api::ollama)
     return;
   auto all = agents{};
-  for (const auto* args :
-       {R"({"expression":"6*7"}{"expression":"10/4"}{})", R"({"n":1} {"n":1})", R"({"n":1}])",
-        R"({}{})", R"([{"n":1}])", R"("{}")", "7", R"({"n":123456789012345678901})",
-        R"({"n":"\ud83d"})"}) {
+  for (const auto* args : {R"({"expression":"6*7"}{"expression":"10/4"}{})", R"({"n":1} {"n":1})",
+                           R"({"n":1}])", R"({}{})", R"([{"n":1}])", R"("{}")", "7",
+                           R"({"n":123456789012345678901})", R"({"n":"\ud83d"})"}) {
     for (const auto early : {false, true}) {
       const auto end = all.react(
           std::make_shared<const wire_model>(w.api, form::streamed, w.stream(args, w.done)), early);

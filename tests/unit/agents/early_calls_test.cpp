@@ -222,8 +222,8 @@ std::string run_struct(result<message> answer, react_version version, bool is_ea
   auto e = engine{};
   auto begin = messages_state{};
   begin.messages.push_back(human_message("hi"));
-  const auto graph = create_react_agent(
-      options_of<react_agent_options<messages_state>>(std::move(answer), version, is_early, events));
+  const auto graph = create_react_agent(options_of<react_agent_options<messages_state>>(
+      std::move(answer), version, is_early, events));
   const auto ended = e.try_invoke(graph, std::move(begin));
   if (ended.error)
     return ended.error->text;
@@ -358,8 +358,7 @@ BOOST_AUTO_TEST_CASE(calls_that_need_injected_values_wait) {
   };
   const auto plain = tool_list{std::make_shared<const echo_tool>()};
   BOOST_TEST(refused(plain, "echo") == "it was built");
-  BOOST_TEST(refused(plain, "ecco").find("'ecco' is not a tool of the agent") !=
-             std::string::npos);
+  BOOST_TEST(refused(plain, "ecco").find("'ecco' is not a tool of the agent") != std::string::npos);
   const auto nosy = tool_list{std::make_shared<const echo_tool>(nullptr, true)};
   BOOST_TEST(refused(nosy, "echo").find("has injected arguments") != std::string::npos);
   auto watched = tool_node_options{};

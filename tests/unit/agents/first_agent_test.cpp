@@ -53,7 +53,8 @@ std::string answer_of(agent_options<State> options) {
   auto lanes = ss::engine{ss::engine_options{.workers = 1}};
   auto input = State{};
   input.messages.push_back(human_message("What is the weather in Rome?"));
-  return text_of(lanes.invoke(ss::create_agent(std::move(options)), std::move(input)).state.messages.back());
+  return text_of(
+      lanes.invoke(ss::create_agent(std::move(options)), std::move(input)).state.messages.back());
 }
 
 std::string refusal(agent_options<messages_state> options) {
@@ -89,8 +90,8 @@ BOOST_AUTO_TEST_CASE(tools_accept_any_kind_of_function) {
              "It is sunny in Rome. I was asked.");
   BOOST_TEST(says(make_tool("weather", about, [](const weather_args& a) { return a.city; })) ==
              "Rome");
-  BOOST_TEST(says(make_tool<weather_args>("weather", about, [](const auto& a) { return a.city; })) ==
-             "Rome");
+  BOOST_TEST(says(make_tool<weather_args>("weather", about,
+                                          [](const auto& a) { return a.city; })) == "Rome");
   BOOST_TEST(says(make_tool("weather", about, {.argv = {"/bin/echo", "rain"}})) == "rain");
   BOOST_CHECK_THROW((void)make_tool("weather", about, command_options{}), std::system_error);
 }
@@ -102,7 +103,8 @@ BOOST_AUTO_TEST_CASE(model_specs_are_resolved_when_built) {
   BOOST_TEST(!make_model("").has_value());
   BOOST_TEST(make_model("ollama:llama3").has_value()); // asked for nothing yet
   for (const auto* spec : {"nobody:x", "scripted:{rules: 7}", "scripted:/no/such/file.yaml"})
-    BOOST_TEST(refusal({.model = spec}).find("model \"") != std::string::npos, refusal({.model = spec}));
+    BOOST_TEST(refusal({.model = spec}).find("model \"") != std::string::npos,
+               refusal({.model = spec}));
   BOOST_TEST(refusal({}).find("needs a model") != std::string::npos);
 }
 

@@ -69,8 +69,7 @@ std::vector<std::string> turn(engine& lanes, const compiled_json_graph& graph, s
   config.thread_id = "t";
   config.run_id = text;
   auto question = json::array(1, json::object{{"type", "human"}, {"content", text}});
-  const auto ended =
-      lanes.try_invoke(graph, {{"messages", std::move(question)}}, config);
+  const auto ended = lanes.try_invoke(graph, {{"messages", std::move(question)}}, config);
   BOOST_REQUIRE(!ended.error);
   auto said = std::vector<std::string>{};
   for (const auto& m : messages_of(ended.state))
@@ -83,9 +82,9 @@ std::vector<std::string> turn(engine& lanes, const compiled_json_graph& graph, s
 BOOST_DATA_TEST_CASE(supervisor_hands_over_and_gets_answer, data::make(versions), version) {
   auto g = team();
   g.add("boss", agent("boss", {"adder"}, version, [](const message& last) {
-           return last.type == message_type::human ? handing_over("adder")
-                                                   : ai_message("The sum is " + last.content);
-         }));
+          return last.type == message_type::human ? handing_over("adder")
+                                                  : ai_message("The sum is " + last.content);
+        }));
   g.add("adder", agent("adder", {}, version, [](const message&) { return ai_message("5"); }));
   g.edge("__start__", "boss").edge("adder", "boss");
   auto lanes = engine{engine_options{.workers = 1}};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model wrapper that limits concurrent calls, and tool calls per answer.
-#include "agents/limited_model.hpp"
-
 #include "agents/fake_model.hpp"
+#include "agents/limited_model.hpp"
 
 #include <superstep/base/await.hpp>
 
@@ -78,7 +77,8 @@ BOOST_AUTO_TEST_CASE(answer_with_too_many_calls_is_an_error) {
   };
   const auto refused = sync_wait(detail::limit_model(inner(), {}, 1'000)->complete({}));
   BOOST_REQUIRE(refused.has_error());
-  BOOST_TEST(refused.error().text.find("1001 tool calls; the maximum is 1000") != std::string::npos);
+  BOOST_TEST(refused.error().text.find("1001 tool calls; the maximum is 1000") !=
+             std::string::npos);
   BOOST_TEST(sync_wait(detail::limit_model(inner(), {}, 1'001)->complete({})).has_value());
   BOOST_TEST(sync_wait(detail::limit_model(inner(), {}, 0)->complete({})).has_value());
 }

@@ -107,7 +107,8 @@ BOOST_AUTO_TEST_CASE(partially_streamed_answer_is_not_retried) {
   auto lanes = engine{engine_options{.workers = 1}};
   auto state = desk{};
   state.messages = {human_message("question")};
-  auto events = detail::engine_access::stream(lanes, agent, std::move(state), stream_mode::messages);
+  auto events =
+      detail::engine_access::stream(lanes, agent, std::move(state), stream_mode::messages);
   const auto read_all = [&] {
     while (events.next()) {
     }

@@ -101,10 +101,10 @@ BOOST_DATA_TEST_CASE(agent_file_selects_protocol_of_model,
 BOOST_AUTO_TEST_CASE(agent_file_selects_policy_for_unclosed_calls) {
   const auto unclosed = [](const std::string& more) {
     const auto got = read("{provider: openai, model: m, protocol: hermes" + more + "}");
-    return got.faults.empty() ? std::string{got.spec.protocol_unclosed == unclosed_calls::refuse
-                                                ? "refuse"
-                                                : "complete"}
-                              : to_text(got.faults);
+    return got.faults.empty()
+               ? std::string{got.spec.protocol_unclosed == unclosed_calls::refuse ? "refuse"
+                                                                                  : "complete"}
+               : to_text(got.faults);
   };
   BOOST_TEST(unclosed("") == "complete");
   BOOST_TEST(unclosed(", protocol_unclosed: complete") == "complete");
@@ -149,9 +149,9 @@ BOOST_DATA_TEST_CASE(agent_file_bounds_calls_per_answer,
       make_protocol(protocol).value()->format_call("calculator", R"({"expression":"2 + 3"})");
   std::ofstream{name + "/rules.yaml"}
       << "default: {text: " << json::serialize(json::string(call + "\n" + call)) << "}\n";
-  const auto text = "model: {provider: scripted, path: rules.yaml, protocol: " + protocol +
-                    "}\ntools: [calculator]\nlimits: {calls_per_answer: " +
-                    std::to_string(calls_max) + "}\n";
+  const auto text =
+      "model: {provider: scripted, path: rules.yaml, protocol: " + protocol +
+      "}\ntools: [calculator]\nlimits: {calls_per_answer: " + std::to_string(calls_max) + "}\n";
   auto built = build_agent(read_agent_text(text, "a.yaml", name), std::make_shared<io_runtime>());
   std::filesystem::remove_all(name);
   BOOST_TEST_REQUIRE(to_text(built.faults) == "");

@@ -338,7 +338,8 @@ BOOST_DATA_TEST_CASE(messages_are_streamed_once_in_pieces_or_whole, data::make(v
   auto state = chat_state{};
   state.messages = {human_message("question")};
   auto lanes = engine{engine_options{.workers = 1}};
-  auto events = detail::engine_access::stream(lanes, graph, std::move(state), stream_mode::messages);
+  auto events =
+      detail::engine_access::stream(lanes, graph, std::move(state), stream_mode::messages);
   auto told = std::vector<std::string>{};
   while (const auto event = events.next())
     told.push_back(std::string{event->node} + ": " + shown(event->message));

@@ -195,7 +195,8 @@ BOOST_AUTO_TEST_CASE(options_unsupported_by_sub_agents_are_rejected) {
   auto files = folder{};
   files.add("plain", "");
   files.add("boss", "version: v1\nearly_tools: [expert]\ntools:\n" + calls("expert", "plain"));
-  BOOST_TEST(files.faults("boss").find("an agent as a tool requires version v2") != std::string::npos);
+  BOOST_TEST(files.faults("boss").find("an agent as a tool requires version v2") !=
+             std::string::npos);
   files.add("early", "tools:\n" + calls("expert", "plain") + "early_tools: [expert]\n");
   BOOST_TEST(files.faults("early") == "early.yaml:4: early_tools: 'expert' is an agent, which "
                                       "can only run in the step of the tools");

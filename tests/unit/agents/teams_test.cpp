@@ -36,8 +36,8 @@ rules:
 )";
 
 compiled_graph<messages_state> saying(std::string name, const std::string& text) {
-  return create_agent({.name = std::move(name),
-                       .model = "scripted:\ndefault: {text: '" + text + "'}\n"});
+  return create_agent(
+      {.name = std::move(name), .model = "scripted:\ndefault: {text: '" + text + "'}\n"});
 }
 
 std::vector<std::string> lines_of(const message_list& messages) {
@@ -82,11 +82,11 @@ BOOST_AUTO_TEST_CASE(supervisor_hands_over_and_gets_last_message) {
 }
 
 BOOST_AUTO_TEST_CASE(supervisor_can_take_the_full_history) {
-  const auto team = create_supervisor({.model = boss_rules,
-                                       .agents = {saying("mathematician", "It is 84."),
-                                                  saying("poet", "Roses are red.")},
-                                       .output = team_output::full_history,
-                                       .records_returns = false});
+  const auto team = create_supervisor(
+      {.model = boss_rules,
+       .agents = {saying("mathematician", "It is 84."), saying("poet", "Roses are red.")},
+       .output = team_output::full_history,
+       .records_returns = false});
   const auto said = run(team, "Write a poem.");
   BOOST_REQUIRE(said.size() >= 4U);
   BOOST_TEST(said[0] == "user: Write a poem.");
@@ -137,7 +137,8 @@ BOOST_AUTO_TEST_CASE(swarm_continues_with_the_active_agent) {
 }
 
 BOOST_DATA_TEST_CASE(handoff_reaches_a_parent_with_another_state,
-                     boost::unit_test::data::make({react_version::v1, react_version::v2}), version) {
+                     boost::unit_test::data::make({react_version::v1, react_version::v2}),
+                     version) {
   auto asking = react_agent_options<messages_state>{};
   asking.name = "first";
   asking.model = "scripted:\nrules:\n  - {type: human, calls: [{name: transfer_to_second}]}\n";
@@ -171,8 +172,9 @@ BOOST_AUTO_TEST_CASE(handoff_to_an_unknown_field_fails_the_run) {
   asking.name = "first";
   asking.model = "scripted:\nrules:\n  - {type: human, calls: [{name: transfer_to_second}]}\n";
   asking.tools = {make_handoff_tool({.agent = "second", .active_key = "nothing"})};
-  const auto swarm = create_swarm({.agents = {create_agent(std::move(asking)), saying("second", "x")},
-                                   .default_agent = "first"});
+  const auto swarm =
+      create_swarm({.agents = {create_agent(std::move(asking)), saying("second", "x")},
+                    .default_agent = "first"});
   auto lanes = engine{engine_options{.workers = 1}};
   auto input = swarm_state{};
   input.messages.push_back(human_message("go"));

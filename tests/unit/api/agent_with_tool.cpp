@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An agent with a custom tool. SUPERSTEP_MODEL selects its model, for example openai:gpt-4o-mini; the
-// default is a scripted model, which needs neither a key nor a network.
+// An agent with a custom tool. SUPERSTEP_MODEL selects its model, for example openai:gpt-4o-mini;
+// the default is a scripted model, which needs neither a key nor a network.
 //! [program]
 #include <superstep/superstep.hpp>
 

@@ -29,8 +29,9 @@ int main() {
 
   auto g = ss::graph<article>{};
   g.edge(ss::start, "summary");
-  g.add("summary", shorten.compile(), [](const article& a) { return summary{.source = a.text}; },
-        [](const summary& s) { return ss::set<&article::summary>(s.result); });
+  g.add(
+      "summary", shorten.compile(), [](const article& a) { return summary{.source = a.text}; },
+      [](const summary& s) { return ss::set<&article::summary>(s.result); });
 
   auto engine = ss::engine{};
   auto done = engine.invoke(g.compile(), article{.text = "Rome is old."});

@@ -16,8 +16,8 @@ rules:
 
 int main() {
   auto engine = ss::engine{};
-  auto mathematician = ss::create_agent(
-      {.name = "mathematician", .model = "scripted:{default: {text: It is 84.}}"});
+  auto mathematician =
+      ss::create_agent({.name = "mathematician", .model = "scripted:{default: {text: It is 84.}}"});
   auto poet =
       ss::create_agent({.name = "poet", .model = "scripted:{default: {text: Roses are red.}}"});
   auto team = ss::create_supervisor({.model = boss, .agents = {mathematician, poet}});

@@ -48,8 +48,10 @@ struct places {
 BOOST_AUTO_TEST_CASE(finds_one_file_by_any_name) {
   const auto at = places{};
   for (const auto* other : {"file", "./file", "sub/../file", "link", "link-to-link", "hard"}) {
-    BOOST_TEST(!are_distinct(at.folder / "file", use::read, at.folder / other, use::written), other);
-    BOOST_TEST(!are_distinct(at.folder / other, use::written, at.folder / "file", use::read), other);
+    BOOST_TEST(!are_distinct(at.folder / "file", use::read, at.folder / other, use::written),
+               other);
+    BOOST_TEST(!are_distinct(at.folder / other, use::written, at.folder / "file", use::read),
+               other);
     BOOST_TEST(!are_distinct(at.folder / other, use::written, at.folder / "file", use::written));
     BOOST_TEST(are_distinct(at.folder / other, use::read, at.folder / "file", use::read), other);
     BOOST_TEST(are_distinct(at.folder / other, use::written, at.folder / "other", use::read));
@@ -58,7 +60,8 @@ BOOST_AUTO_TEST_CASE(finds_one_file_by_any_name) {
 
 BOOST_AUTO_TEST_CASE(compares_missing_files_by_resolved_name) {
   const auto at = places{};
-  for (const auto* other : {"sub/new", "linked-sub/new", "dangling", "./sub/./new", "sub/../sub/new"})
+  for (const auto* other :
+       {"sub/new", "linked-sub/new", "dangling", "./sub/./new", "sub/../sub/new"})
     BOOST_TEST(!are_distinct(at.folder / "sub/new", use::written, at.folder / other, use::written),
                other);
   for (const auto* other : {"new", "sub/newer", "loop", "missing/new"})

@@ -80,8 +80,7 @@ const auto faults = std::vector<fault_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(json_round_trips, boost::unit_test::data::make(round_trips),
-                     c) {
+BOOST_DATA_TEST_CASE(json_round_trips, boost::unit_test::data::make(round_trips), c) {
   const auto value = parse_json(c.text);
   BOOST_REQUIRE(value.has_value());
   BOOST_TEST(to_text(*value) == c.written);

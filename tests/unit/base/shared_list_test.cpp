@@ -96,8 +96,7 @@ BOOST_DATA_TEST_CASE(second_append_to_one_version_forks, boost::unit_test::data:
   BOOST_TEST(*newest[static_cast<std::size_t>(n)] == 1000);
 }
 
-BOOST_DATA_TEST_CASE(replace_does_not_affect_copies,
-                     boost::unit_test::data::make(sizes), n) {
+BOOST_DATA_TEST_CASE(replace_does_not_affect_copies, boost::unit_test::data::make(sizes), n) {
   for (auto at = 0; at < n; at += 7) {
     auto l = counting(n);
     const auto old = l;

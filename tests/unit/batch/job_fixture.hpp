@@ -61,7 +61,7 @@ public:
     return std::make_unique<no_handle>();
   }
 
-  std::map<std::string, int> runs; ///< accessed by the feeding thread, or after the job has ended
+  std::map<std::string, int> runs;  ///< accessed by the feeding thread, or after the job has ended
   std::atomic<std::size_t> keys{0}; ///< size of `runs`, for other threads
   row_request last;
 };

@@ -106,7 +106,8 @@ BOOST_AUTO_TEST_CASE(damaged_header_is_refused_until_forced) {
 }
 
 BOOST_AUTO_TEST_CASE(foreign_journal_is_left_alone) {
-  for (const auto* content : {"mine\n", "mine", "{}\n", "deadbeef [\"jobs\"]\n", "12345678 my list\n"}) {
+  for (const auto* content :
+       {"mine\n", "mine", "{}\n", "deadbeef [\"jobs\"]\n", "12345678 my list\n"}) {
     auto job = testing::job{chat_lines(2)};
     write_file(job.folder / "out.journal", content);
     auto refused = job.run();
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(journal_beside_foreign_output_is_left_alone) {
 
 BOOST_AUTO_TEST_CASE(foreign_summary_is_moved_aside) {
   auto job = testing::job{chat_lines(2)};
-  for (const auto* content : {"{}", "mine\n", R"({"run_id":"x"})"})  {
+  for (const auto* content : {"{}", "mine\n", R"({"run_id":"x"})"}) {
     write_file(job.folder / "out.summary.json", content);
     job.options.fresh = false;
     job.options.limit = 1;

@@ -137,9 +137,10 @@ BOOST_AUTO_TEST_CASE(second_overwrite_in_a_step_is_rejected) {
   auto c = folded<append>{items({"0"})};
   const auto done = c.update({over(items({"x"})), put(items({"a"})), over(items({"y"}))});
   BOOST_TEST_REQUIRE(done.has_error());
-  BOOST_TEST(done.error().text ==
-             "At key 'key': Can receive only one Overwrite value per super-step.\nLet one node of a "
-             "step overwrite the channel.");
+  BOOST_TEST(
+      done.error().text ==
+      "At key 'key': Can receive only one Overwrite value per super-step.\nLet one node of a "
+      "step overwrite the channel.");
   BOOST_TEST(c.held() == items({"0"}), boost::test_tools::per_element());
 }
 

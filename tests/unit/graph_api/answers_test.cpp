@@ -53,7 +53,8 @@ ss::compiled_json_graph asking(questions asked, int failures, ss::compile_option
   const auto f = std::make_shared<flaky>(flaky{std::move(asked), failures, how});
   if (how == failure::timed_out)
     node.timeout = ss::timeout_policy{.run = std::chrono::milliseconds{20}};
-  g.add("q", [f](const json::value&, ss::runtime rt) { return ask_all(f, std::move(rt)); }, node);
+  g.add(
+      "q", [f](const json::value&, ss::runtime rt) { return ask_all(f, std::move(rt)); }, node);
   g.edge("__start__", "q");
   return g.compile(std::move(options));
 }

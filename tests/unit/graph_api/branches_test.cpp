@@ -17,15 +17,19 @@ struct bag_case {
   std::string_view input;
   bool is_emptied; ///< whether a step that does not write the channel empties it
 };
-std::ostream& operator<<(std::ostream& out, const bag_case& c) { return out << c.rule; }
+std::ostream& operator<<(std::ostream& out, const bag_case& c) {
+  return out << c.rule;
+}
 
-const auto bag_cases = std::vector<bag_case>{
-    {"topic", R"("x")", true},  {"any", R"("x")", true},
-    {"ephemeral", R"(1)", true}, {"untracked", R"("x")", false},
-    {"last", R"("x")", false},  {"accumulating_topic", R"("x")", false},
-    {"append", R"(["x"])", false}};
+const auto bag_cases =
+    std::vector<bag_case>{{"topic", R"("x")", true},    {"any", R"("x")", true},
+                          {"ephemeral", R"(1)", true},  {"untracked", R"("x")", false},
+                          {"last", R"("x")", false},    {"accumulating_topic", R"("x")", false},
+                          {"append", R"(["x"])", false}};
 
-json::value text(std::string_view written) { return ss::parse_json(written).value(); }
+json::value text(std::string_view written) {
+  return ss::parse_json(written).value();
+}
 
 /// Selects `full` or `empty` by the channel `bag`.
 std::string by_bag(const json::value& state) {
@@ -41,7 +45,9 @@ ss::compiled_json_graph bag_graph(std::string_view rule, std::function<json::val
   return g.compile(kept());
 }
 
-json::value log_p() { return json::object{{"log", json::array{"p"}}}; }
+json::value log_p() {
+  return json::object{{"log", json::array{"p"}}};
+}
 
 } // namespace
 
@@ -106,7 +112,8 @@ ss::compiled_json_graph reading(std::function<ss::json_command()> p, json::value
   g.channel("total", "add").channel("seen", "append").channel("bag", "topic");
   auto options = ss::json_node_options{};
   options.reads = {"bag", "total"};
-  g.add("p", [p = std::move(p)](const json::value&) { return p(); }, options);
+  g.add(
+      "p", [p = std::move(p)](const json::value&) { return p(); }, options);
   g.edge("__start__", "p").branch("p", [&seen_state](const json::value& state) {
     seen_state = state;
     return std::string{"__end__"};
@@ -121,8 +128,8 @@ const auto before = json::object{{"total", 100}, {"seen", json::array{"a", "b"}}
 BOOST_AUTO_TEST_CASE(branch_sees_values_its_node_returned) {
   auto e = ss::engine{{.workers = 1}};
   auto seen = json::value{};
-  const auto returned = json::object{
-      {"total", 7}, {"seen", json::array{"x"}}, {"zz", 9}, {"bag", json::array{}}};
+  const auto returned =
+      json::object{{"total", 7}, {"seen", json::array{"x"}}, {"zz", 9}, {"bag", json::array{}}};
   const auto graph = reading([&] { return ss::json_command{returned}; }, seen);
   (void)run(e, graph, before, on("t"));
   // Read channels are merged; other members are as the node returned them.
@@ -152,8 +159,11 @@ BOOST_AUTO_TEST_CASE(branch_does_not_see_other_runs_values) {
   const auto telling = reading([] { return ss::json_command{json::object{{"zz", 9}}}; }, seen);
   (void)run(e, telling, before, on("t"));
   BOOST_TEST(seen.as_object().contains("zz"));
-  const auto silent = reading([] { return ss::json_command{json::object{{"total", 1}}, {"p"}}; },
-                              seen);
+  const auto silent = reading(
+      [] {
+        return ss::json_command{json::object{{"total", 1}}, {"p"}};
+      },
+      seen);
   auto config = on("t");
   config.recursion_limit = 1;
   (void)run(e, silent, before, config);
@@ -174,8 +184,7 @@ BOOST_AUTO_TEST_CASE(branch_sees_managed_values) {
   config.recursion_limit = 6;
   auto e = ss::engine{{.workers = 1}};
   BOOST_TEST(log_of(run(e, graph, json::object{}, config)) == "w w w w");
-  BOOST_TEST(lefts == (std::vector<std::int64_t>{6, 5, 4, 3, 2}),
-             boost::test_tools::per_element());
+  BOOST_TEST(lefts == (std::vector<std::int64_t>{6, 5, 4, 3, 2}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

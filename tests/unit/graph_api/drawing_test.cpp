@@ -40,11 +40,11 @@ BOOST_AUTO_TEST_CASE(consecutive_edges_have_a_short_form) {
   auto options = ss::draw_options{};
   options.styles = false;
   BOOST_TEST(ss::to_mermaid(outer(), options) == "graph TD;\n"
-                                                          "\t__start__ --> a;\n"
-                                                          "\ta --> sub;\n"
-                                                          "\tsub -.-> __end__;\n"
-                                                          "\tsub -. &nbsp;more&nbsp; .-> b;\n"
-                                                          "\tb --> __end__;\n");
+                                                 "\t__start__ --> a;\n"
+                                                 "\ta --> sub;\n"
+                                                 "\tsub -.-> __end__;\n"
+                                                 "\tsub -. &nbsp;more&nbsp; .-> b;\n"
+                                                 "\tb --> __end__;\n");
 }
 
 BOOST_AUTO_TEST_CASE(subgraphs_are_drawn_on_request) {
@@ -174,8 +174,7 @@ BOOST_AUTO_TEST_CASE(graphviz_uses_clusters_and_dotted_edges) {
 }
 
 BOOST_AUTO_TEST_CASE(graphviz_clusters_use_font_of_nodes) {
-  BOOST_TEST(has(ss::to_dot(outer()),
-                 "  graph [fontname=\"sans-serif\", labeljust=l];\n"));
+  BOOST_TEST(has(ss::to_dot(outer()), "  graph [fontname=\"sans-serif\", labeljust=l];\n"));
 }
 
 BOOST_AUTO_TEST_CASE(names_are_escaped_in_dot) {

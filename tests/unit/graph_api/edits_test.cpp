@@ -37,8 +37,8 @@ BOOST_AUTO_TEST_CASE(state_update_counts_as_last_or_named_node) {
 BOOST_AUTO_TEST_CASE(state_update_as_unknown_node_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a"});
-  BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), said_x, "zz"),
-                        ss::graph_error, [](const ss::graph_error& failed) {
+  BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), said_x, "zz"), ss::graph_error,
+                        [](const ss::graph_error& failed) {
                           return std::string{failed.what()} ==
                                  "as_node: the graph has no node 'zz'";
                         });
@@ -89,8 +89,8 @@ BOOST_AUTO_TEST_CASE(bulk_state_updates_are_applied_as_steps) {
   const auto says = [](const char* text, const char* node) {
     return update{.values = json::object{{"log", json::array{text}}}, .as_node = node};
   };
-  const auto id = e.bulk_update_state(
-      graph, on("t"), {{says("0", "__start__")}, {says("2", "b"), says("1", "a")}});
+  const auto id = e.bulk_update_state(graph, on("t"),
+                                      {{says("0", "__start__")}, {says("2", "b"), says("1", "a")}});
   const auto all = e.get_state_history(graph, on("t"));
   BOOST_TEST_REQUIRE(all.size() == 2U);
   BOOST_TEST(all[0].checkpoint->id == id);
@@ -133,11 +133,10 @@ BOOST_AUTO_TEST_CASE(checkpoint_can_be_copied) {
   BOOST_TEST((copy.checkpoint->source == ss::checkpoint_source::fork));
   BOOST_TEST(copy.next == before_b.next, boost::test_tools::per_element());
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a b");
-  BOOST_CHECK_EXCEPTION((void)e.copy_state(graph, on("nobody")), ss::graph_error,
-                        [](const ss::graph_error& failed) {
-                          return std::string{failed.what()} ==
-                                 "thread 'nobody' has no checkpoint to copy";
-                        });
+  BOOST_CHECK_EXCEPTION(
+      (void)e.copy_state(graph, on("nobody")), ss::graph_error, [](const ss::graph_error& failed) {
+        return std::string{failed.what()} == "thread 'nobody' has no checkpoint to copy";
+      });
 }
 
 // B203: the update is shown as the result of the task that it replaces.
@@ -151,7 +150,8 @@ BOOST_AUTO_TEST_CASE(state_update_is_result_of_replaced_task) {
   const auto all = e.get_state_history(graph, on("t"));
   BOOST_TEST_REQUIRE(all[1].tasks.size() == 1U);
   BOOST_TEST_REQUIRE(all[1].tasks[0].result.has_value());
-  BOOST_TEST(json::serialize(ss::detail::adapter_of(graph).update(*all[1].tasks[0].result)) == R"({"log":["x"]})");
+  BOOST_TEST(json::serialize(ss::detail::adapter_of(graph).update(*all[1].tasks[0].result)) ==
+             R"({"log":["x"]})");
 }
 
 // B204: pending Sends are dropped unless the node's branches create them again.
@@ -200,8 +200,7 @@ BOOST_AUTO_TEST_CASE(subgraph_state_is_read_and_updated_in_namespace) {
   auto inside = on("t");
   inside.thread.emplace().checkpoint_ns = seen.tasks[0].nested_ns;
   (void)e.update_state(by_itself, inside, said_x, "first");
-  BOOST_TEST(log_in(child, *e.get_state(graph, on("t"), true).tasks[0].nested) ==
-             "first x");
+  BOOST_TEST(log_in(child, *e.get_state(graph, on("t"), true).tasks[0].nested) == "first x");
 }
 
 namespace {

@@ -197,7 +197,8 @@ BOOST_AUTO_TEST_CASE(ambiguous_state_update_is_rejected) {
   g.edge("__start__", "a").edge("__start__", "b");
   const auto graph = g.compile(kept());
   (void)run(e, graph, json::object{}, on("t"));
-  BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), json::object{}), ss::graph_error, [](const ss::graph_error& failed) {
+  BOOST_CHECK_EXCEPTION((void)e.update_state(graph, on("t"), json::object{}), ss::graph_error,
+                        [](const ss::graph_error& failed) {
                           return has(failed.what(),
                                      "it is ambiguous which node ran last: set as_node");
                         });
@@ -259,8 +260,8 @@ BOOST_AUTO_TEST_CASE(full_disk_fails_run_which_can_resume) {
     }
     BOOST_TEST_REQUIRE(broke_off.raw.error.has_value());
     BOOST_TEST((broke_off.raw.error->code == ss::checkpoint_errc::failed));
-    for (const auto& part : {folder.file(), std::string{"make room"},
-                             std::string{"what was saved before is safe"}})
+    for (const auto& part :
+         {folder.file(), std::string{"make room"}, std::string{"what was saved before is safe"}})
       BOOST_TEST(has(broke_off.raw.error->text, part), broke_off.raw.error->text);
     const auto stands = e.get_state(graph, on("t"));
     BOOST_TEST(log_in(graph, stands) == "first");

@@ -84,7 +84,8 @@ BOOST_AUTO_TEST_CASE(task_event_shows_every_write) {
   const auto graph = g.compile();
   const auto all = graph_api::events(e, graph, input_of(graph), stream_mode::tasks);
   BOOST_TEST_REQUIRE(all.size() == 2U);
-  BOOST_TEST(json::serialize(ss::detail::adapter_of(graph).update(all[1].writes)) == R"([{"log":["1"]},{"log":["1"]}])");
+  BOOST_TEST(json::serialize(ss::detail::adapter_of(graph).update(all[1].writes)) ==
+             R"([{"log":["1"]},{"log":["1"]}])");
 }
 
 BOOST_AUTO_TEST_CASE(subgraph_events_are_streamed_on_request) {
@@ -114,8 +115,7 @@ BOOST_AUTO_TEST_CASE(interrupt_and_breakpoint_appear_as_updates) {
   const auto first = graph_api::events(e, graph, input_of(graph), stream_mode::updates, on("t"));
   BOOST_TEST(words(first) == "update:a stop");
   BOOST_TEST(first.back().interrupts->empty());
-  const auto then =
-      graph_api::events(e, graph, ss::resume(), stream_mode::updates, on("t"));
+  const auto then = graph_api::events(e, graph, ss::resume(), stream_mode::updates, on("t"));
   BOOST_TEST(words(then) == "stop");
   BOOST_TEST(then.back().interrupts->at(0).value.as_string() == "?");
 }

@@ -262,7 +262,8 @@ BOOST_AUTO_TEST_CASE(replay_before_interrupt_discards_its_answer) {
   BOOST_TEST((stands.next == std::vector<std::string>{"sub", "book"}));
   BOOST_TEST(!stands.tasks[0].nested->checkpoint);
   BOOST_TEST(booked == 1);
-  BOOST_REQUIRE((run(e, graph, ss::resume(), on("again")).raw.status == ss::run_status::interrupted));
+  BOOST_REQUIRE(
+      (run(e, graph, ss::resume(), on("again")).raw.status == ss::run_status::interrupted));
   BOOST_TEST(booked == 2);
   BOOST_TEST(log_of(run(e, graph, answer("no"), on("again"))) == "first no");
   BOOST_TEST(log_in(graph, e.get_state(graph, on("t"))) == "first yes");

@@ -82,8 +82,7 @@ BOOST_AUTO_TEST_CASE(updates_and_projections_keep_other_fields) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = conversation();
   static_cast<void>(e.invoke(graph, talk{}, on("t")));
-  const auto second =
-      e.invoke(graph, ss::update{ss::set<&talk::lines>({"again"})}, on("t")).state;
+  const auto second = e.invoke(graph, ss::update{ss::set<&talk::lines>({"again"})}, on("t")).state;
   BOOST_TEST(second.name == "Ada+");
   BOOST_TEST(second.turns == 2);
   const auto third = e.invoke(graph, greeting{{"once more"}}, on("t")).state;
@@ -155,15 +154,20 @@ BOOST_AUTO_TEST_CASE(persistent_subgraphs_reject_whole_states) {
   const auto child = conversation(options);
   const auto back = [](const talk& t) { return ss::update{ss::set<&talk::name>(t.name)}; };
   auto whole = ss::graph<talk>{};
-  whole.add(listen, child, [](const talk& t) { return t; }, back).edge(ss::start, listen);
+  whole
+      .add(
+          listen, child, [](const talk& t) { return t; }, back)
+      .edge(ss::start, listen);
   BOOST_CHECK_EXCEPTION(static_cast<void>(whole.compile(kept())), ss::compile_error, [](auto& e) {
     return e.faults().size() == 1 && e.node() == "listen" &&
            std::string{e.what()}.find("update{") != std::string::npos;
   });
 
   auto parts = ss::graph<talk>{};
-  parts.add(listen, child, [](const talk& t) { return greeting{t.lines}; }, back);
-  parts.add(ask, child, [](const talk&) { return ss::update<talk>{}; }, back);
+  parts.add(
+      listen, child, [](const talk& t) { return greeting{t.lines}; }, back);
+  parts.add(
+      ask, child, [](const talk&) { return ss::update<talk>{}; }, back);
   parts.edge(ss::start, listen);
   const auto graph = parts.compile(kept());
   auto e = ss::engine{{.workers = 1}};

@@ -52,8 +52,8 @@ BOOST_AUTO_TEST_CASE(interrupt_keeps_its_id_across_engines) {
   auto ids = std::vector<std::string>{};
   for (const auto is_new : {true, false}) {
     auto e = ss::engine{{.workers = 1}};
-    const auto stopped = is_new ? run(e, graph, json::object{}, on("t"))
-                                : run(e, graph, ss::resume(), on("t"));
+    const auto stopped =
+        is_new ? run(e, graph, json::object{}, on("t")) : run(e, graph, ss::resume(), on("t"));
     ids.push_back(stopped.raw.interrupts.at(0).id);
   }
   BOOST_TEST(ids[0] == ids[1]);

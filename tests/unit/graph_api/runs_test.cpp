@@ -118,8 +118,8 @@ BOOST_AUTO_TEST_CASE(resume_without_checkpoint_is_an_error) {
 BOOST_AUTO_TEST_CASE(command_input_can_select_first_node) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain_of_three(kept());
-  auto said = ss::json_command{.update = json::object{{"log", json::array{"said"}}},
-                               .go_to = {"c"}};
+  auto said =
+      ss::json_command{.update = json::object{{"log", json::array{"said"}}}, .go_to = {"c"}};
   // In addition to the nodes after START.
   BOOST_TEST(log_of(run(e, graph, std::move(said), on("t"))) == "said a c b c");
 }

@@ -64,11 +64,11 @@ struct shapes {
   points all_items;
   points folded;
   std::optional<points> absent;
-  using reducers =
-      ss::reducers<ss::by<&shapes::any, ss::any_value_rule>, ss::by<&shapes::once, ss::ephemeral_rule>,
-                   ss::by<&shapes::items, ss::topic_rule>,
-                   ss::by<&shapes::all_items, ss::accumulating_topic_rule>,
-                   ss::by<&shapes::folded, append_points>>;
+  using reducers = ss::reducers<ss::by<&shapes::any, ss::any_value_rule>,
+                                ss::by<&shapes::once, ss::ephemeral_rule>,
+                                ss::by<&shapes::items, ss::topic_rule>,
+                                ss::by<&shapes::all_items, ss::accumulating_topic_rule>,
+                                ss::by<&shapes::folded, append_points>>;
 };
 BOOST_DESCRIBE_STRUCT(shapes, (),
                       (one, list, by_name, pair, couple, either, maybe, maybes, deep, shared, whole,
@@ -135,10 +135,14 @@ ss::update<shapes> filling(const shapes& s) {
   list.push_back(n);
   auto shared = s.shared;
   shared.push_back(n);
-  auto out = ss::update{ss::set<&shapes::one>(n), ss::set<&shapes::list>(list),
-                        ss::set<&shapes::by_name>({{"a", n}}), ss::set<&shapes::pair>({1, n}),
-                        ss::set<&shapes::couple>({n, "q"}), ss::set<&shapes::either>(n),
-                        ss::set<&shapes::maybe>(n), ss::set<&shapes::shared>(shared)};
+  auto out = ss::update{ss::set<&shapes::one>(n),
+                        ss::set<&shapes::list>(list),
+                        ss::set<&shapes::by_name>({{"a", n}}),
+                        ss::set<&shapes::pair>({1, n}),
+                        ss::set<&shapes::couple>({n, "q"}),
+                        ss::set<&shapes::either>(n),
+                        ss::set<&shapes::maybe>(n),
+                        ss::set<&shapes::shared>(shared)};
   out.add(ss::set<&shapes::maybes>({n, std::nullopt}));
   auto deep = std::map<std::string, std::vector<std::variant<point, tree>>>{};
   deep["d"] = {n, tree{n, {tree{n, {}}}}};

@@ -10,7 +10,6 @@
 // Shared by tests that use the thread `t`.
 namespace graph_api {
 
-
 inline ss::compiled_json_graph chain(std::vector<std::string> nodes,
                                      ss::compile_options options = kept()) {
   auto g = logging(nodes);

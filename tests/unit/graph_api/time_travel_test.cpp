@@ -11,7 +11,9 @@ BOOST_AUTO_TEST_SUITE(time_travel)
 
 namespace {
 
-std::int64_t n_of(const json::value& state) { return state.at("n").as_int64(); }
+std::int64_t n_of(const json::value& state) {
+  return state.at("n").as_int64();
+}
 
 /// A subgraph with state per thread that counts its calls: it adds its input to n, then 1.
 ss::compiled_json_graph keep(ss::compile_options options = {}) {
@@ -46,7 +48,9 @@ ss::compiled_json_graph loop_of(ss::compiled_json_graph inner) {
   return g.compile(kept());
 }
 
-std::string log_text(const outcome& o) { return ss::to_canonical_text(o.state.at("log")); }
+std::string log_text(const outcome& o) {
+  return ss::to_canonical_text(o.state.at("log"));
+}
 
 /// Returns the checkpoint before the n-th run (from 1) of w.
 std::string before_w(ss::engine& e, const ss::compiled_json_graph& g, std::size_t n) {
@@ -61,7 +65,9 @@ struct depth_case {
   int depth;
   std::string_view log;
 };
-std::ostream& operator<<(std::ostream& out, const depth_case& c) { return out << c.depth; }
+std::ostream& operator<<(std::ostream& out, const depth_case& c) {
+  return out << c.depth;
+}
 
 const auto depths = std::vector<depth_case>{{1, "[1,3,7]"}, {2, "[1,3,7]"}, {3, "[1,3,7]"}};
 

@@ -45,7 +45,10 @@ ss::graph<order> selling() {
   auto g = ss::graph<order>{};
   g.add(quote, [](const order&) { return ss::update{ss::set<&order::price>(30)}; });
   g.add(
-      ship, weighing(), [](const order& o) { return parcel{o.item, 0}; },
+      ship, weighing(),
+      [](const order& o) {
+        return parcel{o.item, 0};
+      },
       [](const parcel& p) { return ss::update{ss::set<&order::item>(p.label + '!')}; });
   g.sequence({ss::start, quote, ship});
   return g;
@@ -58,7 +61,8 @@ BOOST_AUTO_TEST_SUITE(typed_access)
 BOOST_AUTO_TEST_CASE(events_show_states_and_written_fields) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = selling().compile();
-  auto events = ss::detail::engine_access::stream(e, graph, order{"lamp", 0}, ss::stream_mode::values | ss::stream_mode::updates);
+  auto events = ss::detail::engine_access::stream(
+      e, graph, order{"lamp", 0}, ss::stream_mode::values | ss::stream_mode::updates);
   auto seen = std::vector<std::string>{};
   while (const auto event = events.next()) {
     if (event->mode == ss::stream_mode::values) {
@@ -79,9 +83,9 @@ BOOST_AUTO_TEST_CASE(events_show_states_and_written_fields) {
 
 BOOST_AUTO_TEST_CASE(events_of_subgraphs_show_their_own_state) {
   auto e = ss::engine{{.workers = 1}};
-  auto events = ss::detail::engine_access::stream(e, selling().compile(), order{"lamp", 0},
-                         ss::stream_mode::values | ss::stream_mode::updates |
-                             ss::stream_mode::subgraphs);
+  auto events = ss::detail::engine_access::stream(
+      e, selling().compile(), order{"lamp", 0},
+      ss::stream_mode::values | ss::stream_mode::updates | ss::stream_mode::subgraphs);
   auto weights = std::vector<int>{};
   while (const auto event = events.next()) {
     if (!event->path)
@@ -98,7 +102,8 @@ BOOST_AUTO_TEST_CASE(events_of_subgraphs_show_their_own_state) {
 
 BOOST_AUTO_TEST_CASE(awaited_events_are_typed) {
   auto e = ss::engine{{.workers = 1}};
-  auto events = ss::detail::engine_access::stream(e, selling().compile(), order{"lamp", 0}, ss::stream_mode::values);
+  auto events = ss::detail::engine_access::stream(e, selling().compile(), order{"lamp", 0},
+                                                  ss::stream_mode::values);
   auto reading = [](ss::state_stream<order>& from) -> ss::task<int> {
     auto last = 0;
     while (true) {
@@ -155,7 +160,8 @@ BOOST_AUTO_TEST_CASE(streamed_messages_reject_another_type) {
     rt.emit_message(ss::value{std::string{"thirty"}});
   });
   g.edge(ss::start, quote);
-  auto events = ss::detail::engine_access::stream(e, g.compile(), order{}, ss::stream_mode::messages);
+  auto events =
+      ss::detail::engine_access::stream(e, g.compile(), order{}, ss::stream_mode::messages);
   const auto event = events.next();
   BOOST_TEST(event->message.as<std::string>() == "thirty");
   BOOST_CHECK_EXCEPTION(static_cast<void>(event->message.as<order>()), ss::wrong_type,
@@ -204,7 +210,8 @@ BOOST_AUTO_TEST_CASE(channel_handles_reject_states_of_other_graphs) {
   BOOST_CHECK_THROW(static_cast<void>(ss::get(n, ss::channel_values{})), ss::graph_error);
   BOOST_CHECK_THROW(static_cast<void>(ss::get(same_type, ended)), ss::graph_error);
   BOOST_CHECK_THROW(static_cast<void>(ss::get(text, ended)), ss::graph_error);
-  BOOST_CHECK_THROW(static_cast<void>(ss::get(n, ss::run_result<ss::channel_values>{})), ss::graph_error);
+  BOOST_CHECK_THROW(static_cast<void>(ss::get(n, ss::run_result<ss::channel_values>{})),
+                    ss::graph_error);
   const auto struct_state = ss::state_ptr{new ss::struct_block<order>{}};
   BOOST_CHECK_THROW(static_cast<void>(ss::get(n, *struct_state)), ss::graph_error);
 }

@@ -25,7 +25,11 @@ ss::compiled_json_graph secretive(ss::compile_options options) {
   auto cached = ss::json_node_options{};
   cached.cache.emplace();
   g.add(
-      "a", [](const json::value&) { return json::object{{"n", 1}, {"u", secret}}; }, cached);
+      "a",
+      [](const json::value&) {
+        return json::object{{"n", 1}, {"u", secret}};
+      },
+      cached);
   g.add("q", asks("name?"));
   g.edge("__start__", "a").edge("__start__", "q");
   return g.compile(std::move(options));
@@ -47,10 +51,12 @@ void use(ss::engine& e, const ss::compiled_json_graph& graph, ss::durability whe
 /// Whether anything in the history contains the secret.
 bool shows_secret(ss::engine& e, const ss::compiled_json_graph& graph) {
   for (const auto& s : e.get_state_history(graph, on("t"))) {
-    if (ss::to_text(ss::detail::adapter_of(graph).state(*s.state)).find(secret) != std::string::npos)
+    if (ss::to_text(ss::detail::adapter_of(graph).state(*s.state)).find(secret) !=
+        std::string::npos)
       return true;
     for (const auto& t : s.tasks)
-      if (t.result && ss::to_text(ss::detail::adapter_of(graph).update(*t.result)).find(secret) != std::string::npos)
+      if (t.result && ss::to_text(ss::detail::adapter_of(graph).update(*t.result)).find(secret) !=
+                          std::string::npos)
         return true;
   }
   return false;
@@ -73,12 +79,12 @@ BOOST_DATA_TEST_CASE(untracked_values_are_not_in_files, durabilities, when) {
     BOOST_TEST(!shows_secret(e, graph));
     BOOST_TEST(options.checkpointer->export_thread("t").find(secret) == std::string::npos);
     wait_until_saved(*options.checkpointer);
-    for (const auto& file : std::filesystem::directory_iterator{
-             std::filesystem::path{folder.file()}.parent_path()})
+    for (const auto& file :
+         std::filesystem::directory_iterator{std::filesystem::path{folder.file()}.parent_path()})
       BOOST_TEST(bytes_of(file.path()).find(secret) == std::string::npos, file.path());
   }
-  for (const auto& file : std::filesystem::directory_iterator{
-           std::filesystem::path{folder.file()}.parent_path()})
+  for (const auto& file :
+       std::filesystem::directory_iterator{std::filesystem::path{folder.file()}.parent_path()})
     BOOST_TEST(bytes_of(file.path()).find(secret) == std::string::npos, file.path());
 }
 

@@ -141,9 +141,8 @@ BOOST_AUTO_TEST_CASE(bodies_invoke_graphs_of_every_kind) {
     const auto second = co_await rt.invoke(dynamic, json::object{});
     auto writes = ss::channel_writes{n <<= 21};
     const auto third = co_await rt.invoke(handles, std::move(writes));
-    co_return ss::set<&sum::total>(first.total +
-                                   static_cast<int>(second.at("log").as_array().size()) +
-                                   ss::get(n, *third));
+    co_return ss::set<&sum::total>(
+        first.total + static_cast<int>(second.at("log").as_array().size()) + ss::get(n, *third));
   });
   g.edge(ss::start, "all");
   BOOST_TEST(e.invoke(g.compile(), sum{}).state.total == 6 + 1 + 42);

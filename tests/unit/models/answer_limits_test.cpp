@@ -38,21 +38,26 @@ std::string answer_of(provider_api api, std::size_t calls) {
     if (api == provider_api::anthropic)
       list.push_back({{"type", "tool_use"}, {"id", id}, {"name", "f"}, {"input", json::object{}}});
     else if (api == provider_api::openai_responses)
-      list.push_back({{"type", "function_call"}, {"id", "f" + id}, {"call_id", id}, {"name", "f"},
+      list.push_back({{"type", "function_call"},
+                      {"id", "f" + id},
+                      {"call_id", id},
+                      {"name", "f"},
                       {"arguments", "{}"}});
     else if (api == provider_api::ollama)
-      list.push_back(json::object{
-          {"function", json::object{{"name", "f"}, {"arguments", json::object{}}}}});
+      list.push_back(
+          json::object{{"function", json::object{{"name", "f"}, {"arguments", json::object{}}}}});
     else
-      list.push_back({{"id", id}, {"type", "function"},
-                      {"function", {{"name", "f"}, {"arguments", "{}"}}}});
+      list.push_back(
+          {{"id", id}, {"type", "function"}, {"function", {{"name", "f"}, {"arguments", "{}"}}}});
   }
   if (api == provider_api::anthropic)
-    return json::serialize(json::value{{"type", "message"}, {"role", "assistant"},
-                                       {"content", list}, {"stop_reason", "tool_use"}});
+    return json::serialize(json::value{{"type", "message"},
+                                       {"role", "assistant"},
+                                       {"content", list},
+                                       {"stop_reason", "tool_use"}});
   if (api == provider_api::openai_responses)
-    return json::serialize(json::value{{"id", "r"}, {"object", "response"},
-                                       {"status", "completed"}, {"output", list}});
+    return json::serialize(json::value{
+        {"id", "r"}, {"object", "response"}, {"status", "completed"}, {"output", list}});
   auto said = json::object{{"role", "assistant"}, {"content", ""}, {"tool_calls", list}};
   if (api == provider_api::ollama)
     return json::serialize(json::value{{"message", said}, {"done", true}});
@@ -86,7 +91,8 @@ BOOST_DATA_TEST_CASE(calls_of_long_answers_are_counted_first,
   BOOST_TEST(read.error().text.find("more than 100 tool calls") != std::string::npos);
   // Other long texts are still accepted.
   BOOST_TEST(read_answer(c.api, answer_of(c.api, 20'000), 20'000).has_value());
-  for (const auto* wrong : {R"({"choices":[)", R"({"message":7,"output":7,"content":7,"choices":7)"}) {
+  for (const auto* wrong :
+       {R"({"choices":[)", R"({"message":7,"output":7,"content":7,"choices":7)"}) {
     const auto none = read_answer(c.api, wrong + std::string(1'000'000, ' '), 100);
     BOOST_REQUIRE(none.has_error());
     BOOST_TEST((none.error().code == make_error_code(errc::parse_failed)), none.error().text);
@@ -96,11 +102,13 @@ BOOST_DATA_TEST_CASE(calls_of_long_answers_are_counted_first,
 BOOST_AUTO_TEST_CASE(single_event_limits_tool_calls) {
   auto list = json::array{};
   for (auto i = 0; i < 101; ++i)
-    list.push_back({{"index", i}, {"id", "c" + std::to_string(i)}, {"type", "function"},
+    list.push_back({{"index", i},
+                    {"id", "c" + std::to_string(i)},
+                    {"type", "function"},
                     {"function", {{"name", "f"}, {"arguments", "{}"}}}});
   auto stream = make_stream();
-  const auto wrong = stream.feed(event(json::serialize(json::value{
-      {"choices", {{{"index", 0}, {"delta", {{"tool_calls", list}}}}}}})));
+  const auto wrong = stream.feed(event(json::serialize(
+      json::value{{"choices", {{{"index", 0}, {"delta", {{"tool_calls", list}}}}}}})));
   BOOST_REQUIRE(wrong.has_value());
   BOOST_TEST(wrong->text.find("more than 100 tool calls") != std::string::npos, wrong->text);
 }
@@ -111,8 +119,8 @@ BOOST_AUTO_TEST_CASE(held_bytes_exclude_event_framing) {
   for (auto i = 0; i < 1'000; ++i)
     BOOST_REQUIRE(!stream.feed(small));
   BOOST_TEST(stream.held_bytes() < 10'000u);
-  const auto large = event(R"({"choices":[{"delta":{"content":")" + std::string(100'000, 'x') +
-                           R"("}}]})");
+  const auto large =
+      event(R"({"choices":[{"delta":{"content":")" + std::string(100'000, 'x') + R"("}}]})");
   BOOST_REQUIRE(!stream.feed(large));
   BOOST_TEST(stream.held_bytes() > 100'000u);
 }

@@ -104,7 +104,8 @@ BOOST_AUTO_TEST_CASE(streamed_answer_equals_complete_answer) {
     BOOST_TEST(m->response_metadata.at("finish_reason").as_string() == "tool_calls");
 }
 
-BOOST_DATA_TEST_CASE(malformed_response_is_a_bad_answer, boost::unit_test::data::make(nonsense), body) {
+BOOST_DATA_TEST_CASE(malformed_response_is_a_bad_answer, boost::unit_test::data::make(nonsense),
+                     body) {
   const auto read = read_answer(provider_api::openai_chat, body);
   BOOST_REQUIRE(read.has_error());
   BOOST_TEST((judge_answer(read.error().code).kind == model_errc::bad_answer));
@@ -206,11 +207,10 @@ BOOST_AUTO_TEST_CASE(repeated_call_name_of_llamacpp_is_dropped) {
   const auto body = recording("llamacpp_stream_tool.sse");
   BOOST_REQUIRE(!body.empty());
   auto names = std::string{};
-  const auto m =
-      message_of(provider_api::openai_chat, body, 100, [&](const message_chunk& piece) {
-        for (const auto& call : piece.call_chunks)
-          names += call.name.value_or("");
-      });
+  const auto m = message_of(provider_api::openai_chat, body, 100, [&](const message_chunk& piece) {
+    for (const auto& call : piece.call_chunks)
+      names += call.name.value_or("");
+  });
   BOOST_REQUIRE(m.tool_calls.size() == 1U);
   BOOST_TEST(m.tool_calls[0].name == "get_weather");
   BOOST_TEST(names == "get_weather");
@@ -255,7 +255,8 @@ const auto all_named = std::vector<named_pieces>{
      "f{} f{} "},
 };
 
-BOOST_DATA_TEST_CASE(repeated_call_names_are_reported_once, boost::unit_test::data::make(all_named), n) {
+BOOST_DATA_TEST_CASE(repeated_call_names_are_reported_once, boost::unit_test::data::make(all_named),
+                     n) {
   auto body = std::string{};
   for (const auto call : n.calls)
     body += event(R"({"choices":[{"delta":{"tool_calls":[)" + std::string{call} + "]}}]}");
@@ -302,11 +303,11 @@ const auto all_counted = std::vector<counted>{
      R"({"input_tokens":3,"output_tokens":9,"total_tokens":12})"},
 };
 
-BOOST_DATA_TEST_CASE(anthropic_stream_usage_is_complete,
-                     boost::unit_test::data::make(all_counted), c) {
-  auto body = event(
-      R"({"type":"message_start","message":{"id":"msg_7","model":"m","content":[],"usage":)" +
-      std::string{c.start} + "}}");
+BOOST_DATA_TEST_CASE(anthropic_stream_usage_is_complete, boost::unit_test::data::make(all_counted),
+                     c) {
+  auto body =
+      event(R"({"type":"message_start","message":{"id":"msg_7","model":"m","content":[],"usage":)" +
+            std::string{c.start} + "}}");
   for (const auto end : c.ends)
     body += event(R"({"type":"message_delta","delta":{"stop_reason":)" +
                   std::string{end == c.ends.back() ? "\"end_turn\"" : "null"} + R"(},"usage":)" +

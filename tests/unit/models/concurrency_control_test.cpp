@@ -80,9 +80,8 @@ private:
     const auto limit = control_.limit();
     while (in_flight_ < demand_ && (limit == 0 || in_flight_ < limit)) {
       ++in_flight_;
-      const auto is_refused =
-          static_cast<double>(accepted_) >= server_.capacity ||
-          std::bernoulli_distribution{server_.refused_at_random}(random_);
+      const auto is_refused = static_cast<double>(accepted_) >= server_.capacity ||
+                              std::bernoulli_distribution{server_.refused_at_random}(random_);
       accepted_ += is_refused ? 0 : 1;
       const auto lasts = draw(is_refused ? server_.refusal_seconds : server_.answer_seconds);
       events_.push({now_ + lasts, now_, is_refused});
@@ -141,10 +140,10 @@ std::ostream& operator<<(std::ostream& out, const capacity_case& c) {
              << " s, refusal " << c.refusal_seconds << " s, at random " << c.refused_at_random;
 }
 const auto capacity_cases = std::vector<capacity_case>{
-    {500, 0.1, 0.1, 0, 1000},   {500, 0.1, 0.001, 0, 1000}, {500, 1, 0.01, 0, 2000},
+    {500, 0.1, 0.1, 0, 1000},    {500, 0.1, 0.001, 0, 1000},  {500, 1, 0.01, 0, 2000},
     {500, 0.1, 0.1, 0.01, 1000}, {500, 0.1, 0.1, 0.05, 1000}, {500, 0.1, 0.001, 0.05, 1000},
-    {50, 0.1, 0.01, 0, 1000},   {10, 0.1, 0.001, 0, 256},   {10, 0.1, 0.1, 0, 256},
-    {500, 0.1, 0.01, 0, 0},     {500, 5, 0.02, 0, 1000}};
+    {50, 0.1, 0.01, 0, 1000},    {10, 0.1, 0.001, 0, 256},    {10, 0.1, 0.1, 0, 256},
+    {500, 0.1, 0.01, 0, 0},      {500, 5, 0.02, 0, 1000}};
 
 } // namespace
 
@@ -232,10 +231,8 @@ BOOST_AUTO_TEST_CASE(lowers_once_per_congestion_event) {
 }
 
 BOOST_AUTO_TEST_CASE(keeps_its_floor_and_ceiling) {
-  auto run = simulation{{.capacity = 0, .refusal_seconds = 0.01},
-                        {.limit_max = 64, .limit_min = 5},
-                        200,
-                        1};
+  auto run = simulation{
+      {.capacity = 0, .refusal_seconds = 0.01}, {.limit_max = 64, .limit_min = 5}, 200, 1};
   for (auto i = 0; i < 1'000; ++i) {
     run.run(0.05);
     BOOST_TEST_REQUIRE(run.limit() >= 5u);

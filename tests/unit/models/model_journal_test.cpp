@@ -106,7 +106,8 @@ BOOST_AUTO_TEST_CASE(secrets_split_over_chunks_are_masked) {
   const auto said = "a " + key + " b " + key + key + " c " + other + " sk-0 " +
                     key.substr(0, key.size() - 7) + other + " d";
   const auto seen = std::string{"a *** b *** c *** sk-0 *** d"};
-  for (const auto size : {std::size_t{1}, std::size_t{3}, std::size_t{7}, key.size(), said.size()}) {
+  for (const auto size :
+       {std::size_t{1}, std::size_t{3}, std::size_t{7}, key.size(), said.size()}) {
     auto entry = models::journal_entry{};
     for (auto at = std::size_t{0}; at < said.size(); at += size) {
       auto text = message_chunk{};
@@ -141,7 +142,8 @@ BOOST_AUTO_TEST_CASE(secrets_split_over_chunks_are_masked) {
 
 BOOST_AUTO_TEST_CASE(incomplete_last_line_of_recording_is_removed) {
   const auto file = journal_path{};
-  BOOST_TEST(ask_model(record_model(answers(1), file.path).value(), question("r", 0, "a")).has_value());
+  BOOST_TEST(
+      ask_model(record_model(answers(1), file.path).value(), question("r", 0, "a")).has_value());
   const auto whole = read_all(file.path);
   BOOST_TEST(((std::filesystem::status(file.path).permissions() & std::filesystem::perms::all) ==
               (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)));
@@ -155,7 +157,8 @@ BOOST_AUTO_TEST_CASE(incomplete_last_line_of_recording_is_removed) {
     BOOST_TEST(note.find(":2: the last line is incomplete") != std::string::npos, note);
     const auto recorder = record_model(answers(1), file.path, &note);
     BOOST_REQUIRE(recorder.has_value());
-    BOOST_TEST(note.find("the last line was incomplete (" + std::to_string(size)) != std::string::npos);
+    BOOST_TEST(note.find("the last line was incomplete (" + std::to_string(size)) !=
+               std::string::npos);
     BOOST_TEST(read_all(file.path) == whole);
     BOOST_TEST(ask_model(*recorder, question("r", 1, "b")).has_value());
     BOOST_TEST(ask_model(replay(file.path), question("r", 1, "b")).has_value());
@@ -167,7 +170,8 @@ BOOST_AUTO_TEST_CASE(incomplete_last_line_of_recording_is_removed) {
 
 BOOST_AUTO_TEST_CASE(damaged_line_of_recording_is_reported_by_number) {
   const auto file = journal_path{};
-  BOOST_TEST(ask_model(record_model(answers(1), file.path).value(), question("r", 0, "a")).has_value());
+  BOOST_TEST(
+      ask_model(record_model(answers(1), file.path).value(), question("r", 0, "a")).has_value());
   const auto whole = read_all(file.path);
   write_all(file.path, whole + "damage\n" + whole);
   auto options = replayed_model_options{};
@@ -179,7 +183,8 @@ BOOST_AUTO_TEST_CASE(damaged_line_of_recording_is_reported_by_number) {
 
 BOOST_AUTO_TEST_CASE(recording_is_not_appended_to_other_files) {
   const auto file = journal_path{};
-  for (const auto* content : {"mine\n", "mine", "{}\n", "{\"rows\":1}\n", "{\"id\":\"a\",\"turns\":[]}\n"}) {
+  for (const auto* content :
+       {"mine\n", "mine", "{}\n", "{\"rows\":1}\n", "{\"id\":\"a\",\"turns\":[]}\n"}) {
     write_all(file.path, content);
     const auto refused = record_model(answers(1), file.path);
     BOOST_REQUIRE(refused.has_error());
@@ -212,8 +217,8 @@ BOOST_AUTO_TEST_CASE(concurrently_created_other_file_is_rejected) {
 BOOST_AUTO_TEST_CASE(uncreatable_recording_is_rejected) {
   const auto file = journal_path{};
   std::ofstream{file.path} << '\n';
-  for (const auto& path : {std::string{"/no/such/folder/a.jsonl"}, file.path + "/a.jsonl",
-                           std::string{"/no-folder/"}})
+  for (const auto& path :
+       {std::string{"/no/such/folder/a.jsonl"}, file.path + "/a.jsonl", std::string{"/no-folder/"}})
     BOOST_TEST((record_model(answers(1), path).error().code ==
                 make_error_code(model_errc::bad_configuration)),
                path);

@@ -80,7 +80,8 @@ const auto odd_answers = std::vector<odd_answer>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(unusual_answers_are_read_or_rejected, boost::unit_test::data::make(odd_answers), o) {
+BOOST_DATA_TEST_CASE(unusual_answers_are_read_or_rejected,
+                     boost::unit_test::data::make(odd_answers), o) {
   const auto m = read_answer(o.api, o.body);
   BOOST_TEST_REQUIRE(m.has_value(), (m ? "" : m.error().text));
   BOOST_TEST(text_of(*m) == o.content);
@@ -107,7 +108,8 @@ BOOST_AUTO_TEST_CASE(split_surrogate_pairs_are_joined) {
   };
   const auto m = message_of(
       provider_api::openai_chat,
-      event(R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f"}}]}}]})") +
+      event(
+          R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f"}}]}}]})") +
           piece(R"({\"n\":\"\ud83d)") + piece(R"(\ude00\"})") +
           event(R"({"choices":[{"delta":{},"finish_reason":"tool_calls"}]})"),
       30);
@@ -174,17 +176,17 @@ BOOST_AUTO_TEST_CASE(only_long_secrets_are_masked) {
 
 BOOST_AUTO_TEST_CASE(secrets_are_masked_in_stream_errors) {
   const auto key = std::string{"sk-0123456789abcdef"};
-  auto answer = answer_stream{provider_api::openai_chat, wire_request{}, output_version::v0,
-                              nullptr,                   {},             {key}};
+  auto answer = answer_stream{
+      provider_api::openai_chat, wire_request{}, output_version::v0, nullptr, {}, {key}};
   BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{"content":")" + key + "\"}}]}")));
   BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{},"finish_reason":"stop"}]})")));
   BOOST_TEST(answer.finish()->content == key);
   // No part of the key appears, whatever part of an event is quoted.
   for (auto before = std::size_t{0}; before < 520; ++before) {
-    auto broken = answer_stream{provider_api::openai_chat, wire_request{}, output_version::v0,
-                                nullptr,                   {},             {key}};
-    const auto wrong = broken.feed(
-        event(R"({"error":{"message":")" + std::string(before, 'x') + key + "\"}}"));
+    auto broken = answer_stream{
+        provider_api::openai_chat, wire_request{}, output_version::v0, nullptr, {}, {key}};
+    const auto wrong =
+        broken.feed(event(R"({"error":{"message":")" + std::string(before, 'x') + key + "\"}}"));
     BOOST_REQUIRE(wrong);
     BOOST_TEST(wrong->text.find("sk-0") == std::string::npos);
   }
@@ -192,20 +194,20 @@ BOOST_AUTO_TEST_CASE(secrets_are_masked_in_stream_errors) {
 
 BOOST_AUTO_TEST_CASE(reasoning_of_chat_servers_is_kept) {
   for (const auto* key : {"reasoning_content", "reasoning"}) {
-    const auto whole = read_answer(
-        provider_api::openai_chat,
-        R"({"choices":[{"message":{"role":"assistant","content":"a",")" + std::string{key} +
-            R"(":"because"},"finish_reason":"stop"}]})");
+    const auto whole =
+        read_answer(provider_api::openai_chat,
+                    R"({"choices":[{"message":{"role":"assistant","content":"a",")" +
+                        std::string{key} + R"(":"because"},"finish_reason":"stop"}]})");
     BOOST_TEST(whole->additional_kwargs.at("reasoning_content").as_string() == "because");
     const auto piece = [&](std::string_view text) {
       return event(R"({"choices":[{"delta":{")" + std::string{key} + R"(":")" + std::string{text} +
                    "\"}}]}");
     };
-    const auto streamed = message_of(provider_api::openai_chat,
-                                     piece("bec") + piece("ause") +
-                                         event(R"({"choices":[{"delta":{"content":"a"}}]})") +
-                                         event(R"({"choices":[{"delta":{},"finish_reason":"stop"}]})"),
-                                     20);
+    const auto streamed = message_of(
+        provider_api::openai_chat,
+        piece("bec") + piece("ause") + event(R"({"choices":[{"delta":{"content":"a"}}]})") +
+            event(R"({"choices":[{"delta":{},"finish_reason":"stop"}]})"),
+        20);
     BOOST_TEST(streamed.additional_kwargs.at("reasoning_content").as_string() == "because");
     BOOST_TEST(streamed.content == "a");
   }

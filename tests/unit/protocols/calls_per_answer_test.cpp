@@ -46,8 +46,8 @@ struct reading {
 
 reading read(std::string_view protocol, message answer, bool is_streamed, std::size_t calls_max) {
   auto request = model_request{};
-  request.tools = std::make_shared<const std::vector<tool_definition>>(std::vector{
-      tool_definition{"add", "Adds", json::parse(R"({"type":"object"})").as_object()}});
+  request.tools = std::make_shared<const std::vector<tool_definition>>(
+      std::vector{tool_definition{"add", "Adds", json::parse(R"({"type":"object"})").as_object()}});
   request.messages.push_back(human_message("Go."));
   auto options = protocol_options{};
   options.protocol = make_protocol(protocol).value();
@@ -100,9 +100,8 @@ BOOST_DATA_TEST_CASE(rejects_one_call_above_the_limit,
     const auto got = read(protocol, calls_in_text(protocol, calls_max + 1), is_streamed, calls_max);
     BOOST_TEST_REQUIRE(!got.answer.has_value());
     BOOST_TEST((got.answer.error().code == model_errc::bad_answer));
-    BOOST_TEST(got.answer.error().text ==
-               "the answer has more than " + std::to_string(calls_max) +
-                   " tool calls (limits.calls_per_answer)");
+    BOOST_TEST(got.answer.error().text == "the answer has more than " + std::to_string(calls_max) +
+                                              " tool calls (limits.calls_per_answer)");
     BOOST_TEST(got.told <= calls_max);
   }
 }

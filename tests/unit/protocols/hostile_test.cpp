@@ -216,9 +216,9 @@ double check_cost(const std::string& what, std::string_view text, const Read& re
   read(text);
   const auto cpu = static_cast<double>(std::clock() - cpu_before) / CLOCKS_PER_SEC;
   BOOST_TEST(cpu < cpu_seconds_max, what << " of " << begin_of(text) << " takes " << cpu << " s");
-  BOOST_TEST(peak_bytes - bytes_before < memory_max,
-             what << " of " << begin_of(text) << " takes " << (peak_bytes - bytes_before)
-                  << " bytes");
+  BOOST_TEST(peak_bytes - bytes_before < memory_max, what << " of " << begin_of(text) << " takes "
+                                                          << (peak_bytes - bytes_before)
+                                                          << " bytes");
   return cpu;
 }
 

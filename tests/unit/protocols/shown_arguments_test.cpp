@@ -88,9 +88,9 @@ std::vector<protocol_tool> tools_with(std::string_view properties) {
 
 std::string text_of(const shown_case& c) {
   const auto body = std::string{c.body};
-  return c.protocol == "morph_xml" ? "<job>" + body + "</job>"
-                                   : "<tool_call>\n<function=job>\n" + body +
-                                         "\n</function>\n</tool_call>";
+  return c.protocol == "morph_xml"
+             ? "<job>" + body + "</job>"
+             : "<tool_call>\n<function=job>\n" + body + "\n</function>\n</tool_call>";
 }
 
 } // namespace
@@ -103,16 +103,16 @@ BOOST_DATA_TEST_CASE(reports_one_input_per_call, boost::unit_test::data::make(sh
     auto starts = 0;
     auto deltas = std::string{};
     auto calls = std::vector<std::string>{};
-    const auto reader = protocol->stream(
-        tools, {},
-        [&](const protocol_event& e) {
-          starts += std::holds_alternative<tool_input_start>(e) ? 1 : 0;
-          if (const auto* delta = std::get_if<tool_input_delta>(&e))
-            deltas += delta->text;
-          if (const auto* call = std::get_if<stream_call>(&e))
-            calls.push_back(call->parsed.arguments);
-        },
-        {});
+    const auto reader =
+        protocol->stream(tools, {},
+                         [&](const protocol_event& e) {
+                           starts += std::holds_alternative<tool_input_start>(e) ? 1 : 0;
+                           if (const auto* delta = std::get_if<tool_input_delta>(&e))
+                             deltas += delta->text;
+                           if (const auto* call = std::get_if<stream_call>(&e))
+                             calls.push_back(call->parsed.arguments);
+                         },
+                         {});
     for (auto at = std::size_t{0}; at < text.size(); at += piece)
       reader->write(std::string_view{text}.substr(at, piece));
     reader->finish();
@@ -128,8 +128,10 @@ BOOST_AUTO_TEST_CASE(repeated_texts_are_replaced_only_beside_command) {
   const auto tools = tools_with(R"({"command":{"type":"string"},"user":{"type":"string"}})");
   const auto text = "<job><command>a</command><user>x</user><user>y</user></job>";
   auto errors = std::vector<std::string>{};
-  const auto parts = make_protocol("morph_xml").value()->parse(
-      text, tools, [&](const protocol_error& e) { errors.push_back(e.code); });
+  const auto parts =
+      make_protocol("morph_xml").value()->parse(text, tools, [&](const protocol_error& e) {
+        errors.push_back(e.code);
+      });
   BOOST_TEST_REQUIRE(parts.size() == 1U);
   BOOST_TEST(std::holds_alternative<parsed_text>(parts[0]));
   BOOST_TEST(errors == std::vector<std::string>{"malformed-tool-call-body"});

@@ -76,8 +76,7 @@ message read(std::string_view protocol, message answer, bool is_streamed,
   auto told = std::size_t{0};
   auto out = is_streamed ? sync_wait(model->stream(delete_request(),
                                                    [&](const protocol_event& e) {
-                                                     told +=
-                                                         std::holds_alternative<stream_call>(e);
+                                                     told += std::holds_alternative<stream_call>(e);
                                                    }))
                          : sync_wait(model->complete(delete_request()));
   BOOST_TEST_REQUIRE(out.has_value());
@@ -117,8 +116,8 @@ BOOST_DATA_TEST_CASE(cut_call_becomes_an_invalid_call,
                      protocol, is_streamed) {
   const auto text = call_text(protocol);
   const auto cut = text.substr(0, text.find("backup"));
-  const auto answer = read(protocol, answer_of(text + "\n" + cut, {{"finish_reason", "length"}}),
-                           is_streamed);
+  const auto answer =
+      read(protocol, answer_of(text + "\n" + cut, {{"finish_reason", "length"}}), is_streamed);
   BOOST_TEST_REQUIRE(answer.tool_calls.size() == 1U);
   BOOST_TEST_REQUIRE(answer.invalid_tool_calls.size() == 1U);
   const auto& invalid = answer.invalid_tool_calls[0];
@@ -133,11 +132,11 @@ BOOST_DATA_TEST_CASE(cut_call_becomes_an_invalid_call,
 BOOST_DATA_TEST_CASE(recognises_every_finish_reason_of_a_cut, protocol_names) {
   const auto text = call_text(sample);
   const auto cut = text.substr(0, text.find("-backup"));
-  for (const auto* metadata : {R"({"finish_reason":"length"})", R"({"stop_reason":"max_tokens"})",
-                               R"({"finish_reason":"MAX_TOKENS"})", R"({"done_reason":"length"})",
-                               R"({"finish_reason":"content_filter"})",
-                               R"({"finish_reason":"a word of tomorrow"})",
-                               R"({"status":"incomplete"})"})
+  for (const auto* metadata :
+       {R"({"finish_reason":"length"})", R"({"stop_reason":"max_tokens"})",
+        R"({"finish_reason":"MAX_TOKENS"})", R"({"done_reason":"length"})",
+        R"({"finish_reason":"content_filter"})", R"({"finish_reason":"a word of tomorrow"})",
+        R"({"status":"incomplete"})"})
     for (const auto is_streamed : ways) {
       const auto answer =
           read(sample, answer_of(cut, json::parse(metadata).as_object()), is_streamed);
@@ -244,9 +243,8 @@ BOOST_AUTO_TEST_CASE(emitted_raw_text_makes_no_invalid_call) {
     auto options = protocol_options{};
     options.protocol = make_protocol(c.protocol).value();
     options.stream.emit_raw_on_error = true;
-    const auto model =
-        wrap_model(std::make_shared<const fixed_model>(answer_of(c.text, {})),
-                   {make_protocol_middleware(std::move(options))});
+    const auto model = wrap_model(std::make_shared<const fixed_model>(answer_of(c.text, {})),
+                                  {make_protocol_middleware(std::move(options))});
     const auto answer = sync_wait(model->stream(delete_request(), [](const protocol_event&) {}));
     BOOST_TEST_REQUIRE(answer.has_value());
     BOOST_TEST(answer->content == c.text, c);

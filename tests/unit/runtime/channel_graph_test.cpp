@@ -47,7 +47,8 @@ BOOST_AUTO_TEST_CASE(bodies_receive_values_of_read_channels) {
   g.edge(start, open).edge(work, close);
   const auto graph = g.compile();
   auto run = pure_run{detail::program_of(graph)};
-  BOOST_CHECK(run.finish(detail::adapter_of(graph).input({log <<= {"in"}, last <<= 7})) == next_step::done);
+  BOOST_CHECK(run.finish(detail::adapter_of(graph).input({log <<= {"in"}, last <<= 7})) ==
+              next_step::done);
   BOOST_TEST(get(log, *run.state.state()) == (lines{"in", "run7", "100!t", "w0", "w1", "103!t"}),
              boost::test_tools::per_element());
   BOOST_TEST(*get(last, *run.state.state()) == 103);

@@ -64,7 +64,9 @@ const auto wrong_graphs = std::vector<wrong_graph>{
     {"':' is a reserved character and is not allowed in the node names.",
      [](auto& g) { g.add(a, idle).add(node<nothing>{"x:y"}, idle).edge(start, a); }},
     {"node 'a': its timeout must be greater than 0",
-     [](auto& g) { g.add(a, idle, limited({.run = std::chrono::milliseconds{-5}})).edge(start, a); }},
+     [](auto& g) {
+       g.add(a, idle, limited({.run = std::chrono::milliseconds{-5}})).edge(start, a);
+     }},
     {"node 'a': its timeout must be greater than 0",
      [](auto& g) {
        const auto limit = timeout_policy{std::chrono::seconds{1}, std::chrono::milliseconds{-1}};

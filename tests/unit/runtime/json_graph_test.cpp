@@ -136,7 +136,9 @@ BOOST_AUTO_TEST_CASE(unknown_names_are_errors_unless_ignored) {
     return tells(e, "the update names 'cc', which is not a channel of the graph");
   };
   BOOST_CHECK_EXCEPTION(end_of(make(false), {}), graph_error, is_told);
-  BOOST_CHECK_EXCEPTION(static_cast<void>(detail::adapter_of(make(false)).input(json::object{{"cc", 1}})), graph_error, is_told);
+  BOOST_CHECK_EXCEPTION(
+      static_cast<void>(detail::adapter_of(make(false)).input(json::object{{"cc", 1}})),
+      graph_error, is_told);
   BOOST_TEST(end_of(make(true), {{"cc", 1}, {"c", 2}}) == R"({"c":2})");
 }
 
@@ -146,9 +148,8 @@ BOOST_AUTO_TEST_CASE(invalid_update_is_an_error) {
   g.add("a", [](const json::value&) { return json::value(7); });
   g.edge("__start__", "a");
   BOOST_CHECK_EXCEPTION(end_of(g.compile(), {}), graph_error, [](const auto& e) {
-    return tells(
-        e,
-        "Expected an object, got 7\nReturn a JSON object with the channels to write, or null for none.");
+    return tells(e, "Expected an object, got 7\nReturn a JSON object with the channels to write, "
+                    "or null for none.");
   });
 }
 
@@ -193,8 +194,8 @@ BOOST_AUTO_TEST_CASE(updates_are_shown_as_in_langgraph) {
   g.add("n", [](const json::value&) {}).edge("__start__", "n");
   const auto graph = g.compile();
   BOOST_TEST(detail::adapter_of(graph).update({}).is_null());
-  BOOST_TEST(to_text(detail::adapter_of(graph).update(detail::adapter_of(graph).input(json::object{{"a", 1}, {"log", {2}}}))) ==
-             R"({"a":1,"log":[2]})");
+  BOOST_TEST(to_text(detail::adapter_of(graph).update(detail::adapter_of(graph).input(
+                 json::object{{"a", 1}, {"log", {2}}}))) == R"({"a":1,"log":[2]})");
   auto twice = detail::adapter_of(graph).input(json::object{{"a", 1}});
   twice.push_back(detail::adapter_of(graph).input(json::object{{"a", 2}}).front());
   BOOST_TEST(to_text(detail::adapter_of(graph).update(twice)) == R"([{"a":1},{"a":2}])");

@@ -140,8 +140,9 @@ void use(ss::graph<chat>& g) {
   config.context = std::shared_ptr<const void>{};
 #elif MISUSE == 25 // a projection of another graph's state as the input of a subgraph
   const auto child = ss::graph<numbers>{}.compile();
-  g.add(agent, child, [](const chat&) { return stranger{}; },
-             [](const numbers&) { return ss::update<chat>{}; });
+  g.add(
+      agent, child, [](const chat&) { return stranger{}; },
+      [](const numbers&) { return ss::update<chat>{}; });
 #elif MISUSE == 26 // a pointer into the state of a temporary
   static_cast<void>(ss::state_snapshot{}.as<chat>());
 #elif MISUSE == 27 // a pointer into the message of a temporary

@@ -271,7 +271,8 @@ BOOST_AUTO_TEST_CASE(unknown_targets_can_be_ignored) {
   g.edge(start, at("a")).branch(at("a"), [](const journal&) {
     return destinations{at("nobody"), at(end)};
   });
-  auto run = pure_run{detail::program_of(g.compile({.name = "lenient", .ignore_unknown_targets = true}))};
+  auto run =
+      pure_run{detail::program_of(g.compile({.name = "lenient", .ignore_unknown_targets = true}))};
   BOOST_CHECK(run.finish(no_input()) == next_step::done);
 }
 

@@ -226,10 +226,9 @@ BOOST_AUTO_TEST_CASE(chains_of_references_do_not_overflow_the_stack) {
 }
 
 BOOST_AUTO_TEST_CASE(self_referencing_schemas_end) {
-  for (const auto* text :
-       {R"({"allOf":[{"$ref":"#"}]})", R"({"anyOf":[{"$ref":"#"}]})", R"({"not":{"$ref":"#"}})",
-        R"({"if":{"$ref":"#"},"then":true})",
-        R"({"definitions":{"a":{"oneOf":[{"$ref":"#/definitions/b"},true]},
+  for (const auto* text : {R"({"allOf":[{"$ref":"#"}]})", R"({"anyOf":[{"$ref":"#"}]})",
+                           R"({"not":{"$ref":"#"}})", R"({"if":{"$ref":"#"},"then":true})",
+                           R"({"definitions":{"a":{"oneOf":[{"$ref":"#/definitions/b"},true]},
             "b":{"allOf":[{"$ref":"#/definitions/a"}]}},"allOf":[{"$ref":"#/definitions/a"}]})"})
     if (const auto schema = argument_schema::compile(object_of(text)))
       BOOST_TEST(schema->check({{"a", 1}}).size() == 1u);
@@ -249,8 +248,9 @@ BOOST_AUTO_TEST_CASE(nested_alternatives_end) {
     definitions["d" + std::to_string(i)] = {{"anyOf", {next, next, next}}};
   }
   definitions["d40"] = {{"type", "string"}};
-  const auto schema = argument_schema::compile(
-      {{"definitions", std::move(definitions)}, {"properties", {{"a", {{"$ref", "#/definitions/d0"}}}}}});
+  const auto schema =
+      argument_schema::compile({{"definitions", std::move(definitions)},
+                                {"properties", {{"a", {{"$ref", "#/definitions/d0"}}}}}});
   BOOST_REQUIRE(schema.has_value());
   const auto began = std::chrono::steady_clock::now();
   BOOST_TEST(schema->check({{"a", 1}}).size() == 1u);
@@ -322,9 +322,8 @@ BOOST_AUTO_TEST_CASE(model_text_names_tool_arguments_and_faults) {
 
 BOOST_AUTO_TEST_CASE(rejects_divisors_that_crash_the_process) {
   for (const auto* divisor : {"0", "-1", "0.0", "-0.5", "18446744073709551615", "\"0\"", "null"}) {
-    const auto text =
-        R"({"type":"object","properties":{"n":{"anyOf":[{"multipleOf":)" + std::string{divisor} +
-        R"(},{"type":"null"}]}}})";
+    const auto text = R"({"type":"object","properties":{"n":{"anyOf":[{"multipleOf":)" +
+                      std::string{divisor} + R"(},{"type":"null"}]}}})";
     const auto fault = argument_schema::find_fault(parse_json(text).value().as_object());
     BOOST_TEST_REQUIRE(fault.has_value(), divisor);
     BOOST_TEST(fault->path == "properties.n.anyOf.0.multipleOf", divisor);

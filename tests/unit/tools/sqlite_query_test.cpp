@@ -196,7 +196,8 @@ BOOST_AUTO_TEST_CASE(query_has_limited_time_and_memory, *boost::unit_test::enabl
     doubling += ", t" + std::to_string(i) + "(x) AS (SELECT x FROM " + before +
                 " UNION ALL SELECT x FROM " + before + ")";
   }
-  const auto endless = std::string{"WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t) "};
+  const auto endless =
+      std::string{"WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t) "};
   const auto queries = std::vector<std::string>{
       "SELECT hex(zeroblob(1000000000))",
       "SELECT length(printf('%.*c', 1000000000, 'x'))",
@@ -208,15 +209,18 @@ BOOST_AUTO_TEST_CASE(query_has_limited_time_and_memory, *boost::unit_test::enabl
       endless + "SELECT group_concat(hex(zeroblob(500000))) FROM t",
       endless + "SELECT count(DISTINCT hex(zeroblob(i))) FROM t",
       endless + "SELECT json_group_array(i) FROM t",
-      "WITH RECURSIVE t(i, x) AS (SELECT 1, hex(zeroblob(400000)) UNION ALL SELECT i+1, x || i FROM "
+      "WITH RECURSIVE t(i, x) AS (SELECT 1, hex(zeroblob(400000)) UNION ALL SELECT i+1, x || i "
+      "FROM "
       "t) SELECT count(*) FROM t",
       endless + "SELECT sum(instr(" + a + "||i, " + half + "||'b')) FROM t",
       endless + "SELECT count(replace(" + a + "||i, " + half + "||'b', '')) FROM t",
       endless + "SELECT count(trim(" + a + "||i, 'axyz')) FROM t",
       endless + "SELECT count(*) FROM t WHERE " + a + "||i LIKE '%a%a%a%a%a%a%a%a%ab'",
       endless + "SELECT count(*) FROM t WHERE " + a + "||i GLOB '*a*a*a*a*a*a*a*a*ab'",
-      "SELECT 9 IN (" + repeat("x LIKE p", 900) + ") FROM (SELECT " + a + " AS x, " + like + " AS p)",
-      "SELECT 9 IN (" + repeat("x GLOB g", 900) + ") FROM (SELECT " + a + " AS x, " + glob + " AS g)",
+      "SELECT 9 IN (" + repeat("x LIKE p", 900) + ") FROM (SELECT " + a + " AS x, " + like +
+          " AS p)",
+      "SELECT 9 IN (" + repeat("x GLOB g", 900) + ") FROM (SELECT " + a + " AS x, " + glob +
+          " AS g)",
       "SELECT 9 IN (" + repeat("length(trim(x, y))", 600) + ") FROM (SELECT " + a + " AS x, " +
           "replace(hex(zeroblob(120)),'00','ä')||'a' AS y)",
       "SELECT trim(" + a + ", " + half + ")",
@@ -250,23 +254,71 @@ BOOST_AUTO_TEST_CASE(query_has_limited_time_and_memory, *boost::unit_test::enabl
 BOOST_AUTO_TEST_CASE(replaced_functions_behave_like_sqlites) {
   auto* plain = static_cast<sqlite3*>(nullptr);
   BOOST_REQUIRE(sqlite3_open(":memory:", &plain) == SQLITE_OK);
-  for (const std::string expression :
-       {"instr('häll','l')", "instr('abc','')", "instr('','a')", "instr(NULL,'a')", "instr(123,2)",
-        "instr(x'c3a4ff',x'ff')", "instr('abc','d')", "replace('aXbX','X','')", "replace('a','','b')",
-        "replace('aaa','aa','b')", "replace(NULL,'a','b')", "replace(121,1,'x')", "replace('','a','b')",
-        "replace('ab','b','')", "trim('  a ')", "ltrim('xxaxx','x')", "rtrim('xxaxx','x')",
-        "trim('äaä','ä')", "trim('abc','')", "trim(NULL)", "trim('aaa','a')", "trim(1.50,'0')",
-        "typeof(trim('a'))", "typeof(instr('a','a'))", "'abc' LIKE 'A%'", "'abc' GLOB 'A*'",
-        "NULL LIKE 'a'", "'a' LIKE NULL", "'a' GLOB NULL", "NULL GLOB NULL", "'a' LIKE 'a' ESCAPE NULL",
-        "123 LIKE '1%'", "1.50 LIKE '%5'", "1e300 GLOB '1*'", "12 LIKE 12", "12 GLOB 1", "x'' LIKE ''",
-        "x'' GLOB '*'", "x'6162' LIKE 'A_'", "x'6100ff' LIKE 'a'", "x'6100ff' GLOB 'a*'",
-        "zeroblob(3) LIKE ''", "'a' LIKE zeroblob(0)", "'10%' LIKE '10x%' ESCAPE 'x'",
-        "'%' LIKE '%%' ESCAPE '%'", "'_' LIKE '__' ESCAPE '_'", R"('a' LIKE 'a\' ESCAPE '\')",
-        R"('a' LIKE '%\' ESCAPE '\')", "'ä' LIKE 'Ä'", "'ä' LIKE '_'", "'äö' GLOB '?ö'",
-        "'b' GLOB '[a-c]'", "'b' GLOB '[^a-c]'", "'-' GLOB '[a-]'", "']' GLOB '[]]'", "'^' GLOB '[^]'",
-        "'a' GLOB '[a'", "'a' GLOB '*[a'", "'é' GLOB '[à-ü]'", "'abXY' GLOB '*[X][Y]'",
-        "like('a%', 'Abc')", "like('a', 'A', '!')", "glob('a*', 'abc')", "typeof('a' LIKE 'a')",
-        "typeof('a' LIKE NULL)"}) {
+  for (const std::string expression : {"instr('häll','l')",
+                                       "instr('abc','')",
+                                       "instr('','a')",
+                                       "instr(NULL,'a')",
+                                       "instr(123,2)",
+                                       "instr(x'c3a4ff',x'ff')",
+                                       "instr('abc','d')",
+                                       "replace('aXbX','X','')",
+                                       "replace('a','','b')",
+                                       "replace('aaa','aa','b')",
+                                       "replace(NULL,'a','b')",
+                                       "replace(121,1,'x')",
+                                       "replace('','a','b')",
+                                       "replace('ab','b','')",
+                                       "trim('  a ')",
+                                       "ltrim('xxaxx','x')",
+                                       "rtrim('xxaxx','x')",
+                                       "trim('äaä','ä')",
+                                       "trim('abc','')",
+                                       "trim(NULL)",
+                                       "trim('aaa','a')",
+                                       "trim(1.50,'0')",
+                                       "typeof(trim('a'))",
+                                       "typeof(instr('a','a'))",
+                                       "'abc' LIKE 'A%'",
+                                       "'abc' GLOB 'A*'",
+                                       "NULL LIKE 'a'",
+                                       "'a' LIKE NULL",
+                                       "'a' GLOB NULL",
+                                       "NULL GLOB NULL",
+                                       "'a' LIKE 'a' ESCAPE NULL",
+                                       "123 LIKE '1%'",
+                                       "1.50 LIKE '%5'",
+                                       "1e300 GLOB '1*'",
+                                       "12 LIKE 12",
+                                       "12 GLOB 1",
+                                       "x'' LIKE ''",
+                                       "x'' GLOB '*'",
+                                       "x'6162' LIKE 'A_'",
+                                       "x'6100ff' LIKE 'a'",
+                                       "x'6100ff' GLOB 'a*'",
+                                       "zeroblob(3) LIKE ''",
+                                       "'a' LIKE zeroblob(0)",
+                                       "'10%' LIKE '10x%' ESCAPE 'x'",
+                                       "'%' LIKE '%%' ESCAPE '%'",
+                                       "'_' LIKE '__' ESCAPE '_'",
+                                       R"('a' LIKE 'a\' ESCAPE '\')",
+                                       R"('a' LIKE '%\' ESCAPE '\')",
+                                       "'ä' LIKE 'Ä'",
+                                       "'ä' LIKE '_'",
+                                       "'äö' GLOB '?ö'",
+                                       "'b' GLOB '[a-c]'",
+                                       "'b' GLOB '[^a-c]'",
+                                       "'-' GLOB '[a-]'",
+                                       "']' GLOB '[]]'",
+                                       "'^' GLOB '[^]'",
+                                       "'a' GLOB '[a'",
+                                       "'a' GLOB '*[a'",
+                                       "'é' GLOB '[à-ü]'",
+                                       "'abXY' GLOB '*[X][Y]'",
+                                       "like('a%', 'Abc')",
+                                       "like('a', 'A', '!')",
+                                       "glob('a*', 'abc')",
+                                       "typeof('a' LIKE 'a')",
+                                       "typeof('a' LIKE NULL)"}) {
     auto* statement = static_cast<sqlite3_stmt*>(nullptr);
     const auto query = "SELECT quote(" + expression + ") AS x";
     BOOST_REQUIRE(sqlite3_prepare_v2(plain, query.c_str(), -1, &statement, nullptr) == SQLITE_OK);
@@ -334,8 +386,10 @@ private:
   }
 
   std::mt19937 random_;
-  const pieces letters = {"a",    "a",    "b",    "A",        "B",        "ä", "Ä", "\u20ac", "\U0001f600",
-                          "\xff", "\xc3", "\x80", "\xc0\x80", "\xed\xa0\x80", "1", "a", "b",       "-"};
+  const pieces letters = {
+      "a",      "a",          "b",    "A",    "B",    "ä",        "Ä",
+      "\u20ac", "\U0001f600", "\xff", "\xc3", "\x80", "\xc0\x80", "\xed\xa0\x80",
+      "1",      "a",          "b",    "-"};
   const pieces signs = {"%", "_", "*", "?", "[", "]", "^", "-", "\\", "ä", std::string(1, '\0')};
   const pieces members = {"a", "b", "A", "ä", "-", "-", "]", "^", "\u20ac", "\xff", "B", "%", "\\"};
 };
@@ -358,8 +412,8 @@ BOOST_AUTO_TEST_CASE(replaced_like_and_glob_match_like_sqlites) {
   BOOST_REQUIRE(sqlite3_exec(plain, "CREATE TABLE pair(p, t); BEGIN", nullptr, nullptr, nullptr) ==
                 SQLITE_OK);
   auto* insert = static_cast<sqlite3_stmt*>(nullptr);
-  BOOST_REQUIRE(sqlite3_prepare_v2(plain, "INSERT INTO pair VALUES(?1, ?2)", -1, &insert, nullptr) ==
-                SQLITE_OK);
+  BOOST_REQUIRE(sqlite3_prepare_v2(plain, "INSERT INTO pair VALUES(?1, ?2)", -1, &insert,
+                                   nullptr) == SQLITE_OK);
   auto some = like_pieces{seed};
   for (auto i = 0; i < pairs; ++i) {
     const auto pattern = some.pattern();
@@ -373,8 +427,8 @@ BOOST_AUTO_TEST_CASE(replaced_like_and_glob_match_like_sqlites) {
   BOOST_REQUIRE(sqlite3_exec(plain, "COMMIT", nullptr, nullptr, nullptr) == SQLITE_OK);
 
   for (const std::string expression :
-       {"t LIKE p", "t GLOB p", "t LIKE p ESCAPE '\\'", "t LIKE p ESCAPE '%'", "t LIKE p ESCAPE '_'",
-        "t LIKE p ESCAPE 'a'", "t LIKE p ESCAPE 'ä'"}) {
+       {"t LIKE p", "t GLOB p", "t LIKE p ESCAPE '\\'", "t LIKE p ESCAPE '%'",
+        "t LIKE p ESCAPE '_'", "t LIKE p ESCAPE 'a'", "t LIKE p ESCAPE 'ä'"}) {
     const auto query = "SELECT group_concat(" + expression + ", '') AS x FROM pair";
     auto* statement = static_cast<sqlite3_stmt*>(nullptr);
     BOOST_REQUIRE(sqlite3_prepare_v2(plain, query.c_str(), -1, &statement, nullptr) == SQLITE_OK);
@@ -384,7 +438,7 @@ BOOST_AUTO_TEST_CASE(replaced_like_and_glob_match_like_sqlites) {
     sqlite3_finalize(statement);
     BOOST_TEST(wanted.size() == pairs);
     BOOST_TEST(std::ranges::count(wanted, '1') > pairs / 20, expression); // both results occur
-    const auto found = ask({{"query", query}}, options()).content; // [{"x":"0110…"}]
+    const auto found = ask({{"query", query}}, options()).content;        // [{"x":"0110…"}]
     const auto start = std::string_view{R"([{"x":")"}.size();
     BOOST_REQUIRE_MESSAGE(found.size() > start + pairs, found.substr(0, 200));
     const auto differs = std::ranges::mismatch(wanted, found.substr(start)).in1 - wanted.begin();
@@ -408,9 +462,10 @@ BOOST_AUTO_TEST_CASE(patterns_rejected_by_like_are_errors) {
 }
 
 BOOST_AUTO_TEST_CASE(with_tables_can_be_used_several_times) {
-  const auto out = ask({{"query", "WITH a(x) AS (SELECT 1), \"b\"(y) AS (SELECT a.x FROM a, a AS c) "
-                                  "SELECT b.y FROM b JOIN a ON a.x = b.y, [b] AS d"}},
-                       options());
+  const auto out =
+      ask({{"query", "WITH a(x) AS (SELECT 1), \"b\"(y) AS (SELECT a.x FROM a, a AS c) "
+                     "SELECT b.y FROM b JOIN a ON a.x = b.y, [b] AS d"}},
+          options());
   BOOST_TEST(out.content == R"([{"y":1}])");
 }
 

@@ -26,7 +26,7 @@ enum class stream_mode : std::uint8_t {
   /// not a mode of its own: adds the events of subgraphs; their values and updates are limited to
   /// their output channels (compile_options::output)
   subgraphs = 64,
-  messages = 128,   ///< messages and pieces of messages, as bodies receive them
+  messages = 128, ///< messages and pieces of messages, as bodies receive them
 };
 [[nodiscard]] constexpr stream_mode operator|(stream_mode a, stream_mode b) noexcept {
   return static_cast<stream_mode>(static_cast<std::uint8_t>(a) | static_cast<std::uint8_t>(b));
@@ -64,15 +64,15 @@ struct run_event {
   std::string error;        ///< tasks, ended: why it failed; empty if it did not
   std::exception_ptr cause; ///< the exception of the error
   std::optional<std::vector<interrupt>>
-      interrupts;                              ///< updates, values, tasks: the pending interrupts
-  checkpoint_ptr checkpoint;                   ///< checkpoints
-  std::vector<std::string> next;               ///< checkpoints: nodes that run next
-  std::string node;                            ///< updates, custom, messages
+      interrupts;                ///< updates, values, tasks: the pending interrupts
+  checkpoint_ptr checkpoint;     ///< checkpoints
+  std::vector<std::string> next; ///< checkpoints: nodes that run next
+  std::string node;              ///< updates, custom, messages
   std::uint32_t task_index = 0;
   /// values: channels that the step changed; empty for a resume
   std::vector<std::uint32_t> changes;
-  state_view state;                   ///< values: a shared, immutable snapshot
-  write_list writes;                  ///< updates: the writes of the task
+  state_view state;  ///< values: a shared, immutable snapshot
+  write_list writes; ///< updates: the writes of the task
   /// messages: the object that the body sent; agents send `message` and `message_chunk`
   value message;
   json::value data; ///< custom; tasks, started: the input; debug: {"event": "step" | …}

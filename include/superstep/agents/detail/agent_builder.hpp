@@ -86,7 +86,9 @@ private:
     return options_.rules == agent_rules::create_react_agent;
   }
   [[nodiscard]] bool has_tools() const noexcept { return !options_.tools.empty(); }
-  [[nodiscard]] bool asks_response_after() const noexcept { return options_.response && is_react(); }
+  [[nodiscard]] bool asks_response_after() const noexcept {
+    return options_.response && is_react();
+  }
   [[nodiscard]] const char* model_name() const noexcept {
     return is_react() ? react::agent_name : react::model_name;
   }

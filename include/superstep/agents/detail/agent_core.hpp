@@ -29,8 +29,8 @@ struct agent_core {
   tool_definitions definitions;
   bool binds_tools; // whether the model object has no tools of its own
   react::tool_names return_direct;
-  react::early_ptr early;                    // null: no call starts early
-  std::vector<model_wrap<State>> wraps{};    // the first is outermost
+  react::early_ptr early;                        // null: no call starts early
+  std::vector<model_wrap<State>> wraps{};        // the first is outermost
   std::shared_ptr<const answer_schema> format{}; // of the last answer; null: any text
   bool ends_politely; // whether a run without remaining steps ends with an apology
   bool answers_invalid;
@@ -130,8 +130,7 @@ struct agent_turns {
     turn.model = co_await choosing;
     turn.messages = front::messages(state);
     turn.turn = front::turn(state);
-    auto asking =
-        react::ask_response(std::move(turn), *agent->response, rt, agent->context_of(rt));
+    auto asking = react::ask_response(std::move(turn), *agent->response, rt, agent->context_of(rt));
     auto answer = co_await asking;
     auto out = update{};
     front::set_response(out, std::move(answer.value));

@@ -30,8 +30,7 @@ public:
     const auto* call = given.payload != nullptr ? &given.payload->as<tool_call>() : nullptr;
     if (call != nullptr && agent_->tools->runs_bare(call->name)) {
       auto rt = given.make_runtime();
-      auto running =
-          agent_->tools->run_bare(*call, rt, react::observer_of(agent_->context_of(rt)));
+      auto running = agent_->tools->run_bare(*call, rt, react::observer_of(agent_->context_of(rt)));
       out.rest = finish_one(agent_, std::move(running), std::move(rt), given.table);
       return;
     }
@@ -194,9 +193,8 @@ public:
 
   void route(const body_input& given, const state_block& fresh, node_output& out) const override {
     const auto said = std::static_pointer_cast<const jump>(out.for_routers);
-    auto to =
-        react::continue_after(exits_, said ? *said : jump::none,
-                              static_cast<const struct_block<State>&>(fresh).state.messages);
+    auto to = react::continue_after(exits_, said ? *said : jump::none,
+                                    static_cast<const struct_block<State>&>(fresh).state.messages);
     if (to.calls.empty())
       return given.table->go_to(out, to.node);
     for (auto& call : to.calls) {
@@ -219,9 +217,9 @@ public:
 
   void route(const body_input& given, const state_block& fresh, node_output& out) const override {
     given.table->go_to(
-        out, react::continue_after_tools(
-                 exits_, static_cast<const struct_block<State>&>(fresh).state.messages,
-                 return_direct_));
+        out,
+        react::continue_after_tools(
+            exits_, static_cast<const struct_block<State>&>(fresh).state.messages, return_direct_));
   }
 
 private:

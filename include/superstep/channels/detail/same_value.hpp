@@ -41,8 +41,7 @@ consteval bool is_comparable() {
   else if constexpr (stored_tuple<T>::value || stored_variant<T>::value)
     return all_comparable<T>::value;
   else if constexpr (stored_optional<T>::value || container_of_others<T>)
-    return is_comparable<std::remove_cv_t<typename T::value_type>>() &&
-           std::equality_comparable<T>;
+    return is_comparable<std::remove_cv_t<typename T::value_type>>() && std::equality_comparable<T>;
   else
     return std::equality_comparable<T>;
 }

@@ -61,14 +61,14 @@ public:
   template <class V>
     requires constant_may_fit<V, number>
   consteval exact(V v) : value_(static_cast<number>(v)) {
-    if (static_cast<V>(static_cast<number>(v)) != v || (v < V{}) != (static_cast<number>(v) < number{}))
+    if (static_cast<V>(static_cast<number>(v)) != v ||
+        (v < V{}) != (static_cast<number>(v) < number{}))
       throw "this constant does not fit the type of the field";
   }
   /// Takes values with a conversion of their own: std::optional, enumerators, std::true_type.
   template <class V>
-    requires(!std::is_arithmetic_v<std::remove_cvref_t<V>> &&
-             !std::is_pointer_v<std::decay_t<V>> && std::convertible_to<V, T> &&
-             !std::same_as<std::remove_cvref_t<V>, exact>)
+    requires(!std::is_arithmetic_v<std::remove_cvref_t<V>> && !std::is_pointer_v<std::decay_t<V>> &&
+             std::convertible_to<V, T> && !std::same_as<std::remove_cvref_t<V>, exact>)
   constexpr exact(V&& v) : value_(std::forward<V>(v)) {}
 
   [[nodiscard]] constexpr T get() && { return std::move(value_); }
@@ -79,8 +79,7 @@ private:
 
 /// The parameter type of a function that writes a T.
 template <class T>
-using written_as =
-    std::conditional_t<std::is_void_v<typename number_in<T>::type>, T, exact<T>>;
+using written_as = std::conditional_t<std::is_void_v<typename number_in<T>::type>, T, exact<T>>;
 
 template <class T>
 [[nodiscard]] constexpr T unwrap(T&& v) {

@@ -67,8 +67,8 @@ private:
 namespace detail {
 
 /// The type-erased function of a JSON node: fills `now`, or returns a task if it is a coroutine.
-using json_body_function = std::function<task<json_command>(
-    const body_input&, const json_channels&, const json::value&, json_command& now)>;
+using json_body_function = std::function<task<json_command>(const body_input&, const json_channels&,
+                                                            const json::value&, json_command& now)>;
 using json_router_function =
     std::function<std::vector<json_target>(const body_input&, const json::value&)>;
 

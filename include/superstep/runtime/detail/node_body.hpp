@@ -57,7 +57,7 @@ struct nested_outcome {
   std::optional<run_error> error;
   /// set: the run was interrupted; its pending interrupts
   std::optional<std::vector<interrupt>> interrupts;
-  std::shared_ptr<const value> to_parent;      ///< see node_output::to_parent
+  std::shared_ptr<const value> to_parent; ///< see node_output::to_parent
 };
 
 /// The services of the engine for one running body. The engine creates what a member returns only
@@ -106,7 +106,7 @@ struct body_input {
   std::uint32_t task_index = 0;
   std::int64_t step = 0;
   std::uint32_t attempt = 1;
-  bool sole_task = false;   ///< no other task runs in this step
+  bool sole_task = false; ///< no other task runs in this step
   /// the writes are read after the routers have run, so they must not be moved from
   bool keep_writes = false;
   /// entry of a run without a checkpointer: `state` already contains the input

@@ -52,9 +52,9 @@ inline constexpr bool is_assignment_in<assignment<Member>, State> =
     std::same_as<typename field<Member>::state, State>;
 
 template <class R, class State>
-concept node_result = std::is_void_v<R> || std::same_as<R, update<State>> ||
-                      std::same_as<R, command<State>> || is_assignment_in<R, State> ||
-                      is_parent_command<R>;
+concept node_result =
+    std::is_void_v<R> || std::same_as<R, update<State>> || std::same_as<R, command<State>> ||
+    is_assignment_in<R, State> || is_parent_command<R>;
 
 /// Throws graph_error{invalid_update}: a node returned a command with `resume`.
 [[noreturn]] void throw_resumes();
@@ -127,8 +127,8 @@ const In& checked_input_of(const body_input& given) {
     return input_of<In>(given);
   const auto* state = state_if<In>(given.state);
   if (state == nullptr)
-    throw_wrong_type("the input of the node", given.state != nullptr ? &typeid(*given.state) : nullptr,
-                     typeid(In));
+    throw_wrong_type("the input of the node",
+                     given.state != nullptr ? &typeid(*given.state) : nullptr, typeid(In));
   return *state;
 }
 
