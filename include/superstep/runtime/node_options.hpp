@@ -54,13 +54,14 @@ struct timeout_policy {
   std::optional<std::chrono::milliseconds> run{};  ///< from its start; unset: no limit
   std::optional<std::chrono::milliseconds> idle{}; ///< without progress; unset: no limit
   /// Progress is what the body emits, what the graphs it runs do, and runtime::heartbeat().
-  /// Set: only the last of these.
+  /// If set, only the last of these counts.
   bool heartbeats_only = false;
 };
 
 /// The error of an attempt that exceeded a limit of its node's timeout_policy.
 class node_timeout_error : public graph_error {
 public:
+  /// The limits of a timeout_policy.
   enum class kind : std::uint8_t { run, idle };
   node_timeout_error(kind, std::chrono::milliseconds limit, std::chrono::milliseconds elapsed,
                      run_error where);
