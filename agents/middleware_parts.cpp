@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Parts of agents with middleware that do not depend on the
+// SPDX-License-Identifier: Apache-2.0
+// Parts of agents with middleware that do not depend on the
 // type of the state: where a run continues after each node, the order of interceptors, and checks
 // of options. The templates in agents/detail call them.
 #include "agents/chat_history.hpp"

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Reads the items of the key `tools` of agent files; see
+// SPDX-License-Identifier: Apache-2.0
+// Reads the items of the key `tools` of agent files; see
 // agent_file.cpp. build_agent.cpp creates the tools from the options.
 #include "agents/tool_fields.hpp"
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Files of a job: appending, syncing, and replacing with
+// SPDX-License-Identifier: Apache-2.0
+// Files of a job: appending, syncing, and replacing with
 // rename, so that a crash at any point leaves the old or the new content.
 #include "file.hpp"
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Reads the input of a job: once completely before the first
+// SPDX-License-Identifier: Apache-2.0
+// Reads the input of a job: once completely before the first
 // row runs, to check all lines, and again while rows run.
 #include "scan.hpp"
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Builds the graph that `superstep graph` draws. It is a copy
+// SPDX-License-Identifier: Apache-2.0
+// Builds the graph that `superstep graph` draws. It is a copy
 // with sub-agents as nodes, because they are tools and not nodes of the real graph.
 #include "cli/agent_picture.hpp"
 

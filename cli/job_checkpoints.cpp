@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 The checkpoint database of a batch job (--checkpoints). Its
+// SPDX-License-Identifier: Apache-2.0
+// The checkpoint database of a batch job (--checkpoints). Its
 // owner record names the job, so that no other job or chat uses the file.
 #include "cli/job_checkpoints.hpp"
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Starts programs with clone(2) as posix_spawn(3) does: the
+// SPDX-License-Identifier: Apache-2.0
+// Starts programs with clone(2) as posix_spawn(3) does: the
 // child shares this process's memory, and the calling thread is suspended until exec. posix_spawn
 // cannot set resource limits or the parent death signal, and opening a pidfd afterwards could fail
 // when the program already runs.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 One HTTP connection with Asio, Beast and OpenSSL: connect,
+// SPDX-License-Identifier: Apache-2.0
+// One HTTP connection with Asio, Beast and OpenSSL: connect,
 // TLS handshake, proxy tunnel, reading and writing. exchange.cpp runs requests on it;
 // connection_pool.cpp keeps idle ones.
 #include "net/connection.hpp"

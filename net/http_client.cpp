@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 The public interface of the HTTP client: checks requests and
+// SPDX-License-Identifier: Apache-2.0
+// The public interface of the HTTP client: checks requests and
 // connects coroutines of any thread with exchanges on the I/O thread (exchange.cpp).
 #include "net/exchange.hpp"
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 The tool `calculator`: a recursive-descent evaluator over the
+// SPDX-License-Identifier: Apache-2.0
+// The tool `calculator`: a recursive-descent evaluator over the
 // tokens of calculator_tokens.cpp. Its error texts are read by models, which correct their
 // expressions.
 #include "calculator_tokens.hpp"

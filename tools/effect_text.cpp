@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Tools whose calls must not have their effect twice:
+// SPDX-License-Identifier: Apache-2.0
+// Tools whose calls must not have their effect twice:
 // idempotent() and journaled(). Records of calls are stored by the checkpointer
 // (tool_context::place), beside the checkpoints of the thread.
 #include "effect_text.hpp"

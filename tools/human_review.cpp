@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 JSON forms of reviews by a person: human_interrupt and
+// SPDX-License-Identifier: Apache-2.0
+// JSON forms of reviews by a person: human_interrupt and
 // human_response. Error texts name the record and the member.
 #include <superstep/tools/human_review.hpp>
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Checks limits and patterns of a schema before the validator
+// SPDX-License-Identifier: Apache-2.0
+// Checks limits and patterns of a schema before the validator
 // parses it, because the parser recurses without bound and compiles patterns with std::regex.
 // argument_schema.cpp is the caller.
 #include "schema_patterns.hpp"

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 LIKE and GLOB for queries of models. SQLite's own functions
+// SPDX-License-Identifier: Apache-2.0
+// LIKE and GLOB for queries of models. SQLite's own functions
 // run in one operation, which its progress handler cannot interrupt: a pattern of 200 characters
 // and a text of 500 KB take half a second, and a query may call them a thousand times without a
 // loop.

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 The tool `sqlite_query`: read-only queries that models write.
+// SPDX-License-Identifier: Apache-2.0
+// The tool `sqlite_query`: read-only queries that models write.
 // An authorizer restricts what a query may do; sqlite_guard.cpp and a progress handler limit its
 // cost.
 #include "sqlite_guard.hpp"

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Timeouts of tool calls, for tools that run beside others in
+// SPDX-License-Identifier: Apache-2.0
+// Timeouts of tool calls, for tools that run beside others in
 // one activation. A body that suspends is destroyed at its timeout; one that blocks continues on
 // its thread, and its result is discarded.
 #include "tools/failed_call.hpp"

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Converts what tools return to the output of a tool node, and
+// SPDX-License-Identifier: Apache-2.0
+// Converts what tools return to the output of a tool node, and
 // checks their commands. Error texts are LangGraph's, because models read them.
 #include "tool_result.hpp"
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Parsing of answers that parse_json() rejects, such as those
+// SPDX-License-Identifier: Apache-2.0
+// Parsing of answers that parse_json() rejects, such as those
 // with lone surrogates or duplicate keys. All of it is a slow path: valid answers only pass through
 // parse_json().
 #include "models/http/answer_json.hpp"

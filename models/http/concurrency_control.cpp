@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 The limiter's window and the decisions at its end, by state:
+// SPDX-License-Identifier: Apache-2.0
+// The limiter's window and the decisions at its end, by state:
 // steady, lowered or raised. The header describes the algorithm.
 #include "models/http/concurrency_control.hpp"
 

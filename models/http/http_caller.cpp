@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 One attempt of a model call over HTTP: sends the request,
+// SPDX-License-Identifier: Apache-2.0
+// One attempt of a model call over HTTP: sends the request,
 // reads the answer, and classifies failures. models/provider_model.cpp makes further attempts and
 // applies the limits.
 #include "models/http/http_caller.hpp"

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0 Builds the HTTP body of a request: merges parameters, applies
+// SPDX-License-Identifier: Apache-2.0
+// Builds the HTTP body of a request: merges parameters, applies
 // what the SDKs of the providers do, and calls the conversion in models/providers.
 #include "models/http/wire_request.hpp"
 

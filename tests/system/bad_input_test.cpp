@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(unwritable_event_log_is_named) {
     BOOST_TEST(!std::filesystem::exists(job.output));
   }
   // Only the log is incomplete; all rows are there.
-  expect_refused(job.run({"--events", "/dev/full"}), "--events: '/dev/full' is not complete");
+  expect_refused(job.run({"--events", "/dev/full"}), "--events: '/dev/full' is incomplete");
   BOOST_TEST(read_rows(job.read("out.jsonl")).size() == 2U);
 }
 

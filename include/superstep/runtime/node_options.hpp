@@ -63,6 +63,7 @@ struct timeout_policy {
 /// The error of an attempt that exceeded a limit of its node's timeout_policy.
 class node_timeout_error : public graph_error {
 public:
+  /// The limits of a timeout_policy.
   enum class kind : std::uint8_t { run, idle };
   node_timeout_error(kind, std::chrono::milliseconds limit, std::chrono::milliseconds elapsed,
                      run_error where);

@@ -42,6 +42,7 @@ struct human_interrupt {
 /// A person's answer; the interrupted run resumes with a list of one.
 /// Source: `HumanResponse` in LangGraph 1.2.22, prebuilt/interrupt.py.
 struct human_response {
+  /// The ways to answer.
   enum class kind { accept, ignore, response, edit };
   kind type = kind::accept;
   /// Empty for accept and ignore, a text for response, the changed action for edit.

@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(faults_of_sub_agent_have_file_and_line) {
              "expert.yaml:3: versoin: is not a known key; known keys: name, model, prompt, "
              "version, recursion_limit, tools, early_tools, review, hooks, response, "
              "response_method, store, limits\n"
-             "boss.yaml:4: tools.1: the agent in 'expert.yaml' has faults");
+             "boss.yaml:4: tools.1: the agent file 'expert.yaml' has errors");
   files.add("lost", "tools:\n" + calls("expert", "nowhere"), asking);
   BOOST_TEST(files.faults("lost") ==
              "nowhere.yaml: cannot be opened: No such file or directory\n"

@@ -312,7 +312,7 @@ BOOST_AUTO_TEST_CASE(first_faults_are_shown_rest_counted) {
   auto job = testing::job{text};
   auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(contains(refused.error().text, "has 50 lines"));
+  BOOST_TEST(contains(refused.error().text, "has 50 invalid lines"));
   BOOST_TEST(contains(refused.error().text, "line 20:"));
   BOOST_TEST(!contains(refused.error().text, "line 21:"));
   BOOST_TEST(contains(refused.error().text, "and 30 more"));

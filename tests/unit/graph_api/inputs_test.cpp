@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(whole_state_on_used_thread_is_rejected) {
   const auto graph = conversation();
   BOOST_TEST(e.invoke(graph, talk{}, on("t")).state.name == "Ada");
   const auto text = refusal(e, graph, on("t"));
-  for (const auto* word : {"'t'", "update{", "part", "resume()"})
+  for (const auto* word : {"'t'", "update{", "projection", "resume()"})
     BOOST_TEST(text.find(word) != std::string::npos, text);
   BOOST_CHECK_THROW(e.invoke(graph, talk{}, on("t")), ss::graph_error);
   auto events = e.stream(graph, talk{}, ss::stream_mode::values, on("t"));

@@ -120,7 +120,7 @@ struct agent_turns {
     }
     auto asking = core::ask(agent, 0, std::move(turn), state, rt);
     auto answer = co_await asking;
-    co_return written(*agent, std::move(answer), rt);
+    co_return written(*agent, std::move(answer), front::answers_to_count(state), rt);
   }
 
   /// Asks for the value that the run ends with, in a call of its own.
@@ -134,7 +134,7 @@ struct agent_turns {
     auto answer = co_await asking;
     auto out = update{};
     front::set_response(out, std::move(answer.value));
-    front::count_answer(out, std::move(answer.usage));
+    front::count_answer(out, std::move(answer.usage), front::answers_to_count(state));
     co_return out;
   }
 
@@ -148,7 +148,8 @@ private:
     co_return made;
   }
 
-  static update written(const core& agent, message&& answer, const runtime& rt) {
+  static update written(const core& agent, message&& answer, std::uint32_t answers_to_count,
+                        const runtime& rt) {
     const auto steps_left =
         agent.ends_politely ? rt.remaining_steps() : std::numeric_limits<std::int64_t>::max();
     auto out = update{};
@@ -166,7 +167,7 @@ private:
     for (auto& one : answers)
       added.push_back(std::move(one));
     front::add_messages(out, std::move(added));
-    front::count_answer(out, std::move(usage));
+    front::count_answer(out, std::move(usage), answers_to_count);
     front::count_tools(out, answers.size());
     return out;
   }

@@ -24,12 +24,20 @@ struct agent_front : agent_access<State> {
         return state.llm_input_messages;
     return state.messages;
   }
-  /// The number of the model's next call.
+  /// The number of the model's next call. Threads that were saved before the state had a counter
+  /// contain answers, but no count.
   static std::uint32_t turn(const State& state) {
     if constexpr (requires { state.model_calls; })
-      return state.model_calls;
+      if (state.model_calls != 0)
+        return state.model_calls;
+    return react::answers_in(state.messages);
+  }
+  /// Returns what the next answer adds to the counter: 1, or more if earlier ones are not counted.
+  static std::uint32_t answers_to_count(const State& state) {
+    if constexpr (requires { state.model_calls; })
+      return turn(state) + 1 - state.model_calls;
     else
-      return react::answers_in(state.messages);
+      return 0;
   }
   /// Whether the history has not been checked yet. Later messages are checked when they are added.
   static bool is_unchecked(const State& state) {
@@ -50,9 +58,10 @@ struct agent_front : agent_access<State> {
       to.add(set<&State::structured_response>(std::move(response)));
   }
   /// Counts an answer of the model, as far as the state has counters.
-  static void count_answer(update& to, std::optional<token_usage> usage) {
+  /// @param answers see answers_to_count()
+  static void count_answer(update& to, std::optional<token_usage> usage, std::uint32_t answers) {
     if constexpr (requires(State& s) { s.model_calls; })
-      to.add(set<&State::model_calls>(1));
+      to.add(set<&State::model_calls>(answers));
     if constexpr (requires(State& s) { s.usage; })
       to.add(set<&State::usage>(std::move(usage).value_or(token_usage{})));
   }
