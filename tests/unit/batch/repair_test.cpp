@@ -98,7 +98,8 @@ BOOST_AUTO_TEST_CASE(damaged_header_is_refused_until_forced) {
   write_file(job->folder / "out.journal", text);
   auto refused = job->run();
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(has(refused.error().text, "out.journal:1: the header is damaged"), refused.error().text);
+  BOOST_TEST(has(refused.error().text, "out.journal:1: the header is damaged"),
+             refused.error().text);
   BOOST_TEST(has(refused.error().text, "--force"));
   BOOST_TEST(job->file("out.journal") == text);
   job->options.force = true;
