@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(examples_page_shows_every_program_and_output) {
     ++count;
     const auto name = entry.path().stem().string();
     BOOST_TEST(shown.contains("examples/" + name + ".cpp"), name);
-    BOOST_TEST(shown.contains("tests/examples/output/" + name + ".txt"), name);
+    BOOST_TEST(shown.contains("tests/system/examples/output/" + name + ".txt"), name);
     const auto file = read(entry.path());
     BOOST_TEST(file.size() < 60U, name);
     for (const auto& line : file)
