@@ -147,7 +147,12 @@ const auto bad_files = std::vector<bad_file>{
      "a.yaml:2: response: must be a JSON Schema of type object; providers accept no other type"},
     {"a method of responses that does not exist",
      "model: {provider: scripted, path: a}\nresponse: {type: object}\nresponse_method: magic\n",
-     "a.yaml:3: response_method: must be json_schema or tool_call, got 'magic'"},
+     "a.yaml:3: response_method: must be json_schema, json_object or tool_call, got 'magic'"},
+    {"a method of responses that Anthropic does not have",
+     "model: {provider: anthropic, model: m, api_key_env: ''}\nresponse: {type: object}\n"
+     "response_method: json_object\n",
+     "a.yaml:3: response_method: json_object: Anthropic has no such mode; use json_schema or "
+     "tool_call"},
     {"a header that is not text",
      "model: {provider: openai, model: m, api_key_env: '', headers: {x: 1}}\n",
      "a.yaml:1: model.headers: the value of 'x' must be text"},
