@@ -289,6 +289,7 @@ lane::kept lane::drive(run& r) {
     return kept::yes;
   if (r.request.below)
     note_activity(r);
+  auto tasks = std::uint32_t{0};
   for (auto steps = std::uint32_t{0}; steps < options_.steps_per_turn; ++steps) {
     while (r.live && r.has_to_start()) {
       const auto number = take_task(r);
@@ -296,7 +297,8 @@ lane::kept lane::drive(run& r) {
         continue;
       if (start_task(r, number) == kept::no)
         return kept::no;
-      if (std::exchange(r.has_nested, false)) { // the nested graph comes first
+      // The nested graph comes first. A wide step must not keep other runs waiting.
+      if (std::exchange(r.has_nested, false) || ++tasks == options_.steps_per_turn) {
         queue(r);
         return kept::yes;
       }

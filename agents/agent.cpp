@@ -25,8 +25,9 @@ std::string agent::fingerprint() const {
   // later version of superstep adds an optional part.
   if (spec_.response)
     out["response"] = *spec_.response;
-  if (spec_.response && spec_.response_method == structured_method::tool_call)
-    out["response_method"] = "tool_call";
+  if (spec_.response && spec_.response_method != structured_method::json_schema)
+    out["response_method"] =
+        spec_.response_method == structured_method::tool_call ? "tool_call" : "json_object";
   if (spec_.trim)
     out["trim"] = spec_.trim->tokens_max;
   return to_canonical_text(out);

@@ -17,6 +17,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -139,24 +140,24 @@ void read_root(const YAML::Node& document, const std::string& folder, fault_list
 }
 
 /// Returns the content of the file; adds an error and returns nullopt if it cannot be read.
-std::optional<std::string> read_whole(const std::string& path, fault_list& faults) {
-  auto code = std::error_code{};
-  if (std::filesystem::is_directory(path, code)) {
-    faults.add(0, "", "is a directory, not an agent file");
+std::optional<std::string> read_whole(const std::string& path, std::vector<agent_fault>& faults) {
+  const auto refuse = [&](std::string text, int number = 0) {
+    faults.push_back({path, 0, "", std::move(text), {number, std::generic_category()}});
     return std::nullopt;
-  }
+  };
+  auto code = std::error_code{};
+  if (std::filesystem::is_directory(path, code))
+    return refuse("is a directory, not an agent file");
   auto in = std::ifstream{path, std::ios::binary};
   if (!in) {
-    faults.add(0, "", fmt::format("cannot be opened: {}", std::strerror(errno)));
-    return std::nullopt;
+    const auto number = errno;
+    return refuse(fmt::format("cannot be opened: {}", std::strerror(number)), number);
   }
   auto text = std::string(agent_file_bytes_max + 1, '\0'); // one more byte detects larger files
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > agent_file_bytes_max) {
-    faults.add(0, "", fmt::format("is larger than {} bytes", agent_file_bytes_max));
-    return std::nullopt;
-  }
+  if (text.size() > agent_file_bytes_max)
+    return refuse(fmt::format("is larger than {} bytes", agent_file_bytes_max));
   return text;
 }
 
@@ -177,6 +178,10 @@ std::string to_text(const std::vector<agent_fault>& faults) {
   for (const auto& fault : faults)
     out += (out.empty() ? "" : "\n") + to_text(fault);
   return out;
+}
+
+bool has_shortage(const std::vector<agent_fault>& faults) noexcept {
+  return std::ranges::any_of(faults, [](const auto& fault) { return is_shortage(fault.code); });
 }
 
 agent_reading read_agent_text(std::string_view text, const std::string& name,
@@ -203,10 +208,10 @@ agent_reading read_agent_text(std::string_view text, const std::string& name,
 }
 
 agent_reading read_agent_file(const std::string& path, const std::vector<std::string>& overrides) {
-  auto faults = fault_list{path};
+  auto faults = std::vector<agent_fault>{};
   const auto text = read_whole(path, faults);
   if (!text)
-    return {.spec = {}, .faults = std::move(faults).take()};
+    return {.spec = {}, .faults = std::move(faults)};
   const auto folder = std::filesystem::path{path}.parent_path().string();
   return read_agent_text(*text, path, folder.empty() ? "." : folder, overrides);
 }

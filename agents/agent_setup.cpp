@@ -13,7 +13,8 @@ std::vector<agent_fault> find_setup_faults(const agent& checked, io_runtime& io)
   for (const auto& tool : spec.tools)
     if (const auto* command = std::get_if<command_options>(&tool.options))
       if (auto fault = find_command_fault(io, *command))
-        out.push_back({spec.file, tool.line, tool.key + ".command", std::move(fault->text)});
+        out.push_back(
+            {spec.file, tool.line, tool.key + ".command", std::move(fault->text), fault->code});
   // build_agent() has rejected cycles, so this recursion ends.
   for (const auto& below : checked.sub_agents())
     for (auto& fault : find_setup_faults(*below.agent, io))

@@ -277,7 +277,8 @@ building::made_tools building::make_tools(const agent_spec& spec) {
     auto made = below != nullptr ? make_agent_below(*below, spec, described, out.agents)
                                  : make_tool_of(described, io_);
     if (!made) {
-      faults_.push_back({spec.file, described.line, described.key, made.error().text});
+      faults_.push_back(
+          {spec.file, described.line, described.key, made.error().text, made.error().code});
       continue;
     }
     const auto& name = (*made)->definition().name;
@@ -305,7 +306,8 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
     if (!note->empty())
       notes_.push_back(std::move(*note));
   if (!model)
-    faults_.push_back({spec.file, spec.model_line, "model", model.error().text});
+    faults_.push_back(
+        {spec.file, spec.model_line, "model", model.error().text, model.error().code});
   if (const auto* provider = std::get_if<provider_model_options>(&spec.model))
     for (auto& text : warnings_of(*provider))
       warnings_.push_back({spec.file, spec.model_line, "model", std::move(text)});

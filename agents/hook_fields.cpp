@@ -38,8 +38,15 @@ void read_response(fields& root, agent_spec& into) {
   root.text("response_method", method);
   if (method == "tool_call")
     into.response_method = structured_method::tool_call;
+  else if (method == "json_object")
+    into.response_method = structured_method::json_object;
   else if (method != "json_schema")
-    root.wrong("response_method", "must be json_schema or tool_call, got '" + method + "'");
+    root.wrong("response_method",
+               "must be json_schema, json_object or tool_call, got '" + method + "'");
+  const auto* provider = std::get_if<provider_model_options>(&into.model);
+  if (method == "json_object" && provider && provider->api == provider_api::anthropic)
+    root.wrong("response_method",
+               "json_object: Anthropic has no such mode; use json_schema or tool_call");
   if (!node.IsDefined() || node.IsNull())
     return;
   into.response_line = line_of(node);

@@ -234,7 +234,10 @@ std::shared_ptr<const answer_schema> format_of(const response_format& response) 
   if (!response.prompt.empty())
     refuse_options("response_format::prompt must be empty: create_agent() requests the response in "
                    "every call of the model, not in a call of its own");
-  return std::make_shared<const answer_schema>(answer_schema_of(response));
+  auto schema = answer_schema_of(response);
+  if (response.method == structured_method::json_object)
+    schema.mode = answer_mode::json_object;
+  return std::make_shared<const answer_schema>(std::move(schema));
 }
 
 json::value read_response(const message& answer, const answer_schema& schema) {

@@ -21,6 +21,11 @@ namespace superstep::react {
 
 namespace {
 
+/// Precedes the schema in the system message of a response by JSON mode: the provider does not send
+/// the schema to the model, and OpenAI rejects requests that do not mention JSON.
+constexpr auto json_instruction =
+    "Answer with one JSON object that matches this JSON Schema, and with nothing else:\n";
+
 bool has_tool(const std::vector<tool_definition>& tools, std::string_view name) {
   return std::ranges::any_of(tools, [&](const auto& tool) { return tool.name == name; });
 }
@@ -154,6 +159,8 @@ task<response_answer> ask_response(model_turn turn, response_format format, runt
                                    context_ptr asked) {
   auto prompt = std::move(format.prompt);
   const auto method = format.method;
+  if (prompt.empty() && method == structured_method::json_object)
+    prompt = json_instruction + to_text(format.schema);
   auto structured =
       with_structured_output(std::move(turn.model), answer_schema_of(std::move(format)), method);
   if (!structured)

@@ -3,6 +3,8 @@
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/base/error.hpp>
 
+#include <boost/system/system_error.hpp>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -79,6 +81,9 @@ std::error_code failure_code(const std::exception_ptr& cause, std::error_code ot
     } catch (const std::exception& e) {
       const auto* failed = dynamic_cast<const std::system_error*>(&e);
       if (failed != nullptr && is_shortage(failed->code()))
+        return errc::shortage;
+      const auto* of_asio = dynamic_cast<const boost::system::system_error*>(&e);
+      if (of_asio != nullptr && is_shortage(of_asio->code()))
         return errc::shortage;
       const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
       at = nested != nullptr ? nested->nested_ptr() : nullptr;

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <set>
 #include <utility>
 #include <vector>
@@ -356,9 +357,13 @@ result<json::value> parse_padded_json(std::string_view text, std::size_t spare, 
   thread_local auto parser = simdjson::dom::parser{};
   constexpr auto kept_max = std::size_t{1} << 20;
   if (parser.max_depth() != limits.depth_max || text.size() > parser.capacity())
-    if (parser.allocate(std::max(text.size(), std::size_t{4096}), limits.depth_max))
+    if (const auto failed =
+            parser.allocate(std::max(text.size(), std::size_t{4096}), limits.depth_max)) {
+      if (failed == simdjson::MEMALLOC)
+        throw std::bad_alloc{}; // as for the values: a shortage is not a fault of the text
       return error{errc::too_large,
-                   "out of memory for a JSON text of " + std::to_string(text.size()) + " bytes"};
+                   "a JSON text of " + std::to_string(text.size()) + " bytes cannot be parsed"};
+    }
   prefer_huge_pages(parser.doc.string_buf.get(), text.size());
   auto root = simdjson::dom::element{};
   auto value = json::value(std::move(memory));
@@ -368,6 +373,8 @@ result<json::value> parse_padded_json(std::string_view text, std::size_t spare, 
     parser = simdjson::dom::parser{};
   if (good)
     return value;
+  if (code == simdjson::MEMALLOC)
+    throw std::bad_alloc{};
   return fault_of(text, simdjson::error_message(code), limits.depth_max);
 }
 

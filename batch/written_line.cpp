@@ -5,6 +5,7 @@
 #include "output_line.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace superstep::detail {
 namespace {
@@ -59,6 +60,8 @@ result<written_lines::found> written_lines::next() {
   if (!(*line)->is_complete || (*line)->is_too_long)
     return found::foreign;
   const auto is_object = parser_.parse(text_.data(), text_.size()).get(object_);
+  if (is_object == simdjson::MEMALLOC)
+    throw std::bad_alloc{}; // not a line of another program
   return is_object == simdjson::SUCCESS ? found::object : found::foreign;
 }
 

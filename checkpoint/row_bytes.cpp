@@ -6,6 +6,7 @@
 #include "checkpoint_codec.hpp"
 
 #include <array>
+#include <new>
 
 #include <zlib.h>
 
@@ -86,6 +87,8 @@ result<std::string> unpack_row(std::string_view bytes) {
   const auto code = uncompress(reinterpret_cast<Bytef*>(out.data()), &length,
                                reinterpret_cast<const Bytef*>(bytes.data()) + header_size,
                                static_cast<uLong>(bytes.size() - header_size));
+  if (code == Z_MEM_ERROR)
+    throw std::bad_alloc{}; // the row is not damaged
   if (code != Z_OK || length != size)
     return error{errc::parse_failed, "a compressed row cannot be decompressed"};
   return out;

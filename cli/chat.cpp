@@ -96,7 +96,9 @@ int chat(const chat_arguments& given) {
     if (auto* asked = std::get_if<provider_model_options>(&spec.model))
       asked->on_retry = [retries](const model_attempt& failed) { retries->add(words_of(failed)); };
   });
-  if (!built.agent || !is_set_up(*built.agent, *io))
+  if (!built.agent)
+    return failure_code(built);
+  if (!is_set_up(*built.agent, *io))
     return 1;
   const auto database =
       given.database.empty() ? database_beside(given.agent.agent) : given.database;

@@ -82,7 +82,7 @@ int graph(const graph_arguments& given) {
   const auto io = std::make_shared<io_runtime>();
   const auto built = build(given.agent, io);
   if (!built.agent)
-    return 1;
+    return failure_code(built);
   auto files = files_of(*built.agent);
   files.push_back({"--output", given.output, used_file::use::written});
   if (const auto checked = check_distinct_files(files); !checked)
@@ -114,7 +114,8 @@ constexpr auto draw_examples = R"(Examples:
   superstep graph agent.yaml > agent.mmd
   superstep graph agent.yaml --format svg --output agent.svg
 
-SVG and PNG need Graphviz's program 'dot'. Exit code: 0 success, 1 otherwise.)";
+SVG and PNG need Graphviz's program 'dot'. Exit code: 0 success, 4 the machine lacks descriptors
+or memory, 1 otherwise.)";
 
 } // namespace
 

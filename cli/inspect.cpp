@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 
 #include <superstep/agents/agent_file.hpp>
+#include <superstep/batch/batch.hpp>
 
 #include <iostream>
 #include <utility>
@@ -25,7 +26,7 @@ int check(const inspect_arguments& given) {
   const auto io = std::make_shared<io_runtime>();
   const auto built = build(given, io);
   if (!built.agent)
-    return 1;
+    return failure_code(built);
   const auto& checked = *built.agent;
   if (!is_set_up(checked, *io))
     return 1;
@@ -60,6 +61,10 @@ agent_building build(const inspect_arguments& given, const std::shared_ptr<io_ru
   return built;
 }
 
+int failure_code(const agent_building& built) noexcept {
+  return static_cast<int>(has_shortage(built.faults) ? exit_code::shortage : exit_code::failed);
+}
+
 bool is_set_up(const agent& checked, io_runtime& io) {
   const auto faults = find_setup_faults(checked, io);
   if (!faults.empty())
@@ -81,9 +86,11 @@ void add_check(CLI::App& program, action& chosen) {
   auto given = std::make_shared<inspect_arguments>();
   auto& verb = *program.add_subcommand("check", "Report all errors of an agent file");
   add_agent_options(verb, *given);
-  verb.footer("Example:\n  superstep check agent.yaml --set version=v1\n\n"
-              "Also reads the files that the agent refers to. Exit code: 0 no errors, 1 otherwise. "
-              "Warnings about the graph go to standard error and do not change it.");
+  verb.footer(
+      "Example:\n  superstep check agent.yaml --set version=v1\n\n"
+      "Also reads the files that the agent refers to. Exit code: 0 no errors, 4 the machine "
+      "lacks descriptors or memory, 1 otherwise. Warnings about the graph go to standard "
+      "error and do not change it.");
   verb.callback([given, &chosen] { chosen = [given] { return check(*given); }; });
 }
 

@@ -27,6 +27,9 @@ void add_agent_options(CLI::App& verb, inspect_arguments& into);
 [[nodiscard]] agent_building build(const inspect_arguments&, const std::shared_ptr<io_runtime>&,
                                    const std::function<void(agent_spec&)>& change = {});
 
+/// Returns the exit code for an agent that was not built: 4 if the machine lacks something, else 1.
+[[nodiscard]] int failure_code(const agent_building& built) noexcept;
+
 /// Whether the programs of an agent can be started here; prints the errors to standard error.
 [[nodiscard]] bool is_set_up(const agent& checked, io_runtime& io);
 

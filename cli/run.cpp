@@ -181,7 +181,7 @@ int run(const run_arguments& given) {
   warn(built.warnings);
   if (!built.agent) {
     std::cerr << to_text(built.faults) << '\n';
-    return static_cast<int>(exit_code::failed);
+    return failure_code(built);
   }
   if (const auto faults = only_for_chat(given.agent, *built.agent); !faults.empty()) {
     std::cerr << to_text(faults) << '\n';

@@ -3,6 +3,9 @@
 #include "cli/commands.hpp"
 #include "net/descriptor_limit.hpp"
 
+#include <superstep/base/error.hpp>
+#include <superstep/batch/batch.hpp>
+
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -49,7 +52,10 @@ int main(int argc, char** argv) {
     }
     return code;
   } catch (const std::exception& e) {
+    using superstep::exit_code;
+    const auto code = superstep::failure_code(std::current_exception(), {});
     std::cerr << "superstep: " << e.what() << '\n';
-    return 1;
+    return static_cast<int>(code == superstep::errc::shortage ? exit_code::shortage
+                                                              : exit_code::failed);
   }
 }

@@ -87,6 +87,8 @@ std::string hash_of(const model_request& request) {
       sum = hash(tool.name, sum);
   if (request.format)
     sum = hash(to_canonical_text(request.format->schema), sum);
+  if (request.format && request.format->mode == answer_mode::json_object)
+    sum = hash("json_object", sum);
   return fmt::format("{:016x}", hash(to_canonical_text(request.parameters), sum));
 }
 

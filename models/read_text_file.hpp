@@ -4,16 +4,19 @@
 #include <superstep/base/error.hpp>
 #include <superstep/models/chat_model.hpp>
 
+#include <cerrno>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 
 namespace superstep::models {
 
 /// Reads a whole file into memory. Used once per model, before any run starts.
 ///
-/// @return model_errc::bad_configuration if the file cannot be read or exceeds `bytes_max`
+/// @return model_errc::bad_configuration if the file cannot be read or exceeds `bytes_max`;
+/// errc::shortage if it cannot be opened for lack of descriptors or memory
 [[nodiscard]] inline result<std::string> read_text_file(const std::string& path,
                                                         std::size_t bytes_max) {
   auto failed = std::error_code{};
@@ -26,6 +29,9 @@ namespace superstep::models {
                  "\"" + path + "\" is larger than " + std::to_string(bytes_max) + " bytes"};
   auto out = std::string(static_cast<std::size_t>(size), '\0');
   auto in = std::ifstream{path, std::ios::binary};
+  if (const auto code = std::error_code{errno, std::generic_category()};
+      !in.is_open() && is_shortage(code))
+    return error{errc::shortage, "cannot read \"" + path + "\": " + code.message()};
   if (!in.read(out.data(), static_cast<std::streamsize>(out.size())))
     return error{model_errc::bad_configuration, "cannot read \"" + path + "\""};
   return out;

@@ -12,6 +12,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -126,6 +127,8 @@ private:
                     : "duplicate row \"" + key + "\", first in line " +
                           std::to_string(place->second.line);
     } catch (const simdjson::simdjson_error& e) {
+      if (e.error() == simdjson::MEMALLOC)
+        throw std::bad_alloc{};
       return std::string{"invalid JSON: "} + e.what();
     }
   }

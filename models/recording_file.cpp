@@ -73,6 +73,10 @@ std::string cannot_open(const std::string& path, int code) {
   return "cannot open the recording " + path + " for writing: " + system_text(code);
 }
 
+bool is_of_process(int code) {
+  return code == EMFILE || code == ENFILE || code == ENOMEM;
+}
+
 /// Returns 0 if the file could be created in its folder, otherwise an errno.
 int creation_fault(const std::string& path) {
   auto folder = std::filesystem::path{path}.parent_path();
@@ -103,7 +107,9 @@ result<recording_file> recording_file::open(std::string path, std::string& note)
       return out;
   }
   if (code != 0)
-    return error{model_errc::bad_configuration, cannot_open(out.path_, code)};
+    return error{is_of_process(code) ? make_error_code(errc::shortage)
+                                     : make_error_code(model_errc::bad_configuration),
+                 cannot_open(out.path_, code)};
   if (auto checked = out.check_and_repair(note); !checked)
     return checked.error();
   return out;
@@ -137,8 +143,8 @@ result<void> recording_file::check_and_repair(std::string& note) {
 result<void> recording_file::create() {
   fd_ = open_to_add(path_, O_CREAT);
   if (fd_ < 0) {
-    const auto is_of_process = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-    return error{is_of_process ? errc::shortage : errc::io_failed, cannot_open(path_, errno)};
+    const auto code = errno;
+    return error{is_of_process(code) ? errc::shortage : errc::io_failed, cannot_open(path_, code)};
   }
   auto note = std::string{};
   if (const auto checked = check_and_repair(note); !checked) { // another process created it

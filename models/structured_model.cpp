@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers as JSON: requests a schema from the provider or forces a tool call, and checks the
-// result.
+// Answers as JSON: requests a schema or a JSON object from the provider or forces a tool call, and
+// checks the result.
 #include "models/json_schema.hpp"
 #include "models/providers/json_parts.hpp"
 
@@ -52,7 +52,7 @@ structured_answer read_call(message raw, const answer_schema& schema) {
 task<result<structured_answer>> complete_with(chat_model_ptr model, model_request request,
                                               std::shared_ptr<const answer_schema> schema,
                                               structured_method method) {
-  if (method == structured_method::json_schema) {
+  if (method != structured_method::tool_call) {
     request.format = schema;
   } else {
     auto tool = tool_definition{schema->name, schema->description, schema->schema};
@@ -66,8 +66,8 @@ task<result<structured_answer>> complete_with(chat_model_ptr model, model_reques
   auto answer = co_await asking;
   if (!answer)
     co_return answer.error();
-  co_return method == structured_method::json_schema ? read_text(*std::move(answer), *schema)
-                                                     : read_call(*std::move(answer), *schema);
+  co_return method == structured_method::tool_call ? read_call(*std::move(answer), *schema)
+                                                   : read_text(*std::move(answer), *schema);
 }
 
 task<result<structured_answer>> ask_with(structured_model model, model_input input) {
@@ -85,9 +85,11 @@ task<result<structured_answer>> ask_with(structured_model model, model_input inp
 
 structured_model::structured_model(chat_model_ptr model, answer_schema schema,
                                    structured_method method)
-    : model_{std::move(model)}, schema_{std::make_shared<const answer_schema>(std::move(schema))},
-      method_{method} {
+    : model_{std::move(model)}, method_{method} {
   SUPERSTEP_ASSERT(model_ != nullptr);
+  if (method == structured_method::json_object)
+    schema.mode = answer_mode::json_object;
+  schema_ = std::make_shared<const answer_schema>(std::move(schema));
 }
 
 task<result<structured_answer>> structured_model::complete(model_request request) const {

@@ -5,6 +5,7 @@
 #include <superstep/base/detail/assert.hpp>
 
 #include <limits>
+#include <new>
 
 #include <zlib.h>
 
@@ -17,6 +18,8 @@ struct gunzip::state {
   state() {
     constexpr auto gzip_only = 16;
     const auto made = ::inflateInit2(&z, gzip_only + MAX_WBITS);
+    if (made == Z_MEM_ERROR)
+      throw std::bad_alloc{};
     SUPERSTEP_ASSERT(made == Z_OK);
   }
   state(const state&) = delete;
@@ -48,7 +51,8 @@ result<std::size_t> gunzip::read(char* into, std::size_t size) {
     is_done_ = true;
     z.avail_in = 0;
   } else if (end != Z_OK && end != Z_BUF_ERROR) { // Z_BUF_ERROR: more input is needed
-    return error{errc::parse_failed, "the body is not a gzip stream"};
+    return end == Z_MEM_ERROR ? error{errc::shortage, "out of memory for a gzip stream"}
+                              : error{errc::parse_failed, "the body is not a gzip stream"};
   }
   return size - z.avail_out;
 }

@@ -15,6 +15,7 @@
 #include <exception>
 #include <functional>
 #include <iterator>
+#include <new>
 #include <set>
 #include <utility>
 
@@ -124,6 +125,8 @@ result<argument_schema> argument_schema::compile(const json::object& schema) {
     if (const auto* required = schema.if_contains("required"); required && required->is_array())
       for (const auto& name : required->get_array())
         made->required.emplace(std::string_view{name.as_string()});
+  } catch (const std::bad_alloc&) { // a shortage is not a fault of the schema
+    throw;
   } catch (const std::exception& e) { // the parser reports all errors by exceptions
     return error{errc::invalid_argument,
                  std::string{"not a JSON Schema: "} + e.what() + " in " + to_text(schema)};
@@ -167,6 +170,8 @@ argument_schema::compiled::check(const json::object& arguments,
   } catch (const detail::check_ended& ended) {
     if (results.numErrors() == 0)
       return {{"", std::string{text_of(ended.why())}}};
+  } catch (const std::bad_alloc&) { // a shortage is not a fault of the arguments
+    throw;
   } catch (const std::exception& e) {
     return {{"", std::string{"cannot be checked: "} + e.what()}};
   }

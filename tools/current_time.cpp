@@ -2,14 +2,17 @@
 // The tool `current_time`, and offsets of time zones read from the system's TZif files (RFC 8536).
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <fmt/format.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 namespace superstep {
@@ -127,7 +130,11 @@ result<seconds> utc_offset(std::string_view zone, std::chrono::system_clock::tim
                                                   "Europe/Berlin"};
   if (!is_zone_name(zone))
     return unknown;
+  errno = 0;
   auto file = std::ifstream{zone_folder + '/' + name, std::ios::binary};
+  if (const auto code = std::error_code{errno, std::generic_category()};
+      !file.is_open() && is_shortage(code))
+    return error{errc::shortage, "time zone '" + name + "': " + code.message()};
   auto bytes = std::string(zone_bytes_max, '\0');
   if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size())) && file.gcount() == 0)
     return unknown;
@@ -143,6 +150,8 @@ tool_ptr make_current_time(current_time_options options) {
     const auto now = context.time->now();
     const auto offset =
         utc_offset(args.timezone.value_or(options.default_zone), now, options.zone_folder);
+    if (!offset && is_shortage(offset.error().code))
+      throw tool_unavailable{{errc::shortage, "current_time: " + offset.error().text}};
     auto out = tool_output{};
     out.is_error = offset.has_error();
     out.content = offset ? time_text(now, *offset) : "Error: " + offset.error().text;

@@ -198,7 +198,8 @@ private:
   }
 
   /// Returns the answer from the record of an earlier call; nullopt if the call was not made. An
-  /// unreadable record is an answer as well: an exception would make the model repeat the call.
+  /// unreadable record is an answer as well: an exception would make the model repeat the call. A
+  /// shortage is thrown, because it does not mean that there is a record.
   static std::optional<tool_output> noted(const effect_log& log, const std::string& name) {
     try {
       const auto known = log.find();
@@ -211,6 +212,8 @@ private:
         throw;
       return not_readable(name, e);
     } catch (const std::exception& e) {
+      if (failure_code(std::current_exception(), {}) == errc::shortage)
+        throw;
       return not_readable(name, e);
     }
   }

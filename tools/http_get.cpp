@@ -6,6 +6,7 @@
 #include <superstep/base/await.hpp>
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <array>
 #include <chrono>
@@ -68,6 +69,8 @@ struct http_getter {
       request.response_bytes_max = options.max_bytes;
       auto sending = client->send(std::move(request));
       auto response = co_await sending;
+      if (!response && is_shortage(response.error().code)) // not known to the model: the row waits
+        throw tool_unavailable{{response.error().code, "http_get: " + response.error().text}};
       if (!response)
         co_return failed("'" + address + "': " + response.error().text);
       const auto* location = find_header(response->headers, "Location");

@@ -3,6 +3,7 @@
 // links, so that nothing outside the root can be read even if folders are replaced in between.
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>
 #include <array>
@@ -40,8 +41,10 @@ private:
   int fd_;
 };
 
-std::string system_text(int code) {
-  return std::system_category().message(code);
+/// The error of a system call; errc::shortage if the machine lacks something.
+error system_error_of(int number, errc otherwise = errc::io_failed) {
+  const auto code = std::error_code{number, std::system_category()};
+  return {is_shortage(code) ? errc::shortage : otherwise, code.message()};
 }
 
 std::string real_path(const std::string& path) {
@@ -62,14 +65,14 @@ result<descriptor> open_below(const std::string& root, std::string_view path) {
     at = descriptor{::openat(at.get(), step.c_str(), flags | O_NOFOLLOW | O_CLOEXEC)};
   }
   if (!at)
-    return error{errc::io_failed, system_text(errno)};
+    return system_error_of(errno);
   return at;
 }
 
 result<std::string> read_all(const descriptor& file, std::size_t bytes_max) {
   struct stat about {};
   if (::fstat(file.get(), &about) != 0)
-    return error{errc::io_failed, system_text(errno)};
+    return system_error_of(errno);
   if (!S_ISREG(about.st_mode))
     return error{errc::invalid_argument, "is not a regular file"};
   const auto too_large = error{errc::too_large, "has more than " + std::to_string(bytes_max) +
@@ -84,7 +87,7 @@ result<std::string> read_all(const descriptor& file, std::size_t bytes_max) {
     if (n < 0 && errno == EINTR)
       continue;
     if (n < 0)
-      return error{errc::io_failed, system_text(errno)};
+      return system_error_of(errno);
     if (n == 0)
       return text;
     text.append(buffer.data(), static_cast<std::size_t>(n));
@@ -99,7 +102,7 @@ result<std::string> read_below(const std::string& root, const std::string& path,
     return error{errc::invalid_argument, "give a path relative to the root"};
   const auto target = real_path(root + '/' + path);
   if (target.empty())
-    return error{errc::not_found, system_text(errno)};
+    return system_error_of(errno, errc::not_found);
   const auto prefix = root == "/" ? root : root + '/';
   if (!target.starts_with(prefix))
     return error{errc::invalid_argument, "leads out of the root, or is the root"};
@@ -123,10 +126,16 @@ result<tool_ptr> make_read_file(read_file_options options) {
   if (options.max_bytes == 0)
     return error{errc::invalid_argument, "read_file: max_bytes must not be 0"};
   const auto root = real_path(options.root);
-  if (!descriptor{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)})
+  if (!descriptor{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)}) {
+    if (const auto failed = system_error_of(errno); is_shortage(failed.code))
+      return error{failed.code, "read_file: root: '" + options.root + "': " + failed.text};
     return error{errc::not_found, "read_file: root: '" + options.root + "' is not a folder"};
+  }
   auto read = [root, bytes_max = options.max_bytes](const read_file_arguments& args) {
     auto text = read_below(root, args.path, bytes_max);
+    if (!text && is_shortage(text.error().code))
+      throw tool_unavailable{
+          {errc::shortage, "read_file: '" + args.path + "': " + text.error().text}};
     auto out = tool_output{};
     out.is_error = text.has_error();
     out.content = text ? *std::move(text) : "Error: '" + args.path + "': " + text.error().text;

@@ -7,14 +7,17 @@
 
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <stop_token>
+#include <system_error>
 #include <utility>
 
 #include <sqlite3.h>
@@ -102,6 +105,20 @@ private:
   query_load& load_;
 };
 
+/// Whether SQLite failed because the machine lacks memory, descriptors or disk space.
+bool is_short(sqlite3* db) {
+  const auto code = db != nullptr ? sqlite3_errcode(db) & 0xff : SQLITE_NOMEM;
+  const auto of_system = db != nullptr ? sqlite3_system_errno(db) : 0;
+  if (code != SQLITE_NOMEM)
+    return code == SQLITE_FULL || ((code == SQLITE_CANTOPEN || code == SQLITE_IOERR) &&
+                                   is_shortage({of_system, std::system_category()}));
+  // printf() also fails so for a text that is too long. A process that can get this much is not
+  // short of memory.
+  constexpr auto enough = std::size_t{16} << 20U;
+  const auto memory = std::unique_ptr<void, decltype(&std::free)>{std::malloc(enough), &std::free};
+  return memory == nullptr;
+}
+
 result<database> open_database(const std::string& path, std::size_t value_bytes_max,
                                detail::function_watch& watch) {
   if (path.empty() || path == ":memory:") // SQLite would create a new database
@@ -118,14 +135,15 @@ result<database> open_database(const std::string& path, std::size_t value_bytes_
                    "PRAGMA schema_version",
                    nullptr, nullptr, nullptr) != SQLITE_OK ||
       !detail::replace_slow_functions(raw, watch))
-    return error{errc::io_failed, "'" + path + "': " + (raw ? sqlite3_errmsg(raw) : "no memory")};
+    return error{is_short(raw) ? errc::shortage : errc::io_failed,
+                 "'" + path + "': " + (raw ? sqlite3_errmsg(raw) : "no memory")};
   detail::limit_connection(raw, value_bytes_max);
   sqlite3_set_authorizer(raw, &authorize, nullptr);
   return db;
 }
 
 error refused(sqlite3* db) {
-  return {errc::invalid_argument, sqlite3_errmsg(db)};
+  return {is_short(db) ? errc::shortage : errc::invalid_argument, sqlite3_errmsg(db)};
 }
 
 result<statement> prepare(sqlite3* db, const std::string& query) {
@@ -318,10 +336,13 @@ result<tool_ptr> make_sqlite_query(sqlite_query_options options) {
                                          "value_bytes_max and memory_bytes_max must not be 0"};
   auto watch = detail::function_watch{};
   if (const auto db = open_database(options.path, options.value_bytes_max, watch); !db)
-    return error{errc::not_found, "sqlite_query: path: " + db.error().text};
+    return error{is_shortage(db.error().code) ? errc::shortage : errc::not_found,
+                 "sqlite_query: path: " + db.error().text};
   const auto load = std::make_shared<query_load>();
   auto run = [options, load](const sqlite_query_arguments& args, const tool_context& context) {
     auto rows = run_query(options, args, context.stop, *load);
+    if (!rows && is_shortage(rows.error().code))
+      throw tool_unavailable{{errc::shortage, "sqlite_query: " + rows.error().text}};
     auto out = tool_output{};
     out.is_error = rows.has_error();
     out.content = rows ? *std::move(rows) : "Error: " + rows.error().text;

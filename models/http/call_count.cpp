@@ -6,6 +6,8 @@
 
 #include <simdjson.h>
 
+#include <new>
+
 namespace superstep::models {
 
 namespace {
@@ -90,7 +92,10 @@ bool has_more_calls(provider_api api, std::string_view text, std::size_t calls_m
   auto parser = ondemand::parser{};
   auto document = ondemand::document{};
   auto calls = ondemand::array{};
-  if (parser.iterate(padded).get(document) || find_calls(api, document, calls))
+  const auto failed = parser.iterate(padded).get(document);
+  if (failed == simdjson::MEMALLOC)
+    throw std::bad_alloc{};
+  if (failed || find_calls(api, document, calls))
     return false;
   auto count = std::size_t{0};
   for (auto call : calls) {

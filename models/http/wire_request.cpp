@@ -146,7 +146,29 @@ void put_inside(json::object& body, std::string_view outer, std::string_view key
   into.get_object()[key] = std::move(value);
 }
 
-void add_format(json::object& body, provider_api api, const answer_schema& format) {
+/// Asks for a JSON object without a schema.
+result<> add_json_mode(json::object& body, provider_api api) {
+  const auto form = json::object{{"type", "json_object"}};
+  switch (api) {
+  case provider_api::openai_chat:
+    body["response_format"] = form;
+    break;
+  case provider_api::openai_responses:
+    put_inside(body, "text", "format", form);
+    break;
+  case provider_api::anthropic:
+    return bad_request("Anthropic has no JSON mode without a schema; use the method json_schema or "
+                       "tool_call");
+  case provider_api::ollama:
+    body["format"] = "json";
+    break;
+  }
+  return {};
+}
+
+result<> add_format(json::object& body, provider_api api, const answer_schema& format) {
+  if (format.mode == answer_mode::json_object)
+    return add_json_mode(body, api);
   switch (api) {
   case provider_api::openai_chat:
     body["response_format"] =
@@ -169,6 +191,7 @@ void add_format(json::object& body, provider_api api, const answer_schema& forma
     body["format"] = format.schema;
     break;
   }
+  return {};
 }
 
 /// Whether a server is OpenAI's own, or Azure's with the same models. Called for each request, so
@@ -294,7 +317,8 @@ result<wire_request> write_request(const provider_model_options& options,
     return std::move(made).error();
   auto& body = made->body;
   if (request.format)
-    add_format(body, options.api, *request.format);
+    if (auto added = add_format(body, options.api, *request.format); !added)
+      return std::move(added).error();
 
   out.is_streamed = options.stream || request.on_chunk || traits_of(options.api).always_streams;
   if (out.is_streamed)

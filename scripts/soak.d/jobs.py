@@ -116,7 +116,7 @@ class Job:
                 unknown += asked.count("is not known")
                 have, want = have["output"]["messages"][-1], want["output"]["messages"][-1]
             if have != want:
-                faults.append(f"{key} differs: {json.dumps(have)[:300]} != {json.dumps(want)[:300]}")
+                faults.append(f"{key} differs: {first_difference(json.dumps(have), json.dumps(want))}")
         faults += [f"{key} is not a row of the job" for key in rows if key not in expected]
         if at_most_once:
             faults += self.doubled()
@@ -125,6 +125,12 @@ class Job:
     def doubled(self):
         """Returns the calls that had their effect more than once."""
         return [f"{call}: {count} effects" for call, count in self.effects().items() if count > 1]
+
+
+def first_difference(have, want):
+    """The parts of two texts from shortly before the place where they differ."""
+    at = max(len(os.path.commonprefix([have, want])) - 40, 0)
+    return f"{have[at:at + 300]} != {want[at:at + 300]}"
 
 
 def expected_rows(folder, rows):

@@ -244,6 +244,35 @@ tools:
              "300\nSigIgn:\t0000000000000000");
 }
 
+// From limits at which the loader fails to limits that are enough.
+BOOST_AUTO_TEST_CASE(few_descriptors_end_with_shortage_or_success) {
+  auto job = cli_job{};
+  prepare(job);
+  job.write("agent.yaml", std::string{ready_agent} + "tools: [{read_file: {root: .}}]\n");
+  const auto verbs = std::vector<std::pair<std::string, std::string>>{
+      {"check", "check agent.yaml"},
+      {"graph", "graph agent.yaml"},
+      {"run", "run agent.yaml -i in.jsonl -o out.jsonl --progress none --shortage-wait-ms 200"}};
+  for (const auto& [verb, arguments] : verbs) {
+    auto is_agent_file_refused = false;
+    for (auto limit = 4; limit < 40; ++limit) {
+      const auto command = "cd " + (job.folder / ".") + " && ulimit -n " + std::to_string(limit) +
+                           " && exec " + superstep_program() + ' ' + arguments;
+      const auto end = process{{"/bin/sh", "-c", command}}.wait();
+      BOOST_TEST((end.exit_code == 0 || end.exit_code == 4 || end.exit_code == 127),
+                 verb << " with " << limit << " descriptors ends with " << end.exit_code << ": "
+                      << end.err);
+      is_agent_file_refused = is_agent_file_refused ||
+                              end.err.find("agent.yaml: cannot be opened") != std::string::npos;
+      if (end.exit_code == 0)
+        break;
+      if (end.exit_code == 4)
+        BOOST_TEST(end.err.find("Too many open files") != std::string::npos, end.err);
+    }
+    BOOST_TEST(is_agent_file_refused, verb);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(missing_program_is_rejected_before_rows_run) {
   for (const auto* program :
        {"/no/such/program", "no-such-program", "./no-such-program", "/etc/hostname"}) {

@@ -41,7 +41,7 @@ struct engine_options {
   bool pool_actors = true;
   /// The largest number of idle actors in a lane's pool.
   std::size_t pooled_actors_max = 65'536;
-  /// Number of super-steps of one run after which the lane serves its other runs.
+  /// Number of super-steps, or of tasks, of one run after which the lane serves its other runs.
   std::uint32_t steps_per_turn = 1'024;
   /// The longest time that the destructor waits for blocking bodies. After it their threads are
   /// detached.

@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <variant>
 #include <vector>
 
@@ -121,6 +122,9 @@ struct agent_fault {
   std::size_t line = 0; ///< line number from 1; 0 if the error belongs to no line
   std::string key;      ///< dotted path, e.g. `tools.1.command.argv`
   std::string text;     ///< what is wrong, and what is expected instead
+  /// The cause, if it is an error of the system or of a reader. A shortage (see is_shortage()) is
+  /// not an error of the file, which can be read later.
+  std::error_code code{};
 
   friend bool operator==(const agent_fault&, const agent_fault&) = default;
 };
@@ -129,6 +133,8 @@ struct agent_fault {
 [[nodiscard]] std::string to_text(const agent_fault&);
 /// Formats several errors, one per line, without a trailing newline.
 [[nodiscard]] std::string to_text(const std::vector<agent_fault>&);
+/// Whether any of the faults is a shortage of the machine.
+[[nodiscard]] bool has_shortage(const std::vector<agent_fault>&) noexcept;
 
 /// A parsed agent file and all its errors. Use the spec only if there are none.
 struct agent_reading {

@@ -235,8 +235,10 @@ private:
 /// The structured response of an agent: a value that matches a schema, which the run ends with in
 /// addition to its messages. agent_rules decides when the model is asked for it.
 struct response_format {
-  json::object schema;  ///< JSON Schema of type object; its `title` names the answer
-  std::string prompt{}; ///< system message of the separate call for the response; empty: none
+  json::object schema; ///< JSON Schema of type object; its `title` names the answer
+  /// System message of the separate call for the response. Empty: none, or the schema if the method
+  /// is json_object.
+  std::string prompt{};
   /// The technique that makes the model answer in JSON. Not every server supports json_schema.
   structured_method method = structured_method::json_schema;
 };

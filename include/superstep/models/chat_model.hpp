@@ -43,11 +43,18 @@ struct std::is_error_code_enum<superstep::model_errc> : std::true_type {};
 
 namespace superstep {
 
+/// Selects what a provider enforces for an answer in JSON.
+enum class answer_mode : std::uint8_t {
+  json_schema, ///< the schema
+  json_object, ///< only that the answer is a JSON object; the schema is not sent
+};
+
 /// Requires an answer to be JSON that matches a schema.
 struct answer_schema {
   std::string name = "answer";
   std::string description;
   json::object schema;
+  answer_mode mode = answer_mode::json_schema;
   bool is_strict = true; ///< whether the provider must enforce the schema, if it can
 };
 

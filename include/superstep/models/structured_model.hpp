@@ -13,6 +13,9 @@ namespace superstep {
 enum class structured_method : std::uint8_t {
   json_schema, ///< the provider's own mode
   tool_call,   ///< a tool that the model must call; Ollama cannot enforce this
+  /// The provider's JSON mode. The provider does not see the schema, so the conversation must
+  /// describe it; OpenAI also requires the word "JSON" there. Anthropic has no such mode.
+  json_object,
 };
 
 /// An answer parsed as JSON.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HTTP client: kept connections, streams, limits, timeouts, cancellation and shortages.
 #include "loopback_server.hpp"
+#include "support/no_descriptors.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/net/http_client.hpp>
@@ -168,25 +169,6 @@ BOOST_DATA_TEST_CASE(unrequested_bytes_on_idle_connection_close_it,
   }
   BOOST_TEST(server.connections() == 3);
 }
-
-/// Prevents this process from opening descriptors during its lifetime.
-class no_descriptors {
-public:
-  no_descriptors() {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    const auto next = ::dup(STDIN_FILENO); // the lowest free number
-    ::close(next);
-    auto none = before_;
-    none.rlim_cur = static_cast<rlim_t>(next);
-    ::setrlimit(RLIMIT_NOFILE, &none);
-  }
-  no_descriptors(const no_descriptors&) = delete;
-  no_descriptors& operator=(const no_descriptors&) = delete;
-  ~no_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
-
-private:
-  rlimit before_{};
-};
 
 BOOST_AUTO_TEST_CASE(descriptor_shortage_is_waited_out) {
   auto server = loopback_server{serve_numbers};

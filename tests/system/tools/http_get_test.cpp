@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The http_get tool: redirects, allowed hosts, errors, size and time limits.
+#include "support/no_descriptors.hpp"
 #include "tools/run_tool.hpp"
 
 #include <superstep/tools/built_in_tools.hpp>
@@ -8,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -132,6 +134,16 @@ BOOST_AUTO_TEST_CASE(body_is_the_result) {
   const auto out = get(server.url("/page"));
   BOOST_TEST(out.content == "hello");
   BOOST_TEST(!out.is_error);
+}
+
+BOOST_AUTO_TEST_CASE(lack_of_descriptors_is_no_page) {
+  BOOST_TEST(get(server.url("/page")).content == "hello"); // the client has what it needs itself
+  const auto is_short = [](const std::system_error& e) { return is_shortage(e.code()); };
+  {
+    const auto shortage = no_descriptors{};
+    BOOST_CHECK_EXCEPTION(get(server.url("/page"), 200), std::system_error, is_short);
+  }
+  BOOST_TEST(get(server.url("/page")).content == "hello");
 }
 
 BOOST_AUTO_TEST_CASE(redirect_is_followed) {

@@ -118,6 +118,7 @@ struct manner {
   std::string parameters = "{}";
   bool has_tools = false;
   bool has_format = false;
+  answer_mode mode = answer_mode::json_schema;
 };
 
 const auto manners = std::vector<manner>{
@@ -125,6 +126,7 @@ const auto manners = std::vector<manner>{
     {"limits", R"({"max_tokens":50,"temperature":0.5,"top_p":0.9,"stop":["END"]})"},
     {"tools", "{}", true},
     {"format", "{}", false, true},
+    {"json_object", "{}", false, true, answer_mode::json_object},
     {"tools_and_format", "{}", true, true},
     {"auto", R"({"tool_choice":"auto"})", true},
     {"any", R"({"tool_choice":"any","parallel_tool_calls":false})", true},
@@ -151,6 +153,7 @@ void print_request(const std::string& api, const history& said, const manner& ho
     format.schema = parse_json(R"({"type":"object","properties":{"n":{"type":"integer"}},)"
                                R"("required":["n"],"additionalProperties":false})")
                         ->get_object();
+    format.mode = how.mode;
     request.format = std::make_shared<const answer_schema>(format);
   }
   const auto written = models::write_request(options, request);

@@ -41,6 +41,37 @@ BOOST_AUTO_TEST_CASE(max_concurrency_limits_tasks_and_loses_none) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(wide_steps_let_other_runs_continue) {
+  constexpr auto tasks = 1'000;
+  auto options = ss::engine_options{};
+  options.workers = 1;
+  options.steps_per_turn = 16;
+  auto e = ss::engine{options};
+  auto started = std::atomic<int>{0};
+  auto seen = std::atomic<int>{tasks};
+  auto other = ss::graph<numbers>{};
+  other.add(a, [&](const numbers& s) {
+    seen = started.load();
+    return add_one(s);
+  });
+  other.edge(ss::start, a);
+  const auto short_graph = other.compile();
+  auto ended = std::latch{1};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [&](const int& number) {
+    if (number == 0)
+      e.submit(short_graph, numbers{}, {},
+               [&](const ss::run_result<numbers>&) { ended.count_down(); });
+    ++started;
+    return ss::update{ss::set<&numbers::total>(1)};
+  });
+  g.branch(ss::start, fan_out);
+  const auto out = e.invoke(g.compile(), numbers{.n = tasks, .total = 0, .seen = {}}).state;
+  ended.wait();
+  BOOST_TEST(out.total == tasks);
+  BOOST_TEST(seen < tasks / 2);
+}
+
 BOOST_AUTO_TEST_CASE(queued_tasks_do_not_start_after_a_failure) {
   auto begun = std::atomic<int>{0};
   auto g = ss::graph<numbers>{};

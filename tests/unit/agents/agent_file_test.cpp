@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading of agent files: keys, overrides, faults with their lines, and limits on size and depth.
+#include "support/no_descriptors.hpp"
+
 #include <superstep/agents/agent_file.hpp>
 
 #include <boost/test/data/test_case.hpp>
@@ -147,7 +149,12 @@ const auto bad_files = std::vector<bad_file>{
      "a.yaml:2: response: must be a JSON Schema of type object; providers accept no other type"},
     {"a method of responses that does not exist",
      "model: {provider: scripted, path: a}\nresponse: {type: object}\nresponse_method: magic\n",
-     "a.yaml:3: response_method: must be json_schema or tool_call, got 'magic'"},
+     "a.yaml:3: response_method: must be json_schema, json_object or tool_call, got 'magic'"},
+    {"a method of responses that Anthropic does not have",
+     "model: {provider: anthropic, model: m, api_key_env: ''}\nresponse: {type: object}\n"
+     "response_method: json_object\n",
+     "a.yaml:3: response_method: json_object: Anthropic has no such mode; use json_schema or "
+     "tool_call"},
     {"a header that is not text",
      "model: {provider: openai, model: m, api_key_env: '', headers: {x: 1}}\n",
      "a.yaml:1: model.headers: the value of 'x' must be text"},
@@ -396,4 +403,17 @@ BOOST_AUTO_TEST_CASE(empty_second_document_is_accepted) {
   BOOST_TEST(to_text(read("---\n" + text + "...\n").faults).empty());
   BOOST_TEST(to_text(read(text + "---\nname: b\n").faults) ==
              "a.yaml:3: has more than one YAML document");
+}
+
+BOOST_AUTO_TEST_CASE(shortages_are_no_faults_of_the_file) {
+  const auto path = std::string{SUPERSTEP_TREE "/examples/batch/agent.yaml"};
+  const auto missing = read_agent_file("/no/such/agent.yaml");
+  BOOST_TEST(!has_shortage(missing.faults));
+  BOOST_TEST(to_text(missing.faults) ==
+             "/no/such/agent.yaml: cannot be opened: No such file or directory");
+  BOOST_TEST(!has_shortage(read("model: gpt\n").faults));
+  const auto shortage = no_descriptors{};
+  const auto refused = read_agent_file(path);
+  BOOST_TEST(has_shortage(refused.faults));
+  BOOST_TEST(to_text(refused.faults) == path + ": cannot be opened: Too many open files");
 }

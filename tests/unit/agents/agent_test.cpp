@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include <unistd.h>
 
@@ -91,6 +92,16 @@ BOOST_AUTO_TEST_CASE(fingerprints_distinguish_agents) {
   BOOST_TEST(a.agent->fingerprint() != b.agent->fingerprint());
   BOOST_TEST(a.agent->tools_fingerprint() != b.agent->tools_fingerprint());
   BOOST_TEST(a.agent->model()->fingerprint() == b.agent->model()->fingerprint());
+}
+
+BOOST_AUTO_TEST_CASE(fingerprints_depend_on_the_response_method) {
+  const auto in = folder{};
+  auto seen = std::set<std::string>{};
+  for (const auto* method : {"json_schema", "json_object", "tool_call"}) {
+    const auto text = std::string{"response: {type: object}\nresponse_method: "} + method + "\n";
+    seen.insert(build(in, text).agent->fingerprint());
+  }
+  BOOST_TEST(seen.size() == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(example_agent_has_no_faults) {

@@ -267,7 +267,20 @@ BOOST_AUTO_TEST_CASE(structured_response_is_final_answer_of_loop) {
   BOOST_TEST(ended.state.structured_response.at("city") == "Oslo");
   BOOST_TEST(ended.state.messages.size() == 4U);
   BOOST_TEST(model->asked()[0].format->name == "Answer");
+  BOOST_TEST((model->asked()[0].format->mode == answer_mode::json_schema));
   BOOST_TEST(why(run(bad)).find("the model's structured response") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(json_mode_responses_are_checked_against_the_schema) {
+  for (const auto is_right : {true, false}) {
+    const auto model = scripted({ai_message(is_right ? R"({"city":"Oslo"})" : R"({"town":1})")});
+    auto options = design(model);
+    options.response = response_format{
+        {{"type", "object"}, {"required", {"city"}}}, {}, structured_method::json_object};
+    const auto ended = run(std::move(options));
+    BOOST_TEST((model->asked()[0].format->mode == answer_mode::json_object));
+    BOOST_TEST((why(ended) == "") == is_right);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(hook_can_interrupt_and_resume) {

@@ -197,6 +197,27 @@ BOOST_DATA_TEST_CASE(structured_response_uses_a_separate_call, data::make(versio
   BOOST_TEST(asked[1].system->content == "Extract.");
 }
 
+BOOST_DATA_TEST_CASE(json_mode_sends_the_schema_as_system_message, data::make(versions), version) {
+  for (const auto* prompt : {"", "Give the city as JSON."}) {
+    const auto model = scripted({ai_message("Oslo"), ai_message("{\"city\":\"Oslo\"}")});
+    auto options = options_for(model, version);
+    options.response_format = response_format{
+        {{"type", "object"}, {"required", {"city"}}}, prompt, structured_method::json_object};
+    const auto ended = run(std::move(options));
+    BOOST_REQUIRE(!ended.error);
+    BOOST_TEST(ended.state.structured_response.at("city") == "Oslo");
+    const auto asked = model->asked();
+    BOOST_REQUIRE(asked[1].system);
+    const auto& system = asked[1].system->content;
+    BOOST_TEST((asked[1].format->mode == answer_mode::json_object));
+    if (*prompt != '\0')
+      BOOST_TEST(system == prompt);
+    else
+      BOOST_TEST(system.find(R"({"type":"object","required":["city"]})") != std::string::npos,
+                 system);
+  }
+}
+
 BOOST_DATA_TEST_CASE(tools_read_and_write_state_fields, data::make(versions), version) {
   auto options = options_for(scripted({calling("visit", "c1"), ai_message("done")}), version);
   options.tools = {std::make_shared<const visiting_tool>()};

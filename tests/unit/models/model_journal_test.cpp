@@ -280,3 +280,14 @@ BOOST_AUTO_TEST_CASE(request_hash_ignores_message_ids) {
   same.parameters["temperature"] = 1;
   BOOST_TEST(models::hash_of(one) != models::hash_of(same));
 }
+
+BOOST_AUTO_TEST_CASE(request_hash_depends_on_answer_mode) {
+  auto by_schema = question("r", 0, "a");
+  auto format = answer_schema{};
+  format.schema["type"] = "object";
+  by_schema.format = std::make_shared<const answer_schema>(format);
+  format.mode = answer_mode::json_object;
+  auto by_mode = question("r", 0, "a");
+  by_mode.format = std::make_shared<const answer_schema>(format);
+  BOOST_TEST(models::hash_of(by_schema) != models::hash_of(by_mode));
+}

@@ -237,26 +237,6 @@ BOOST_AUTO_TEST_CASE(invalid_utf8_in_request_is_rejected) {
   BOOST_TEST(openai_chat::make_request(q).error().code == model_errc::bad_request);
 }
 
-BOOST_AUTO_TEST_CASE(answer_schema_is_sent_in_provider_form) {
-  auto format = answer_schema{};
-  format.name = "point";
-  format.schema["type"] = "object";
-  auto request = make_request();
-  request.format = std::make_shared<const answer_schema>(format);
-  const auto at = [&](provider_api api) { return body_of(make_options(api), request); };
-  const auto schema = json::value(format.schema);
-  const auto chat = at(provider_api::openai_chat).at("response_format");
-  BOOST_TEST((chat.at("json_schema").at("schema") == schema));
-  BOOST_TEST(chat.at("json_schema").at("name").as_string() == "point");
-  const auto responses = at(provider_api::openai_responses).at("text").at("format");
-  BOOST_TEST(responses.at("type").as_string() == "json_schema");
-  BOOST_TEST((responses.at("schema") == schema));
-  const auto anthropic = at(provider_api::anthropic).at("output_config").at("format");
-  BOOST_TEST(to_text(anthropic.at("schema")) ==
-             R"({"type":"object","additionalProperties":false})");
-  BOOST_TEST((at(provider_api::ollama).at("format") == schema));
-}
-
 BOOST_AUTO_TEST_CASE(unsupported_content_is_rejected_before_the_call) {
   auto sound = message{};
   sound.blocks = json::array{
