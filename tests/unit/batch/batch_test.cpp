@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(changed_input_is_rejected_unless_forced) {
   write_file(job.options.input, chat_lines(6));
   auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
-  BOOST_TEST(contains(refused.error().text, "(input)"), refused.error().text);
+  BOOST_TEST(contains(refused.error().text, "(changed: input)"), refused.error().text);
   job.options.force = true;
   BOOST_TEST(job.run().value().rows_this_run == 2U);
   BOOST_TEST(job.output().size() == 6U);
