@@ -13,15 +13,12 @@
 #include <boost/system/system_error.hpp>
 
 #include <csignal>
-#include <cstdlib>
-#include <exception>
 #include <iostream>
 #include <memory>
 #include <new>
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -58,41 +55,6 @@ void install_signal_handlers() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is reported as a write error
-}
-
-std::terminate_handler& terminate_before() {
-  static auto handler = std::terminate_handler{nullptr};
-  return handler;
-}
-
-/// Ends the process with exit_code::shortage if memory or threads ran out inside the engine, where
-/// the error cannot be handled. The files are as after a kill, so the job can be resumed.
-[[noreturn]] void on_terminate() {
-  constexpr auto text = std::string_view{
-      "superstep run: the machine is out of memory or another resource; finished rows are safe, "
-      "rerun to resume\n"};
-  auto is_short = false;
-  if (const auto why = std::current_exception())
-    try {
-      std::rethrow_exception(why);
-    } catch (const std::bad_alloc&) {
-      is_short = true;
-    } catch (const std::system_error& e) {
-      is_short = is_shortage(e.code());
-    } catch (...) { // reported by the previous handler
-    }
-  if (is_short) {
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-    ::_exit(static_cast<int>(exit_code::shortage));
-  }
-  if (terminate_before() != nullptr)
-    terminate_before()();
-  std::abort();
-}
-
-void install_terminate_handler() {
-  terminate_before() = std::get_terminate();
-  std::set_terminate(on_terminate);
 }
 
 batch_options options_of(const run_arguments& given, const agent& a) {
@@ -172,7 +134,6 @@ exit_code code_of(std::error_code failed) {
 
 int run(const run_arguments& given) {
   install_signal_handlers();
-  install_terminate_handler();
   limit_malloc_arenas(given.workers);
   const auto io = std::make_shared<io_runtime>();
   auto built = build_agent(read_agent_file(given.agent, given.overrides), io);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line: parses arguments, calls the library, prints.
 #include "cli/commands.hpp"
+#include "cli/out_of_resources.hpp"
 #include "net/descriptor_limit.hpp"
 
 #include <superstep/base/error.hpp>
@@ -23,12 +24,7 @@ void fill_closed_standard_streams() {
       static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
 }
 
-} // namespace
-
-int main(int argc, char** argv) {
-  fill_closed_standard_streams();
-  superstep::raise_descriptor_limit();
-  std::signal(SIGXFSZ, SIG_IGN); // a file size limit is reported as a write error
+int run_program(int argc, char** argv) {
   auto program = CLI::App{"Runs LLM agents as graphs, many at a time.", "superstep"};
   auto chosen = superstep::cli::action{};
   superstep::cli::add_run(program, chosen);
@@ -44,13 +40,23 @@ int main(int argc, char** argv) {
     // CLI11 has an exit status per kind of error; this program has 0 for help and 1 for errors.
     return program.exit(e) == 0 ? 0 : 1;
   }
+  const auto code = chosen();
+  if (code == 0 && !(std::cout << std::flush)) {
+    std::cerr << "superstep: cannot write to standard output\n";
+    return 1;
+  }
+  return code;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  superstep::cli::end_with_shortage_on_terminate();
+  fill_closed_standard_streams();
+  superstep::raise_descriptor_limit();
+  std::signal(SIGXFSZ, SIG_IGN); // a file size limit is reported as a write error
   try {
-    const auto code = chosen();
-    if (code == 0 && !(std::cout << std::flush)) {
-      std::cerr << "superstep: cannot write to standard output\n";
-      return 1;
-    }
-    return code;
+    return run_program(argc, argv);
   } catch (const std::exception& e) {
     using superstep::exit_code;
     const auto code = superstep::failure_code(std::current_exception(), {});
