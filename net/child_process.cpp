@@ -30,7 +30,7 @@ namespace {
 using net_error = boost::system::error_code;
 
 /// Wait for the end of the pipes after the group was killed. They end at once, unless a process
-/// that left the group still has them open.
+/// that left the group still has them open. Then, what the program wrote before is still read.
 constexpr auto pipe_grace = std::chrono::milliseconds{100};
 
 /// One run of a program, used on the I/O thread. Its handlers keep it alive until the program has
@@ -71,7 +71,9 @@ private:
       ::kill(-pid_, SIGKILL);
   }
 
-  enum class phase : std::uint8_t { waiting, running, over };
+  /// waiting → running → over, or waiting → over if it is not started. running → draining if the
+  /// program has ended and its pipes stay open: only what they contain already is read.
+  enum class phase : std::uint8_t { waiting, running, draining, over };
 
   /// Tries to start the program. False if the machine lacks a resource.
   bool try_start() {
@@ -130,14 +132,10 @@ private:
   void read_output() {
     output_.async_read_some(asio::buffer(output_piece_),
                             [self = shared_from_this()](net_error failed, std::size_t got) {
-                              auto& text = self->result_.stdout_text;
-                              const auto room = self->request_.output_bytes_max - text.size();
-                              text.append(self->output_piece_.data(), std::min(got, room));
-                              if (got > room) {
-                                self->result_.is_output_truncated = true;
-                                self->kill_group();
-                              }
-                              if (failed || got > room)
+                              const auto is_too_long = !self->keep_output(got);
+                              if (self->phase_ == phase::draining && !is_too_long)
+                                self->drain_output();
+                              if (failed || is_too_long || self->phase_ == phase::draining)
                                 self->output_ended();
                               else
                                 self->read_output();
@@ -145,16 +143,56 @@ private:
   }
 
   void read_errors() {
-    errors_.async_read_some(
-        asio::buffer(error_piece_), [self = shared_from_this()](net_error failed, std::size_t got) {
-          auto& text = self->result_.stderr_text;
-          text.append(self->error_piece_.data(),
-                      std::min(got, self->request_.error_bytes_max - text.size()));
-          if (failed)
-            self->output_ended();
-          else
-            self->read_errors();
-        });
+    errors_.async_read_some(asio::buffer(error_piece_),
+                            [self = shared_from_this()](net_error failed, std::size_t got) {
+                              self->keep_errors(got);
+                              if (self->phase_ == phase::draining)
+                                self->drain_errors();
+                              if (failed || self->phase_ == phase::draining)
+                                self->output_ended();
+                              else
+                                self->read_errors();
+                            });
+  }
+
+  /// Appends the bytes that were read. False if the output is longer than its limit; then the
+  /// program is killed.
+  [[nodiscard]] bool keep_output(std::size_t got) {
+    auto& text = result_.stdout_text;
+    const auto room = request_.output_bytes_max - text.size();
+    text.append(output_piece_.data(), std::min(got, room));
+    if (got <= room)
+      return true;
+    result_.is_output_truncated = true;
+    kill_group();
+    return false;
+  }
+
+  void keep_errors(std::size_t got) {
+    auto& text = result_.stderr_text;
+    text.append(error_piece_.data(), std::min(got, request_.error_bytes_max - text.size()));
+  }
+
+  /// Reads what the pipe contains, up to the limit of the output, without waiting.
+  void drain_output() {
+    auto failed = net_error{};
+    output_.non_blocking(true, failed);
+    while (!failed) {
+      const auto got = output_.read_some(asio::buffer(output_piece_), failed);
+      if (!failed && !keep_output(got))
+        return;
+    }
+  }
+
+  /// Like drain_output().
+  void drain_errors() {
+    auto failed = net_error{};
+    errors_.non_blocking(true, failed);
+    while (!failed && result_.stderr_text.size() < request_.error_bytes_max) {
+      const auto got = errors_.read_some(asio::buffer(error_piece_), failed);
+      if (!failed)
+        keep_errors(got);
+    }
   }
 
   void output_ended() {
@@ -200,10 +238,21 @@ private:
                         self->timer_.expires_after(pipe_grace);
                         self->timer_.async_wait([self](net_error cancelled) {
                           if (!cancelled)
-                            self->finish();
+                            self->drain();
                         });
                         self->finish_if_all_ended();
                       });
+  }
+
+  /// Ends the reads that still wait. Their handlers take what the pipes contain: a busy machine may
+  /// run this before it has read the output of a program that ended long ago.
+  void drain() {
+    if (phase_ != phase::running)
+      return;
+    phase_ = phase::draining;
+    auto ignored = net_error{};
+    output_.cancel(ignored);
+    errors_.cancel(ignored);
   }
 
   /// Asks the kernel instead of trusting the wake-up: a reactor may report an event that belongs to

@@ -2,10 +2,12 @@
 // Child processes: input, output, environment, limits, timeouts, cancellation and shortages of
 // descriptors.
 #include "net/descriptor_limit.hpp"
+#include "net/io_runtime_impl.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/net/detail/child_process.hpp>
 
+#include <boost/asio/post.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -106,6 +108,16 @@ std::vector<int> numbers_in(const std::string& file) {
   for (auto number = 0; in >> number;)
     out.push_back(number);
   return out;
+}
+
+/// Occupies the I/O thread: it handles other events only between `pauses` pauses of 60 ms.
+void occupy(io_runtime& io, int pauses) {
+  if (pauses == 0)
+    return;
+  asio::post(io.get().io, [&io, pauses] {
+    std::this_thread::sleep_for(60ms);
+    occupy(io, pauses - 1);
+  });
 }
 
 std::vector<settled<result<process_result>>> run_all(io_runtime& io, const process_request& one,
@@ -213,6 +225,25 @@ BOOST_AUTO_TEST_CASE(children_do_not_outlive_their_program) {
   const auto ended = sync_wait(run_process(io, shell("sleep 60 & echo $!")));
   BOOST_REQUIRE(ended.has_value());
   BOOST_TEST(is_gone(std::stoi(ended->stdout_text)));
+}
+
+BOOST_AUTO_TEST_CASE(busy_io_thread_loses_no_output) {
+  const auto folder = scratch{};
+  const auto pid_file = folder.path + "/pid";
+  auto io = io_runtime{};
+  // A process in a session of its own keeps the pipes open after the program has ended.
+  const auto script = "setsid sh -c 'echo $$ > " + pid_file + "; exec sleep 600' & while [ ! -s " +
+                      pid_file + " ]; do :; done; head -c 3000 /dev/zero >&2; " +
+                      "exec head -c 60000 /dev/zero";
+  occupy(io, 20);
+  const auto ended = sync_wait(run_process(io, shell(script)));
+  const auto kept_open_by = numbers_in(pid_file);
+  BOOST_REQUIRE(kept_open_by.size() == 1u);
+  BOOST_TEST(is_running(kept_open_by.front()));
+  ::kill(kept_open_by.front(), SIGKILL);
+  BOOST_REQUIRE(ended.has_value());
+  BOOST_TEST(ended->stdout_text.size() == 60'000u);
+  BOOST_TEST(ended->stderr_text.size() == 3'000u);
 }
 
 BOOST_AUTO_TEST_CASE(excessive_output_ends_program) {
