@@ -4,8 +4,6 @@
 // without allocation.
 #include "agents/chat_history.hpp"
 
-#include "messages/python_text.hpp"
-
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
@@ -86,16 +84,14 @@ std::optional<std::string> unanswered_call(const message_list& messages, bool wh
       if (!std::ranges::binary_search(answered, std::string_view{call.id}) && ++count <= shown_max)
         pending +=
             (count == 1 ? "" : ", ") +
-            python_literal(json::object{
+            to_text(json::object{
                 {"name", call.name}, {"args", call.args}, {"id", call.id}, {"type", "tool_call"}});
   if (count == 0)
     return std::nullopt;
-  return "Found AIMessages with tool_calls that do not have a corresponding ToolMessage. Here are "
-         "the first few of those tool calls: [" +
-         pending +
-         "].\n\nEvery tool call (LLM requesting to call a tool) in the message history MUST have a "
-         "corresponding ToolMessage (result of a tool invocation to return to the LLM) - this is "
-         "required by most LLM providers.";
+  return "tool calls of the messages have no answer; add a tool message with the id of each call, "
+         "or "
+         "remove the calls; the first calls without answer: [" +
+         pending + "]";
 }
 
 } // namespace superstep

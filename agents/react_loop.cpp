@@ -90,8 +90,8 @@ std::string missing(const std::vector<tool_definition>& wanted,
       names.insert(tool.name);
   auto out = std::string{};
   for (const auto& name : names)
-    out += (out.empty() ? "{'" : ", '") + name + "'";
-  return out.empty() ? out : out + "}";
+    out += (out.empty() ? "'" : ", '") + name + "'";
+  return out;
 }
 
 } // namespace
@@ -265,11 +265,12 @@ std::optional<std::string> misfit_of_bound(const chat_model& model, const tool_d
   if (bound == nullptr)
     return std::nullopt;
   if (bound->size() != tools->size())
-    return "Number of tools in the model.bind_tools() and tools passed to create_react_agent must "
-           "match Got " +
-           std::to_string(tools->size()) + " tools, expected " + std::to_string(bound->size());
+    return "the model is bound to " + std::to_string(bound->size()) + " tools, but the agent has " +
+           std::to_string(tools->size()) +
+           "; bind exactly the agent's tools, or pass a model without tools";
   if (const auto names = missing(*tools, *bound); !names.empty())
-    return "Missing tools '" + names + "' in the model.bind_tools()";
+    return "the model is not bound to the agent's tools " + names +
+           "; bind exactly the agent's tools, or pass a model without tools";
   return std::nullopt;
 }
 

@@ -80,7 +80,8 @@ bool compare(std::string_view op, const json::value& held, const json::value& wa
     return !is_equal(held, wanted);
   const auto is_less = op == "$lt" || op == "$lte";
   if (!is_less && op != "$gt" && op != "$gte")
-    throw std::invalid_argument{"Unsupported operator: " + std::string{op}}; // LangGraph's wording
+    throw std::invalid_argument{"unknown filter operator \"" + std::string{op} +
+                                "\"; use $eq, $ne, $gt, $gte, $lt or $lte"};
   if (otherwise == non_number::skip && (!held.is_number() || !wanted.is_number()))
     return false;
   const auto a = number_in(held);

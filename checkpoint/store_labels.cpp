@@ -15,22 +15,18 @@ namespace superstep::detail {
 
 namespace {
 
-/// Returns a namespace in the form of LangGraph's messages, a Python tuple: ('a', 'b') or ('a',).
+/// Returns a namespace as a JSON list.
 std::string shown(const store_namespace& ns) {
-  auto out = std::string{"("};
-  for (const auto& label : ns) {
-    const auto* quote =
-        label.find('\'') != label.npos && label.find('"') == label.npos ? "\"" : "'";
-    out += (out.size() > 1 ? ", " : "") + (quote + label + quote);
-  }
-  return out + (ns.size() == 1 ? ",)" : ")");
+  return to_text(json::value(json::array(ns.begin(), ns.end())));
 }
 
-/// Throws LangGraph's error for an invalid label.
+[[noreturn]] void refuse(const store_namespace& ns, const std::string& why) {
+  throw std::invalid_argument{"invalid namespace " + shown(ns) + ": " + why};
+}
+
 [[noreturn]] void refuse_label(const store_namespace& ns, const std::string& label,
                                const char* why) {
-  throw std::invalid_argument{"Invalid namespace label '" + label + "' found in " + shown(ns) +
-                              ". Namespace labels cannot contain " + why};
+  refuse(ns, "the label " + to_text(json::value(label)) + " contains a " + why);
 }
 
 bool matches_label(const std::string& wanted, const std::string& label) {
@@ -82,23 +78,20 @@ std::string_view why_unreadable(const json::value& v, std::size_t depth) {
 void check_labels(const store_namespace& ns) {
   for (const auto& label : ns) {
     if (label.find('.') != label.npos)
-      refuse_label(ns, label, "periods ('.').");
+      refuse_label(ns, label, "period");
     if (label.find('\0') != label.npos)
-      refuse_label(ns, label, "NUL bytes.");
+      refuse_label(ns, label, "NUL byte");
     if (label.empty())
-      // LangGraph's text, in which the empty label is invisible.
-      throw std::invalid_argument{"Namespace labels cannot be empty strings. Got " + label +
-                                  " in " + shown(ns)};
+      refuse(ns, "a label is empty");
   }
 }
 
 void check_writable(const store_namespace& ns) {
   if (ns.empty())
-    throw std::invalid_argument{"Namespace cannot be empty."};
+    throw std::invalid_argument{"the namespace is empty"};
   check_labels(ns);
   if (ns.front() == "langgraph")
-    throw std::invalid_argument{"Root label for namespace cannot be \"langgraph\". Got: " +
-                                shown(ns)};
+    refuse(ns, "the first label must not be \"langgraph\"");
 }
 
 void check_item(const store_namespace& ns, std::string_view key, const json::object& value,

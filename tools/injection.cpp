@@ -71,9 +71,9 @@ tool_state_ptr fields_of_list(const std::vector<injection>& wanted, const tool_c
   for (const auto& i : wanted)
     if (i.from == injection::source::field)
       fields += (fields.empty() ? "" : ", ") + i.field;
-  throw tool_value_error{"Invalid input to ToolNode. Tool " + call.name +
-                         " requires graph state dict as input. State should contain fields " +
-                         fields + "."};
+  throw tool_value_error{"tool '" + call.name + "' needs the state fields " + fields +
+                         ", but the tool node's input is a list of messages; call the node with a "
+                         "state"};
 }
 
 void add_field(json::object& args, const injection& wanted, const tool_state* state) {
@@ -85,8 +85,8 @@ void add_field(json::object& args, const injection& wanted, const tool_state* st
 }
 
 [[noreturn]] void throw_no_store() {
-  throw tool_value_error{"Cannot inject store into tools with InjectedStore annotations - please "
-                         "compile your graph with a store."};
+  throw tool_value_error{
+      "a tool uses the store, but the graph has none; set compile_options::store"};
 }
 
 } // namespace

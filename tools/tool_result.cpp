@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts what tools return to the output of a tool node, and
-// checks their commands. Error texts are LangGraph's, because models read them.
+// Converts what tools return to the output of a tool node, and checks their commands.
 #include "tool_result.hpp"
 
-#include "messages/python_text.hpp"
 #include "messages/spaced_json.hpp"
 
 #include <superstep/messages/message_json.hpp>
@@ -43,7 +41,7 @@ std::string displayed_list(const std::vector<message>& messages) {
   auto out = json::array{};
   for (const auto& m : messages)
     out.push_back(to_json(m));
-  return python_literal(json::value(std::move(out)));
+  return to_text(json::value(std::move(out)));
 }
 
 std::string displayed_fields(const tool_update& update, std::string_view messages_key) {
@@ -53,7 +51,7 @@ std::string displayed_fields(const tool_update& update, std::string_view message
     for (const auto& m : *update.messages)
       list.push_back(to_json(m));
   }
-  return python_literal(json::value(std::move(shown)));
+  return to_text(json::value(std::move(shown)));
 }
 
 void check_form(const tool_command& command, const tool_call& call, tool_input_form form,
@@ -61,29 +59,29 @@ void check_form(const tool_command& command, const tool_call& call, tool_input_f
   if (const auto* fields = std::get_if<tool_update>(&command.update);
       fields != nullptr && form == tool_input_form::list)
     throw tool_value_error{
-        "Tools can provide a dict in Command.update only when using dict with '" +
-        std::string{key} + "' key as ToolNode input, got: " + displayed_fields(*fields, key) +
-        " for tool '" + call.name + "'"};
+        "tool '" + call.name +
+        "' returned a state update, but the tool node's input is a list of "
+        "messages; return messages, or call the node with a state whose messages "
+        "are in '" +
+        std::string{key} + "'; the update: " + displayed_fields(*fields, key)};
   if (const auto* list = std::get_if<std::vector<message>>(&command.update);
       list != nullptr && form != tool_input_form::list)
-    throw tool_value_error{"Tools can provide a list of messages in Command.update only when using "
-                           "list of messages as ToolNode input, got: " +
-                           displayed_list(*list) + " for tool '" + call.name + "'"};
+    throw tool_value_error{
+        "tool '" + call.name +
+        "' returned a command with a list of messages, but the tool node's input "
+        "is a state; return a tool_update; the messages: " +
+        displayed_list(*list)};
 }
 
 [[noreturn]] void throw_no_answer(const std::vector<message>* messages, const tool_call& call,
                                   tool_input_form form) {
-  const auto* example =
-      form == tool_input_form::state
-          ? R"({"messages": [ToolMessage("Success", tool_call_id=tool_call_id), ...]})"
-          : R"([ToolMessage("Success", tool_call_id=tool_call_id), ...])";
+  const auto* where =
+      form == tool_input_form::state ? "tool_update::messages" : "the command's list of messages";
   throw tool_value_error{
-      "Expected to have a matching ToolMessage in Command.update for tool '" + call.name +
-      "', got: " + (messages != nullptr ? displayed_list(*messages) : "[]") +
-      ". Every tool call (LLM requesting to call a tool) in the message history MUST have a "
-      "corresponding ToolMessage. You can fix it by modifying the tool to return "
-      "`Command(update=" +
-      example + ", ...)`."};
+      "tool '" + call.name +
+      "' returned a command without a message that answers its call; add "
+      "tool_message(text, call.id) to " +
+      where + "; the messages: " + (messages != nullptr ? displayed_list(*messages) : "[]")};
 }
 
 /// @param needs_answer whether the command must contain the answer to the call
@@ -173,9 +171,9 @@ std::vector<tool_item> checked(tool_reply reply, const tool_call& call, tool_inp
   }
   items = std::get<std::vector<tool_item>>(std::move(reply));
   if (const auto count = count_answers(items, call); count != 1)
-    throw tool_value_error{"Tool " + call.name + " returned a list with " + std::to_string(count) +
-                           " messages bound to tool_call_id " + python_text(call.id) +
-                           "; expected exactly one terminating ToolMessage."};
+    throw tool_value_error{"tool '" + call.name + "' returned a list with " +
+                           std::to_string(count) + " messages that answer call " +
+                           to_text(json::value(call.id)) + "; exactly one is required"};
   for (auto& item : items)
     if (auto* command = std::get_if<tool_command>(&item))
       check_command(*command, call, form, messages_key, false);

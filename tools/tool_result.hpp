@@ -9,7 +9,7 @@
 namespace superstep::detail {
 
 /// Returns a tool's reply as items and checks its commands. Tool messages in commands that answer
-/// the call get the tool's name. Throws tool_value_error with LangGraph's texts.
+/// the call get the tool's name. Throws tool_value_error if a command does not fit.
 [[nodiscard]] std::vector<tool_item> checked(tool_reply reply, const tool_call& call,
                                              tool_input_form form, std::string_view messages_key);
 

@@ -14,7 +14,8 @@ std::string_view where_to(bool has_calls) noexcept {
 }
 
 error no_messages(const std::string& state) {
-  return {errc::invalid_argument, "No messages found in input state to tool_edge: " + state};
+  return {errc::invalid_argument,
+          "cannot choose the next node: the state has no messages; the state: " + state};
 }
 
 } // namespace

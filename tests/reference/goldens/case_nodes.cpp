@@ -3,6 +3,7 @@
 #include "case_errors.hpp"
 #include "case_tools.hpp"
 #include "graph_cases/expression.hpp"
+#include "langgraph_texts.hpp"
 #include "message_form.hpp"
 
 #include <superstep/messages/message_json.hpp>
@@ -183,6 +184,7 @@ json::array printed_list(const std::vector<message>& messages, bool exact) {
 } // namespace
 
 std::string canonical(std::string text, bool exact) {
+  text = langgraph_text(std::move(text));
   if (exact)
     return text;
   using form = std::array<std::string_view, 3>;

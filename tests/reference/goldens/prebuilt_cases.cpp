@@ -3,6 +3,7 @@
 // records of human review.
 #include "cases.hpp"
 #include "graph_cases/expression.hpp"
+#include "langgraph_texts.hpp"
 #include "message_form.hpp"
 #include "validation_case.hpp"
 
@@ -53,7 +54,7 @@ json::value answer_condition(const json::object& input) {
                                   : tools_condition(input.at("state").as_object(),
                                                     text_in(input, "messages_key", "messages"));
   if (!to)
-    return refused(starred(to.error().text, "tool_edge: ", ""));
+    return refused(starred(langgraph_text(to.error().text), "tool_edge: ", ""));
   return {{"to", *to}};
 }
 
@@ -83,7 +84,7 @@ json::value answer_validation(const json::object& input) {
         return {{"failed", {{"kind", "missing_key"}, {"key", call.name}}}};
   }
   if (!answers)
-    return refused(answers.error().text);
+    return refused(langgraph_text(answers.error().text));
   auto out = json::array{};
   for (const auto& answer : *answers)
     out.push_back(form_of_answer(answer));

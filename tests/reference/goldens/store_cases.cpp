@@ -2,6 +2,7 @@
 // Recorded cases of the long-term store in memory.
 #include "cases.hpp"
 #include "graph_cases/expression.hpp"
+#include "langgraph_texts.hpp"
 
 #include <superstep/checkpoint/store.hpp>
 
@@ -126,7 +127,8 @@ json::value answer_store(const json::object& input) {
     } catch (const store_filter_error&) {
       results.push_back(json::object{{"failed", {{"kind", "bad_filter"}}}});
     } catch (const std::invalid_argument& e) {
-      results.push_back(json::object{{"failed", {{"kind", "refused"}, {"text", e.what()}}}});
+      results.push_back(
+          json::object{{"failed", {{"kind", "refused"}, {"text", langgraph_text(e.what())}}}});
     }
   }
   return {{"results", std::move(results)}};

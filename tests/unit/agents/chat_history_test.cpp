@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(unanswered_call_is_named) {
   const auto fault =
       unanswered_call({human_message("q"), calling("a"), tool_message("1", "b", "add")}, true);
   BOOST_REQUIRE(fault.has_value());
-  BOOST_TEST(fault->find("[{'name': 'add', 'args': {}, 'id': 'a', 'type': 'tool_call'}]") !=
+  BOOST_TEST(fault->find(R"([{"name":"add","args":{},"id":"a","type":"tool_call"}])") !=
              std::string::npos);
 }
 

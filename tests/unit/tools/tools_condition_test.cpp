@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(state_without_messages_is_an_error) {
   BOOST_TEST(tools_condition(message_list{}).has_error());
   const auto state = json::parse(R"({"chat":[]})").as_object();
   BOOST_TEST(tools_condition(state).error().text ==
-             R"(No messages found in input state to tool_edge: {"chat":[]})");
+             R"(cannot choose the next node: the state has no messages; the state: {"chat":[]})");
   BOOST_TEST(tools_condition(state, "chat").has_error());
 }
 

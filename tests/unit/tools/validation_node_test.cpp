@@ -75,10 +75,10 @@ BOOST_AUTO_TEST_CASE(schemas_can_come_from_tools) {
 
 BOOST_AUTO_TEST_CASE(unsuitable_messages_are_rejected) {
   const auto node = validation_node{{person()}};
-  BOOST_TEST(node.run(message_list{}).error().text == "No message found in input");
+  BOOST_TEST(node.run(message_list{}).error().text == "the input has no messages");
   auto messages = asks("{}");
   messages.push_back(human_message("q"));
-  BOOST_TEST(node.run(messages).error().text == "Last message is not an AIMessage");
+  BOOST_TEST(node.run(messages).error().text == "the last message is not an AI message");
   const auto unknown = node.run(asks("{}", "Nope")).error();
   BOOST_TEST((unknown.code == errc::not_found));
   BOOST_TEST(unknown.text == "no schema is called \"Nope\"");
