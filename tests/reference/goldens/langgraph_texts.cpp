@@ -20,7 +20,7 @@ namespace superstep::conformance {
 
 namespace {
 
-/// How a captured part of our text appears in LangGraph's text.
+/// The form of a captured part of our text in LangGraph's text.
 enum class shown_as { text, python, tuple };
 
 struct wording {
