@@ -94,6 +94,55 @@ std::string missing(const std::vector<tool_definition>& wanted,
   return out;
 }
 
+model_request request_of(model_turn turn, const runtime& rt, const context_ptr& asked) {
+  auto request = model_request{};
+  request.system = std::move(turn.system);
+  request.messages = std::move(turn.messages);
+  request.tools =
+      turn.tools ? std::move(turn.tools) : std::make_shared<const std::vector<tool_definition>>();
+  request.run_key = rt.config().run_id;
+  request.turn = turn.turn;
+  request.parameters = std::move(turn.parameters);
+  request.format = std::move(turn.format);
+  follow(request, asked);
+  return request;
+}
+
+/// What a model call needs until its answer has arrived.
+struct pending_call {
+  chat_model_ptr model; ///< outlives the call
+  runtime rt;
+  std::unique_ptr<observed_model> observed;
+  std::shared_ptr<const bool> streamed; ///< whether pieces of the answer were streamed; may be null
+};
+
+/// Waits for the answer. The frame of this coroutine must stay below the 1,032 bytes that malloc
+/// keeps in its fast cache, because every turn of every agent allocates one.
+task<message> answer_of(task<result<message>> asking, pending_call call) {
+  auto reply = co_await asking;
+  call.observed.reset();
+  if (!reply && call.streamed && *call.streamed)
+    throw broken_answer{reply.error().code, reply.error().text};
+  if (!reply)
+    throw std::system_error{reply.error().code, reply.error().text};
+  if (call.rt.streams_messages() && !*call.streamed) // else all pieces were streamed already
+    call.rt.emit_message(value{*reply});
+  co_return std::move(*reply);
+}
+
+/// Asks a model and starts the tool calls of its answer while the rest is still being streamed.
+task<message> ask_with_early_calls(chat_model_ptr model, model_request request, runtime rt,
+                                   early_ptr early, context_ptr asked) {
+  auto& at = co_await this_context{};
+  const auto calls = early_tools::begin(early, rt, at, asked);
+  const auto streamed = listen(request, rt, calls);
+  auto observed = observed_model::of(asked, request.turn);
+  auto asking = await_with_stream(model->complete(std::move(request)), calls);
+  auto answering = answer_of(std::move(asking), {model, rt, std::move(observed), streamed});
+  auto answer = co_await answering;
+  co_return answer;
+}
+
 } // namespace
 
 std::uint32_t answers_in(const message_list& messages) {
@@ -113,36 +162,22 @@ std::shared_ptr<const call_observer> observer_of(const context_ptr& asked) {
 }
 
 task<message> ask_model(model_turn turn, runtime rt, early_ptr early, context_ptr asked) {
-  auto request = model_request{};
-  request.system = std::move(turn.system);
-  request.messages = std::move(turn.messages);
-  request.tools =
-      turn.tools ? std::move(turn.tools) : std::make_shared<const std::vector<tool_definition>>();
-  request.run_key = rt.config().run_id;
-  request.turn = turn.turn;
-  // An empty list of tools, unlike null, also overrides tools bound to the model.
-  request.parameters = std::move(turn.parameters);
-  request.format = std::move(turn.format);
-  follow(request, asked);
-  auto calls = std::shared_ptr<early_calls>{};
-  if (early) {
-    auto& at = co_await this_context{};
-    calls = early_tools::begin(early, rt, at, asked);
-  }
-  auto told = observed_model::of(asked, request.turn);
-  const auto told_pieces = listen(request, rt, calls);
-  auto asking = turn.model->complete(std::move(request));
-  if (calls)
-    asking = await_with_stream(std::move(asking), calls);
-  auto reply = co_await asking;
-  told.reset();
-  if (!reply && told_pieces && *told_pieces)
-    throw broken_answer{reply.error().code, reply.error().text};
-  if (!reply)
-    throw std::system_error{reply.error().code, reply.error().text};
-  if (rt.streams_messages() && !*told_pieces) // else all pieces were streamed already
-    rt.emit_message(value{*reply});
-  co_return std::move(reply).value();
+  auto model = std::move(turn.model);
+  auto request = request_of(std::move(turn), rt, asked);
+  if (early)
+    return ask_with_early_calls(std::move(model), std::move(request), std::move(rt),
+                                std::move(early), std::move(asked));
+  const auto streamed = listen(request, rt, nullptr);
+  auto observed = observed_model::of(asked, request.turn);
+  auto asking = model->complete(std::move(request));
+  return answer_of(std::move(asking),
+                   {std::move(model), std::move(rt), std::move(observed), streamed});
+}
+
+task<message> ask_model_later(model_turn turn, runtime rt, early_ptr early, context_ptr asked) {
+  auto asking = ask_model(std::move(turn), std::move(rt), std::move(early), std::move(asked));
+  auto answer = co_await asking;
+  co_return answer;
 }
 
 answer_schema answer_schema_of(response_format format) {

@@ -42,8 +42,12 @@ message_list::message_list(std::vector<message> messages) {
     push_back(std::move(m));
 }
 
-void message_list::push_back(message m) {
+void message_list::push_back(message&& m) {
   push_back(std::make_shared<const message>(std::move(m)));
+}
+
+void message_list::push_back(const message& m) {
+  push_back(std::make_shared<const message>(m));
 }
 
 void message_list::push_back(message_ptr m) {

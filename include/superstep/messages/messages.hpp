@@ -260,7 +260,8 @@ public:
   }
 
   /// Appends a message; O(1) amortised.
-  void push_back(message m);
+  void push_back(message&& m);
+  void push_back(const message& m); ///< appends a copy
   /// @pre m is not null
   void push_back(message_ptr m);
   /// Replaces the message at `i`; copies of the list keep the old one. @pre i < size() and m is not

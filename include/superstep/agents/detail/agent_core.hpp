@@ -70,7 +70,9 @@ struct agent_core {
   static task<message> ask(const ptr& agent, std::size_t from, model_call call, const State& state,
                            const runtime& rt) {
     if (from == agent->wraps.size())
-      return react::ask_model(std::move(call), rt, agent->early, agent->context_of(rt));
+      return from == 0
+                 ? react::ask_model(std::move(call), rt, agent->early, agent->context_of(rt))
+                 : react::ask_model_later(std::move(call), rt, agent->early, agent->context_of(rt));
     return agent->wraps[from](
         state, std::move(call),
         [agent, from, &state, rt](model_call changed) {

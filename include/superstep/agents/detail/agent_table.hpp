@@ -197,6 +197,7 @@ public:
                                     static_cast<const struct_block<State>&>(fresh).state.messages);
     if (to.calls.empty())
       return given.table->go_to(out, to.node);
+    out.sends.reserve(out.sends.size() + to.calls.size());
     for (auto& call : to.calls) {
       const auto timeout = react::timeout_of(exits_, call.name);
       given.table->send_to(out, react::tools_name, value{std::move(call)});
