@@ -55,7 +55,7 @@ bool lane::begin_state(run& r) {
                   config.recursion_limit);
     return true;
   } catch (...) {
-    end_run(r, error_of_user_code("the initial state of graph '" + r.table().name() + '\'',
+    end_run(r, error_of_user_code("creating the initial state of graph '" + r.table().name() + '\'',
                                   std::current_exception(), 0));
   }
   return false;

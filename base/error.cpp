@@ -38,7 +38,7 @@ public:
     case errc::killed:
       return "the actor was terminated";
     case errc::shortage:
-      return "out of a system resource";
+      return "a system resource is exhausted";
     }
     return "unknown error";
   }

@@ -178,7 +178,7 @@ std::string cannot_start(const process_request& request) {
 error failure_of(const process_request& request, const child_plan& plan) {
   auto what = cannot_start(request);
   if (plan.failed_at == child_plan::step::folder)
-    what += ": the folder";
+    what += ": cannot enter the folder";
   else if (plan.failed_at == child_plan::step::limits)
     what += ": its limits cannot be set";
   return start_error(what, plan.number);

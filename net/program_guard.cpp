@@ -101,12 +101,12 @@ bool program_guard::is_alive() const noexcept {
 result<> program_guard::start() {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return start_error("cannot open a socket", errno);
+    return start_error("cannot open a socket for the guard process", errno);
   auto ours = unique_fd{ends[0]};
   const auto theirs = unique_fd{ends[1]};
   if (const auto failed = spawn_guard(theirs.get(), pid_); failed != 0) {
     pid_ = 0;
-    return start_error("cannot start /bin/sh", failed);
+    return start_error("cannot start the guard process (/bin/sh)", failed);
   }
   socket_ = std::move(ours);
   for (const auto group : running_)

@@ -53,7 +53,7 @@ std::string_view read_authority(std::string_view text, url& into) {
     auto rest = text.substr(end + 1);
     has_port = rest.starts_with(':');
     if (!rest.empty() && !has_port)
-      return "text after the address";
+      return "there is text after the IPv6 address";
     port = has_port ? rest.substr(1) : rest;
   } else {
     const auto colon = text.find(':');

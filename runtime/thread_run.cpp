@@ -219,8 +219,8 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
     metadata_ = kept_entries(config);
   if (at_ && !at_->lost_nodes.empty() && input.what() != kind::writes)
     return error{make_error_code(checkpoint_errc::node_gone),
-                 "the next node of thread '" + key_.thread_id + "', '" + at_->lost_nodes.front() +
-                     "', is no longer in the graph: add it, start the thread over with an "
+                 "thread '" + key_.thread_id + "' continues at node '" + at_->lost_nodes.front() +
+                     "', which is no longer in the graph: add it, start the thread over with an "
                      "input, or resume from an older checkpoint"};
   if (at_ && below == nullptr && input.is_whole_state())
     return refused(graph_errc::used_thread,
