@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guards around user code that a lane calls outside bodies: reducers, copies of values, sinks,
-// caches, checkpointers. An exception of such code ends one run and not the process. Bodies have a
-// guard of their own, start_body() in runtime/node_body.cpp.
+// Catches the exceptions of user code that a lane calls outside bodies: reducers, copies of values,
+// sinks, caches, checkpointers. Such an exception ends one run and not the process. Exceptions of
+// bodies are caught by start_body() in runtime/node_body.cpp.
 #include "lane.hpp"
 
 #include <utility>
