@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of one call: runs its body or resumes its coroutine, and implements the services that
-// bodies use (interrupts, stop tokens, streams, nested runs). Bodies call these on any thread, so
-// they touch only the record and post the rest to the lane. lane_calls.cpp owns the records.
+// The record of one call: runs the body or resumes its coroutine, and implements the services that
+// bodies use (interrupts, stop tokens, streams, nested runs). Bodies call the services on any
+// thread. Therefore the services use only the record itself, and send everything else to the lane
+// as messages. lane_calls.cpp manages the records.
 #include "call.hpp"
 
 #include "lane.hpp"
@@ -11,7 +12,8 @@ namespace superstep {
 
 void call::advance(std::coroutine_handle<> frame) noexcept {
   if (forked) {
-    // It catches all exceptions itself (run_one in await.hpp), so only its end matters here.
+    // A forked body catches all exceptions itself (run_one in await.hpp), so only its end matters
+    // here.
     (frame ? frame : forked.handle()).resume();
     ended = forked.done() || gave_up;
     return;
@@ -22,7 +24,8 @@ void call::advance(std::coroutine_handle<> frame) noexcept {
     frame.resume();
     ended = detail::continue_body(input, out, failed);
   }
-  if (gave_up && !ended) { // no exception unwinds its frames; they are destroyed as they are
+  // the body waits at an interrupt; its frames are destroyed without an exception
+  if (gave_up && !ended) {
     out.rest = {};
     ended = true;
   }
@@ -48,7 +51,7 @@ std::optional<json::value> conversation::ask(const json::value& question) {
 
 conversation& call::conversing() {
   const auto lock = std::scoped_lock{stop_mutex_};
-  if (!talk) { // a run without a checkpointer, which cannot be resumed
+  if (!talk) { // without a checkpointer nothing can be resumed, but interrupts still need ids
     talk = std::make_shared<conversation>();
     talk->place.task = (*input.config)->run_id + '@' + std::to_string(input.step) + '/' +
                        input.table->node(input.node).name + '#' + std::to_string(input.task_index);
@@ -69,7 +72,8 @@ void call::pass_on(std::vector<interrupt> questions) {
 }
 
 detail::task_place_ptr call::place() {
-  const auto lock = std::scoped_lock{stop_mutex_}; // a tool of this body may be in its first ask()
+  // a tool call forked by this body may be creating the conversation
+  const auto lock = std::scoped_lock{stop_mutex_};
   return talk && talk->place.journal ? detail::task_place_ptr{talk, &talk->place} : nullptr;
 }
 
@@ -103,14 +107,14 @@ void call::request_stop() {
     stop_requested_ = true;
     stopper = stopper_;
   }
-  if (stopper) // runs the token's callbacks, so not under the lock
+  if (stopper) // outside the lock, because it runs the token's callbacks
     stopper->request_stop();
 }
 
 namespace {
 
-/// Returns a function that sends events with the call's node, step and path. It may outlive the
-/// call.
+/// Returns a function that fills in the mode, node, step and path of an event and sends it. The
+/// function copies what it needs, so it may outlive the call.
 auto speaker(const call& c, stream_mode mode) {
   return [mode, sink = c.sink, below = c.below, node = c.input.table->node(c.input.node).name,
           step = c.input.step, index = c.input.task_index](detail::run_event&& event) {

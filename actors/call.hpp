@@ -23,31 +23,36 @@ namespace superstep {
 struct run;
 struct nested_in;
 
-/// The interrupts and resume values of one task. Kept across its attempts.
+/// The interrupts of one task and the resume values that it has received. Kept across the attempts
+/// of the task.
 struct conversation {
   detail::task_place place;
   std::shared_ptr<given_answers> given;
   std::mutex mutex; ///< forked calls of one task may call ask() at the same time
   std::vector<json::value> answers;
-  std::size_t next = 0; ///< index of the resume value for the next interrupt
+  std::size_t next = 0; ///< index in `answers` of the value for the body's next interrupt
   std::vector<interrupt> interrupts;
   bool was_answered = false;
-  bool stopped = false; ///< by the interrupts in `interrupts`, or by a breakpoint in a nested graph
+  /// the body has stopped at the interrupts in `interrupts`, or a graph nested in it has stopped at
+  /// a breakpoint
+  bool stopped = false;
 
   [[nodiscard]] std::optional<json::value> ask(const json::value& question);
 };
 
-/// The record of one call of a body: an activation of a node, a Send, or a call forked by another
-/// body.
+/// The record of one call, which is one execution of a body: a node, a Send, or work that another
+/// body has forked.
 ///
-/// A lane has one record for bodies that it runs in place. If a body suspends or blocks, the record
-/// stays with it (the call is detached), and the lane takes another. The record holds everything
-/// that a body may still use after its call was abandoned: state, input, configuration, program.
+/// A lane has one record for all bodies that it runs in place. A body that suspends or blocks keeps
+/// the record (its call is then detached), and the lane takes another record for the next bodies.
+/// The record owns everything that a body may still use after the lane has abandoned its call:
+/// state, input, configuration, program.
 ///
 /// @par Threads
-/// While a body runs, only its thread uses the members in the group "Used by the body". All others
-/// belong to the lane. Records are not freed before their lane, so a stale pointer is recognised by
-/// its generation.
+/// While a body runs, only the thread that runs it uses the members in the group "Used by the
+/// body". All other members belong to the lane's thread. Records are reused but never freed before
+/// their lane. A pointer to a record whose call has ended is therefore safe to read; its generation
+/// shows that the call has ended.
 struct alignas(64) call final : lane_message, detail::call_services {
   explicit call(superstep::lane& l) : owner_lane{l} { at.owner = this; }
 
@@ -55,24 +60,27 @@ struct alignas(64) call final : lane_message, detail::call_services {
   body_input input;
   detail::node_body::outcome out;
   std::exception_ptr failed;
-  bool ended = false;         ///< the body has ended; if false it is suspended
-  bool was_short = false;     ///< it ran as a job, but was too short to be worth a thread
-  bool gave_up = false;       ///< it will not be resumed: its interrupt has no resume value
-  bool has_observers = false; ///< has a sink, a conversation or a parent run
-  bool has_nested = false;    ///< it has started a nested run
-  bool is_timed = false;      ///< it has a timeout; set before the body starts, like the next
+  bool ended = false; ///< the body has ended; while false, the body runs or is suspended
+  /// the body ran as a job, although passing it to a thread took longer than running it
+  bool was_short = false;
+  /// the body has stopped at an interrupt without a resume value and will not be resumed
+  bool gave_up = false;
+  bool has_observers = false; ///< `sink`, `talk`, `below` or `failure` may be set
+  bool has_nested = false;    ///< the body has started a nested run
+  /// the call has a timeout; like heartbeats_only, set before the body starts
+  bool is_timed = false;
   bool heartbeats_only = false;
-  bool streams_messages = false; ///< `sink` receives its messages
-  bool streams_custom = false;   ///< `sink` receives its custom events
-  std::uint32_t nested = 0;      ///< number of nested runs started so far
+  bool streams_messages = false; ///< `sink` receives the body's messages
+  bool streams_custom = false;   ///< `sink` receives the body's custom events
+  std::uint32_t nested = 0;      ///< number of nested runs that the body has started
   std::shared_ptr<conversation> talk;
-  task<void> forked; ///< set for a forked call, which does not use `out`
+  task<void> forked; ///< the body of a forked call; `out` is not used for it
 
   // Used by the lane.
   execution_context at;
-  run* owner = nullptr; ///< null: the record is free, or the call was abandoned
+  run* owner = nullptr; ///< null if the record is free or the call was abandoned
   call* parent = nullptr;
-  call* first_fork = nullptr; ///< calls that its body has forked and that have not ended
+  call* first_fork = nullptr; ///< list of the unfinished calls that the body has forked
   call* next_fork = nullptr;
   call* prev_fork = nullptr;
   boost::intrusive_ptr<fork_join> join;
@@ -82,38 +90,43 @@ struct alignas(64) call final : lane_message, detail::call_services {
   std::uint32_t task_number = 0;
   std::uint32_t open_index = 0; ///< index in run::open
   call_state state = call_state::idle;
-  bool begun = false; ///< the body was started; false for a queued one
-  /// its body runs on, or is queued for, a thread that does not serve the lane
+  bool begun = false; ///< a body was assigned to this record
+  /// the body runs on, or is queued for, a thread that does not serve the lane
   bool is_offloaded = false;
-  wait_ptr stashed;         ///< a wait that ended before the body had suspended
-  bool is_detached = false; ///< detached: counted in run::detached_calls and listed in run::open
+  /// a wait that ended before the offloaded body had finished suspending
+  wait_ptr stashed;
+  bool is_detached = false; ///< the call is counted in run::detached_calls and listed in run::open
 
-  // Keeps the body's arguments alive if the run continues without it.
+  // These keep the body's arguments alive if the run continues or ends without the body.
   std::shared_ptr<const run_config> config;
   detail::program_ptr table;
   state_view state_hold;
   std::shared_ptr<std::vector<send>> inputs_hold;
   std::shared_ptr<detail::event_sink> sink;
   std::shared_ptr<const nested_in> below;
-  std::shared_ptr<const run_error> failure; ///< for error handlers
+  /// the error that an error handler handles; otherwise null
+  std::shared_ptr<const run_error> failure;
 
-  std::chrono::steady_clock::time_point started; ///< for a call with a timeout
-  /// Nanoseconds of the same clock. Written by threads that run the body.
+  std::chrono::steady_clock::time_point started; ///< when the call started; set if it has a timeout
+  /// Time of the latest progress, in nanoseconds of the clock of `started`. Written by the threads
+  /// that run the body.
   std::atomic<std::int64_t> progressed{0};
 
-  /// For a queued call: set by the first of the thread that runs it and the lane that drops it.
+  /// Decides a race for a queued call: the job thread that wants to run the body and the lane that
+  /// wants to abandon it both set this, and the first one wins.
   std::atomic<bool> claimed{false};
   [[nodiscard]] bool claim() noexcept { return !claimed.exchange(true, std::memory_order_acq_rel); }
 
   superstep::lane& owner_lane;
 
-  /// Starts the body or resumes its coroutine. The only function that runs user code of nodes.
+  /// Starts the body, or resumes its coroutine if `frame` is set. No other function runs user code
+  /// of nodes.
   void advance(std::coroutine_handle<> frame) noexcept;
-  /// Returns the record to the lane. Called by a thread that has run the body but does not serve
-  /// the lane, or no longer does.
+  /// Posts the record to the lane. Called by a thread that has run the body and does not serve the
+  /// lane, or no longer does.
   void return_to_lane() noexcept;
   void arrive(superstep::lane&) override;
-  /// No effect: the lane destroys the body (lane::let_go()).
+  /// Does nothing, because lane::let_go() destroys the bodies of all records.
   void refuse(superstep::lane&) noexcept override {}
 
   // Services for bodies; see call_services.
@@ -126,19 +139,20 @@ struct alignas(64) call final : lane_message, detail::call_services {
   [[nodiscard]] detail::task_place_ptr place() override;
   void start_nested(detail::program_ptr table, write_list input,
                     completer<detail::nested_outcome> done) override;
-  /// Asks a running body, which the lane cannot end, to stop.
+  /// Requests a stop through the body's stop token. Used for a running body, because the lane
+  /// cannot end it.
   void request_stop();
 
 private:
   [[nodiscard]] conversation& conversing();
 
-  std::mutex stop_mutex_; // a body may request its token while its call is abandoned
+  std::mutex stop_mutex_; // the body may ask for its token while the lane abandons the call
   std::optional<std::stop_source> stopper_;
   bool stop_requested_ = false;
 
 public:
-  /// Destroys the body's frame, output and exception. A suspended frame keeps the lane alive, so a
-  /// lane calls this for all its records before it is released.
+  /// Destroys the body's frame, output and exception. A suspended frame keeps the lane alive;
+  /// therefore a lane calls this for all its records before it is released.
   void drop_body() noexcept {
     out.rest = {};
     out.output = {};

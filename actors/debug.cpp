@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inspection of live runs and their actors. Answers are collected on the run's lane, because only
-// the lane may read its runs.
+// Implements the inspection of live runs and their actors (engine_debug, actor_ref). The data is
+// collected on the run's lane, because only the lane may read its runs.
 #include "engine_core.hpp"
 
 #include <superstep/actors/debug.hpp>
@@ -13,7 +13,7 @@
 
 namespace superstep {
 
-/// An actor that the caller holds, and the engine that it must not outlive.
+/// A handle to an actor, and the engine_core, which must live as long as the actor.
 struct actor_ref::held {
   held(std::shared_ptr<detail::engine_core> c, pooled_actor_ptr a)
       : core{std::move(c)}, actor{std::move(a)} {}
@@ -53,8 +53,8 @@ call_state seen_state(const call& c) noexcept {
 } // namespace
 
 std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
-  // Owned by the message only. A lane that is no longer served drops the message, which ends the
-  // wait.
+  // Only the message owns the promise. If the lane is no longer served, it drops the message, which
+  // breaks the promise and ends the wait below.
   auto answer = std::make_shared<std::promise<std::vector<actor_info>>>();
   auto found = answer->get_future();
   core_->on_lane(handle.lane_, [this, handle, answer = std::move(answer)](lane& l) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The text of compile_options::debug: formats events of the modes `updates` and `values` as lines.
+// Formats events of the modes `updates` and `values` as the lines of compile_options::debug.
 // printing_sink.cpp prints them.
 #include "actors/debug_line.hpp"
 
@@ -58,7 +58,8 @@ std::string held(const state_block& state, const detail::program& table) {
   for (const auto& channel : table.channels()) {
     if (!channel->is_kept() || !channel->is_available(state))
       continue;
-    auto text = std::string{}; // the change from an empty value has the form [value]
+    // the change from an empty value is written as `[value]`; the brackets are removed
+    auto text = std::string{};
     if (channel->write_change(text, nullptr, state) && text.size() > 2)
       out.add(channel->name(), std::string_view{text}.substr(1, text.size() - 2));
   }

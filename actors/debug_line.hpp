@@ -7,9 +7,9 @@
 
 namespace superstep {
 
-/// Returns the line that compile_options::debug prints for an event of the modes `updates` or
-/// `values`; empty for events of other modes. The form is that of LangGraph's `debug` option, with
-/// JSON in place of Python's notation.
+/// Returns the line that compile_options::debug prints for an event of mode `updates` or `values`;
+/// empty for events of other modes. The format is that of LangGraph's `debug` option, with JSON
+/// instead of Python's notation:
 ///
 ///     [updates] {"agent":{"messages":[…]}}
 ///     [values] {"messages":[…]}

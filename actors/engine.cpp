@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public engine: turns inputs and callbacks into run requests for the engine_core, and waits
-// for results. Everything that runs is in lanes; see lane.hpp.
+// The public engine: turns inputs and callbacks into run requests, submits them to the engine_core,
+// and waits for results. The lanes do all the work; see lane.hpp.
 #include "engine_core.hpp"
 #include "event_queue.hpp"
 #include "printing_sink.hpp"
@@ -33,7 +33,7 @@ void engine::throw_run_error(run_error e) {
     throw graph_error{std::move(e)};
   try {
     std::rethrow_exception(e.cause);
-  } catch (...) { // nest the exception of the body
+  } catch (...) { // the exception of the body becomes the nested exception
     std::throw_with_nested(graph_error{std::move(e)});
   }
 }
@@ -54,7 +54,8 @@ run_handle engine::start(const detail::program_ptr& table, detail::run_input inp
   request.done = std::move(done);
   request.modes = modes;
   request.sink = std::move(sink);
-  // The printing sink needs its own modes and forwards only those that the reader asked for.
+  // The printing sink needs its own modes; it forwards to the reader only the modes that the reader
+  // asked for.
   if (table->options().debug) {
     request.sink = std::make_shared<printing_sink>(table, std::move(request.sink), modes);
     request.modes = modes | printing_sink::modes;
@@ -65,7 +66,7 @@ run_handle engine::start(const detail::program_ptr& table, detail::run_input inp
     request.guard = std::make_shared<guarded_sink>(std::move(request.sink));
     request.sink = request.guard;
   }
-  // the request, and the sink in it, may be gone before on_room() is set
+  // a copy, because the run may have ended and released its sink before on_room() is called
   const auto events = request.sink;
   const auto t = core_->submit(target, std::move(request));
   if (events) {
@@ -108,7 +109,8 @@ void engine::run_each(std::size_t count, std::size_t at_once_max,
   const auto ended = std::function<void()>{[&] {
     const auto lock = std::scoped_lock{mutex};
     --running;
-    changed.notify_one(); // under the lock, because the waiting caller owns the condition variable
+    // under the lock, because the waiting caller destroys the condition variable when it returns
+    changed.notify_one();
   }};
   const auto wait_below = [&](std::size_t max) {
     auto lock = std::unique_lock{mutex};
@@ -122,7 +124,7 @@ void engine::run_each(std::size_t count, std::size_t at_once_max,
     }
     try {
       begin(i, ended);
-    } catch (...) { // earlier runs still use objects on this stack
+    } catch (...) { // wait for the earlier runs, because they use objects of this stack frame
       ended();
       static_cast<void>(wait_below(1));
       throw;

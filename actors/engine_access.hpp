@@ -13,7 +13,8 @@ namespace superstep::detail {
 
 /// Type-erased access to an engine, for the command line, the conformance programs and tests.
 struct engine_access {
-  /// Starts a run; see engine::submit(). If `sink` is set, it receives the events of the modes.
+  /// Starts a run; see engine::submit(). If `sink` is set, it receives the events of the given
+  /// modes.
   static run_handle start(engine& e, const program_ptr& program, run_input input, run_config config,
                           std::function<void(raw_result)> done,
                           stream_mode modes = stream_mode::none,
@@ -32,7 +33,7 @@ struct engine_access {
                                   std::size_t buffer_max = 1'024) {
     return e.open_stream(program, std::move(input), modes, std::move(config), buffer_max);
   }
-  /// Starts a run and returns its events as one record each.
+  /// Starts a run of a typed graph and returns its events; see engine::stream().
   template <class State, run_input_of<State> Input = default_input<State>>
   static state_stream<State> stream(engine& e, const compiled_graph<State>& graph, Input input,
                                     stream_mode modes, run_config config = {},

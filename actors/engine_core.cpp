@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of an engine: creates lanes, thread pool, watcher and actor system, submits runs to
-// lanes, and shuts everything down in order.
+// The implementation of an engine: creates the lanes, the thread pool, the watcher and the actor
+// system, submits runs to lanes, and shuts everything down in order.
 #include "engine_core.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace superstep {
 
 namespace {
 
-/// Number of threads that an actor system with one worker starts: the worker and the clock.
+/// Number of threads that a CAF actor system with one worker starts: the worker and the clock.
 constexpr auto caf_threads = std::size_t{2};
 
 engine_options with_defaults(engine_options o) {
@@ -24,6 +24,7 @@ engine_options with_defaults(engine_options o) {
   return o;
 }
 
+/// A new run on its way to its lane.
 class submission final : public lane_message, public on_cache_lines {
 public:
   submission(std::uint64_t number, run_request&& request)
@@ -42,6 +43,7 @@ private:
   run_request request_;
 };
 
+/// A function on its way to a lane, which calls it.
 class errand final : public lane_message {
 public:
   explicit errand(std::function<void(lane&)> f) : f_{std::move(f)} {}
@@ -60,8 +62,8 @@ std::system_error no_threads(const std::error_code& why) {
                                 "the limit of processes (ulimit -u)"};
 }
 
-/// Throws std::system_error if the system does not allow `n` more threads. CAF would end the
-/// process if it could not start its threads.
+/// Throws std::system_error if the system does not allow `n` more threads. Checked before CAF
+/// starts its threads, because CAF ends the process if it cannot start one.
 void check_threads(std::size_t n) {
   auto release = std::latch{1};
   auto all = std::vector<std::jthread>{};
@@ -81,12 +83,13 @@ detail::engine_core::engine_core(engine_options options)
     : options_{with_defaults(options)},
       threads_{*this, options_.threads_max, options_.workers, options_.thread_idle_time},
       watcher_{*this, options_.watcher_tick} {
-  // CAF's own worker handles only exits, monitors and messages of other actors. Bodies run on the
-  // threads of the pool.
+  // CAF's scheduler handles only exits, monitors and messages of other actors, so one worker is
+  // enough. Bodies run on the threads of the pool.
   config_.set("scheduler.policy", caf::atom("sharing"));
   config_.set("scheduler.max-threads", std::size_t{1});
   config_.set("logger.console", caf::atom("none"));
-  // and one for a lane; one more because a thread that has ended may still count
+  // One thread more for the first lane, and one because an ended thread may still count against the
+  // limit.
   check_threads(caf_threads + 2);
   system_ = std::make_unique<caf::actor_system>(config_);
   for (auto i = std::uint32_t{0}; i < options_.workers; ++i)
@@ -96,7 +99,7 @@ detail::engine_core::engine_core(engine_options options)
 detail::engine_core::~engine_core() {
   for (auto& l : lanes_)
     l->let_go();
-  system_.reset(); // its worker may still be notifying a lane of an actor's end
+  system_.reset(); // ends CAF's worker, which may still be reporting the end of an actor to a lane
 }
 
 void detail::engine_core::start() {
@@ -110,7 +113,7 @@ void detail::engine_core::start() {
     }
     if (l == lanes_.front())
       throw no_threads(std::make_error_code(std::errc::resource_unavailable_try_again));
-    lanes_.resize(l->index()); // fewer lanes than requested
+    lanes_.resize(l->index()); // the engine works with fewer lanes than requested
     break;
   }
   watcher_.start();
@@ -140,9 +143,9 @@ std::size_t detail::engine_core::live_runs() const noexcept {
 }
 
 lane& detail::engine_core::choose_lane() noexcept {
-  // A run that is started by the callback of another stays on its lane. No message then crosses
-  // cores, and no cache line that another lane writes is read, except now and then to compare
-  // loads.
+  // A run that is started by the callback of another run stays on the same lane. Then no message
+  // crosses cores, and no cache line is read that another lane writes. Once in a while the loads
+  // are compared, so that one lane does not keep all runs.
   auto* const here = lane::current;
   if (here != nullptr && here->is_of(*this) && !here->is_time_to_compare())
     return *here;

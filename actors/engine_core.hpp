@@ -25,27 +25,29 @@ public:
   ~engine_core();
 
   void start();
-  /// Cancels all runs and waits for the threads, at most shutdown_grace.
+  /// Cancels all runs and waits for the threads, at most engine_options::shutdown_grace.
   void shut_down();
-  /// Refuses the messages that no lane will handle any more. Called by the threads once they are
-  /// stopped.
+  /// Refuses the messages that no lane will handle any more. Called by thread_pool::stop() when the
+  /// threads have ended or the grace period is over.
   void close_lanes() noexcept;
 
+  /// Identifies a submitted run: its number on its lane, and the index of the lane.
   struct ticket {
     std::uint64_t number;
     std::uint32_t lane;
   };
-  /// Submits a run to `l`, which choose_lane() returned.
+  /// Submits a run to the lane `l`, which choose_lane() has returned.
   ticket submit(lane& l, run_request request);
   [[nodiscard]] lane& choose_lane() noexcept;
   void cancel(ticket t);
   void resume(ticket t);
   void drain(ticket t, std::string reason);
   void saved(ticket t);
-  /// Runs a function on a lane, between two bodies. Thread-safe.
+  /// Calls a function on a lane's thread between two bodies. Thread-safe. The function is dropped
+  /// if the lane is no longer served.
   void on_lane(std::uint32_t lane, std::function<void(superstep::lane&)> f);
 
-  // For lanes and the watcher.
+  // Used by lanes and the watcher.
   [[nodiscard]] const engine_options& options() const noexcept { return options_; }
   [[nodiscard]] caf::actor_system& system() noexcept { return *system_; }
   [[nodiscard]] const std::vector<boost::intrusive_ptr<lane>>& lanes() const noexcept {
@@ -61,10 +63,11 @@ private:
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;
   std::vector<boost::intrusive_ptr<lane>> lanes_;
-  // Members that every run writes, on other cache lines than those that every lane reads.
+  // The members below are written by every run. They start new cache lines, so that lanes can read
+  // the members above without cache misses.
   alignas(64) thread_pool threads_;
   alignas(64) watcher watcher_;
-  // for runs that are not submitted from a lane
+  // where choose_lane() starts its search, so that lanes of equal load take turns
   alignas(64) std::atomic<std::uint32_t> next_lane_{0};
 };
 

@@ -13,11 +13,12 @@
 
 namespace superstep {
 
-/// The queue between a run and the reader of its stream. It is bounded by pausing the run before
-/// its next step, so that at most one step's events exceed the bound.
+/// The queue between a run and the reader of its stream. When the queue is full, the lane pauses
+/// the run before its next step. Therefore at most the events of one step exceed the bound.
 ///
-/// The reader takes all available events at once and then reads the batch without a lock: a token
-/// costs little more than its own memory. Neither side allocates once both lists have grown.
+/// The reader takes all available events at once and then reads this batch without a lock, so that
+/// a streamed token costs little. Once both vectors have grown to their final size, neither side
+/// allocates.
 class detail::event_stream::queue final : public detail::event_sink {
 public:
   explicit queue(std::size_t events_max) : events_max_{events_max} {}
@@ -28,8 +29,8 @@ public:
   void close(detail::raw_result result);
 
   [[nodiscard]] std::optional<detail::run_event> pop();
-  /// Calls the function once, from any thread, as soon as pop() does not block; at once if it does
-  /// not block now.
+  /// Calls the function once, as soon as pop() would not block: at once, or later from the thread
+  /// that adds an event.
   void when_ready(std::function<void()> tell);
   [[nodiscard]] const detail::raw_result& result() const { return *result_; }
 
@@ -44,14 +45,15 @@ private:
   std::vector<detail::run_event> events_;
   std::optional<detail::raw_result> result_;
   std::function<void()> tell_;
-  std::function<void()> reader_; ///< a reader that waits without blocking a thread
+  std::function<void()> reader_; ///< the function of a reader that waits in when_ready()
   bool has_sleeping_reader_ = false;
   mutable std::atomic<bool> was_full_{false};
 
-  // Used by the reader.
+  // Used by the reader only.
   std::vector<detail::run_event> batch_;
   std::size_t next_ = 0;
-  std::atomic<std::size_t> left_{0}; ///< unread events of the batch; written by the reader only
+  /// number of unread events in batch_; written by the reader only
+  std::atomic<std::size_t> left_{0};
 };
 
 } // namespace superstep

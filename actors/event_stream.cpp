@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream of a run's events: the queue between the run's lane and the reader (event_queue.hpp),
-// and the reader's side of it.
+// The stream of a run's events: implements the queue between the run's lane and the reader
+// (event_queue.hpp), and the event_stream that the reader uses.
 #include "event_queue.hpp"
 
 #include <superstep/base/await.hpp>
@@ -12,7 +12,7 @@
 namespace superstep {
 
 static_assert(
-    // otherwise a growing list would copy its events
+    // otherwise a growing vector would copy its events
     std::is_nothrow_move_constructible_v<detail::run_event>);
 
 void detail::event_stream::queue::push(detail::run_event e) {
@@ -50,8 +50,9 @@ void detail::event_stream::queue::when_ready(std::function<void()> tell) {
   tell();
 }
 
-/// Sets was_full_ before it checks the size, and the reader checks was_full_ after each event. At
-/// least one of them sees the other's change, so that room is never missed.
+/// Sets was_full_ before it checks the size, while the reader checks was_full_ after each event
+/// that it takes. At least one of the two sees the other's change. Therefore a paused run is always
+/// notified when there is room.
 bool detail::event_stream::queue::is_full() const {
   const auto lock = std::scoped_lock{mutex_};
   was_full_ = true;
@@ -65,11 +66,12 @@ void detail::event_stream::queue::on_room(std::function<void()> tell) {
     const auto lock = std::scoped_lock{mutex_};
     tell_ = std::move(tell);
   }
-  if (const auto missed = room_to_tell()) // room was made before the function was set
+  if (const auto missed = room_to_tell()) // the reader made room before the function was set
     missed();
 }
 
-/// Returns the function to call if the queue was full and has room again; otherwise an empty one.
+/// Returns the function set by on_room() if the queue was full and is now at most half full;
+/// otherwise an empty function.
 std::function<void()> detail::event_stream::queue::room_to_tell() const {
   if (!was_full_)
     return {};
@@ -114,7 +116,7 @@ detail::event_stream::event_stream(detail::event_stream&&) noexcept = default;
 
 detail::event_stream::~event_stream() {
   if (events_)
-    run_.cancel(); // no effect if it has ended
+    run_.cancel(); // has no effect if the run has ended
 }
 
 std::optional<detail::run_event> detail::event_stream::next() {

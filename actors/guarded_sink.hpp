@@ -11,8 +11,9 @@
 
 namespace superstep {
 
-/// Wraps a sink of the application, so that its exceptions end the run and not the process. After
-/// the first exception the sink is not called again.
+/// Wraps a sink of the application. An exception of the sink then ends its run instead of the
+/// process: the lane reads it with failure(). After the first exception the sink is not called
+/// again.
 class guarded_sink final : public detail::event_sink {
 public:
   explicit guarded_sink(std::shared_ptr<detail::event_sink> inner) : inner_{std::move(inner)} {}
@@ -29,7 +30,7 @@ public:
     guarded([&] { inner_->on_room(std::move(tell)); });
   }
 
-  /// Returns the first exception that the sink threw, or null. Any thread.
+  /// Returns the first exception that the sink has thrown, or null. Thread-safe.
   [[nodiscard]] std::exception_ptr failure() const noexcept {
     return has_failed_.load(std::memory_order_acquire) ? cause_ : nullptr;
   }

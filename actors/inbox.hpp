@@ -5,9 +5,9 @@
 
 namespace superstep {
 
-/// A queue with many writers and one reader: a stack of intrusive items (member `next`) that the
-/// reader takes as a whole and reverses into the order of arrival. No allocation, no lock; owns
-/// nothing.
+/// A queue with many writers and one reader. Writers push intrusive items (with a member `next`) to
+/// a lock-free stack. The reader takes the whole stack and reverses it into the order of arrival.
+/// Does not allocate or lock, and does not own the items.
 template <class T>
 class inbox {
 public:
@@ -24,10 +24,12 @@ public:
     return true;
   }
 
-  /// Called by the reader: takes all items, oldest first, linked by `next`; null if there are none.
+  /// Takes all items, oldest first, linked by `next`; returns null if there are none. Called by the
+  /// reader.
   [[nodiscard]] T* take_all() noexcept {
     auto* head = head_.load(std::memory_order_relaxed);
-    do { // another thread may close it meanwhile, and it must then stay closed
+    // a loop, because another thread may close the inbox meanwhile and it must then stay closed
+    do {
       if (head == nullptr || head == closed_mark())
         return nullptr;
     } while (!head_.compare_exchange_weak(head, nullptr, std::memory_order_acquire,
@@ -47,7 +49,7 @@ public:
   }
 
 private:
-  /// An address that cannot be an item's.
+  /// The value of head_ that means "closed": an address that no item can have.
   [[nodiscard]] T* closed_mark() const noexcept {
     return reinterpret_cast<T*>(const_cast<inbox*>(this));
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop of a lane: serves messages, ended waits, alarms and the ready queue, and sleeps when all
-// are empty. guarded() runs a body so that the watcher can give the lane to another thread
-// meanwhile; adopt_interrupted() is where that thread continues. The other lane_*.cpp files contain
-// what the loop calls.
+// The loop of a lane (lane.hpp defines the terms): handles messages, ended waits and alarms, then
+// the first entry of the ready queue, and sleeps when there is nothing to do. guarded() runs a body
+// so that the watcher can give the lane to another thread meanwhile. That thread continues in
+// adopt_interrupted(). The other lane_*.cpp files contain what the loop calls.
 #include "lane.hpp"
 
 #include "engine_core.hpp"
@@ -16,6 +16,7 @@ thread_local lane* lane::current = nullptr;
 
 namespace {
 
+/// Notifies a lane that one of its actors has died.
 class death_notice final : public lane_message {
 public:
   explicit death_notice(const actor_assignment& t) : assignment_{t} {}
@@ -29,6 +30,7 @@ private:
   actor_assignment assignment_;
 };
 
+/// Asks a lane to start a call that a body has forked.
 class fork_request final : public lane_message {
 public:
   fork_request(call& parent, task<void> body, boost::intrusive_ptr<fork_join> join)
@@ -47,6 +49,7 @@ private:
   boost::intrusive_ptr<fork_join> join_;
 };
 
+/// Asks a lane to start a nested run for a body.
 class nest_request final : public lane_message {
 public:
   nest_request(call& parent, detail::program_ptr table, write_list input,
@@ -79,7 +82,7 @@ lane::~lane() {
 }
 
 void lane::drop_waits(wait* first) noexcept {
-  for (auto* w = first; w != nullptr;) { // they ended after the lane stopped serving
+  for (auto* w = first; w != nullptr;) { // these waits ended after the lane was last served
     auto* const following = w->next;
     wait_ptr{w, false}.reset();
     w = following;
@@ -88,13 +91,13 @@ void lane::drop_waits(wait* first) noexcept {
 
 void lane::let_go() noexcept {
   close();
-  // A wait keeps its lane alive. Abandoned waits whose time has not come would do so forever.
+  // A wait keeps its lane alive, so a wait whose alarm never fires would keep it forever.
   alarms_.clear();
   ready_.clear();
-  drop_waits(waits_.close()); // a wait that ends later is dropped by resume_soon()
+  drop_waits(waits_.close()); // resume_soon() drops waits that end later
   free_actors_.clear();
   for (auto& c : calls_) {
-    c->drop_body(); // for bodies that suspended after the lane was closed
+    c->drop_body(); // bodies may have suspended after the lane was closed
     c->actor.reset();
   }
   for (auto& r : runs_) {
@@ -131,8 +134,9 @@ void lane::resume_soon(wait_ptr w) noexcept {
 }
 
 void lane::wake_at(time_point when, wait_ptr w) noexcept {
-  // The caller is a body, whose lane may be taken over at any moment. It must not touch even its
-  // own lane's alarms, so the wait goes through the inbox with its time.
+  // The caller is a body, and its lane may be taken over at any moment. Therefore it must not
+  // change the lane's alarms. The wait goes through the inbox, and drain() sets the alarm for the
+  // time in `due`.
   w->due = when;
   resume_soon(std::move(w));
 }
@@ -186,8 +190,8 @@ void lane::sleep() {
   pinned_.clear();
   auto lock = std::unique_lock{sleep_mutex_};
   asleep_.store(true, std::memory_order_seq_cst);
-  // A thread that pushed an item before it could see `asleep_` does not wake this one. Its item is
-  // visible to this check.
+  // Another thread may have pushed an item before it could see `asleep_`, and then does not wake
+  // this thread. The check below sees that item.
   if (messages_.empty() && waits_.empty()) {
     const auto up = [this] { return !asleep_.load(std::memory_order_relaxed); };
     if (alarms_.empty())
@@ -230,7 +234,7 @@ void lane::fire_alarms() {
     auto due = std::move(alarms_.back());
     alarms_.pop_back();
     if (due.kind == alarm_kind::sleeper) {
-      // Ended directly instead of through the inbox, because this is the lane's thread.
+      // This is the lane's thread, so the wait is ended directly instead of through the inbox.
       due.sleeper->due = {};
       if (due.sleeper->end_in_place())
         ready_.push_back({nullptr, nullptr, std::move(due.sleeper), 0});
@@ -243,7 +247,8 @@ void lane::fire_alarms() {
   }
 }
 
-/// Handles an alarm of a run. @pre the run is the one that the alarm was set for
+/// Handles an alarm of a run.
+/// @pre the alarm is not stale: it was set for the current run of the record `r`
 void lane::fire(const alarm& due, run& r) {
   switch (due.kind) {
   case alarm_kind::retry:
@@ -270,7 +275,7 @@ void lane::fire(const alarm& due, run& r) {
   SUPERSTEP_ASSERT(false);
 }
 
-/// Whether the object that an alarm was set for has ended, so that the alarm has no effect.
+/// Whether an alarm is stale: the run, call or wait that it was set for has ended.
 bool lane::is_stale(const alarm& at) noexcept {
   switch (at.kind) {
   case alarm_kind::sleeper:
@@ -288,8 +293,8 @@ bool lane::is_stale(const alarm& at) noexcept {
 }
 
 void lane::set_alarm(alarm&& at) {
-  // Most work ends long before its limits. Stale alarms are removed whenever as many have been
-  // added as were alive after the last sweep, so the cost per alarm is constant.
+  // Most work ends long before its timeouts, so most alarms become stale. They are removed when the
+  // heap has doubled since the last removal. The cost per alarm is therefore constant.
   if (alarms_.size() >= sweep_at_) {
     std::erase_if(alarms_, is_stale);
     std::make_heap(alarms_.begin(), alarms_.end());
@@ -319,8 +324,8 @@ void lane::set_alarm(time_point due, call& c) {
   set_alarm(std::move(at));
 }
 
-/// Handles the first entry of the ready queue. The entry is moved out before, because the frame of
-/// turn() must not own anything while a body runs.
+/// Handles the first entry of the ready queue. The entry is moved into members first, because no
+/// frame between serve() and a body may own anything.
 lane::kept lane::turn() {
   auto& first = ready_.front();
   auto* const to_drive = first.to_drive;
@@ -329,7 +334,7 @@ lane::kept lane::turn() {
   resuming_ = std::move(first.to_resume);
   ready_.pop_front();
   if (to_drive != nullptr) {
-    // the run has ended, and its record may be in use for another
+    // the run has ended, and another run may use its record
     if (to_drive->generation != generation)
       return kept::yes;
     to_drive->queued = false;
@@ -340,26 +345,26 @@ lane::kept lane::turn() {
   return resume(std::move(resuming_));
 }
 
-/// Runs or resumes a body under the guard. The guard is odd while a body runs; the watcher takes
-/// the lane by changing it. Returns kept::no if that happened: the caller must then return without
-/// touching the lane.
+/// Starts or resumes a body while the guard is set. The guard is an odd number while the body runs.
+/// To take the lane, the watcher changes it to 0. In that case the function returns kept::no, and
+/// the caller must return without touching the lane.
 lane::kept lane::guarded(call& c, std::coroutine_handle<> frame) noexcept {
   running_ = &c;
   const auto ticket = (++sequence_ << 1) | 1;
   guard_.store(ticket, std::memory_order_release);
-  current = nullptr; // the lane may be taken over while the body starts runs
+  current = nullptr; // the body may start runs, and must not choose a lane that may be taken over
   c.advance(frame);
   auto expected = ticket;
   if (guard_.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) {
     current = this;
     return kept::yes;
   }
-  c.return_to_lane(); // another thread serves the lane now, so it must not be touched any more
+  c.return_to_lane(); // another thread serves the lane now, so this one only posts the call to it
   return kept::no;
 }
 
-/// The first step of a thread that has taken over the lane: detaches the call whose body the old
-/// thread is still running, so that the run continues with its next task.
+/// Called first by a thread that has taken over the lane: detaches the call whose body the old
+/// thread is still running, so that the run can continue with its next task.
 void lane::adopt_interrupted() {
   auto& c = *running_;
   auto& r = *c.owner;
@@ -370,7 +375,8 @@ void lane::adopt_interrupted() {
     in_place_ = &take_call();
   }
   on_offloaded(c);
-  // From here on exits, monitors and messages reach the actor, although its body has not returned.
+  // The actor was acquired for the body. It is released although the body has not returned, so that
+  // exits and messages reach it.
   if (c.actor)
     pooled_actor_of(c.actor).release();
   queue_first(r);

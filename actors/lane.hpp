@@ -28,22 +28,43 @@ class engine_core;
 class worker;
 
 /// The executor of an engine's runs. There is one lane per core. A lane owns its runs, their calls,
-/// actors and alarms. It needs no locks because one thread at a time serves it.
+/// actors and alarms. It needs no locks for them, because only one thread at a time serves it.
 ///
-/// Invariant: no stack frame between serve() and a body owns a resource. The position of a run is
-/// data (run, next task, call record). A body that blocks keeps its thread: the watcher gives the
-/// lane to another thread, which continues with the run's next task. When the body returns, the old
-/// thread finds that it has lost the guard and returns to the pool without touching the lane.
-/// Therefore turn(), drive() and the functions that they call must not hold objects with a
-/// non-trivial destructor while guarded() runs, and must return at once if it returns `kept::no`.
+/// A body is user code: the function of a node, or work that it has forked (when_all), such as a
+/// tool call. A call is one execution of a body. A lane executes a body in one of four ways:
+/// - In place: the lane's thread calls the body, and the body ends without suspending or blocking.
+///   Most calls end so. All of them share one call record (`in_place_`).
+/// - Suspended: the body awaits something. The call is detached: it keeps its record, and the lane
+///   continues with other work. When the awaited operation has ended, the lane resumes the body.
+/// - Taken over: the body blocks or computes for long and keeps its thread. The watcher gives the
+///   lane to another thread, which detaches the call and continues with the run's next task.
+/// - As a job: the body's node is known to be slow. The call is detached at once, and a job thread
+///   of the pool runs the body.
 ///
-/// The member functions are defined in several files: lane.cpp (the loop), lane_runs.cpp and
-/// lane_steps.cpp (coordinators), lane_calls.cpp (bodies and actors), lane_threads.cpp (leases and
-/// checkpoints), lane_known.cpp (tasks that need not run), lane_retry.cpp (failures and timeouts),
-/// lane_nested.cpp (subgraphs), lane_events.cpp (streams), lane_guards.cpp (exceptions of user
-/// code).
+/// In the last two cases the body is offloaded: its thread does not serve the lane. When the body
+/// ends or suspends, that thread posts the call back to the lane.
+///
+/// Invariant: no stack frame between serve() and a body owns a resource. The reason is that a
+/// thread whose lane was taken over returns through these frames while another thread already
+/// serves the lane. The position of a run is therefore stored as data (run, next task, call
+/// record). The old thread finds that it has lost the guard and returns to the pool without
+/// touching the lane. Thus turn(), drive() and the functions that they call must not hold objects
+/// with a non-trivial destructor while guarded() runs. They must return at once if it returns
+/// `kept::no`.
+///
+/// The member functions are defined in several files:
+/// - lane.cpp: the loop
+/// - lane_runs.cpp, lane_steps.cpp: runs and their steps
+/// - lane_calls.cpp: calls and actors
+/// - lane_threads.cpp: leases and checkpoints
+/// - lane_known.cpp: tasks that need not run
+/// - lane_retry.cpp: failures and timeouts
+/// - lane_nested.cpp: subgraphs
+/// - lane_events.cpp: streams
+/// - lane_guards.cpp: exceptions of user code outside bodies
 class lane final : public executor {
 public:
+  /// Whether the calling thread still serves the lane after it has run a body.
   enum class kept : bool { no, yes };
 
   lane(detail::engine_core& core, std::uint32_t index);
@@ -76,7 +97,8 @@ public:
   [[nodiscard]] bool is_of(const detail::engine_core& core) const noexcept {
     return &core_ == &core;
   }
-  /// A per-lane reference count for run_handles, to avoid contention on the engine's.
+  /// Sets the weak pointer to the engine that the run_handles of this lane's runs share. Each lane
+  /// has its own, because one reference count for all lanes would be contended.
   void set_anchor(std::shared_ptr<const std::weak_ptr<detail::engine_core>> a) noexcept {
     anchor_ = std::move(a);
   }
@@ -89,29 +111,32 @@ public:
   void serve(worker& by, bool took_over);
 
   // Called by the watcher.
+  /// The guard shows whether the lane's thread is inside a body. It is 0 outside bodies, and inside
+  /// one an odd number that differs for each execution. take_over() sets it to 0.
   [[nodiscard]] std::uint64_t guard() const noexcept {
     return guard_.load(std::memory_order_acquire);
   }
-  /// Takes the lane from its thread if the thread is still inside the body that it was in when
-  /// `seen` was read.
+  /// Takes the lane from its thread if that thread is still inside the body that it ran when `seen`
+  /// was read from guard(). Returns whether it did; the caller must then call thread_pool::serve().
   [[nodiscard]] bool take_over(std::uint64_t seen) noexcept {
     return guard_.compare_exchange_strong(seen, 0, std::memory_order_acq_rel);
   }
   [[nodiscard]] worker* server() const noexcept { return server_.load(std::memory_order_acquire); }
   void hint_heavy() noexcept { heavy_.store(true, std::memory_order_relaxed); }
 
-  /// Called by the lane's own thread; true for one in 64 calls, in which the loads of all lanes are
-  /// compared.
+  /// Whether choose_lane() should compare the loads of all lanes for this run: true for one in 64
+  /// calls. Called by the lane's own thread.
   [[nodiscard]] bool is_time_to_compare() noexcept { return ++chosen_ % 64 == 0; }
-  /// Called by the lane's own thread. Returns the program with a reference count of this lane's
-  /// own, for a series of runs on it. Held until the lane next sleeps.
+  /// Returns the program with a reference count that only this lane changes. Runs that are started
+  /// from this lane then do not contend for the program's own count. The copy is released when the
+  /// lane next sleeps. Called by the lane's own thread.
   [[nodiscard]] detail::program_ptr pin(const detail::program_ptr& table);
 
-  // Handlers of messages; called on the lane.
+  // Handlers of messages; called by the lane's own thread between two bodies.
   void begin_run(std::uint64_t number, run_request&& request);
   /// Cancels a run.
-  /// @param is_shutdown whether to write nothing more, so that its thread can be resumed from its
-  /// last checkpoint
+  /// @param is_shutdown whether the engine is shutting down. Unfinished tasks then get no output
+  /// from their on_failure handlers, so that they run again when the conversation is resumed.
   void cancel_run(std::uint64_t number, bool is_shutdown = false);
   void resume_run(std::uint64_t number);
   void resume_tree(run& r);
@@ -126,42 +151,46 @@ public:
                     write_list input, completer<detail::nested_outcome> done);
   [[nodiscard]] std::vector<run*> live_runs();
   [[nodiscard]] run* find_run(std::uint64_t number) noexcept;
-  /// Accepts no further runs; serve() returns when the current ones have ended.
+  /// Makes the lane refuse further runs; serve() returns when the current runs have ended.
   void stop() noexcept { stopping_ = true; }
-  /// Refuses the messages in the inbox and all later ones. Any thread may call it once no thread
-  /// serves the lane, or once the thread that serves it will not return from its body in time.
+  /// Refuses the messages in the inbox and all later ones. May be called from any thread, but only
+  /// when no thread serves the lane any more, or when shutdown no longer waits for the thread that
+  /// does.
   void close() noexcept;
-  /// Completes a run that can no longer start, with graph_errc::cancelled. Thread-safe.
+  /// Completes a run that can no longer start, with the error graph_errc::cancelled. Thread-safe.
   void refuse_run(run_request&& request) noexcept;
-  /// After the last serve(): releases all actors, because they must not outlive the actor system,
-  /// and all waits, because they would keep the lane alive.
+  /// Releases all actors, because they must not outlive the actor system, and all waits, because
+  /// they keep the lane alive. Called after the last serve().
   void let_go() noexcept;
 
-  /// The slowness (see node_entry::slowness) from which a node's bodies are queued as jobs instead
-  /// of run in place. Reached by two take-overs of the lane, or by medium bodies that outnumber
-  /// short ones.
+  /// From this value of node_entry::slowness a node's bodies run as jobs instead of in place. A
+  /// node reaches it after two take-overs of the lane or two hints of the watcher that bodies are
+  /// long. Each short body lowers the value by 1.
   static constexpr int slow_node = 8;
 
-  static thread_local lane* current; ///< the lane that this thread serves, as a hint for new runs
+  /// The lane that this thread serves; new runs prefer it. Null in other threads, and while a body
+  /// runs, because the lane may then be taken over.
+  static thread_local lane* current;
 
 private:
   static constexpr std::uint32_t no_task = ~std::uint32_t{0};
 
   enum class alarm_kind : std::uint8_t {
-    sleeper,   ///< a suspended body's sleep
+    sleeper,   ///< the sleep of a suspended body
     call_time, ///< the timeout of a call
     deadline,  ///< the deadline of a run
     retry,     ///< the next attempt of a task
-    patience,  ///< the end of a failed run's wait for its siblings' bodies
+    patience,  ///< a failed run stops waiting for the offloaded siblings of the failed task
     step_limit ///< the timeout of a run's step
   };
+  /// A point in time at which the lane has to do something for a wait, a call or a run.
   struct alarm {
     time_point due;
     wait_ptr sleeper;
-    call* timed = nullptr;        ///< for call_time
-    run* whose = nullptr;         ///< for the kinds that belong to a run
-    std::uint32_t generation = 0; ///< of the call or the run
-    std::uint32_t task = no_task; ///< for retry
+    call* timed = nullptr;        ///< the call; set for call_time
+    run* whose = nullptr;         ///< the run; set for the kinds that belong to a run
+    std::uint32_t generation = 0; ///< generation of the call or run when the alarm was set
+    std::uint32_t task = no_task; ///< the task; set for retry
     std::int64_t step = 0;
     alarm_kind kind = alarm_kind::sleeper;
     bool operator<(const alarm& other) const noexcept { return due > other.due; }
@@ -171,7 +200,9 @@ private:
     run* to_drive = nullptr;
     call* to_start = nullptr;
     wait_ptr to_resume;
-    std::uint32_t generation = 0; ///< of the run to drive: an entry of an ended run is skipped
+    /// for to_drive: its generation when queued; the entry is skipped if the run has ended
+    /// meanwhile
+    std::uint32_t generation = 0;
   };
 
   // Defined in lane.cpp: the loop.
@@ -189,8 +220,8 @@ private:
   [[nodiscard]] kept guarded(call& c, std::coroutine_handle<> frame) noexcept;
   void adopt_interrupted();
 
-  // Defined in lane_runs.cpp and lane_steps.cpp: coordinators. Those that return bool return false
-  // if the run has ended, unless stated otherwise.
+  // Defined in lane_runs.cpp and lane_steps.cpp: runs and steps. Functions that return bool return
+  // false if the run has ended, unless stated otherwise.
   [[nodiscard]] kept drive(run& r);
   [[nodiscard]] static std::uint32_t take_task(run& r) noexcept;
   void reschedule_if_ready(run& r);
@@ -234,9 +265,9 @@ private:
   void stop_with_questions(run& r);
   void on_task_interrupted(run& r, std::uint32_t number, conversation& talk);
 
-  /// Calls user code that is not a body. An exception is stored, and ends the run at the next
-  /// ends_broken(). Such code never runs above a body on the stack, because frames above a body
-  /// must not own anything.
+  /// Calls user code that is not a body. If it throws, the exception is stored and ends the run at
+  /// the next ends_broken(). `call` must not run a body, because no frame between serve() and a
+  /// body may own anything; see the invariant of this class.
   /// @param whose names the code in the error text
   template <class Call>
   void call_user(run& r, std::string_view whose, Call call) {
@@ -317,10 +348,10 @@ private:
   const std::uint32_t index_;
   bool stopping_ = false;
 
-  // one entry per run and per ended wait, so bounded by the live ones
+  // bounded: one entry per live run, forked call and ended wait
   std::deque<ready_item> ready_;
   static constexpr std::size_t sweep_min = 1'024;
-  std::vector<alarm> alarms_; // a heap
+  std::vector<alarm> alarms_; // a heap; the earliest alarm is at the front
   std::size_t sweep_at_ = sweep_min;
   boost::unordered_flat_map<std::uint64_t, run*> live_;
   std::vector<std::unique_ptr<run>> runs_; // all records; the free ones are in free_runs_
@@ -328,17 +359,20 @@ private:
   std::vector<std::unique_ptr<call>> calls_;
   std::vector<call*> free_calls_;
   std::vector<pooled_actor_ptr> free_actors_;
-  call* in_place_ = nullptr; // the record for bodies run in place
+  call* in_place_ = nullptr; // the record that all bodies run in place share
   call* running_ = nullptr;  // the call whose body the guard protects
-  wait_ptr resuming_;        // used within turn()
+  wait_ptr resuming_;        // used only within turn(), whose frame must not own the wait
   std::vector<detail::program_ptr> pinned_;
   std::uint64_t sequence_ = 0;
   std::uint32_t chosen_ = 0;
-  // used for retry jitter only, so that results do not depend on it
+  // the random source of the jitter between retries; nothing else uses it, so results do not depend
+  // on it
   std::minstd_rand luck_{std::random_device{}()};
 
-  // Shared with other threads, therefore on cache lines of their own.
-  alignas(64) std::atomic<std::uint64_t> guard_{0}; // odd while inside a body: sequence << 1 | 1
+  // The following members are shared with other threads and therefore on their own cache lines.
+
+  // odd while the lane's thread is inside a body: sequence << 1 | 1
+  alignas(64) std::atomic<std::uint64_t> guard_{0};
   std::atomic<bool> heavy_{false};
   alignas(64) inbox<lane_message> messages_;
   inbox<wait> waits_;

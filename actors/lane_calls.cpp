@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls and actors of a lane. A task's body first runs in place, in the record in_place_
-// (lane_runs.cpp: start_task). If it suspends, blocks or is queued as a job, its call is detached:
-// it gets the record for itself and is listed in run::open until it ends, is abandoned, or its
-// actor dies. Forked calls (when_all) are always detached.
+// Calls and actors of a lane (lane.hpp defines the terms). lane_runs.cpp (start_task) runs a task's
+// body in place, in the shared record in_place_. If the body suspends, is taken over or becomes a
+// job, its call is detached. It then has its own record and is listed in run::open until the body
+// ends, the call is abandoned, or its actor dies. Calls that a body forks (when_all) are always
+// detached.
 #include "engine_core.hpp"
 #include "lane.hpp"
 
@@ -22,10 +23,11 @@ call& lane::take_call() {
   return c;
 }
 
-/// Recycles a record and destroys what its body has left. @pre no thread uses the record any more
+/// Makes a call record available again and destroys what its body has left.
+/// @pre no thread uses the record any more
 void lane::free_call(call& c) {
   SUPERSTEP_ASSERT(!c.is_detached);
-  ++c.generation; // calls that it has forked do not belong to the record any more
+  ++c.generation; // shows the calls that the body has forked that their parent has ended
   c.first_fork = nullptr;
   c.drop_body();
   c.ended = false;
@@ -65,9 +67,9 @@ pooled_actor_ptr lane::take_actor(actor_kind kind, run& r) {
 
 void lane::give_back(pooled_actor_ptr&& s) noexcept {
   auto& actor = pooled_actor_of(s);
-  // An acquired actor is not run by another thread, and an actor without other handles cannot
-  // receive messages. Otherwise a late exit could kill the actor during its next assignment, so it
-  // is dropped, and dies with its last handle.
+  // The actor is reused only if no other thread can reach it. While it is acquired, no other thread
+  // runs it; without other handles it receives no messages. Otherwise a late exit message could
+  // kill it during its next assignment. An actor that is not reused dies with its last handle.
   if (options_.pool_actors && free_actors_.size() < options_.pooled_actors_max &&
       actor.try_acquire()) {
     const auto alone = actor.is_ours_alone();
@@ -95,21 +97,22 @@ void lane::learn(const call& c, int change) noexcept {
     return;
   auto& slowness = c.input.table->node(c.input.node).slowness;
   // Several lanes adjust the estimate without synchronisation. An update may be lost, but the value
-  // stays within its bounds.
+  // stays within its bounds; it affects only speed.
   const auto now = slowness.load(std::memory_order_relaxed);
   const auto next = std::min(std::max(now + change, 0), 2 * slow_node);
   if (next != now)
     slowness.store(next, std::memory_order_relaxed);
 }
 
-/// Applies the watcher's hint that this lane's bodies are heavy: the node that ran last counts as
-/// slower.
+/// Applies the watcher's hint that this lane's bodies are long: raises the slowness of the node
+/// that ran last.
 void lane::learn_heavy(const call& c) noexcept {
   if (heavy_.load(std::memory_order_relaxed) && heavy_.exchange(false, std::memory_order_relaxed))
     learn(c, slow_node / 2);
 }
 
-/// Fills a record for a task of a run. @pre its actor is acquired, or a job will acquire it
+/// Fills a call record for a task of a run.
+/// @pre the task's actor is acquired
 void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   SUPERSTEP_ASSERT(c.out.output.is_empty() && !c.out.rest && !c.failed);
   const auto& t = r.step.tasks[number];
@@ -123,7 +126,7 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   c.nested = 0;
   c.has_nested = false;
   if (c.has_observers)
-    c.detach_observers(); // the record's last run was another one
+    c.detach_observers(); // the record may still have the sink and the conversation of another run
   c.is_timed = false;
   const auto* const sent = t.is_push() ? &(*r.step.inputs)[t.push_index] : nullptr;
   auto& in = c.input;
@@ -156,15 +159,15 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
 
 namespace {
 
-/// Whether the node has the tag `nostream`.
+/// Whether the node has the tag `nostream`: its messages are not streamed.
 bool has_tag(const detail::node_entry& node) {
   return std::ranges::find(node.options.tags, "nostream") != node.options.tags.end();
 }
 
 } // namespace
 
-/// Sets up what only calls on the slow path need: sink, conversation, parent run, failure of an
-/// error handler.
+/// Sets up what a call needs if its run is not on the fast path: sink, conversation, link to the
+/// parent run, and the error that an error handler handles.
 void lane::attach_observers(run& r, call& c, std::uint32_t number) {
   if (r.step.tasks[number].failed_node != step_task::pull)
     give_failure(r, c, number);
@@ -184,8 +187,8 @@ void lane::attach_observers(run& r, call& c, std::uint32_t number) {
   }
 }
 
-/// Completes a call whose body ran in place without losing the lane. The body has ended, or is
-/// suspended and its call is detached.
+/// Completes a call whose body ran in place and returned before the watcher took the lane. Either
+/// the body has ended, or it is suspended and its call is detached.
 void lane::after_in_place(run& r, call& c) {
   auto* const s = c.actor ? &pooled_actor_of(c.actor) : nullptr;
   if (s != nullptr)
@@ -195,7 +198,8 @@ void lane::after_in_place(run& r, call& c) {
     r.has_nested = c.has_nested;
     detach(r, c);
     in_place_ = &take_call();
-    return; // if an exit arrived meanwhile, its notice is in the inbox
+    // if an exit message has killed the actor meanwhile, the notice in the inbox fails the call
+    return;
   }
   const auto died = s != nullptr && s->is_dead();
   auto talk = std::shared_ptr<conversation>{};
@@ -203,7 +207,7 @@ void lane::after_in_place(run& r, call& c) {
     talk = std::move(c.talk);
   const auto number = c.task_number;
   const auto is_push = r.step.tasks[number].is_push();
-  ++c.generation; // later notices about this call are ignored
+  ++c.generation; // a notice about this call that arrives later is ignored
   c.forget_stop();
   if (c.actor) {
     if (died && !is_push)
@@ -235,7 +239,8 @@ void lane::after_in_place(run& r, call& c) {
   }
 }
 
-/// Queues the body of a slow node as a job. @pre the actor is acquired
+/// Queues the body of a slow node as a job.
+/// @pre the actor is acquired
 void lane::send_to_jobs(run& r, pooled_actor_ptr&& actor, std::uint32_t number) {
   auto& c = take_call();
   c.actor = std::move(actor);
@@ -243,8 +248,8 @@ void lane::send_to_jobs(run& r, pooled_actor_ptr&& actor, std::uint32_t number) 
   c.state = call_state::queued;
   detach(r, c);
   on_offloaded(c);
-  pooled_actor_of(c.actor).release(); // if it is dead now, its notice ends the call
-  // no thread is available: the lane runs the body, after what is ready already
+  pooled_actor_of(c.actor).release(); // if the actor is dead now, its notice fails the call
+  // no thread is available: the lane runs the body itself, after the entries that are ready already
   if (!core_.add_job(c)) {
     on_returned(c);
     ready_.push_back({nullptr, &c, nullptr, 0});
@@ -259,7 +264,7 @@ void lane::detach(run& r, call& c) {
   ++r.detached_calls;
   if (c.parent == nullptr)
     ++r.detached_tasks;
-  // Keep alive what the body may use if the run continues without it.
+  // The record now owns what the body may still use if the run continues without it.
   c.table = r.state.table_ptr();
   c.state_hold = r.state.state();
   c.inputs_hold = r.step.inputs;
@@ -277,7 +282,8 @@ void link_fork(call& parent, call& c) noexcept {
   parent.first_fork = &c;
 }
 
-/// Removes a call from its parent's list of forked calls. @pre the parent's call has not ended
+/// Removes a call from its parent's list of forked calls.
+/// @pre the parent's call has not ended
 void unlink_fork(call& c) noexcept {
   if (c.next_fork != nullptr)
     c.next_fork->prev_fork = c.prev_fork;
@@ -300,7 +306,8 @@ void lane::drop_detached(call& c) {
   c.is_detached = false;
 }
 
-/// Completes a detached call whose body has ended.
+/// Completes a detached call whose body has ended: reports the result to the run and recycles the
+/// record.
 void lane::finish_detached(call& c) {
   auto& r = *c.owner;
   const auto number = c.task_number;
@@ -330,7 +337,8 @@ void lane::finish_detached(call& c) {
     task_failed(r, number, c.input, std::move(c.out.output),
                 error_of(r, number, graph_errc::node_failed, std::exchange(c.failed, nullptr)));
   } else {
-    c.state_hold.reset(); // so that the barrier need not copy the state
+    // with no other reader, the barrier can change the state without copying it
+    c.state_hold.reset();
     c.inputs_hold.reset();
     task_ended(r, number, std::move(c.out.output));
   }
@@ -338,12 +346,13 @@ void lane::finish_detached(call& c) {
   reschedule_if_ready(r);
 }
 
-/// Ends a call from outside (exit, cancel, deadline, failure of a sibling). A suspended body is
-/// destroyed. A running body runs to completion and its result is discarded. A queued body is
-/// skipped by the job thread.
+/// Ends a call whose body has not ended, because of an exit message, a cancellation, a timeout or
+/// the failure of a sibling. A suspended body is destroyed. A running body runs to completion and
+/// its result is discarded. A queued body is never started, because the job thread finds it
+/// claimed.
 void lane::abandon(call& c) {
   auto& r = *c.owner;
-  while (c.first_fork != nullptr) // abandon the calls that it has forked first
+  while (c.first_fork != nullptr) // the calls that it has forked are abandoned first
     abandon(*c.first_fork);
   const auto join = std::move(c.join);
   on_returned(c);
@@ -372,7 +381,7 @@ void lane::abandon(call& c) {
 }
 
 void lane::on_call_returned(call& c) {
-  if (c.owner == nullptr) { // abandoned meanwhile
+  if (c.owner == nullptr) { // the call was abandoned meanwhile
     free_call(c);
     return;
   }
@@ -392,13 +401,14 @@ lane::kept lane::resume(wait_ptr&& w) {
     return kept::yes;
   }
   auto& c = *static_cast<call*>(w->owner());
-  if (c.state != call_state::suspended) { // the body has not finished suspending
+  // the body has not finished suspending on its other thread; on_call_returned() resumes it
+  if (c.state != call_state::suspended) {
     c.stashed = std::move(w);
     return kept::yes;
   }
   auto& s = pooled_actor_of(c.actor);
   if (!s.try_acquire()) {
-    if (!s.is_dead()) // it is handling a message
+    if (!s.is_dead()) // the actor is handling a message: try again later
       ready_.push_back({nullptr, nullptr, std::move(w), 0});
     w.reset();
     return kept::yes;
@@ -414,7 +424,7 @@ lane::kept lane::resume(wait_ptr&& w) {
     return kept::no;
   c.state = call_state::suspended;
   s.release();
-  // if the actor is dead, its notice is in the inbox and fails the call
+  // if an exit message has killed the actor, the notice in the inbox fails the call
   if (c.ended && !s.is_dead())
     finish_detached(c);
   return kept::yes;
@@ -422,7 +432,8 @@ lane::kept lane::resume(wait_ptr&& w) {
 
 void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
                       boost::intrusive_ptr<fork_join> join) {
-  if (parent.generation != generation || parent.owner == nullptr) { // the parent has ended
+  // the parent's body has ended or was abandoned
+  if (parent.generation != generation || parent.owner == nullptr) {
     body = {};
     join->one_done();
     return;
@@ -459,7 +470,7 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
 }
 
 lane::kept lane::start_fork(call& c) {
-  if (c.owner == nullptr) { // abandoned before it started
+  if (c.owner == nullptr) { // the call was abandoned before it started
     free_call(c);
     return kept::yes;
   }
@@ -503,9 +514,9 @@ void lane::actor_died(const actor_assignment& t) {
     end_run(r, std::move(error));
     return;
   }
-  // The actor of a node died between two calls. The actor of a tool has no call left, so its end
-  // has no effect. The same holds for a node's actor if the call that died with it has already
-  // failed; its slot in node_actors is then empty.
+  // No call was using the actor. Only the death of a node's idle actor ends the run. The actor of a
+  // tool has no later call, so its death has no effect. If the actor of a node died during a call,
+  // that call has failed already and has cleared the slot in node_actors.
   if (t.kind != actor_kind::node || !r.node_actors[t.node] ||
       !pooled_actor_of(r.node_actors[t.node]).is_dead())
     return;
@@ -519,7 +530,7 @@ void lane::actor_died(const actor_assignment& t) {
 void lane::actor_of_call_died(run& r, call& c) {
   const auto was_fork = static_cast<bool>(c.join);
   const auto number = c.task_number;
-  const auto config = c.config; // needed by the failure handler, after the record was recycled
+  const auto config = c.config; // the failure handler needs it after the record is recycled
   auto input = c.input;
   input.config = &config;
   input.services = nullptr;
@@ -533,8 +544,8 @@ void lane::actor_of_call_died(run& r, call& c) {
   reschedule_if_ready(r);
 }
 
-/// Clears what the in-place record holds of an ended run. The record otherwise keeps it for the
-/// next task.
+/// Releases the objects of an ended run that the in-place record still holds. The record normally
+/// keeps them, because the next task of the same run needs them again.
 void lane::forget_run(const run& r) noexcept {
   if (in_place_->config == r.request.config) {
     in_place_->input.table = nullptr;

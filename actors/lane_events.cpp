@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events that a lane sends to the streams of its runs, one function for each kind. They are called
-// on the slow path only: from lane_steps.cpp at step boundaries and from lane_runs.cpp when tasks
-// end.
+// Builds the events that a lane sends to the streams of its runs, with one function for each kind
+// of event. Only runs that are not on the fast path send events: lane_steps.cpp at step boundaries,
+// lane_runs.cpp when tasks end.
 #include "lane.hpp"
 
 #include <algorithm>
@@ -11,14 +11,14 @@ namespace superstep {
 
 namespace {
 
-/// Whether a channel is an output channel of the graph.
+/// Whether a channel is an output channel of the graph. By default all channels are.
 bool is_output(const detail::program& table, std::uint32_t channel) noexcept {
   const auto& output = table.options().output;
   return output.empty() || std::ranges::find(output, channel) != output.end();
 }
 
-/// Whether the events of a run contain a channel. Events of the outermost graph contain all
-/// channels, those of a subgraph only its output.
+/// Whether the events of a run show a channel. Events of the outermost graph show all channels,
+/// those of a subgraph only its output channels.
 bool is_shown(const run& r, std::uint32_t channel) noexcept {
   return !r.request.below || is_output(r.table(), channel);
 }
@@ -57,7 +57,8 @@ void lane::tell_update(run& r, std::uint32_t number, const node_output& output, 
   tell(r, std::move(event), t);
 }
 
-/// Sends the interrupts of a task, or, for no_task, the event of a breakpoint.
+/// Sends the events for the interrupts of a task. If `number` is no_task, the run has stopped at a
+/// breakpoint and only the event of mode `updates` is sent.
 void lane::report_interrupts(run& r, std::uint32_t number,
                              const std::vector<interrupt>& interrupts) {
   if (r.streams(stream_mode::updates)) {
@@ -117,8 +118,9 @@ void lane::tell_finish(run& r, std::uint32_t number, const node_output& output,
     tell(r, std::move(event), t);
 }
 
-/// Sends an event of a task's end: at once, or after the barrier. Events of retried tasks are held
-/// back as well, so that they are not sent if the step fails.
+/// Sends an event about the end of a task, at once or after the barrier (see run::is_single_task).
+/// Events of retried tasks are also held until the barrier, so that they are not sent if the step
+/// fails.
 void lane::tell(run& r, detail::run_event&& event, const step_task& t) {
   if ((r.is_single_task || t.attempt > 1) && !event.is_cached)
     r.held.push_back(std::move(event));
@@ -136,8 +138,8 @@ void lane::emit_checkpoint(run& r) {
   r.request.sink->push(std::move(event));
 }
 
-/// Returns the channels into which the step has put a value. Channels that it only emptied are not
-/// included.
+/// Returns the channels that the step has changed and that now have a value. Channels that were
+/// only emptied are not included.
 std::vector<std::uint32_t> lane::visible_changes(const run& r) {
   auto out = std::vector<std::uint32_t>{};
   for (const auto c : r.state.changes())
@@ -165,13 +167,14 @@ void lane::emit_values(run& r) {
 }
 
 /// Records the state that the caller of the run sees, if an output channel has changed. An empty
-/// list counts as a change of all channels.
+/// list means that all channels have changed.
 void lane::show(run& r, const std::vector<std::uint32_t>& changed) {
   if (!changed.empty() &&
       std::ranges::none_of(changed, [&](auto c) { return is_output(r.table(), c); }))
     return;
   r.is_shown = true;
-  if (!r.table().transient_channels().empty()) // otherwise the final state has the same values
+  // without transient channels the final state has the same values
+  if (!r.table().transient_channels().empty())
     r.shown = r.state.state();
 }
 
@@ -182,7 +185,8 @@ void lane::tell_barrier(run& r) {
   r.request.sink->push(std::move(event));
 }
 
-/// Sends the tasks of a step, and the nodes that voted to halt because they received nothing.
+/// Sends the `debug` event of a step: its tasks, and the nodes that voted to halt because they
+/// received nothing.
 void lane::emit_step(run& r) {
   auto activated = json::array{};
   auto is_active = std::vector<bool>(r.table().nodes().size());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guards around user code that a lane calls outside bodies: reducers, copies of values, sinks,
-// caches, checkpointers. An exception there ends one run. Bodies have a guard of their own,
-// start_body() in runtime/node_body.cpp.
+// Catches the exceptions of user code that a lane calls outside bodies: reducers, copies of values,
+// sinks, caches, checkpointers. Such an exception ends one run and not the process. Exceptions of
+// bodies are caught by start_body() in runtime/node_body.cpp.
 #include "lane.hpp"
 
 #include <utility>
@@ -14,7 +14,7 @@ void lane::note_broken(run& r, std::string_view whose) {
         error_of_user_code(whose, std::current_exception(), r.state.step()));
 }
 
-/// Ends the run if user code outside a body has thrown; returns whether it did.
+/// Ends the run if user code outside bodies has thrown; returns whether it did.
 bool lane::ends_broken(run& r) {
   if (!r.broken && r.request.guard)
     if (auto cause = r.request.guard->failure())
@@ -26,14 +26,14 @@ bool lane::ends_broken(run& r) {
   return true;
 }
 
-/// Ends the run with the exception being handled, which user code threw between two steps.
+/// Ends the run with the exception being handled, which user code has thrown between two steps.
 void lane::end_thrown(run& r) {
   if (r.live)
     end_run(r, error_of_user_code("step " + std::to_string(r.state.step()),
                                   std::current_exception(), r.state.step()));
 }
 
-/// Calls apply() and returns an exception of user code as an error.
+/// Calls apply(). An exception of user code is returned as an error.
 result<void> lane::apply_step(run& r) {
   try {
     return apply(r.state, r.step);
@@ -44,8 +44,8 @@ result<void> lane::apply_step(run& r) {
   }
 }
 
-/// Creates a run's first state, which runs the constructor of the user's type. Returns false if the
-/// run has ended.
+/// Creates the run's first state, which calls the constructor of the user's state type. Returns
+/// false if the run has ended.
 bool lane::begin_state(run& r) {
   const auto& config = *r.request.config;
   const auto* const below = r.request.below.get();
@@ -55,7 +55,7 @@ bool lane::begin_state(run& r) {
                   config.recursion_limit);
     return true;
   } catch (...) {
-    end_run(r, error_of_user_code("the initial state of graph '" + r.table().name() + '\'',
+    end_run(r, error_of_user_code("creating the initial state of graph '" + r.table().name() + '\'',
                                   std::current_exception(), 0));
   }
   return false;

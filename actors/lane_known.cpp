@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks whose output is known and that need not run: tasks that ended in an earlier attempt at the
-// step, and tasks whose node has a cached output for the same input. Also stores the outputs of
-// this attempt, in the thread's records and in the cache.
+// Handles tasks that need not run because their output is known. Such a task ended in an earlier
+// attempt at the step, or its node has a cached output for the same input. This file also stores
+// the outputs of the current attempt, in the thread's records and in the cache.
 #include "lane.hpp"
 
 #include <superstep/checkpoint/write_cache.hpp>
@@ -25,7 +25,8 @@ body_input lane::reading(run& r, std::uint32_t number) const {
   return in;
 }
 
-/// Records the outputs of tasks of this step that ended before the run was interrupted or failed.
+/// Records the outputs of this step's tasks that had ended before the run was interrupted or
+/// failed. After a resume these tasks do not run again.
 void lane::take_known(run& r) {
   for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
     const auto* known = r.thread->find(r.task_path(r.step.tasks[i]));
@@ -33,7 +34,8 @@ void lane::take_known(run& r) {
     if (known != nullptr && !known->output && !known->error.empty() &&
         node != detail::program::no_node &&
         r.table().node(node).handler !=
-            detail::program::no_node) { // it failed: its error handler runs in its place
+            // the task had failed, so its error handler runs in its place
+            detail::program::no_node) {
       auto why = make_run_error(graph_errc::node_failed, known->error, r.state.step());
       why.node = r.table().node(node).name;
       why.task = known->task;
@@ -49,7 +51,7 @@ void lane::take_known(run& r) {
 }
 
 /// Sends the events of known outputs and looks up the other tasks in the cache. Called after the
-/// step's tasks were announced.
+/// start events of the step's tasks.
 void lane::begin_known(run& r) {
   const auto late = std::exchange(r.late, {});
   for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
@@ -72,7 +74,8 @@ void lane::cache_late(run& r, const std::vector<late_output>& late) {
               [&] { r.cache->put(l.scope, l.key, l.output, l.ttl, r.table().layout()); });
 }
 
-/// Returns the cache key of a task, or nothing if its input has no key or the key function failed.
+/// Returns the cache key of a task; empty if the task's input has no JSON form or the key function
+/// failed.
 std::optional<std::string> lane::cache_key(run& r, std::uint32_t number) {
   const auto& node = r.table().node(r.step.tasks[number].node);
   auto key = std::optional<std::string>{};
@@ -136,7 +139,8 @@ void lane::cache_output(run& r, std::uint32_t number, const node_output& output)
     cache_late(r, std::exchange(r.late, {}));
 }
 
-/// Stores the resume values of tasks that the run abandons as it ends.
+/// Stores the resume values of tasks that have not ended when the run ends, so that they need not
+/// be given again.
 void lane::keep_answers(run& r) {
   if (!r.thread || !r.thread->checkpointer())
     return;
@@ -145,7 +149,7 @@ void lane::keep_answers(run& r) {
       continue;
     auto record = task_record{};
     {
-      const auto lock = std::scoped_lock{c->talk->mutex}; // its body may still run
+      const auto lock = std::scoped_lock{c->talk->mutex}; // the body may still be running
       if (!c->talk->was_answered)
         continue;
       record.answers = c->talk->answers;
@@ -155,14 +159,15 @@ void lane::keep_answers(run& r) {
   }
 }
 
-/// Adds a record of a task to its thread: its output, its error, its interrupts.
+/// Stores a record of a task on the run's thread: the task's output, error, interrupts and resume
+/// values.
 void lane::tell_thread(run& r, std::uint32_t number, const node_output* output,
                        const run_error* failure) {
   const auto& t = r.step.tasks[number];
   auto record = task_record{};
   record.task = r.task_path(t);
-  // The body ended and its branch failed. Its writes count and its edges have fired, so it is not
-  // run again.
+  // If the body ended and only its router failed, the task counts as run: its writes are kept, and
+  // it does not run again.
   const auto has_edges = [&] {
     const auto& node = r.table().node(t.node);
     return !node.edges.empty() || !node.joins.empty();
@@ -178,7 +183,7 @@ void lane::tell_thread(run& r, std::uint32_t number, const node_output* output,
     record.cause = failure->cause;
   }
   if (const auto* talk = r.find_talk(number)) {
-    if (talk->was_answered) // stored if the task failed, so that it does not interrupt again
+    if (talk->was_answered) // also stored for a failed task, so that the user is not asked again
       record.answers = talk->answers;
     if (output == nullptr && !talk->interrupts.empty())
       record.interrupts = talk->interrupts;

@@ -5,15 +5,15 @@ namespace superstep {
 
 class lane;
 
-/// A request from another thread to a lane. It is a member of the object that it concerns, or
-/// deletes itself in arrive(). It is in at most one inbox at a time.
+/// A request from another thread to a lane. Its storage is either part of the object that it
+/// concerns, or is deleted in arrive() and refuse(). A message is in at most one inbox at a time.
 class lane_message {
 public:
   lane_message* next = nullptr;
   /// Handles the message. Called on the lane, between two bodies.
   virtual void arrive(lane&) = 0;
-  /// Called instead, on any thread, if the lane is no longer served. Releases the message's
-  /// contents and answers its sender.
+  /// Called instead of arrive(), on any thread, if the lane is no longer served. Releases the
+  /// message's contents and, if its sender waits for an answer, answers it.
   virtual void refuse(lane&) noexcept = 0;
 
 protected:

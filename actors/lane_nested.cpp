@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nested runs: a subgraph as a node, or a graph that a body runs. A nested run is a run of its own
-// on the same lane, with a link to the call that started it (nested_in) and a part of its parent's
-// thread, stream and resources.
+// Starts nested runs: a subgraph that is a node, or a graph that a body invokes. A nested run has
+// its own run record on the same lane and a link to the call that started it (nested_in). It saves
+// its state in a namespace of its parent's thread, and uses its parent's stream, store and cache.
 #include "engine_core.hpp"
 #include "lane.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace superstep {
 
-/// Passes the store and cache of the outermost run to a nested one.
+/// Passes the store and the cache of the outermost run to a nested run.
 void lane::share_resources(const run& r, nesting& below) {
   if (const auto& own = r.request.below) {
     below.memory = own->memory;
@@ -24,7 +24,8 @@ void lane::share_resources(const run& r, nesting& below) {
 
 void lane::begin_nested(call& parent, std::uint32_t generation, detail::program_ptr table,
                         write_list input, completer<detail::nested_outcome> done) {
-  if (parent.generation != generation || parent.owner == nullptr) // the parent has ended meanwhile
+  // the parent's call has ended meanwhile
+  if (parent.generation != generation || parent.owner == nullptr)
     return;
   auto& r = *parent.owner;
   const auto& t = r.step.tasks[parent.task_number];
@@ -48,7 +49,8 @@ void lane::begin_nested(call& parent, std::uint32_t generation, detail::program_
     below->checkpointer = r.thread->checkpointer();
     below->id_prefix = r.thread->at() ? r.thread->at()->id : std::string{};
     below->is_persistent = how == persistence::per_thread;
-    // A run that starts from an older checkpoint repeats its subgraphs from their input.
+    // A run that starts from an older checkpoint does not resume its subgraphs: they start again
+    // from their input.
     below->must_resume = (r.thread->is_first_step() && !below->travel) || t.attempt > 1;
   }
   below->above = &r;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failed tasks (further attempts, error handlers) and timeouts of calls and steps. lane_runs.cpp
-// calls will_retry() and begin_handler() before a failure becomes the run's.
+// Handles failed tasks (further attempts, error handlers) and the timeouts of calls and steps.
+// lane_runs.cpp calls will_retry() and begin_handler() before a task's failure becomes the failure
+// of the run.
 #include "lane.hpp"
 
 #include <superstep/runtime/node_options.hpp>
@@ -9,9 +10,9 @@
 
 namespace superstep {
 
-/// Schedules another attempt of a failed task if a policy allows one; returns whether it did. The
-/// task is added to `again` at once or by an alarm. The barrier waits for it as for a detached
-/// call.
+/// Schedules another attempt of a failed task if a retry policy allows one; returns whether it did.
+/// The task is added to run::again, at once or by an alarm. Until then the barrier waits for the
+/// task.
 bool lane::will_retry(run& r, std::uint32_t number, run_error& error) {
   auto& t = r.step.tasks[number];
   const auto& policies = r.table().node(t.node).options.retry;
@@ -20,7 +21,7 @@ bool lane::will_retry(run& r, std::uint32_t number, run_error& error) {
   const auto* policy = static_cast<const retry_policy*>(nullptr);
   try {
     policy = find_policy(policies, error.cause, t.attempt);
-  } catch (...) { // a predicate is user code; its failure becomes part of the run's error
+  } catch (...) { // a retry predicate is user code; its exception is added to the run's error
     error.text += "; its retry predicate failed too: " + describe(std::current_exception());
   }
   if (policy == nullptr)
@@ -44,7 +45,8 @@ void lane::retry_due(run& r, std::uint32_t number) {
   queue(r);
 }
 
-/// Returns the limits of a call: those of its node, with `run` replaced by that of its Send.
+/// Returns the timeouts of a call: those of its node, with `run` replaced by the timeout of the
+/// Send if it has one.
 std::optional<timeout_policy> lane::timeout_of(const run& r, const call& c) const {
   const auto& t = r.step.tasks[c.task_number];
   auto limit = r.table().node(t.node).options.timeout;
@@ -58,8 +60,8 @@ std::optional<timeout_policy> lane::timeout_of(const run& r, const call& c) cons
   return limit;
 }
 
-/// Sets the limits of a call before its body starts. From then on another thread may read them, and
-/// the body may report progress.
+/// Sets the fields of a call for its timeouts. Called before the body starts, because afterwards
+/// other threads may read them and the body may report progress.
 void lane::set_limits(const run& r, call& c) {
   if (r.step.tasks[c.task_number].node == detail::program::no_node)
     return;
@@ -72,8 +74,9 @@ void lane::set_limits(const run& r, call& c) {
   c.progressed.store(c.started.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
-/// Sets the first timeout alarm of a call that was detached. @pre it belongs to a task and was not
-/// forked
+/// Sets the first timeout alarm of a detached call. Bodies that run in place need none, because
+/// they end or are detached soon.
+/// @pre the call belongs to a task and was not forked
 void lane::watch_time(const run& r, call& c) {
   if (!c.is_timed)
     return;
@@ -83,7 +86,7 @@ void lane::watch_time(const run& r, call& c) {
   set_alarm(c.started + std::min(limit->run.value_or(none), limit->idle.value_or(none)), c);
 }
 
-/// Handles a timeout alarm: fails the call if it has exceeded a limit, or sets the next alarm.
+/// Handles a timeout alarm: fails the call if it has exceeded a timeout, or sets the next alarm.
 void lane::look_at_time(call& c) {
   if (c.owner == nullptr || !c.is_detached)
     return;
@@ -113,7 +116,7 @@ void lane::look_at_time(call& c) {
                           : node_timeout_error{kind::idle, *limit.idle, elapsed(progressed), error};
   error = passed.details();
   error.cause = std::make_exception_ptr(passed);
-  const auto config = c.config; // needed by the failure handler, after the record was recycled
+  const auto config = c.config; // the failure handler needs it after the record is recycled
   auto input = c.input;
   input.config = &config;
   input.services = nullptr;
@@ -136,8 +139,8 @@ void lane::step_took_too_long(run& r) {
   end_run(r, make_run_error(graph_errc::step_timeout, std::move(text), r.state.step()));
 }
 
-/// Starts the error handler of a node in place of a task that failed and is not retried. Returns
-/// false if there is none.
+/// Runs the error handler of a node in place of a task that failed and is not retried. Returns
+/// false if the node has no error handler.
 bool lane::begin_handler(run& r, std::uint32_t number, const run_error& error) {
   auto& t = r.step.tasks[number];
   if (t.failed_node != step_task::pull || t.node == detail::program::no_node ||
@@ -165,8 +168,8 @@ void lane::become_handler(run& r, std::uint32_t number, std::shared_ptr<const ru
   r.handled.insert_or_assign(number, std::move(why));
 }
 
-/// Fills the record of an error handler. The default handler reads the state, even if the task had
-/// a payload.
+/// Fills the call record of an error handler. The graph's default handler reads the state, even if
+/// the failed task had the payload of a Send.
 void lane::give_failure(run& r, call& c, std::uint32_t number) {
   const auto& t = r.step.tasks[number];
   if (const auto found = r.handled.find(number); found != r.handled.end())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The coordinator's part of a lane: how runs start, are driven through the tasks of a step, fail
-// and end. lane_steps.cpp takes a run from one super-step to the next, lane_calls.cpp runs the
-// bodies, and lane_threads.cpp acquires threads and waits for checkpointers.
+// The runs of a lane: how runs begin, start the tasks of a step, fail and end. lane_steps.cpp takes
+// a run from one super-step to the next, lane_calls.cpp executes the bodies, and lane_threads.cpp
+// takes leases on threads and waits for checkpointers.
 #include "engine_core.hpp"
 #include "lane.hpp"
 
@@ -15,12 +15,13 @@ namespace {
 
 constexpr auto pinned_max = std::size_t{8};
 
-/// Number of checks without progress, one lane turn apart, after which the siblings of a failed
-/// task count as suspended. What was ready at the first check has had its turn at the second.
+/// After this number of checks without progress the siblings of a failed task count as suspended.
+/// The checks are one turn of the lane apart, so that each ready entry gets its turn between two of
+/// them.
 constexpr auto idle_polls_max = std::uint32_t{2};
 
-/// The longest time that a failed step waits for siblings whose bodies run on other threads. Longer
-/// than the system may delay a short body, and short for a waiting caller.
+/// The longest time that a failed step waits for siblings that are offloaded. Longer than the
+/// system may delay a short body, and still short for a caller who waits for the result.
 constexpr auto patience_time = std::chrono::milliseconds{100};
 
 } // namespace
@@ -59,7 +60,7 @@ std::vector<run*> lane::live_runs() {
   return all;
 }
 
-/// Reports activity of a run to the runs above it, which then know that it is not merely waiting.
+/// Reports activity of a nested run to its ancestors, where settles() and timeouts use it.
 void lane::note_activity(const run& r) noexcept {
   each_above(r, [](const nested_in& at) {
     ++at.above->activity;
@@ -68,8 +69,8 @@ void lane::note_activity(const run& r) noexcept {
   });
 }
 
-/// Records that the body of a call runs, or is queued to run, on a thread that does not serve the
-/// lane.
+/// Records that a call is offloaded: its body runs on, or is queued for, a thread that does not
+/// serve the lane.
 void lane::on_offloaded(call& c) noexcept {
   SUPERSTEP_ASSERT(!c.is_offloaded && c.owner != nullptr);
   c.is_offloaded = true;
@@ -77,8 +78,8 @@ void lane::on_offloaded(call& c) noexcept {
   each_above(*c.owner, [](const nested_in& at) { ++at.above->offloaded; });
 }
 
-/// Records that such a body has ended, is suspended or was abandoned. A failed run above it that
-/// waits for it checks again.
+/// Records that an offloaded body has ended, is suspended or was abandoned. Failed runs that wait
+/// for the body check again.
 void lane::on_returned(call& c) {
   if (!std::exchange(c.is_offloaded, false))
     return;
@@ -91,7 +92,7 @@ void lane::on_returned(call& c) {
   each_above(*c.owner, [&](const nested_in& at) { count(*at.above); });
 }
 
-/// Schedules a run after the entries that are ready already.
+/// Adds a run to the end of the ready queue.
 void lane::queue(run& r) {
   if (r.queued || !r.live)
     return;
@@ -99,7 +100,7 @@ void lane::queue(run& r) {
   ready_.push_back({&r, nullptr, nullptr, r.generation});
 }
 
-/// Schedules a run before the entries that are ready already, unless it is scheduled.
+/// Adds a run to the front of the ready queue, unless the queue has it already.
 void lane::queue_first(run& r) {
   if (r.queued || !r.live)
     return;
@@ -107,8 +108,8 @@ void lane::queue_first(run& r) {
   ready_.push_front({&r, nullptr, nullptr, r.generation});
 }
 
-/// Schedules a new run. A nested run comes before its parent's next task, so that the order of
-/// nested runs depends on the graph only.
+/// Adds a new run to the ready queue. A nested run comes before its parent's next task, so that the
+/// order of nested runs depends on the graph only.
 void lane::queue_new(run& r) {
   if (r.request.below)
     queue_first(r);
@@ -181,7 +182,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
     return;
   }
   r.request.input = {};
-  // the entry has no branches, so there is no user code to run
+  // without routers at the entry there is no user code to run
   if (r.table().entry().branches.empty()) {
     r.step.record(0, node_output{});
     r.next_task = 1;
@@ -253,7 +254,7 @@ void lane::resume_run(std::uint64_t number) {
     resume_tree(*told);
 }
 
-/// Resumes a run and its nested runs, which share its reader.
+/// Resumes a run that has waited for its reader, and its nested runs, which share the reader.
 void lane::resume_tree(run& r) {
   if (std::exchange(r.paused, false))
     queue(r);
@@ -261,7 +262,7 @@ void lane::resume_tree(run& r) {
     resume_tree(*below);
 }
 
-/// Takes the next task to start: another attempt that is due, or the next task of the step.
+/// Returns the next task to start: one that is due to start again, or the next task of the step.
 std::uint32_t lane::take_task(run& r) noexcept {
   if (r.again.empty())
     return r.next_task++;
@@ -270,7 +271,7 @@ std::uint32_t lane::take_task(run& r) noexcept {
   return number;
 }
 
-/// Schedules the run if the call that has just ended was the last one, or if a task may now start.
+/// Queues the run if its last detached call has ended, or if a task may now start.
 void lane::reschedule_if_ready(run& r) {
   if (r.live && (r.detached_calls == 0 || r.has_to_start()))
     queue(r);
@@ -283,7 +284,7 @@ void lane::drain_run(std::uint64_t number, const std::string& reason) {
   }
 }
 
-/// Drives a run until it waits, ends or has used its turn.
+/// Drives a run until it waits or ends, or has used its turn (engine_options::steps_per_turn).
 lane::kept lane::drive(run& r) {
   if (r.paused || r.is_saving)
     return kept::yes;
@@ -297,12 +298,13 @@ lane::kept lane::drive(run& r) {
         continue;
       if (start_task(r, number) == kept::no)
         return kept::no;
-      // The nested graph comes first. A wide step must not keep other runs waiting.
+      // A nested graph that was just started runs first. A step with many tasks gives way to other
+      // runs.
       if (std::exchange(r.has_nested, false) || ++tasks == options_.steps_per_turn) {
         queue(r);
         return kept::yes;
       }
-      if (r.queued) // its actor was handling a message; try again later
+      if (r.queued) // the task's actor was busy with a message: try again later
         return kept::yes;
     }
     if (!r.live)
@@ -317,7 +319,7 @@ lane::kept lane::drive(run& r) {
         r.first_end_ns = now_ns();
       return kept::yes;
     }
-    try { // one handler for all of it, because it copies and moves values of user types everywhere
+    try { // one handler for all user code here: copies and moves of values of the user's types
       if (!barrier(r) || !advance_step(r))
         return kept::yes;
     } catch (...) {
@@ -334,18 +336,17 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
   auto& c = *in_place_;
   if (t.node != detail::program::no_node) {
     const auto& node = r.table().node(t.node);
-    learn_heavy(c); // the hint concerns the body before this one
+    learn_heavy(c); // the watcher's hint concerns the body that the lane ran before
     c.actor = t.is_push() ? take_actor(actor_kind::tool, r) : node_actor(r, t.node);
     auto& s = pooled_actor_of(c.actor);
     if (!s.try_acquire()) {
-      if (!s.is_dead()) { // it is handling a message
+      if (!s.is_dead()) { // the actor is handling a message
         c.actor.reset();
         r.again.push_back(number);
         queue(r);
         return kept::yes;
       }
-      // The actor was killed while it was idle. Its notice, still in the inbox, will find that the
-      // run has ended.
+      // The actor was killed while it was idle. The notice of its death has no effect later.
       c.actor.reset();
       task_failed(r, number, {}, {}, error_of(r, number, graph_errc::actor_exited, nullptr));
       return kept::yes;
@@ -390,7 +391,7 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
         task_ended(r, number, std::move(*instead));
         return;
       }
-    } catch (...) { // the handler is user code; its failure becomes part of the run's error
+    } catch (...) { // the handler is user code; its exception is added to the run's error
       error.text += "; its failure handler failed too: " + describe(std::current_exception());
     }
   }
@@ -403,9 +404,8 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
     tell_update(r, number, written);
   if (r.streams(stream_mode::tasks))
     tell_finish(r, number, {}, &error);
-  // All tasks of a step start together, so one that fails at once must not prevent its siblings
-  // from starting. Of several failures, the run's error is chosen by attempts and task path, so
-  // that it does not depend on timing.
+  // All tasks of a step start, even if one of them fails at once. If several tasks fail, attempts
+  // and task path decide which failure becomes the run's error, so that timing does not matter.
   const auto comes_first = [](const run_error& a, const run_error& b) {
     return std::tie(a.attempts, a.task) < std::tie(b.attempts, b.task);
   };
@@ -415,11 +415,11 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
     queue(r);
 }
 
-/// Whether the siblings of a failed task may continue. With a checkpointer, what they do is stored
-/// and not repeated, so they may end. Without one it would be lost. They then continue for as long
-/// as they need only the lane, so that the outcome does not depend on timing, and are cancelled
-/// when they are suspended. A body that the system delayed, and that therefore runs on another
-/// thread, gets some time for the same reason.
+/// Whether a failed run still waits for the failed task's siblings. With a checkpointer it waits
+/// for all, because their outputs are saved and a resume does not repeat them. Without one their
+/// outputs are lost, so the run waits only as long as the siblings make progress on the lane; those
+/// that are suspended are cancelled. Offloaded siblings get patience_time to end. Thus the outcome
+/// does not depend on whether the system has delayed a short body.
 bool lane::settles(run& r) {
   if (r.detached_calls == 0 && r.waiting == 0)
     return false;
@@ -439,8 +439,8 @@ bool lane::settles(run& r) {
   return true;
 }
 
-/// Ends a run whose task has failed or has returned a command to the parent graph. Nothing of the
-/// step is applied.
+/// Ends a run of which a task has failed or has returned a command to the parent graph. No output
+/// of the step is applied.
 void lane::end_early(run& r) {
   if (r.failure)
     end_run(r, std::move(*r.failure));
@@ -454,7 +454,7 @@ void lane::task_ended(run& r, std::uint32_t number, node_output&& output) {
     return;
   }
   if (output.to_parent) {
-    // Taken in every branch: the record is reused for other tasks, which must not find the command.
+    // The command is removed from `output` in each case, because other tasks reuse `output`.
     auto command = std::exchange(output, {}).to_parent;
     if (!r.request.below) {
       auto error = error_of(r, number, graph_errc::no_parent, nullptr);
@@ -478,8 +478,7 @@ void lane::task_ended(run& r, std::uint32_t number, node_output&& output) {
   r.step.record(number, std::move(output));
 }
 
-/// Records the interrupts of a task. It runs again, from its beginning, when there is a resume
-/// value.
+/// Records the interrupts of a task. After a resume the task runs again from its beginning.
 void lane::on_task_interrupted(run& r, std::uint32_t number, conversation& talk) {
   if (r.thread)
     tell_thread(r, number, nullptr, nullptr);
@@ -492,8 +491,8 @@ void lane::on_task_interrupted(run& r, std::uint32_t number, conversation& talk)
 
 namespace {
 
-/// Calls a checkpointer for a run that has ended. Its exception becomes the run's error, unless the
-/// run has one.
+/// Calls a checkpointer for a run that has ended. An exception becomes the run's error, unless the
+/// run already has one.
 template <class Call>
 void attempt(detail::raw_result& raw, Call call) {
   auto error = std::optional<run_error>{};
@@ -509,8 +508,8 @@ void attempt(detail::raw_result& raw, Call call) {
     raw.error = std::move(error);
 }
 
-/// Wraps the callback of a run with a checkpointer, so that it is called when everything is
-/// durable, or when saving has failed.
+/// Wraps the callback of a run with a checkpointer, so that it is called when all of the run's
+/// checkpoints are durable or saving has failed.
 std::function<void(detail::raw_result)> after_saving(thread_run& thread,
                                                      std::function<void(detail::raw_result)> done) {
   if (!thread.checkpointer())
@@ -534,7 +533,8 @@ std::function<void(detail::raw_result)> after_saving(thread_run& thread,
   };
 }
 
-/// Saves what was held back until the end of the run. Returns the error that the run ends with.
+/// Closes the run's thread, which saves what exit durability has held back. Returns the run's
+/// error.
 std::optional<run_error> close_thread(run& r, std::optional<run_error> error) {
   r.thread->close(!error && !r.interrupts, !r.request.below || r.request.below->is_persistent);
   if (!error && r.thread->failure())
@@ -548,7 +548,7 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   SUPERSTEP_ASSERT(r.live);
   SUPERSTEP_ASSERT(error || r.to_parent || r.detached_calls == 0);
   r.live = false;
-  r.queued = false; // an entry in the ready queue has this generation and will be skipped
+  r.queued = false; // an entry in the ready queue has the old generation and will be skipped
   r.failure.reset();
   r.again.clear();
   r.waiting = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The coordinator's part of a lane that takes a run from one super-step to the next: the barrier,
-// the checkpoint, breakpoints and interrupts, the preparation of the next step. lane_runs.cpp calls
-// it when all tasks of a step have ended.
+// Takes a run of a lane from one super-step to the next: the barrier, the checkpoint, breakpoints
+// and interrupts, and the preparation of the next step. lane_runs.cpp calls barrier() and
+// advance_step() when all tasks of a step have ended. The rules are in runtime/step.cpp.
 #include "engine_core.hpp"
 #include "lane.hpp"
 
@@ -10,13 +10,14 @@
 
 namespace superstep {
 
-/// Applies the outputs of the tasks when all have ended. Returns false if the run has ended.
+/// Applies the outputs of the step's tasks to the state. Called when all tasks have ended. Returns
+/// false if the run has ended.
 bool lane::barrier(run& r) {
   if (r.first_end_ns != 0) {
     r.stats.barrier_wait_ns.push_back(now_ns() - std::exchange(r.first_end_ns, 0));
   }
   if (pooled_actor_of(r.coordinator).is_dead())
-    return false; // its notice is in the inbox and ends the run
+    return false; // the notice of its death is in the inbox and ends the run
   if (!r.is_fast_path && r.streams(stream_mode::debug))
     tell_barrier(r);
   if (r.interrupts) {
@@ -32,15 +33,15 @@ bool lane::barrier(run& r) {
   return r.is_fast_path || finish_step(r);
 }
 
-/// Sends the events of a step that was applied, and saves its checkpoint. Returns false if the run
-/// has ended.
+/// Sends the events of the step that was just applied, and saves its checkpoint. Returns false if
+/// the run has ended.
 bool lane::finish_step(run& r) {
   r.has_moved = true;
   for (auto& event : r.held)
     r.request.sink->push(std::move(event));
   r.held.clear();
   emit_values(r);
-  // a run that is alone on its lane may wait for the disk, because it delays no other run
+  // if the lane has no other run, it may wait for the disk itself, without delaying another run
   if (r.thread)
     call_user(r, "saving the checkpoint of the step",
               [&] { r.thread->save(r.state, checkpoint_source::loop, load() == 1); });
@@ -61,8 +62,8 @@ bool lane::fails_to_save(run& r) {
   return true;
 }
 
-/// Whether the run must wait until its checkpoint is durable (sync durability). Its lane continues
-/// with other runs.
+/// Whether the run must wait until its checkpoint is durable (sync durability). Meanwhile its lane
+/// continues with other runs.
 bool lane::waits_for_checkpointer(run& r) {
   if (!r.thread || !r.thread->checkpointer() || r.thread->when() != durability::sync)
     return false;
@@ -89,18 +90,18 @@ bool lane::stops_at(const run& r, std::uint8_t when) noexcept {
          });
 }
 
-/// Ends the run at an interrupt or a breakpoint. With a checkpointer it can be resumed.
+/// Ends the run at an interrupt or a breakpoint. If the run has a checkpointer, it can be resumed.
 void lane::stop_run(run& r, std::vector<interrupt> interrupts) {
-  // a breakpoint; its event is sent once, by the outermost run
+  // a breakpoint: only the outermost run sends the event
   if (interrupts.empty() && !r.request.below)
     report_interrupts(r, no_task, interrupts);
   r.interrupts = std::move(interrupts);
   end_run(r, std::nullopt);
 }
 
-/// Stops the run for the interrupts of its tasks, after all tasks have ended. The outputs of their
-/// siblings are not applied: the thread stores them until the step is resumed. The result of the
-/// outermost graph shows them.
+/// Stops the run at the barrier because tasks were interrupted. The outputs of the other tasks are
+/// not saved as a step: the thread stores them as records until the step is resumed. For the
+/// outermost graph they are applied here, only so that the result shows them.
 void lane::stop_with_questions(run& r) {
   auto interrupts = std::move(*r.interrupts);
   r.interrupts.reset();
@@ -117,8 +118,8 @@ void lane::stop_with_questions(run& r) {
   stop_run(r, std::move(interrupts));
 }
 
-/// Applies the last step of a cancelled run, if on_failure returns an output for every unfinished
-/// task. Tool calls then have answers, and the history is complete. Returns false if the run has
+/// Applies the last step of a cancelled run, if the on_failure handlers return an output for every
+/// unfinished task. Each tool call of the history then has an answer. Returns false if the run has
 /// ended.
 bool lane::apply_cancelled(run& r, const run_error& why) {
   if (r.interrupts || r.failure || r.to_parent || r.step.tasks.empty())
@@ -136,18 +137,20 @@ bool lane::apply_cancelled(run& r, const run_error& why) {
     auto error = why;
     error.node = node.name;
     error.task = r.task_path(r.step.tasks[number]);
-    // a model may read the text, and does not know the run's name
+    // a model may read the text, and the name of the run means nothing to it
     error.text = "the run was cancelled";
     try {
       auto output = node.options.on_failure(reading(r, number), error);
       if (!output)
         return true;
       given.emplace_back(number, std::move(*output));
-    } catch (...) { // the handler is user code; the error of a cancelled run is the cancellation
+      // the handler is user code; a cancelled run reports the cancellation, not the handler's
+      // exception
+    } catch (...) {
       return true;
     }
   }
-  if (given.empty()) // the step is applied already, or about to be
+  if (given.empty()) // all tasks have ended: the step is applied already, or will be
     return true;
   while (!r.open.empty())
     abandon(*r.open.back());
@@ -156,11 +159,11 @@ bool lane::apply_cancelled(run& r, const run_error& why) {
   return !apply_step(r) || r.is_fast_path || finish_step(r);
 }
 
-/// Calls apply_cancelled() for nested runs, whose outputs are those of its own tasks, and then for
-/// the run itself.
+/// Calls apply_cancelled() for the nested runs of a run, because their results are outputs of its
+/// tasks, and then for the run itself. Returns false if the run has ended.
 bool lane::apply_cancelled_below(run& r, const run_error& why) {
   for (auto* each = r.first_below; each != nullptr;) {
-    auto* const following = each->next_below; // `each` may end in the call
+    auto* const following = each->next_below; // the call may end `each`
     static_cast<void>(apply_cancelled_below(*each, why));
     each = following;
   }
@@ -190,8 +193,8 @@ bool lane::advance_step(run& r) {
   return r.is_fast_path || begin_step(r);
 }
 
-/// Sends the events of a prepared step, whether or not it will run. Returns false if the run has
-/// ended.
+/// Sends the events of a prepared step, before it is decided whether the step runs. Returns false
+/// if the run has ended.
 bool lane::announce_step(run& r) {
   r.handled.clear();
   if (r.streams(stream_mode::checkpoints) && r.thread && r.thread->checkpointer())

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lane's use of checkpointers: acquiring the lease on a thread, loading the thread, and waiting
-// until a checkpoint is durable. Checkpointers answer on their own threads; the answers come back
-// to the lane as messages.
+// A lane's use of checkpointers: takes the lease on a thread, loads the thread, and waits until a
+// checkpoint is durable. A thread here is LangGraph's: a conversation whose checkpoints are saved
+// under a thread_id. Checkpointers answer on their own operating-system threads; the answers reach
+// the lane as messages.
 #include "engine_core.hpp"
 #include "lane.hpp"
 
@@ -13,9 +14,10 @@ namespace superstep {
 
 namespace {
 
-/// A lease on its way from the checkpointer to the waiting run. If the run has ended, releasing the
-/// lease grants the thread to the next waiting run, which may have ended as well. The leases are
-/// therefore released one after another in a loop, so that a long queue does not grow the stack.
+/// A lease on its way from the checkpointer to the run that waits for it. If that run has ended,
+/// the lease is released here. The release may grant the thread to another run that has ended, and
+/// so on. Therefore the leases are collected and released in a loop, so that a long queue does not
+/// grow the stack.
 class granted_lease {
 public:
   explicit granted_lease(result<lease_ptr> got) : got_{std::move(got)} {}
@@ -46,14 +48,16 @@ private:
 
 } // namespace
 
-/// Acquires the lease on the run's thread, which nested runs share. If another run holds it, this
-/// run waits while its lane continues.
+/// Takes the lease on the run's thread; nested runs share the lease of the outermost run. If
+/// another run holds the lease, this run waits and the lane continues with other runs.
 void lane::take_thread(run& r) {
   const auto& checkpointer = r.thread->checkpointer();
   if (!checkpointer || r.request.below) {
     begin_with(r, lease_ptr{});
     return;
   }
+  // take() may call `arrived` before it returns, on this thread, or later on another thread. Only a
+  // late answer is sent to the lane as a message.
   struct arrival {
     std::mutex mutex;
     bool is_late = false;
@@ -94,7 +98,7 @@ void lane::take_thread(run& r) {
 
 void lane::thread_was_taken(std::uint64_t number, result<lease_ptr> got) {
   auto* const r = find_run(number);
-  // the run has ended meanwhile: the lease passes to the next run
+  // the run has ended meanwhile: `got` releases the lease to the next run
   if (r == nullptr || !r->is_saving)
     return;
   r->is_saving = false;
@@ -110,7 +114,7 @@ void lane::begin_with(run& r, result<lease_ptr> got) {
   auto is_open = false;
   try {
     is_open = open_run(r);
-  } catch (...) { // it copies values of user types
+  } catch (...) { // open_run() copies values of the user's types
     if (r.live)
       end_run(r, error_of_user_code("the start of the run", std::current_exception(), 0));
   }
@@ -118,7 +122,8 @@ void lane::begin_with(run& r, result<lease_ptr> got) {
     queue_new(r);
 }
 
-/// Loads the thread and applies the input. Returns false if the run has ended.
+/// Loads the thread, applies the input and prepares the first step. Returns false if the run has
+/// ended.
 bool lane::open_run(run& r) {
   if (auto opened = r.thread->open(r.state, std::move(r.request.input), *r.request.config,
                                    r.request.below.get());
@@ -127,7 +132,8 @@ bool lane::open_run(run& r) {
     return false;
   }
   r.request.input = {};
-  if (fails_to_save(r)) // checked before any task runs
+  // checked before any task runs, so that no body runs on a thread that cannot be saved
+  if (fails_to_save(r))
     return false;
   if (r.thread->is_resuming()) {
     r.has_moved = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The actor of a coordinator, node or tool call, as CAF sees it. Lanes acquire and release it
-// around bodies that they run in place (lane.cpp, lane_calls.cpp); the actor system runs it only to
-// handle messages. Its end is reported to the lane (lane::actor_died).
+// The actor of a coordinator, node or tool call, as CAF sees it. A lane acquires the actor before
+// it runs a body in place and releases it afterwards (lane_runs.cpp, lane_calls.cpp). CAF's
+// scheduler runs the actor only to handle messages. cleanup() reports the actor's death to the lane
+// (lane::actor_died).
 #include "pooled_actor.hpp"
 
 #include "lane.hpp"
@@ -42,7 +43,8 @@ void pooled_actor::enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) 
   case caf::intrusive::inbox_result::success:
     break;
   case caf::intrusive::inbox_result::unblocked_reader:
-    // Never in the sender's execution unit: a lane must not handle other actors' messages.
+    // The actor is always scheduled by CAF and never run by the sender's thread, because a lane
+    // must not handle messages of other actors.
     caf::intrusive_ptr_add_ref(ctrl());
     home_system().scheduler().enqueue(this);
     break;
@@ -88,8 +90,8 @@ pooled_actor::resume_result pooled_actor::resume(caf::execution_unit* host,
 void pooled_actor::release() {
   if (inbox_.try_block())
     return;
-  // Messages arrived while the lane had the actor: handle them now. The additional reference keeps
-  // the actor alive for the scheduler, if it needs another turn.
+  // Messages arrived while the lane had the actor, and are handled now. The additional reference
+  // keeps the actor alive until the scheduler has run it, if it needs another turn.
   caf::intrusive_ptr_add_ref(ctrl());
   if (resume(nullptr, messages_per_turn) == resume_later)
     home_system().scheduler().enqueue(this);
@@ -105,8 +107,8 @@ bool pooled_actor::is_ours_alone() const noexcept {
 bool pooled_actor::cleanup(caf::error&& reason, caf::execution_unit* host) {
   if (dead_.exchange(true, std::memory_order_acq_rel))
     return false;
-  // The lane is notified before the mailbox closes. A thread that finds the mailbox closed can then
-  // rely on the notice.
+  // The lane is notified before the mailbox closes. Thus, when a thread finds the mailbox closed,
+  // the notice is already in the lane's inbox.
   if (assignment.lane != nullptr)
     assignment.lane->post_death(assignment);
   auto turn_away = [this](caf::mailbox_element* e) {

@@ -19,31 +19,34 @@ class lane;
 struct run;
 struct call;
 
-/// The assignment of an actor: the run, node and call that it works for. Changed only by its lane,
-/// while the lane has acquired the actor or no other thread can reach it. Read by the thread that
-/// runs the actor. After a call has ended it may stay unchanged, because the generations then
-/// differ.
+/// The assignment of an actor: the run, node and call that it works for. Its lane changes it, while
+/// the lane has acquired the actor or no other thread has a handle to it. The thread that runs the
+/// actor reads it. It may stay unchanged after its call or run has ended; the generations then
+/// differ from those of the records.
 struct actor_assignment {
   actor_kind kind = actor_kind::tool;
   superstep::lane* lane = nullptr;
   superstep::run* run = nullptr;
-  superstep::call* call = nullptr; ///< the latest call; null for a coordinator
+  superstep::call* call = nullptr; ///< the call that ran last; null for a coordinator
   std::uint32_t run_generation = 0;
   std::uint32_t call_generation = 0;
   std::uint32_t node = 0;
 };
 
-/// The actor of a coordinator, a node or a tool call: addressable, with a mailbox, killable,
-/// monitorable.
+/// The CAF actor that represents a run (its coordinator), a node or a tool call to the rest of the
+/// actor system. It has an address and a mailbox, and can be killed and monitored. A lane reuses it
+/// for many runs; `assignment` identifies the current one.
 ///
-/// A lane runs an idle actor's body in place. The mailbox of an idle CAF actor is "blocked".
-/// Changing it to "empty" (one compare-and-swap) prevents that the scheduler runs the actor, while
-/// messages still queue up. release() handles messages that arrived meanwhile. An activation in
-/// place is therefore a delivery like any other, at 12 ns instead of 700 ns.
+/// A lane runs an actor's body in place, without a message through CAF's scheduler. The mailbox of
+/// an idle CAF actor is "blocked": the next message would schedule the actor. try_acquire() changes
+/// the mailbox to "empty" with one compare-and-swap. While it is "empty", messages queue up and do
+/// not schedule the actor. release() handles them and blocks the mailbox again. To other actors an
+/// activation in place therefore looks like the delivery of a message, but costs 12 ns instead of
+/// 700 ns.
 ///
-/// A class of its own instead of event_based_actor, because it has a fifth of the size and a
+/// This class is used instead of caf::event_based_actor because it has a fifth of the size and a
 /// seventh of the creation cost. Exits and monitors work; requests are answered with "unexpected
-/// message". It occupies whole cache lines, so that actors of two lanes never share one.
+/// message". An object occupies whole cache lines, so that actors of two lanes never share one.
 class alignas(CAF_CACHE_LINE_SIZE) pooled_actor : public caf::monitorable_actor,
                                                   public caf::resumable {
 public:
@@ -54,15 +57,15 @@ public:
 
   explicit pooled_actor(caf::actor_config& config);
 
-  /// Called by its lane: acquires the actor if it is idle. Returns false if it is handling a
-  /// message or is dead.
+  /// Acquires the actor if it is idle. Returns false if it is handling a message or is dead. Called
+  /// by its lane.
   [[nodiscard]] bool try_acquire() noexcept { return inbox_.try_unblock(); }
-  /// Releases the actor, and handles messages that arrived meanwhile on this thread. It may be dead
-  /// afterwards.
+  /// Releases the actor after try_acquire(), and handles on this thread the messages that arrived
+  /// meanwhile. One of them may have killed the actor.
   void release();
   [[nodiscard]] bool is_dead() const noexcept { return dead_.load(std::memory_order_acquire); }
-  /// Whether only the lane holds a handle and no monitor or link is left, so that the actor may be
-  /// reused.
+  /// Whether the lane holds the only handle and there is no monitor or link, so that the actor may
+  /// be reused.
   [[nodiscard]] bool is_ours_alone() const noexcept;
 
   actor_assignment assignment;
@@ -73,7 +76,8 @@ public:
   const char* name() const override { return "superstep"; }
   bool cleanup(caf::error&& reason, caf::execution_unit* host) override;
   void on_destroy() override;
-  // `unspecified`, because CAF casts a scheduled_actor to that class at shutdown.
+  // Not `scheduled_actor`, because CAF would then cast this object to its class of that name at
+  // shutdown.
   subtype_t subtype() const override { return unspecified; }
   resume_result resume(caf::execution_unit* host, std::size_t throughput) override;
   void intrusive_ptr_add_ref_impl() override;

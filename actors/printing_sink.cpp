@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the debug lines of a run and forwards its events; see compile_options::debug.
+// Prints the debug lines of a run and forwards the run's events to its reader; see
+// compile_options::debug. debug_line.cpp makes the lines.
 #include "printing_sink.hpp"
 
 #include "actors/debug_line.hpp"
@@ -14,7 +15,7 @@ printing_sink::printing_sink(detail::program_ptr table, std::shared_ptr<detail::
     : table_{std::move(table)}, reader_{std::move(reader)}, wanted_{wanted} {}
 
 void printing_sink::push(detail::run_event e) {
-  // One write per line, so that lines of runs on several lanes do not mix.
+  // Each line is printed by one write, so that lines of runs on several lanes do not mix.
   if (const auto line = to_debug_line(e, *table_); !line.empty())
     std::clog << line << std::flush;
   if (reader_ && includes(wanted_, e.mode))

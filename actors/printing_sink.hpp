@@ -9,11 +9,13 @@
 
 namespace superstep {
 
-/// Prints the writes of each step of a run to std::clog (compile_options::debug), and forwards to
-/// the reader of the run's stream, if there is one, the events of its modes.
+/// Prints the writes and the state of each step of a run to std::clog; see compile_options::debug.
+/// Forwards to the reader of the run's stream, if there is a reader, the events of the modes that
+/// it wants.
 class printing_sink final : public detail::event_sink {
 public:
-  /// The modes that it needs in addition to those of the reader.
+  /// The stream modes that the lines are made from. The run must produce them in addition to the
+  /// reader's modes.
   static constexpr auto modes = stream_mode::updates | stream_mode::values;
 
   /// @param reader may be null

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of a run: errors, the list of nested runs, and the conversations of its tasks.
-// lane_runs.cpp and lane_steps.cpp drive it.
+// The record of a run: its errors, its list of nested runs, and the conversations of its tasks.
+// lane_runs.cpp and lane_steps.cpp drive the run.
 #include "run.hpp"
 
 #include "call.hpp"
@@ -28,7 +28,7 @@ run_error error_of_user_code(std::string_view whose, std::exception_ptr cause, s
 void report_stray(std::string_view whose, const std::exception_ptr& cause) noexcept {
   try {
     std::cerr << "superstep: " + std::string{whose} + " threw: " + describe(cause) + '\n';
-  } catch (...) { // no way to report is left
+  } catch (...) { // the exception cannot be reported at all
   }
 }
 
@@ -51,7 +51,7 @@ void run::link_below() noexcept {
 }
 
 void run::unlink_below() noexcept {
-  first_below = nullptr; // nested runs recognise by its generation that it has ended
+  first_below = nullptr; // nested runs recognise by this run's generation that it has ended
   const auto* const below = request.below.get();
   if (below == nullptr || below->above->generation != below->above_generation)
     return;
@@ -62,7 +62,8 @@ void run::unlink_below() noexcept {
 
 std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
   const auto kept = talks.find(of);
-  if (kept != talks.end()) { // another attempt repeats the same interrupts
+  // a further attempt starts its body again, which repeats the same interrupts
+  if (kept != talks.end()) {
     auto& talk = *kept->second;
     talk.next = 0;
     talk.interrupts.clear();
@@ -72,7 +73,7 @@ std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
   auto talk = std::make_shared<conversation>();
   const auto path = task_path(step.tasks[of]);
   talk->place.config = request.config;
-  if (!thread) { // has no checkpointer itself, but a run above it has
+  if (!thread) { // the run has no checkpointer, but a run above it has one
     talk->place.ns = request.below->ns;
     talk->place.task = path + '@' + std::to_string(state.step());
     talk->place.journal = request.below->journal;

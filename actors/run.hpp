@@ -23,7 +23,7 @@ namespace superstep {
 
 struct conversation;
 
-/// An output that is yet to be stored in a cache.
+/// The output of a task that will be stored in the cache of its node.
 struct late_output {
   std::string scope;
   std::string key;
@@ -33,127 +33,158 @@ struct late_output {
 
 struct run;
 
-/// Returns the error of a run for an exception of user code outside bodies. `whose` names the code.
+/// Returns the error that ends a run after user code outside bodies has thrown `cause`. Examples of
+/// such code are reducers, sinks and checkpointers. `whose` names the code in the error text.
 [[nodiscard]] run_error error_of_user_code(std::string_view whose, std::exception_ptr cause,
                                            std::int64_t step);
-/// Reports an exception of user code that belongs to no run: one line on standard error.
+/// Reports an exception that cannot fail a run, such as one thrown by the run's callback: writes
+/// one line to standard error. `whose` names the code that threw.
 void report_stray(std::string_view whose, const std::exception_ptr& cause) noexcept;
-/// Calls the callback of a run. It is user code: its exceptions are reported and discarded.
+/// Calls the callback of a run. The callback is user code: if it throws, the exception is reported
+/// with report_stray() and discarded.
 void call_back(const std::function<void(detail::raw_result)>& done,
                detail::raw_result&& raw) noexcept;
 
-/// Returns an error that ends a run and does not belong to a task.
+/// Returns an error that ends a run and that no task caused, such as a deadline.
 [[nodiscard]] run_error make_run_error(const std::error_code& code, std::string text,
                                        std::int64_t step = 0);
 
-/// The parent of a nested run: the run `above`, as long as it has this generation.
+/// Links a nested run to its parent, the run `above`. Run records are reused, so the link is valid
+/// only while `above->generation` equals `above_generation`. The same rule applies to `caller`.
 struct nested_in : nesting {
   run* above = nullptr;
   std::uint32_t above_generation = 0;
-  call* caller = nullptr; ///< the call whose body started it
+  call* caller = nullptr; ///< the call whose body started the nested run
   std::uint32_t caller_generation = 0;
 };
 
-/// A run to be started, as the engine's functions pass it to a lane.
+/// The data that a lane needs to start a run. The engine fills it from the arguments of invoke(),
+/// stream() and submit(); a lane fills it for nested runs.
 struct run_request {
   detail::program_ptr table;
   detail::run_input input;
   std::shared_ptr<const run_config> config;
-  std::shared_ptr<const nested_in> below; ///< for a nested run
+  /// the link to the parent run; null unless the run is nested
+  std::shared_ptr<const nested_in> below;
   std::function<void(detail::raw_result)> done;
   std::shared_ptr<detail::event_sink> sink;
-  std::shared_ptr<guarded_sink> guard; ///< if set, `sink` is this object or forwards to it
+  /// if set, it wraps the application's sink, and `sink` is this object
+  std::shared_ptr<guarded_sink> guard;
   stream_mode modes = stream_mode::none;
 };
 
-/// The coordinator's data of one live run. Owned and used by its lane only. Records are reused;
-/// `generation` distinguishes the runs.
+/// The record of one live run: its state, its current super-step and its progress. Only its lane
+/// uses it. A lane reuses its records; `generation` is incremented when a run ends, so that links
+/// to the ended run can be recognised.
 struct alignas(64) run {
   std::uint64_t number = 0;
   std::uint32_t generation = 0;
   bool live = false;
-  bool queued = false;    ///< has an entry in the lane's ready queue
-  bool paused = false;    ///< waiting for the reader of its stream
-  bool is_saving = false; ///< waiting for its checkpointer
+  bool queued = false; ///< has an entry in the lane's ready queue
+  bool paused = false; ///< the run waits for the reader, because its stream is full
+  /// the run waits until its checkpointer has granted the lease or saved a checkpoint
+  bool is_saving = false;
   run_request request;
   run_state state;
   super_step step;
   std::uint32_t next_task = 0;      ///< the next task of the step to start
-  std::uint32_t detached_calls = 0; ///< number of detached calls
-  std::uint32_t detached_tasks = 0; ///< detached calls of tasks, without forked calls
-  std::vector<call*> open;          ///< the detached calls
-  run* first_below = nullptr;       ///< nested runs of its tasks that have not ended
-  run* next_below = nullptr;        ///< the next nested run of the same parent
+  std::uint32_t detached_calls = 0; ///< calls whose bodies did not end in place; see `open`
+  std::uint32_t detached_tasks = 0; ///< the same count without forked calls, for max_concurrency
+  std::vector<call*> open;          ///< the records of the detached calls
+  run* first_below = nullptr; ///< list of the live nested runs that this run's tasks have started
+  run* next_below = nullptr;  ///< the next nested run of the same parent
   run* prev_below = nullptr;
-  pooled_actor_ptr coordinator;
-  std::vector<pooled_actor_ptr> node_actors; ///< by node; created by the first activation
+  pooled_actor_ptr coordinator; ///< the actor of the run; an exit message to it ends the run
+  std::vector<pooled_actor_ptr> node_actors; ///< by node number; null until the node first runs
   run_stats stats;
-  std::vector<std::uint32_t> again;   ///< tasks whose next attempt is due
-  std::uint32_t waiting = 0;          ///< number of tasks whose next attempt is not due yet
-  std::unique_ptr<run_error> failure; ///< ends the run once the step's last task has started
-  std::unique_ptr<run_error> broken;  ///< user code outside a body threw; ends the run soon
-  /// for a run with a checkpointer, or one that starts from a command or nothing
+  /// tasks to start again: retries that are due, error handlers, actors that were busy
+  std::vector<std::uint32_t> again;
+  std::uint32_t waiting = 0; ///< number of failed tasks whose next attempt is delayed
+  /// the error of a failed task; ends the run after the step's other tasks have started and settled
+  std::unique_ptr<run_error> failure;
+  /// the error of user code outside bodies; ends the run at the next ends_broken()
+  std::unique_ptr<run_error> broken;
+  /// The run's conversation thread. Set if the run has a checkpointer. Also set if its input is a
+  /// command or empty, because only thread_run handles such inputs.
   std::unique_ptr<thread_run> thread;
-  std::vector<std::uint8_t> stops; ///< by node: breakpoint bits; empty: none
-  state_view shown;                ///< see raw_result::shown
-  /// an output channel has changed; without transient channels the current state shows it
+  /// by node number: breakpoint bits; empty if there are no breakpoints
+  std::vector<std::uint8_t> stops;
+  state_view shown; ///< the state that the caller sees; see raw_result::shown
+  /// Whether an output channel has changed, so that the result has a state to show. Without
+  /// transient channels, `shown` stays null and the final state is shown.
   bool is_shown = false;
-  /// Only one task of the step runs, and its events are delayed. LangGraph runs such a task where
-  /// it prepares steps. Its events are therefore sent after the barrier. With a checkpointer, its
-  /// output is cached only after the next step has looked up its own.
+  /// Whether exactly one task of the step has to run. LangGraph runs a single task while it
+  /// prepares the step and reports the task's events after the barrier. superstep reproduces the
+  /// order: `held` delays the events. With a checkpointer, the task's output enters the cache only
+  /// after the next step has looked up its own tasks; see `late`.
   bool is_single_task = false;
-  std::vector<detail::run_event>
-      held; ///< events of such tasks and of retried ones; dropped if the step fails
-  std::vector<late_output> late;
-  std::uint32_t activity = 0;      ///< counts resumptions of its calls and nested runs
-  std::uint32_t seen_activity = 0; ///< `activity` when a failed step last checked it
-  std::uint32_t idle_polls = 0;    ///< number of checks without new activity
-  std::uint32_t offloaded = 0; ///< bodies of this run and of nested ones that run on other threads
-  bool draining_siblings = false; ///< it has failed and gives these bodies some time to end
-  bool has_nested = false;        ///< the task started last has started a nested run
-  bool stops_after = false;       ///< the step that was applied has an interrupt_after breakpoint
-  /// The fast path: no stream, no checkpointer, no breakpoints or timeouts, no error handler
-  /// running.
+  /// Events of single tasks and of retried tasks. They are sent after the barrier, and dropped if
+  /// the step fails.
+  std::vector<detail::run_event> held;
+  std::vector<late_output> late; ///< outputs of this step that will be cached; see is_single_task
+  std::uint32_t activity = 0;    ///< counts how often the run's calls and nested runs were resumed
+  std::uint32_t seen_activity = 0; ///< the value of `activity` at the last check of settles()
+  std::uint32_t idle_polls = 0; ///< number of consecutive checks in which `activity` was unchanged
+  /// Number of bodies of this run and of its nested runs that are offloaded: they run on threads
+  /// that do not serve the lane, or are queued for them.
+  std::uint32_t offloaded = 0;
+  /// Whether the failed run waits a limited time for offloaded bodies; see lane::settles().
+  bool draining_siblings = false;
+  bool has_nested = false;  ///< the task that was started last has started a nested run
+  bool stops_after = false; ///< the run stops at an interrupt_after breakpoint of the applied step
+  /// Whether the run has no stream, checkpointer, breakpoint, timeout or running error handler. The
+  /// lane then skips all code that serves them.
   bool is_fast_path = false;
-  bool keeps_writes = false; ///< the writes of tasks are read again after their branches
-  superstep::store* memory = nullptr;
+  /// Whether a stream, the cache or the thread still reads a task's writes after the task's routers
+  /// have run. Routers must then not move from the writes; see run_routers().
+  bool keeps_writes = false;
+  superstep::store* memory = nullptr; ///< the long-term store of the outermost run, or null
   write_cache* cache = nullptr;
-  bool has_moved = false; ///< a step was applied since the last breakpoint
-  /// the interrupts of this step's tasks; the run stops after the step
+  /// Whether breakpoints are active. False from a resume until a step is applied. Otherwise the
+  /// resumed run would stop at the same breakpoint again.
+  bool has_moved = false;
+  /// Set if tasks of this step were interrupted: the run stops at the barrier with their
+  /// interrupts.
   std::optional<std::vector<interrupt>> interrupts;
+  /// the command to the parent graph that a task of this step has returned; it ends the run
   std::shared_ptr<const value> to_parent;
-  /// Conversations of tasks that are retried, and keys of outputs to be cached, by task.
+  /// The conversations of tasks whose body has ended or was abandoned, by task number. A further
+  /// attempt continues with the same resume values.
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<conversation>> talks;
+  /// The cache keys of tasks whose outputs will be cached, by task number.
   boost::unordered_flat_map<std::uint32_t, std::string> cache_keys;
-  /// Errors of tasks whose error handlers run in their place, by task.
+  /// The errors of tasks whose error handlers run in their place, by task number.
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const run_error>> handled;
-  std::string drained_for; ///< if set, the run stops before its next step, with this text
-  std::uint32_t detached_tasks_max = 0; ///< run_config::max_concurrency; 0: none
-  std::uint64_t first_end_ns = 0; ///< when the step's first task ended while others were detached
+  std::string drained_for; ///< unless empty: the run ends before its next step with this error text
+  std::uint32_t detached_tasks_max = 0; ///< run_config::max_concurrency; 0 for no limit
+  /// The time when the first task of the step ended while others were still detached; 0 if none
+  /// has. The barrier reports the difference as run_stats::barrier_wait_ns.
+  std::uint64_t first_end_ns = 0;
 
   static constexpr std::uint8_t stop_before = 1;
   static constexpr std::uint8_t stop_after = 2;
 
   [[nodiscard]] const detail::program& table() const noexcept { return state.table(); }
   [[nodiscard]] bool streams(stream_mode m) const noexcept { return includes(request.modes, m); }
-  /// Whether a task may start now: one is left, and max_concurrency is not reached.
+  /// Whether the run has a task to start and may start it. With max_concurrency, a task may start
+  /// if the limit is not reached and no task has failed.
   [[nodiscard]] bool has_to_start() const noexcept {
     return (next_task < step.tasks.size() || !again.empty()) &&
            (detached_tasks_max == 0 ||
             (detached_tasks < detached_tasks_max && !failure && !to_parent));
   }
-  /// Adds the run to, or removes it from, the nested runs of its parent.
+  /// Adds this run to the list of its parent's nested runs, or removes it.
   void link_below() noexcept;
   void unlink_below() noexcept;
-  /// Returns the conversation of a task so far. @pre thread, or a parent run with resume values or
-  /// effect records
+  /// Returns the conversation of a task, with the resume values of earlier attempts.
+  /// @pre the run has a thread, or a parent run with resume values or effect records
   [[nodiscard]] std::shared_ptr<conversation> conversation_of(std::uint32_t of);
   void keep_talk(std::uint32_t of, std::shared_ptr<conversation> talk);
-  /// Stores the resume values of an abandoned task for its next attempt. The body may still run and
-  /// gets no further values.
+  /// Stores the resume values of an abandoned call for the next attempt of its task. The abandoned
+  /// body may still run; it gets no further values.
   void keep_abandoned_talk(std::uint32_t of, conversation& talk);
   [[nodiscard]] const conversation* find_talk(std::uint32_t of) const noexcept;
-  /// Clears the data of a finished step.
+  /// Clears the conversations and cache keys of a finished step.
   void forget_step() noexcept {
     if (!talks.empty())
       talks.clear();
@@ -166,8 +197,8 @@ struct alignas(64) run {
   }
 };
 
-/// Calls f with the link from a nested run to its parent, then with the parent's link, up to the
-/// outermost run or to one that has ended.
+/// Calls f for each ancestor of a nested run, from its parent to the outermost run. Stops early at
+/// a run that has ended.
 template <class F>
 void each_above(const run& r, F f) {
   for (const auto* at = r.request.below.get();

@@ -13,17 +13,18 @@ namespace superstep {
 /// An event of a run of a typed graph.
 template <class State>
 struct state_event : detail::run_event {
-  /// values: the snapshot; null in other events and in those of subgraphs with another state.
-  /// `values<Child>()` is the snapshot of a subgraph. Valid as long as the event.
+  /// The state, in an event of mode `values`; null in events of other modes. `values<Child>()`
+  /// returns the state of a subgraph, and null if the event belongs to a graph with another state
+  /// type. The pointer is valid as long as the event.
   template <class Of = State>
   [[nodiscard]] const Of* values() const& noexcept {
     return state_if<Of>(state.get());
   }
   template <class Of = State>
   const Of* values() const&& = delete; // the pointer would dangle
-  /// updates: what the task wrote to a field, `wrote<&State::field>()`; null if it did not write
-  /// the field, in other events, and in those of graphs with another state. Valid as long as the
-  /// event.
+  /// The value that the task wrote to a field, in an event of mode `updates`:
+  /// `wrote<&State::field>()`. Null if the task did not write the field, in events of other modes,
+  /// and in events of graphs with another state type. The pointer is valid as long as the event.
   template <auto Member>
   [[nodiscard]] const typename detail::field<Member>::type* wrote() const& noexcept {
     using of = typename detail::field<Member>::state;
@@ -41,11 +42,11 @@ class state_stream : public detail::event_stream {
 public:
   explicit state_stream(detail::event_stream events) : detail::event_stream{std::move(events)} {}
 
-  /// The next event; see event_stream::next().
+  /// Waits for the next event; see event_stream::next().
   [[nodiscard]] std::optional<state_event<State>> next() {
     return typed(detail::event_stream::next());
   }
-  /// The next event, awaited; see event_stream::receive().
+  /// Waits for the next event without blocking the thread; see event_stream::receive().
   [[nodiscard]] task<std::optional<state_event<State>>> receive() {
     auto waiting = detail::event_stream::receive();
     auto event = co_await waiting;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread pool of an engine: threads take orders (serve a lane, run jobs, complete refused runs)
-// from a queue. Lanes order job threads (lane_calls.cpp), the watcher orders threads for blocked
-// lanes and paces the job threads (watcher.cpp).
+// The thread pool of an engine. Its threads take orders from a queue: serve a lane, run jobs, or
+// complete a refused run. Lanes order job threads (lane_calls.cpp). The watcher orders threads for
+// lanes whose thread is blocked, and controls the number of job threads (watcher.cpp).
 #include "thread_pool.hpp"
 
 #include "engine_core.hpp"
@@ -21,18 +21,19 @@ namespace superstep {
 
 namespace {
 
-/// Number of polls without a finished job after which another thread is started, because the
-/// running bodies may spin while they wait for queued ones.
+/// Number of watcher polls without a finished job after which one more job thread is started. The
+/// running bodies may be spinning until a queued body has run.
 constexpr auto looks_before_one_more = 20U;
 
 /// Pause after the system has refused to start a thread.
 constexpr auto retry_time = std::chrono::milliseconds{20};
 
-/// Bodies shorter than this are faster in place, because passing one to a thread costs as much.
+/// Bodies shorter than this are run in place, because passing a body to another thread takes about
+/// as long.
 constexpr auto short_body = std::chrono::microseconds{20};
 
-/// Returns the state letter of a thread of this process: R is running or runnable, S sleeps, D
-/// waits for a disk; '?' if it is unknown.
+/// Returns the kernel's state letter of a thread of this process: 'R' if it is running or runnable,
+/// 'S' if it sleeps, 'D' if it waits for a disk, '?' if unknown.
 char thread_state(int kernel_id) {
   auto path = std::array<char, 64>{};
   std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", kernel_id);
@@ -43,7 +44,8 @@ char thread_state(int kernel_id) {
   const auto n = ::read(file, text.data(), text.size());
   ::close(file);
   const auto line = std::string_view{text.data(), n > 0 ? static_cast<std::size_t>(n) : 0};
-  const auto after_name = line.rfind(')'); // the name may contain any character
+  // the last `)`, because the thread's name before it may contain any character
+  const auto after_name = line.rfind(')');
   return after_name != std::string_view::npos && after_name + 2 < line.size() ? line[after_name + 2]
                                                                               : '?';
 }
@@ -69,12 +71,12 @@ thread_pool::thread_pool(detail::engine_core& core, std::size_t threads_max,
 
 bool thread_pool::can_serve() {
   const auto lock = std::scoped_lock{mutex_};
-  surplus_ = 0; // no thread may end before serve() is called for the one found here
+  surplus_ = 0; // so that the idle thread does not retire before serve() uses it
   return idle_ > orders_.size() || (may_grow() && start_member());
 }
 
-/// Whether another thread may be started for a lane. During shutdown also beyond the bound:
-/// otherwise the runs of a lane that is blocked in a body would not be completed.
+/// Whether another thread may be started for a lane. During shutdown the bound does not apply: if a
+/// lane is blocked in a body, only another thread can complete its runs.
 bool thread_pool::may_grow() const noexcept {
   return members_.size() < threads_max_ || (stopping_ && !is_over_);
 }
@@ -84,7 +86,7 @@ void thread_pool::serve(lane& l, bool took_over) {
   give({&l, took_over});
 }
 
-/// Orders another thread to run jobs. Returns false if none is idle and none can be started.
+/// Orders one more thread to run jobs. Returns false if no thread is idle and none can be started.
 bool thread_pool::give_jobs_order() {
   if (idle_ <= orders_.size() && (members_.size() >= threads_max_ || !start_member()))
     return false;
@@ -94,20 +96,20 @@ bool thread_pool::give_jobs_order() {
 }
 
 void thread_pool::give(order o) {
-  // Lanes come first: a lane without a thread delays all of its runs.
+  // Lanes come first, because a lane without a thread delays all of its runs.
   if (o.to_serve != nullptr)
     orders_.push_front(o);
   else
     orders_.push_back(o);
   if (orders_.size() > idle_ &&
       (o.to_serve != nullptr ? may_grow() : members_.size() < threads_max_))
-    // if it fails, the next thread that becomes idle takes the order
+    // if no thread can be started, the next idle thread takes the order
     static_cast<void>(start_member());
   changed_.notify_one();
 }
 
 /// Starts a thread and counts it as idle at once, so that the next order finds it. Returns false if
-/// the system refuses; the engine then continues with the threads that it has.
+/// the system refuses a thread; the engine then continues with the threads that it has.
 bool thread_pool::start_member() {
   const auto now = std::chrono::steady_clock::now();
   if (now < retry_at_)
@@ -116,7 +118,7 @@ bool thread_pool::start_member() {
   try {
     made->thread_ =
         std::thread{[this, self = made.get(), keep = core_.shared_from_this()] { work(*self); }};
-    // the process limit is reached, or no memory is left for a stack
+    // the limit of processes is reached, or there is no memory for a stack
   } catch (const std::system_error&) {
     retry_at_ = now + retry_time;
     return false;
@@ -130,7 +132,7 @@ void thread_pool::work(worker& self) {
   self.kernel_id_.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_relaxed);
   self.has_clock_.store(::pthread_getcpuclockid(::pthread_self(), &self.clock_) == 0,
                         std::memory_order_release);
-  auto lock = std::unique_lock{mutex_}; // start_member() has counted it as idle
+  auto lock = std::unique_lock{mutex_}; // start_member() has counted this thread as idle
   for (;; ++idle_) {
     changed_.wait(lock, [this] {
       return stopping_ || !orders_.empty() || !refused_.empty() || is_surplus();
@@ -164,12 +166,13 @@ void thread_pool::work(worker& self) {
   changed_.notify_all();
 }
 
-/// Whether a thread without an order is to end. Each pending order keeps one idle thread.
+/// Whether a thread without an order should end. One idle thread is kept for each pending order.
 bool thread_pool::is_surplus() const noexcept {
   return surplus_ > 0 && idle_ > orders_.size();
 }
 
-/// Removes the calling thread from the pool. `self` is destroyed.
+/// Removes the calling thread from the pool and destroys its record `self`. The thread cannot join
+/// itself, so it joins the thread that retired before it.
 void thread_pool::retire(worker& self, std::unique_lock<std::mutex>& lock) {
   SUPERSTEP_ASSERT(surplus_ > 0 && !stopping_);
   --surplus_;
@@ -177,10 +180,10 @@ void thread_pool::retire(worker& self, std::unique_lock<std::mutex>& lock) {
   std::erase_if(members_, [&](const auto& m) { return m.get() == &self; });
   lock.unlock();
   if (before.joinable())
-    before.join(); // it has ended or is about to, and holds no lock
+    before.join(); // does not block: that thread has left the pool and holds no lock
 }
 
-/// Selects threads to end: all but one of those that were idle during the whole last period.
+/// Lets surplus threads end: all but one of those that were idle during the whole last period.
 void thread_pool::find_surplus() {
   const auto now = std::chrono::steady_clock::now();
   if (now - idle_since_ < idle_time_)
@@ -196,7 +199,7 @@ void thread_pool::find_surplus() {
 void thread_pool::refuse(run_request&& request) noexcept {
   {
     const auto lock = std::scoped_lock{mutex_};
-    if (is_over_) // the engine is gone; no caller is left to notify
+    if (is_over_) // the engine was destroyed; its callbacks must not be called any more
       return;
     refused_.push_back(std::move(request));
   }
@@ -215,8 +218,8 @@ void call_back_refused(run_request& request) {
 
 } // namespace
 
-/// Completes one refused run. Its callback may submit another. Each is taken from the queue in
-/// turn, so that a chain of them does not grow the stack.
+/// Completes one refused run. The run's callback may submit another run, which is refused and
+/// queued in turn. Such a chain therefore does not grow the stack.
 void thread_pool::answer_refused(std::unique_lock<std::mutex>& lock) {
   auto request = std::move(refused_.front());
   refused_.pop_front();
@@ -229,8 +232,9 @@ void thread_pool::answer_refused(std::unique_lock<std::mutex>& lock) {
 bool thread_pool::add_job(call& c) {
   const auto lock = std::scoped_lock{mutex_};
   if (at_jobs_ < burners_max_ && !give_jobs_order() && at_jobs_ == 0) {
-    // A thread that is blocked in a body takes the order when it returns. If all threads serve
-    // lanes, none returns: the system has refused more threads.
+    // A thread that runs a body outside a lane takes the order when the body returns. If all
+    // threads serve lanes, none of them does so, and the job is refused. This happens only if the
+    // system does not allow more threads.
     const auto comes_back = [](const auto& m) {
       return m->at.load(std::memory_order_relaxed) == duty::body;
     };
@@ -287,13 +291,14 @@ void thread_pool::pace() {
   }
   auto more = burning < burners_max_ ? burners_max_ - burning : 0;
   if (burning == 0)
-    more = std::max(more, blocked); // all are blocked: double their number, until some are not
+    // if all job threads are blocked, double their number until some are not
+    more = std::max(more, blocked);
   if (std::exchange(jobs_done_seen_, jobs_done_) != jobs_done_)
     looks_without_progress_ = 0;
   else if (++looks_without_progress_ >= looks_before_one_more)
     more = std::max(more, std::size_t{1}), looks_without_progress_ = 0;
   more = std::min(more, jobs_.size());
-  // Reserve some threads for lanes.
+  // Some threads are reserved for lanes.
   const auto reserve = std::min<std::size_t>(threads_max_ / 8, 8);
   while (more > 0 && at_jobs_ + reserve < threads_max_ && give_jobs_order())
     --more;
@@ -317,7 +322,7 @@ void thread_pool::stop(std::chrono::milliseconds grace) {
   lock.unlock();
   if (retired.joinable())
     retired.join();
-  core_.close_lanes(); // for lanes whose threads have not ended
+  core_.close_lanes(); // for lanes whose threads are still inside a body
   lock.lock();
   is_over_ = true;
   auto unanswered = std::exchange(refused_, {});
@@ -325,7 +330,8 @@ void thread_pool::stop(std::chrono::milliseconds grace) {
   for (auto& request : unanswered)
     call_back_refused(request);
   for (auto& t : members) {
-    // A body that never returns keeps its thread; the program does not wait for it.
+    // A body that never returns keeps its thread. The destructor of the engine does not wait for
+    // it.
     if (all_ended)
       t.join();
     else

@@ -23,16 +23,17 @@ class engine_core;
 
 class lane;
 
-/// The activity of a thread of the pool, as the watcher sees it.
+/// The activity of a thread of the pool: it waits for an order, serves a lane, or runs a body
+/// outside a lane.
 enum class duty : std::uint8_t { idle, lane, body };
 
-/// A thread of the pool, and what the watcher knows about it.
+/// A thread of the pool, with the data by which the watcher finds out whether it is blocked.
 class worker {
 public:
   std::atomic<duty> at{duty::idle};
 
-  /// Whether it has used no CPU since the last poll and is not waiting for a core. Called by the
-  /// watcher only.
+  /// Whether the thread has used no CPU time since the last call and is not waiting for a core.
+  /// Called by the watcher only.
   [[nodiscard]] bool is_blocked();
 
 private:
@@ -41,15 +42,16 @@ private:
   std::atomic<int> kernel_id_{0};
   std::atomic<bool> has_clock_{false};
   clockid_t clock_{};
-  std::int64_t cpu_ns_ = 0; // at the last poll
+  std::int64_t cpu_ns_ = 0; // the CPU time used until the last call of is_blocked()
 };
 
-/// The engine's thread pool: threads that serve lanes, and threads that run bodies known to be long
-/// from a queue (jobs).
+/// The engine's thread pool. Its threads serve lanes, and run queued bodies that are known to be
+/// long (jobs).
 ///
-/// An order that finds no idle thread starts one, up to a bound. Threads that were not needed for
-/// `idle_time` end. The watcher decides how many threads run jobs at the same time: bodies that use
-/// the CPU count against the number of workers, blocked bodies do not.
+/// Work reaches the threads as orders: serve a lane, or run jobs. If no thread is idle, an order
+/// starts one, up to `threads_max`. Threads that were not needed for `idle_time` end. At each poll
+/// the watcher decides how many threads run jobs at the same time. Job threads that use the CPU are
+/// limited to `burners_max`; blocked ones do not count.
 class thread_pool {
 public:
   thread_pool(detail::engine_core& core, std::size_t threads_max, std::size_t burners_max,
@@ -57,46 +59,49 @@ public:
   thread_pool(const thread_pool&) = delete;
   thread_pool& operator=(const thread_pool&) = delete;
 
-  /// Whether a thread is idle, or can be started, for the lane that serve() will be called with
-  /// next.
+  /// Reserves a thread for the next call of serve(): returns whether one is idle or could be
+  /// started.
   [[nodiscard]] bool can_serve();
   /// Gives a lane to an idle thread. If can_serve() was not called before, the lane may have to
-  /// wait for one.
+  /// wait until a thread is idle.
+  /// @param took_over whether the lane was taken from a thread that is still inside a body
   void serve(lane& l, bool took_over);
 
   /// Completes, on a thread of the pool, a run that no lane accepts because the engine is shutting
-  /// down. Its callback may submit further runs, which are refused as well.
+  /// down. The run's callback may submit further runs, which are refused as well.
   void refuse(run_request&& request) noexcept;
 
   /// Queues a body for the job threads. Returns false if no thread is available and none can be
   /// started; the lane then runs the body itself.
   [[nodiscard]] bool add_job(call& c);
-  /// Called by the watcher at each poll: starts more job threads if the current ones are only
-  /// waiting, and ends threads that stay idle.
+  /// Starts more job threads if the current ones are only waiting, and ends threads that stay idle.
+  /// Called by the watcher at each poll.
   void pace();
-  /// Whether the watcher has a reason to poll.
+  /// Whether jobs or orders are queued or jobs run, so that the watcher must keep polling.
   [[nodiscard]] bool is_busy();
 
   /// Accepts no further orders and waits for the threads to end, at most `grace`. Threads that have
-  /// not ended by then are detached, and keep the core alive. Afterwards no callback is called.
+  /// not ended by then are detached and keep the engine_core alive. After stop() returns, no
+  /// callback is called.
   void stop(std::chrono::milliseconds grace);
 
 private:
+  /// An order for a thread of the pool: serve a lane, or run jobs.
   struct order {
     lane* to_serve = nullptr; ///< null: the thread runs jobs
     bool took_over = false;
   };
 
-  void give(order o);                           // with mutex_ held
-  [[nodiscard]] bool start_member();            // with mutex_ held
-  [[nodiscard]] bool give_jobs_order();         // with mutex_ held
-  [[nodiscard]] bool may_grow() const noexcept; // with mutex_ held
+  void give(order o);                           // caller holds mutex_
+  [[nodiscard]] bool start_member();            // caller holds mutex_
+  [[nodiscard]] bool give_jobs_order();         // caller holds mutex_
+  [[nodiscard]] bool may_grow() const noexcept; // caller holds mutex_
   void work(worker& self);
   void run_jobs(worker& self);
   void answer_refused(std::unique_lock<std::mutex>& lock);
-  [[nodiscard]] bool is_surplus() const noexcept; // with mutex_ held
+  [[nodiscard]] bool is_surplus() const noexcept; // caller holds mutex_
   void retire(worker& self, std::unique_lock<std::mutex>& lock);
-  void find_surplus(); // with mutex_ held
+  void find_surplus(); // caller holds mutex_
   [[nodiscard]] call* next_job();
 
   detail::engine_core& core_;
@@ -108,19 +113,20 @@ private:
   std::condition_variable changed_;
   std::vector<std::unique_ptr<worker>> members_;
   std::deque<order> orders_;
-  std::deque<call*> jobs_;          // bounded by the number of live calls
-  std::deque<run_request> refused_; // bounded by the runs submitted before the lanes were closed
-  std::size_t idle_ = 0;            // number of threads that wait for an order
-  std::size_t idle_min_ = 0;        // the smallest value of idle_ since idle_since_
-  std::size_t surplus_ = 0;         // number of threads that are to end
+  std::deque<call*> jobs_; // at most one entry per live call
+  // at most the runs that were submitted before the lanes were closed
+  std::deque<run_request> refused_;
+  std::size_t idle_ = 0; // number of threads that wait for an order, including those being started
+  std::size_t idle_min_ = 0; // the smallest value of idle_ since idle_since_
+  std::size_t surplus_ = 0;  // number of threads that are to end
   std::chrono::steady_clock::time_point idle_since_{};
-  std::thread retired_;     // the thread that ended last; the next one to end joins it
+  std::thread retired_;     // the thread that retired last; the next thread to retire joins it
   std::size_t at_jobs_ = 0; // number of threads in run_jobs(), or with an order to run it
   std::size_t ended_ = 0;   // number of threads that have ended
   std::uint64_t jobs_done_ = 0;
   std::uint64_t jobs_done_seen_ = 0;
   unsigned looks_without_progress_ = 0;
-  // no attempt to start a thread before this time
+  // no thread is started before this time, because the system has refused the last one
   std::chrono::steady_clock::time_point retry_at_{};
   bool stopping_ = false;
   bool is_over_ = false; // stop() has returned or is about to return

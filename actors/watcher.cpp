@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The watcher's thread and its timer. Each poll compares the guard of every lane with the last one:
-// the same odd value means that the lane is still inside the same body. See lane.cpp, guarded(),
-// for the other side.
+// The watcher's thread and its timer. Each poll compares the guard of every lane with the value of
+// the last poll. The same odd value means that the lane is still inside the same body.
+// lane::guarded() in lane.cpp writes the guard.
 #include "watcher.hpp"
 
 #include "engine_core.hpp"
@@ -17,14 +17,14 @@ namespace superstep {
 
 namespace {
 
-/// Number of idle polls before the watcher sleeps. Waking it costs the caller a system call, about
-/// a tenth of the cost of a poll.
+/// Number of polls that find nothing running before the watcher sleeps. To wake it again costs the
+/// caller a system call, about a tenth of the cost of a poll.
 constexpr auto idle_looks_max = 2U;
-/// Polling interval while it sleeps. A poke between the last poll and the sleep is lost; this
-/// bounds the delay.
+/// Polling interval while the watcher sleeps. A poke between the last poll and the sleep is lost;
+/// this interval bounds the delay.
 constexpr auto asleep_tick = std::chrono::milliseconds{20};
-/// If a lane was busy for a whole tick with fewer bodies than this, they are worth distributing
-/// over threads.
+/// If a lane ran fewer bodies than this in a whole tick without a pause, its bodies are long enough
+/// to run as jobs.
 constexpr auto heavy_bodies_per_tick = std::uint64_t{25};
 
 int make_timer() {
@@ -54,7 +54,7 @@ void watcher::start() {
   try {
     thread_ = std::thread{[this] { run(); }};
   } catch (const std::system_error&) {
-    // The engine works without a watcher: a blocking body then occupies its lane until it returns.
+    // The engine works without a watcher. A blocking body then occupies its lane until it returns.
   }
 }
 
@@ -76,13 +76,13 @@ void watcher::set_timer(std::chrono::nanoseconds each) noexcept {
     ::timerfd_settime(timer_, 0, &when, nullptr);
   };
   set(each, each);
-  if (stopping_.load()) // checked last, so that a late poke does not delay the end
+  if (stopping_.load()) // checked last, so that a poke during stop() does not delay the end
     set(std::chrono::nanoseconds{1}, each);
 }
 
 void watcher::wait_for_timer() noexcept {
   auto times = std::uint64_t{};
-  // An interrupted read only causes an additional poll.
+  // The result is not checked, because an interrupted read only causes an additional poll.
   [[maybe_unused]] const auto got = ::read(timer_, &times, sizeof times);
 }
 
@@ -96,7 +96,7 @@ void watcher::run() {
     idle_looks = 0;
     const auto is_asleep = asleep_.load(std::memory_order_relaxed);
     if (is_busy && is_asleep) {
-      wake(); // work was found that no poke had reported
+      wake(); // something runs although the poke for it was lost
     } else if (!is_busy && !is_asleep) {
       set_timer(std::max<std::chrono::nanoseconds>(tick_, asleep_tick));
       asleep_.store(true, std::memory_order_relaxed);
@@ -104,7 +104,7 @@ void watcher::run() {
   }
 }
 
-/// Polls all lanes once. Returns whether something was running.
+/// Polls all lanes once. Returns whether something is running or was running since the last poll.
 bool watcher::look() {
   auto busy = core_.threads().is_busy();
   for (auto i = std::size_t{0}; i < seen_.size(); ++i) {
@@ -116,8 +116,9 @@ bool watcher::look() {
     if (!inside)
       continue;
     if (guard == before) {
-      // Reserve a thread first: a lane that was taken over and not served would stop. From now on
-      // the old server's thread counts as one that runs a body.
+      // The lane has not left its body since the last poll. A thread is reserved first, because a
+      // lane that is taken over and not served would stop. Afterwards the old thread counts as one
+      // that runs a body.
       if (!core_.threads().can_serve())
         continue;
       auto* const server = l.server();

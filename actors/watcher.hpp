@@ -13,12 +13,14 @@ namespace detail {
 class engine_core;
 } // namespace detail
 
-/// The thread that keeps lanes from being blocked. It polls every lane each tick. A lane that is
-/// inside the same body in two polls gets another thread. A lane whose bodies average more than 20
-/// us passes the next ones to the job queue. The watcher sleeps while nothing runs.
+/// The thread that keeps lanes from being blocked. It polls every lane each tick. If a lane is
+/// inside the same body in two consecutive polls, the watcher gives the lane to another thread. If
+/// a lane's bodies take more than 20 us on average, the watcher gives the lane a hint. The lane
+/// then runs the bodies of such nodes as jobs. The watcher sleeps while nothing runs.
 ///
-/// It waits for a kernel timer, not for another thread. A thread that starts to run something sets
-/// the timer and continues, without the cost of a thread switch for waking the watcher.
+/// The watcher waits for a kernel timer, not for a condition variable. A thread that starts to run
+/// something only sets the timer. Waking the watcher directly would cost that thread a thread
+/// switch.
 class watcher {
 public:
   watcher(detail::engine_core& core, std::chrono::microseconds tick);
@@ -28,8 +30,8 @@ public:
 
   void start();
   void stop();
-  /// Reports that something has started to run: the next poll is one tick from now. Thread-safe;
-  /// costs one load if the watcher is awake.
+  /// Reports that something has started to run, so that the next poll is one tick from now.
+  /// Thread-safe; costs one load if the watcher is awake.
   void poke() noexcept {
     if (asleep_.load(std::memory_order_relaxed))
       wake();
@@ -44,7 +46,7 @@ private:
 
   detail::engine_core& core_;
   const std::chrono::microseconds tick_;
-  const int timer_;                 // a timerfd
+  const int timer_;                 // a timerfd (Linux)
   std::vector<std::uint64_t> seen_; // the guard of each lane at the last poll
   std::atomic<bool> asleep_{false};
   std::atomic<bool> stopping_{false};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared bound on the bytes that readers hold; see byte_budget.hpp.
+// The shared bound on the bytes that all readers together hold in memory; byte_budget.hpp describes
+// it.
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/byte_budget.hpp>
 
@@ -12,27 +13,27 @@
 
 namespace superstep {
 
-// Invariant: no reader waits while there is room for it and for all that wait before it, and one
-// reader is exempt from the bound while any reader waits. Every function that returns bytes
-// therefore ends in let_go_on(). Waits are ended outside the lock, because that may destroy a
-// lease.
+// Invariants: the first waiting reader waits only while there is no room for it. While any reader
+// waits, one reader is exempt from the bound, so that at least one can finish. Each function that
+// returns bytes ends in let_go_on(), which restores both. Waits are ended outside the lock, because
+// that may destroy a lease, which takes the lock.
 
 struct byte_budget::state {
   struct reader {
     std::size_t held = 0;
-    std::size_t wanted = 0; ///< while it waits
+    std::size_t wanted = 0; ///< number of bytes that the reader waits for
     std::optional<completer<bool>> waits;
   };
 
   mutable std::mutex mutex;
-  std::size_t bytes_max = 0; // 0 = no limit
+  std::size_t bytes_max = 0; // 0: no limit
   std::size_t used = 0;
   std::size_t used_max = 0;
   std::uint64_t next_ticket = 1;
-  std::uint64_t exempt = 0; // the one reader that may exceed the bound; 0 = none yet
-  // readers that hold bytes or wait; bounded by their leases
+  std::uint64_t exempt = 0; // ticket of the reader that may exceed the bound; 0: no reader
+  // by ticket: readers that hold bytes or wait; one entry per lease
   std::map<std::uint64_t, reader> readers;
-  std::set<std::uint64_t> waiting; // tickets of those that wait
+  std::set<std::uint64_t> waiting; // tickets of the waiting readers, in the order of arrival
 
   [[nodiscard]] bool fits(std::uint64_t ticket, std::size_t bytes) const {
     return bytes_max == 0 || ticket == exempt || used + bytes <= bytes_max;
@@ -48,18 +49,18 @@ struct byte_budget::state {
     one.waits.reset();
     waiting.erase(ticket);
   }
-  /// Returns the waits that may end now, in order. O(log n) for each of them.
+  /// Admits the readers that may continue now, and returns their waits in order. O(log n) per wait.
   std::vector<completer<bool>> let_go_on() {
     auto out = std::vector<completer<bool>>{};
-    if (waiting.contains(exempt)) // it is admitted before readers without room
+    if (waiting.contains(exempt)) // the exempt reader does not need room, so it comes first
       grant(exempt, out);
     while (!waiting.empty()) {
       const auto first = *waiting.begin();
       if (!fits(first, readers.at(first).wanted)) {
         if (exempt != 0)
           break;
-        // A waiting reader has bytes to read. One that does not wait may be waiting for its server,
-        // so it would be a bad choice.
+        // The exemption goes to a waiting reader, because it has data to read. A reader that does
+        // not wait may itself be waiting for its server.
         exempt = first;
       }
       grant(first, out);
@@ -81,7 +82,7 @@ bool byte_budget::lease::try_grow(std::size_t bytes) {
   if (ticket_ == 0)
     ticket_ = from_->next_ticket++;
   auto& mine = from_->readers[ticket_];
-  // No reader overtakes those that wait.
+  // Waiting readers come first, unless this reader is exempt.
   const auto is_next = from_->waiting.empty() || from_->exempt == ticket_;
   if (!is_next || !from_->fits(ticket_, bytes))
     return false;

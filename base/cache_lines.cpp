@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thread-local free lists of cache-line-sized blocks; see cache_lines.hpp for why runs use them.
+// Thread-local free lists of blocks that occupy whole cache lines. cache_lines.hpp explains why
+// runs use them.
 #include <superstep/base/detail/cache_lines.hpp>
 
 #include <array>
@@ -11,13 +12,14 @@ namespace superstep {
 namespace {
 
 constexpr auto line = std::size_t{64};
-constexpr auto lines_max = std::size_t{8};   // longer blocks are rare and go to the heap
-constexpr auto kept_max = std::uint32_t{64}; // per size and thread: 128 KB in all
+constexpr auto lines_max = std::size_t{8}; // longer blocks are rare and go to the heap
+// number of free blocks kept per size and thread; about 150 KB per thread in total
+constexpr auto kept_max = std::uint32_t{64};
 
-// AddressSanitizer and ThreadSanitizer detect faults by tracking freed blocks, which reuse would
-// hide.
+// Blocks are not reused under AddressSanitizer and ThreadSanitizer, which find faults by tracking
+// freed blocks.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr auto reuses = false; // reuse would hide what the sanitizers look for
+constexpr auto reuses = false;
 #elif defined(__has_feature)
 #  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 constexpr auto reuses = false;
@@ -37,8 +39,9 @@ struct free_list {
   std::uint32_t length = 0;
 };
 
-/// Blocks that this thread has freed, by size. Trivially destructible, because other thread_local
-/// objects may free blocks after at_thread_end ran; `over` sends those blocks to the heap.
+/// Blocks that this thread has freed, by size in cache lines. Trivially destructible, because
+/// destructors of other thread_local objects may free blocks after ~at_thread_end(). Then `over` is
+/// set, and the blocks go to the heap.
 struct free_blocks {
   std::array<free_list, lines_max + 1> by_lines;
   bool registered = false;
@@ -86,7 +89,7 @@ void free_cache_lines(void* block, std::size_t bytes) noexcept {
     ::operator delete(block, std::align_val_t{line});
     return;
   }
-  // The destructor is registered on the first free, so that threads that never free pay nothing.
+  // ~at_thread_end() is registered by the first free, so that threads without frees have no cost.
   if (!mine.registered) {
     static thread_local auto cleaner = at_thread_end{};
     static_cast<void>(cleaner);

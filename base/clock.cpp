@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default implementation of clock. Tests inject their own.
+// The default implementation of clock, which reads the system's time. Tests pass their own.
 #include <superstep/base/clock.hpp>
 
 namespace superstep {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SHA-256 with OpenSSL's EVP interface.
+// Computes SHA-256 digests with OpenSSL's EVP interface. Digests identify batch jobs and
+// conversation threads, among others.
 #include "base/digest.hpp"
 
 #include <openssl/evp.h>
@@ -11,8 +12,8 @@ namespace superstep {
 
 namespace {
 
-/// Throws if a step of OpenSSL failed, which happens only without memory. A digest of fewer bytes
-/// would identify the wrong job or thread.
+/// Throws if a call of OpenSSL has failed, which happens only for lack of memory. Without the
+/// check, an incomplete digest would identify the wrong job or thread.
 void require(int done) {
   if (done != 1)
     throw std::bad_alloc{};

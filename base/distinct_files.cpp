@@ -16,8 +16,8 @@ std::string identity_of(const struct stat& info) {
   return std::to_string(info.st_dev) + ':' + std::to_string(info.st_ino);
 }
 
-/// Follows dangling symbolic links at the end of a path: open(2) with O_CREAT would create their
-/// target.
+/// Follows the symbolic links at the end of a path to a file that does not exist yet. open(2) with
+/// O_CREAT would create that file.
 fs::path followed(fs::path path) {
   constexpr auto links_max = 40; // the limit of the Linux kernel
   for (auto i = 0; i < links_max; ++i) {
@@ -25,20 +25,20 @@ fs::path followed(fs::path path) {
     const auto target = fs::read_symlink(path, failed);
     if (failed)
       break;
-    path = path.parent_path() / target; // an absolute target replaces all of it
+    path = path.parent_path() / target; // an absolute target replaces the whole path
   }
   return path;
 }
 
-/// Returns a key that is equal for two paths of one file; empty for devices, pipes and empty paths.
+/// Returns a key that is equal for all paths of one file; empty for devices, pipes and empty paths.
 std::string identity_of(const std::string& path) {
   struct stat info {};
   if (path.empty())
     return {};
   if (::stat(path.c_str(), &info) == 0)
     return S_ISREG(info.st_mode) || S_ISDIR(info.st_mode) ? identity_of(info) : std::string{};
-  // The file does not exist yet: its key is the folder's identity and the name that open(2) would
-  // create.
+  // The file does not exist yet. Its key consists of the folder's identity and the name that
+  // open(2) would create.
   const auto file = followed(path);
   const auto folder = file.has_parent_path() ? file.parent_path() : fs::path{"."};
   if (::stat(folder.c_str(), &info) == 0)
@@ -53,8 +53,8 @@ std::string identity_of(const std::string& path) {
 
 result<void> check_distinct_files(std::span<const used_file> files) {
   using use = used_file::use;
-  // Reads do not conflict with each other, so it is enough to keep the first file of each identity:
-  // a conflict needs a write on either side.
+  // Two reads of one file do not conflict. If the first use of a file is a read, the first write
+  // conflicts with it. Thus it is enough to compare with the first use.
   auto seen = std::map<std::string, const used_file*>{};
   for (const auto& file : files) {
     const auto identity = identity_of(file.path);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error codes of superstep's base library, and the mapping from result<T> to exceptions.
+// The error codes of the base library, the classification of errors as shortages of a resource, and
+// the conversion of result<T>'s errors to exceptions.
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/base/error.hpp>
 
@@ -37,7 +38,7 @@ public:
     case errc::killed:
       return "the actor was terminated";
     case errc::shortage:
-      return "out of a system resource";
+      return "a system resource is exhausted";
     }
     return "unknown error";
   }
@@ -51,7 +52,7 @@ std::error_code make_error_code(errc code) noexcept {
 }
 
 bool is_shortage(std::error_code code) noexcept {
-  // The numbers of errno are only meaningful in the generic and system categories.
+  // A code is compared with errno values only if its category uses them.
   if (code == make_error_code(errc::shortage))
     return true;
   if (code.category() != std::generic_category() && code.category() != std::system_category())

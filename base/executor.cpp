@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state machine of a wait, and the join counter of forked calls. Executors are implemented by
-// actors/lane.cpp (production), sync_wait.cpp and tests/support.
+// The state of a wait (a suspended coroutine), and the counter that resumes a coroutine when all
+// calls that it has forked have ended. Executors are implemented in actors/lane.cpp (the engine),
+// sync_wait.cpp (without an engine) and tests/support.
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/executor.hpp>
 
@@ -8,10 +9,13 @@
 
 namespace superstep {
 
-// States of a wait:  waiting -> claimed -> ended   (the wait ended; the coroutine is resumed)
-//                    any     -> abandoned          (the frame was destroyed; nothing is resumed)
-// Claiming and publishing are separate steps because the result is stored in between. If the frame
-// was destroyed in the meantime, publish() finds `abandoned` and does nothing.
+// The states of a wait:
+//
+//     waiting -> claimed -> ended    the awaited operation has ended, the coroutine is resumed
+//     any state -> abandoned         the frame was destroyed, nothing is resumed
+//
+// claim() and publish() are separate steps, because the result is stored in between. If the frame
+// is destroyed in that time, publish() finds `abandoned` and does nothing.
 
 wait::wait(std::coroutine_handle<> frame, execution_context& at)
     : frame_{frame}, where_{at.where}, owner_{at.owner} {
@@ -27,7 +31,7 @@ bool wait::claim() noexcept {
 
 void wait::publish() noexcept {
   auto expected = state::claimed;
-  // Failure means that the frame was destroyed after the claim.
+  // The exchange fails if the frame was destroyed after the claim.
   if (state_.compare_exchange_strong(expected, state::ended, std::memory_order_acq_rel))
     where_->resume_soon(wait_ptr{this});
 }
@@ -40,7 +44,7 @@ bool wait::end() noexcept {
 }
 
 bool wait::end_in_place() noexcept {
-  // The caller resumes the frame itself, so no claim is needed in between.
+  // The caller resumes the frame itself and stores no result, so `claimed` is skipped.
   auto expected = state::waiting;
   return state_.compare_exchange_strong(expected, state::ended, std::memory_order_acq_rel);
 }
@@ -60,8 +64,8 @@ bool wait::abandoned() const noexcept {
 executor::~executor() = default;
 
 void fork_join::arm(wait_ptr parent) noexcept {
-  // The parent counts as one of the pending calls. Its count ends here, so that calls that finish
-  // before the parent suspends cannot resume it too early.
+  // The parent counts as one of the pending calls until it has suspended here. Otherwise a call
+  // that ends early could resume the parent before it is suspended.
   parent_ = std::move(parent);
   one_done();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns SIGXFSZ into EFBIG for the calling thread by blocking the signal.
+// Blocks SIGXFSZ on the calling thread, so that a write beyond the file-size limit fails with
+// EFBIG.
 #include "base/file_size_signal.hpp"
 
 #include <csignal>
@@ -28,11 +29,11 @@ file_size_signal_blocked::file_size_signal_blocked() noexcept {
 file_size_signal_blocked::~file_size_signal_blocked() {
   if (was_blocked_)
     return;
-  // A write that failed has left a pending signal. It must be consumed before the signal is
-  // unblocked, or it would kill the process now.
+  // A failed write has left a pending signal. It is consumed before the signal is unblocked;
+  // otherwise it would now kill the process.
   auto set = file_size_signal();
   const auto at_once = timespec{0, 0};
-  sigtimedwait(&set, nullptr, &at_once); // takes a signal that is still pending
+  sigtimedwait(&set, nullptr, &at_once); // returns at once, also if no signal is pending
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 

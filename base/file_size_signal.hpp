@@ -3,8 +3,8 @@
 
 namespace superstep::detail {
 
-/// Scope guard: while it exists, a write beyond the file-size limit (RLIMIT_FSIZE) fails with EFBIG
-/// on this thread. Without it, SIGXFSZ would kill the process and all its runs.
+/// A scope guard. While it exists, a write beyond the file-size limit (RLIMIT_FSIZE) fails with
+/// EFBIG on this thread. Otherwise the signal SIGXFSZ would kill the process and all its runs.
 class file_size_signal_blocked {
 public:
   file_size_signal_blocked() noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON parsing with simdjson and writing with a hand-written serializer. simdjson parses into its
-// own tree, which is copied to boost::json::value; if it rejects a text, a second pass with
-// Boost.JSON finds the location of the error.
+// Parses JSON with simdjson and writes it with a hand-written serializer. simdjson parses into its
+// own tree, which is copied to boost::json::value. If it rejects a text, Boost.JSON parses the text
+// a second time to find the location of the error.
 #include "base/malloc_arenas.hpp"
 #include "base/padded_json.hpp"
 
@@ -27,9 +27,9 @@ namespace superstep {
 
 namespace {
 
-/// Handler for Boost.JSON's parser that locates an error. simdjson's DOM reports no offset, so a
-/// text that it rejected is parsed again. The parser stops at the first error; the bytes consumed
-/// until then are the offset.
+/// A handler for Boost.JSON's parser that locates an error. simdjson reports no offset, so a
+/// rejected text is parsed again. The parser stops at the first error, and the number of bytes
+/// consumed until then is the offset.
 struct fault_finder {
   static constexpr std::size_t max_object_size = std::size_t(-1);
   static constexpr std::size_t max_array_size = std::size_t(-1);
@@ -60,7 +60,7 @@ struct fault_finder {
     return true;
   }
   bool on_key(json::string_view s, std::size_t, error_code& ec) {
-    // Keys are compared unescaped, so that "a" and "\u0061" count as duplicates.
+    // Keys are compared after their escapes are resolved, so that "a" and "\u0061" are duplicates.
     key.append(s.data(), s.size());
     if (!keys.back().insert(key).second)
       return fail(ec, "the key \"" + key + "\" appears twice in one object");
@@ -73,7 +73,7 @@ struct fault_finder {
   bool on_int64(std::int64_t, json::string_view, error_code&) { return true; }
   bool on_uint64(std::uint64_t, json::string_view, error_code&) { return true; }
   bool on_double(double d, json::string_view s, error_code& ec) {
-    // A token without fraction or exponent arrives as a double only if it exceeds 64 bits.
+    // on_double() gets a number without fraction or exponent only if it does not fit 64 bits.
     if (!std::isfinite(d) || s.find_first_of(".eE") == json::string_view::npos)
       return fail(ec, "a number is out of range");
     return true;
@@ -88,8 +88,8 @@ struct fault_finder {
   std::string reason;
 };
 
-/// Returns the text around an offset, with control and non-ASCII characters replaced so that it
-/// fits on one line of a log.
+/// Returns the text around an offset. Control and non-ASCII characters are replaced, so that the
+/// result fits on one line of a log.
 std::string excerpt(std::string_view text, std::size_t at) {
   constexpr auto before = std::size_t{20};
   constexpr auto length = std::size_t{48};
@@ -101,8 +101,8 @@ std::string excerpt(std::string_view text, std::size_t at) {
   return part;
 }
 
-/// Builds the error for a rejected text; `reason` is simdjson's text, used if the second pass finds
-/// nothing.
+/// Returns the error for a rejected text. `reason` is simdjson's text, which is used if the second
+/// pass finds no error.
 error fault_of(std::string_view text, std::string reason, std::size_t depth_max) {
   auto options = json::parse_options{};
   options.max_depth = depth_max;
@@ -120,8 +120,8 @@ error fault_of(std::string_view text, std::string reason, std::size_t depth_max)
                                   (text.empty() ? "" : ", near `" + excerpt(text, offset) + '`')};
 }
 
-/// Copies simdjson's tree; returns false on a duplicate key. The recursion is bounded by the
-/// parser's depth limit.
+/// Copies simdjson's tree to a value. Returns false if an object has a key twice. The parser's
+/// depth limit bounds the recursion.
 bool convert(const simdjson::dom::element& from, json::value& into) {
   using simdjson::dom::element_type;
   switch (from.type()) {
@@ -170,8 +170,8 @@ bool convert(const simdjson::dom::element& from, json::value& into) {
   return false;
 }
 
-/// Writes doubles like Python's repr(), so that files compare equal with LangGraph's: plain digits
-/// from 1e-4 up to 1e16, otherwise an exponent.
+/// Writes a double like Python's repr(), so that files can be compared with LangGraph's: plain
+/// digits from 1e-4 up to 1e16, otherwise an exponent.
 void append_double(std::string& out, double d) {
   if (!std::isfinite(d)) {
     out += "null";
@@ -222,7 +222,7 @@ void write(std::string& out, const json::object& o, key_order order) {
     members.reserve(o.size());
     for (const auto& member : o)
       members.push_back(&member);
-    // UTF-8 bytes sort in the order of their code points.
+    // the order of UTF-8 bytes is the order of code points
     std::sort(members.begin(), members.end(),
               [](const auto* a, const auto* b) { return a->key() < b->key(); });
   }
@@ -267,23 +267,23 @@ void write(std::string& out, const json::value& v, key_order order) {
   }
 }
 
-/// Returns the number of leading bytes, of the next 8, that need no escape. Tests all 8 at once as
-/// one 64-bit word.
+/// Returns the number of bytes before the first of the next 8 bytes that needs an escape; 8 if none
+/// does. Tests all 8 at once as one 64-bit word.
 std::size_t plain_in_word(const char* bytes) noexcept {
   static_assert(std::endian::native == std::endian::little);
   constexpr auto ones = std::uint64_t{0x0101010101010101};
   constexpr auto highs = ones << 7U;
   auto word = std::uint64_t{};
   std::memcpy(&word, bytes, sizeof word);
-  // A subtraction may borrow from the bytes after a hit and mark them too. Only the lowest mark is
-  // used, and that one is always correct.
+  // `below` marks the bytes of a word that are less than n. A borrow may also mark bytes after the
+  // first hit. Only the lowest mark is used, and it is always correct.
   const auto below = [](std::uint64_t w, std::uint64_t n) { return (w - ones * n) & ~w & highs; };
   const auto marks =
       below(word, 0x20) | below(word ^ (ones * '"'), 1) | below(word ^ (ones * '\\'), 1);
   return static_cast<std::size_t>(std::countr_zero(marks)) / 8; // without a mark: 64 / 8
 }
 
-/// Whether a byte can be written without an escape; bytes of multi-byte characters can.
+/// Whether a byte can be written without an escape. Bytes of multi-byte characters can.
 bool is_plain(char c) noexcept {
   return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
 }
@@ -302,7 +302,7 @@ std::size_t plain_prefix(std::string_view text) noexcept {
   return i;
 }
 
-/// Uses the short escapes of RFC 8259 where they exist, else \u00XX.
+/// Appends the escape of a character: the short form of RFC 8259 if it exists, otherwise \u00XX.
 void append_escaped(std::string& out, unsigned char c) {
   static constexpr auto hex = std::string_view{"0123456789abcdef"};
   switch (c) {
@@ -345,22 +345,24 @@ result<json::value> parse_json(std::string_view text, json_limits limits,
 
 result<json::value> parse_padded_json(std::string_view text, std::size_t spare, json_limits limits,
                                       json::storage_ptr memory) {
-  if (text.data() == nullptr) // an empty view may be null, which memcpy must not get
+  // the pointer of an empty view may be null, which memcpy does not accept
+  if (text.data() == nullptr)
     text = "";
-  // Checked before anything is allocated.
+  // The size is checked before anything is allocated.
   if (text.size() > limits.bytes_max)
     return error{errc::too_large, "JSON text of " + std::to_string(text.size()) +
                                       " bytes exceeds the limit of " +
                                       std::to_string(limits.bytes_max) + " bytes"};
-  // The parser is reused per thread to save two allocations per call. It is dropped after a huge
-  // text, so that its buffers do not stay allocated.
+  // Each thread reuses its parser to save two allocations per call. After a large text the parser
+  // is replaced, so that its buffers are freed.
   thread_local auto parser = simdjson::dom::parser{};
   constexpr auto kept_max = std::size_t{1} << 20;
   if (parser.max_depth() != limits.depth_max || text.size() > parser.capacity())
     if (const auto failed =
             parser.allocate(std::max(text.size(), std::size_t{4096}), limits.depth_max)) {
       if (failed == simdjson::MEMALLOC)
-        throw std::bad_alloc{}; // as for the values: a shortage is not a fault of the text
+        // like other allocations: lack of memory is not an error of the text
+        throw std::bad_alloc{};
       return error{errc::too_large,
                    "a JSON text of " + std::to_string(text.size()) + " bytes cannot be parsed"};
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Concurrency and rate limits; see limiter.hpp. Both admit waiters in the order of arrival and end
-// their waits outside the lock.
+// Limits of concurrency (limiter) and of rate (rate_limiter); limiter.hpp describes them. Both
+// admit waiting coroutines in the order of arrival.
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/limiter.hpp>
 
@@ -11,18 +11,18 @@
 
 namespace superstep {
 
-// Invariant: no coroutine waits while a permit is free. Every function that frees a permit (a
-// returned permit, a higher limit) therefore ends in let_in(). Waits are ended outside the lock,
-// because that may destroy a permit whose coroutine has just been destroyed, which takes the lock
-// again.
+// Invariant: no coroutine waits while a permit is free. Each function that frees a permit therefore
+// ends in let_in(). Waits are ended outside the lock: if the waiting coroutine was destroyed, its
+// permit is destroyed at once, which takes the lock again.
 
 struct limiter::state {
   mutable std::mutex mutex;
-  std::size_t limit = 0; // 0 = no limit
+  std::size_t limit = 0; // 0: no limit
   std::size_t in_flight = 0;
   std::size_t in_flight_max = 0;
   std::uint64_t next_ticket = 0;
-  std::map<std::uint64_t, completer<permit>> line; // bounded by the number of live coroutines
+  // waiting coroutines by ticket; at most one per live coroutine
+  std::map<std::uint64_t, completer<permit>> line;
 
   [[nodiscard]] bool has_room() const noexcept { return limit == 0 || in_flight < limit; }
   void enter() noexcept { in_flight_max = std::max(in_flight_max, ++in_flight); }
@@ -70,7 +70,8 @@ task<limiter::permit> limiter::wait_in_line(std::shared_ptr<state> in) {
       ticket = in->next_ticket++;
       in->line.emplace(ticket, done);
     }
-    // No effect if it has been admitted meanwhile; the permit is then returned by its destructor.
+    // Has no effect if the coroutine was admitted meanwhile. Its permit is then returned by the
+    // permit's destructor.
     done.on_abandon([in, ticket] {
       const auto lock = std::scoped_lock{in->mutex};
       in->line.erase(ticket);
@@ -126,10 +127,10 @@ std::size_t limiter::waiting() const {
 
 namespace {
 
-/// A token bucket: refilled at a rate per minute, up to `size`. Negative after a request that used
-/// more than it reserved.
+/// A token bucket, which is refilled at a rate per minute up to `size`. `filled` is negative after
+/// a request that used more than it had reserved.
 struct token_bucket {
-  double per_ns = 0; // 0 = no limit
+  double per_ns = 0; // 0: no limit
   double size = 0;
   double filled = 0;
 
@@ -141,7 +142,8 @@ struct token_bucket {
   void refill(std::chrono::nanoseconds passed) noexcept {
     filled = std::min(size, filled + per_ns * static_cast<double>(passed.count()));
   }
-  /// A request larger than the bucket is admitted when the bucket is full, and leaves it negative.
+  /// Returns the time until `amount` may be taken. A request larger than the bucket is admitted
+  /// when the bucket is full, and leaves `filled` negative.
   [[nodiscard]] std::chrono::nanoseconds time_until(double amount) const noexcept {
     const auto missing = std::min(amount, size) - filled;
     if (per_ns <= 0 || missing <= 0)
@@ -154,8 +156,8 @@ struct token_bucket {
   }
 };
 
-// The first waiter checks again at least this often, because tokens that others return may admit it
-// earlier.
+// The first waiting request checks again at least this often, because tokens that other requests
+// return may admit it earlier.
 constexpr auto poll_interval = std::chrono::milliseconds{250};
 
 } // namespace
@@ -188,7 +190,8 @@ struct rate_limiter::state {
   token_bucket tokens;
   time_point last{};
   time_point paused{};
-  limiter head_of_line{1}; // its holder waits for a point in time, all others wait for the permit
+  // the holder of its permit sleeps until its time has come; all other requests wait for the permit
+  limiter head_of_line{1};
 };
 
 rate_limiter::rate_limiter(rate_limits limits) : state_{std::make_shared<state>(limits)} {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits glibc's malloc arenas; see malloc_arenas.hpp. The setting must precede the first thread.
+// Limits the arenas of glibc's malloc and requests huge pages; malloc_arenas.hpp explains why. The
+// limit must be set before the first thread starts.
 #include "base/malloc_arenas.hpp"
 
 #include <cstdlib>
@@ -16,8 +17,9 @@ namespace superstep {
 
 void limit_malloc_arenas([[maybe_unused]] std::size_t lanes) {
 #ifdef __GLIBC__
-  // Fixed values disable glibc's dynamic threshold. Otherwise the first large block that is freed
-  // raises it to 32 MB, and every arena keeps as much memory as the largest answer it ever held.
+  // Fixed values turn off glibc's dynamic threshold. Otherwise the first large block that is freed
+  // raises the threshold to 32 MB. Each arena would then keep as much memory as its largest block
+  // needed.
   constexpr auto mapped_from = 1 << 20;
   constexpr auto kept_at_end = 8 << 20;
   if (std::getenv("MALLOC_MMAP_THRESHOLD_") == nullptr) {
@@ -41,7 +43,7 @@ void prefer_huge_pages([[maybe_unused]] void* begin, [[maybe_unused]] std::size_
   auto* first = begin;
   if (std::align(page, large - page, first, size) != nullptr)
     ::madvise(first, size / page * page,
-              MADV_HUGEPAGE); // only an optimisation, so a failure is ignored
+              MADV_HUGEPAGE); // a failure is ignored, because this is only an optimisation
 #endif
 }
 

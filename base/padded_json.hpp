@@ -5,13 +5,14 @@
 
 namespace superstep {
 
-/// Number of readable bytes after a text that simdjson needs to parse it without a copy.
+/// Number of readable bytes that must follow a text so that simdjson can parse it without a copy.
 inline constexpr auto json_padding = std::size_t{64};
 
-/// Parses as parse_json() does. With `spare` >= json_padding, the text is parsed in place instead
-/// of being copied, which matters for texts of megabytes.
+/// Parses a JSON text like parse_json(). If `spare` is at least json_padding, the text is parsed in
+/// place instead of being copied first, which matters for texts of megabytes.
 ///
-/// @param spare readable bytes after the text, e.g. the rest of a string's capacity
+/// @param spare number of readable bytes after the text, for example the unused capacity of a
+/// string
 [[nodiscard]] result<json::value> parse_padded_json(std::string_view text, std::size_t spare,
                                                     json_limits limits = {},
                                                     json::storage_ptr memory = {});

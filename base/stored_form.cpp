@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of stored_form.hpp that are not templates: errors, and numbers that JSON cannot
-// express.
+// The parts of stored_form.hpp that are not templates: errors, and numbers that JSON cannot express
+// (infinities and NaN).
 #include <superstep/base/stored_form.hpp>
 
 namespace superstep::detail {
@@ -13,7 +13,8 @@ error unfit_stored(const std::string& path, std::string_view wanted, const json:
   return {errc::parse_failed, path + ": expected " + std::string{wanted} + ", found " + text};
 }
 
-// JSON has no infinities and NaN; as null they would not be restored.
+// Infinities and NaN are written as texts, because JSON has no such numbers and null would not
+// restore them.
 void append_stored_number(std::string& out, double n) {
   if (std::isnan(n))
     out += "\"nan\"";

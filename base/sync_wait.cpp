@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A single-threaded executor for programs and tests without an engine. Production code uses lanes
-// (actors/lane.hpp), which implement the same interface.
+// Implements sync_wait(): a single-threaded executor for programs and tests without an engine. In
+// an engine, lanes (actors/lane.hpp) implement the same interface.
 #include <superstep/base/await.hpp>
 
 #include <condition_variable>
@@ -13,7 +13,7 @@ namespace superstep::detail {
 
 namespace {
 
-/// Runs coroutines on one thread: a queue of coroutines to resume and a list of timers.
+/// Runs coroutines on one thread. It has a queue of coroutines to resume and a list of timers.
 class thread_executor final : public executor {
 public:
   void resume_soon(wait_ptr w) noexcept override {
@@ -34,7 +34,7 @@ public:
     return std::chrono::steady_clock::now();
   }
 
-  /// Starts the call immediately, inside the parent's call to fork().
+  /// Starts the call at once, before fork() returns to the parent.
   void fork(execution_context& parent, task<void> body,
             boost::intrusive_ptr<fork_join> join) override {
     auto& call = calls_.emplace_back(std::move(body), std::move(join),
@@ -44,18 +44,20 @@ public:
     end_finished_calls();
   }
 
-  /// Loops until done(context): resumes ready coroutines, ends expired waits, otherwise sleeps.
+  /// Resumes ready coroutines and ends expired waits until done(context) is true. Sleeps when there
+  /// is nothing to do.
   void run(bool (*done)(void*), void* context) {
     while (!done(context)) {
       if (auto w = next_ready()) {
-        // A wait whose frame was destroyed while it was queued is skipped.
+        // If the frame was destroyed while its wait was queued, the wait is skipped.
         if (w->resumable())
           w->frame().resume();
         end_finished_calls();
       }
     }
-    calls_.clear(); // calls of a parent that no longer exists
-    // Abandoned waits hold a reference to this executor. Dropping them breaks the cycle.
+    calls_.clear(); // destroys calls whose parent no longer exists
+    // Abandoned waits refer to this executor, which refers to them. Clearing the lists breaks the
+    // cycle.
     alarms_.clear();
     const auto lock = std::scoped_lock{mutex_};
     ready_.clear();
@@ -63,7 +65,7 @@ public:
   }
 
 private:
-  /// A forked call with its execution context, which the coroutine refers to.
+  /// A forked call and its execution context. The coroutine refers to the context.
   struct forked {
     forked(task<void> b, boost::intrusive_ptr<fork_join> j, execution_context h)
         : at{h}, body{std::move(b)}, join{std::move(j)} {}
@@ -91,8 +93,8 @@ private:
     return first;
   }
 
-  /// Destroys finished calls and reports them to their joins. A call is erased first, because
-  /// one_done() may let the parent continue.
+  /// Destroys calls that have ended and reports their ends. A call is erased before its end is
+  /// reported, because one_done() may resume the parent.
   void end_finished_calls() {
     for (auto call = calls_.begin(); call != calls_.end();) {
       if (!call->body.done()) {
@@ -107,10 +109,10 @@ private:
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::list<wait_ptr> ready_;                  // guarded by mutex_; bounded by the number of frames
-  bool is_over_ = false;                       // guarded by mutex_
-  std::multimap<time_point, wait_ptr> alarms_; // only this thread
-  std::list<forked> calls_;                    // only this thread
+  std::list<wait_ptr> ready_; // guarded by mutex_; at most one entry per suspended frame
+  bool is_over_ = false;      // guarded by mutex_
+  std::multimap<time_point, wait_ptr> alarms_; // used by the executor's thread only
+  std::list<forked> calls_;                    // used by the executor's thread only
 };
 
 } // namespace

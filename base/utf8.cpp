@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// UTF-8 validation and repair. The fast path uses simdjson; the byte-wise scan runs only for
-// invalid text.
+// Validates and repairs UTF-8. Valid text, the usual case, is recognised by simdjson; the slower
+// scan runs only for invalid text.
 #include "base/utf8.hpp"
 
 #include <simdjson.h>
@@ -26,7 +26,7 @@ std::size_t sequence_length(std::string_view text) {
   for (auto i = std::size_t{1}; i < length; ++i)
     if ((byte(i) & 0xc0U) != 0x80)
       return 0;
-  // Overlong encodings, surrogates, and code points above U+10FFFF.
+  // Rejects overlong encodings, surrogates, and code points above U+10FFFF.
   const auto second = byte(1);
   const auto bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
                    (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
@@ -47,7 +47,7 @@ std::string valid_utf8(std::string text) {
   auto copied = std::size_t{0};
   while (at < text.size()) {
     const auto length = sequence_length(std::string_view{text}.substr(at));
-    // One replacement character per invalid byte.
+    // each invalid byte is replaced by one U+FFFD
     if (length == 0) {
       fixed.append(text, copied, at - copied);
       fixed += "\xef\xbf\xbd";

@@ -6,11 +6,13 @@
 
 namespace superstep {
 
-/// Whether a text is valid UTF-8. Text that is written as JSON must be, or it cannot be read again.
+/// Whether a text is valid UTF-8. Only valid text may be written as JSON, because other text cannot
+/// be read again.
 [[nodiscard]] bool is_utf8(std::string_view text) noexcept;
 
-/// Returns the text with every byte that is not part of a valid UTF-8 sequence replaced by U+FFFD.
-/// Applied to the output of programs and servers before it enters messages, and from there files.
+/// Returns the text with each byte that is not part of a valid UTF-8 sequence replaced by U+FFFD.
+/// The output of programs and servers passes through this function before it becomes part of a
+/// message.
 [[nodiscard]] std::string valid_utf8(std::string text);
 
 } // namespace superstep

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes invisible characters visible in text that comes from models, tools and servers.
+// Makes invisible characters visible in text that comes from models, tools and servers;
+// visible_text.hpp lists them.
 #include "base/visible_text.hpp"
 
 #include "base/utf8.hpp"
@@ -14,8 +15,9 @@ namespace superstep {
 
 namespace {
 
-// The Unicode categories Cc, Cf, Zl and Zp, and letters without a glyph. Variation selectors 15 and
-// 16 are not listed because emoji contain them.
+// Ranges of code points: the Unicode categories Cc, Cf, Zl and Zp except tab and line feed, and
+// letters without a glyph. Variation selectors 15 and 16 are not listed, because emoji contain
+// them.
 constexpr auto hidden = std::array<std::pair<std::uint32_t, std::uint32_t>, 28>{{
     {0x0000, 0x0008},   {0x000B, 0x001F},   {0x007F, 0x009F},   {0x00AD, 0x00AD},
     {0x034F, 0x034F},   {0x0600, 0x0605},   {0x061C, 0x061C},   {0x06DD, 0x06DD},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exception of typed accessors. Out of line, to keep demangling out of the callers.
+// The exception that typed accessors throw for a value of another type. It is not inline, so that
+// the callers need not include the demangling of type names.
 #include <superstep/base/detail/wrong_type.hpp>
 
 #include <boost/core/demangle.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error category of channels, and the errors that several kinds of channels return. The kinds
-// are templates in channels/kinds.hpp.
+// are templates in include/superstep/channels/kinds.hpp.
 #include <superstep/channels/channel.hpp>
 
 namespace superstep {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of graphs without a state struct: one slot for each channel.
+// The state of graphs without a state struct (json_graph, channel_graph): one slot for each
+// channel.
 #include <superstep/channels/detail/slots.hpp>
 
 namespace superstep {

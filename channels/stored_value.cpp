@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes and applies changes of channel values: only what is new of a list, text or object that
-// grew. docs/checkpoint-format.md describes the format.
+// Writes the change between two values of a channel, and applies such a change. If a list, text or
+// object has grown, the change contains only the new part. checkpoint_writer.cpp and
+// checkpoint_reader.cpp call these functions through the channels; docs/checkpoint-format.md
+// describes the format.
 #include <superstep/channels/detail/stored_value.hpp>
 
 #include <iterator>
@@ -18,7 +20,7 @@ void append_count(std::string& out, std::size_t n) {
 std::size_t common_text(std::string_view a, std::string_view b) noexcept {
   auto n = static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
                                     a.begin());
-  // inside a character of several bytes
+  // whether a cut at `at` would split a UTF-8 character
   const auto is_inside = [](std::string_view s, std::size_t at) {
     return at < s.size() && (static_cast<unsigned char>(s[at]) & 0xC0U) == 0x80U;
   };
@@ -65,8 +67,8 @@ bool write_list_change(std::string& out, const json::array& before, const json::
   return true;
 }
 
-/// Whether `now` starts with the members of `before`. Objects keep the order of their members, so
-/// one that grew does.
+/// Whether `now` starts with the keys of `before`. Objects keep the order of their members, so an
+/// object that has only grown does.
 bool has_members_of(const json::object& now, const json::object& before) {
   if (before.empty() || now.size() < before.size())
     return false;
@@ -74,7 +76,8 @@ bool has_members_of(const json::object& now, const json::object& before) {
                     [](const auto& a, const auto& b) { return a.key() == b.key(); });
 }
 
-/// Writes the members that are new or have changed. @pre has_members_of(now, before)
+/// Writes the members that are new or have changed.
+/// @pre has_members_of(now, before)
 bool write_object_change(std::string& out, const json::object& before, const json::object& now) {
   auto changed = std::string{};
   auto n = std::size_t{0};
@@ -95,8 +98,8 @@ bool write_object_change(std::string& out, const json::object& before, const jso
   return true;
 }
 
-/// Whether two values are equal and written in the same way: 1 and 1.0 are equal, but only one is
-/// an integer.
+/// Whether two values are equal and have the same text. 1 and 1.0 are equal, but have different
+/// texts.
 bool is_same(const json::value& a, const json::value& b) {
   return a.kind() == b.kind() && a == b;
 }

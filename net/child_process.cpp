@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs programs on the I/O thread: starting (child_spawn.cpp, start_queue.cpp), pipes, timeout and
-// reaping. program_guard.cpp kills the programs if this process dies.
+// Runs programs on the I/O thread: starts them (child_spawn.cpp; start_queue.cpp if the machine
+// lacks resources), reads and writes their pipes, enforces the timeout and reaps them.
+// program_guard.cpp kills the programs if this process dies.
 #include "net/child_spawn.hpp"
 #include "net/io_runtime_impl.hpp"
 
@@ -29,12 +30,13 @@ namespace {
 
 using net_error = boost::system::error_code;
 
-/// Wait for the end of the pipes after the group was killed. They end at once, unless a process
-/// that left the group still has them open. Then, what the program wrote before is still read.
+/// The longest wait for the end of the pipes after the process group was killed. The pipes end at
+/// once, unless a process that has left the group still holds them open. After this time the data
+/// that the pipes already contain is read, and nothing more.
 constexpr auto pipe_grace = std::chrono::milliseconds{100};
 
-/// One run of a program, used on the I/O thread. Its handlers keep it alive until the program has
-/// been reaped, even if the caller no longer waits.
+/// One run of a program. Used on the I/O thread. Its handlers keep the object alive until the
+/// program is reaped, even if the caller no longer waits for the result.
 class child : public std::enable_shared_from_this<child> {
 public:
   using done_type = completer<result<process_result>>;
@@ -45,7 +47,7 @@ public:
   child(const child&) = delete;
   child& operator=(const child&) = delete;
   ~child() {
-    if (pid_ != 0) // the I/O thread has ended, and its last handlers are being destroyed
+    if (pid_ != 0) // the I/O thread has ended, and destroying its handlers destroys this object
       reap();
     done_(error{errc::cancelled, "\"" + name() + "\" was killed because its io_runtime ended"});
   }
@@ -58,7 +60,7 @@ public:
       give_up("too many programs are waiting to be started");
   }
 
-  /// Cancels the run, because its result is no longer needed.
+  /// Cancels the run, because the caller no longer waits for its result.
   void abandon() {
     if (phase_ == phase::waiting)
       end();
@@ -71,11 +73,13 @@ private:
       ::kill(-pid_, SIGKILL);
   }
 
-  /// waiting → running → over, or waiting → over if it is not started. running → draining if the
-  /// program has ended and its pipes stay open: only what they contain already is read.
+  /// The normal course is waiting, running, over. A program that is not started goes from waiting
+  /// to over. If the program has ended but its pipes stay open, draining follows running: only the
+  /// data that the pipes already contain is read.
   enum class phase : std::uint8_t { waiting, running, draining, over };
 
-  /// Tries to start the program. False if the machine lacks a resource.
+  /// Tries to start the program. Returns false if the machine lacks a resource and start_queue must
+  /// try again.
   bool try_start() {
     if (phase_ != phase::waiting)
       return true;
@@ -106,7 +110,7 @@ private:
     return true;
   }
 
-  /// Ends a run that was not started, with an error.
+  /// Marks the run as over and stops its timer.
   void end() {
     phase_ = phase::over;
     timer_.cancel();
@@ -124,7 +128,8 @@ private:
   void write_input() {
     asio::async_write(input_, asio::buffer(request_.stdin_text),
                       [self = shared_from_this()](net_error, std::size_t) {
-                        auto ignored = net_error{}; // the program may close its input early
+                        // errors are ignored, because the program may close its input early
+                        auto ignored = net_error{};
                         self->input_.close(ignored);
                       });
   }
@@ -155,8 +160,8 @@ private:
                             });
   }
 
-  /// Appends the bytes that were read. False if the output is longer than its limit; then the
-  /// program is killed.
+  /// Appends the bytes that were read to the output. Returns false, and kills the program, if the
+  /// output is longer than its limit.
   [[nodiscard]] bool keep_output(std::size_t got) {
     auto& text = result_.stdout_text;
     const auto room = request_.output_bytes_max - text.size();
@@ -173,7 +178,7 @@ private:
     text.append(error_piece_.data(), std::min(got, request_.error_bytes_max - text.size()));
   }
 
-  /// Reads what the pipe contains, up to the limit of the output, without waiting.
+  /// Reads the data that the output pipe contains, up to the limit of the output, without waiting.
   void drain_output() {
     auto failed = net_error{};
     output_.non_blocking(true, failed);
@@ -184,7 +189,7 @@ private:
     }
   }
 
-  /// Like drain_output().
+  /// Reads the data that the pipe of standard error contains, up to its limit, without waiting.
   void drain_errors() {
     auto failed = net_error{};
     errors_.non_blocking(true, failed);
@@ -200,7 +205,8 @@ private:
     finish_if_all_ended();
   }
 
-  /// Starts the timer for the wait before the start, or the one for the running program.
+  /// Starts the timer. Before the program has started, the timer limits the wait for resources;
+  /// afterwards it is the program's timeout.
   void wait_for_timeout() {
     const auto limit = std::chrono::milliseconds{request_.timeout_ms};
     const auto is_waiting = phase_ == phase::waiting;
@@ -244,8 +250,9 @@ private:
                       });
   }
 
-  /// Ends the reads that still wait. Their handlers take what the pipes contain: a busy machine may
-  /// run this before it has read the output of a program that ended long ago.
+  /// Cancels the reads that still wait. Their handlers then read the data that the pipes contain.
+  /// On a busy machine this function may run before the output of a program that ended long ago was
+  /// read.
   void drain() {
     if (phase_ != phase::running)
       return;
@@ -255,8 +262,8 @@ private:
     errors_.cancel(ignored);
   }
 
-  /// Asks the kernel instead of trusting the wake-up: a reactor may report an event that belongs to
-  /// an earlier descriptor with the same number.
+  /// Whether the program still runs. The wake-up alone does not prove its end, because Asio may
+  /// report an event of an earlier descriptor with the same number.
   [[nodiscard]] bool is_running() const noexcept {
     auto info = siginfo_t{};
     return pid_ != 0 &&
@@ -264,7 +271,8 @@ private:
            info.si_pid == 0;
   }
 
-  /// Kills the group first: until the program is reaped, its process group id cannot be reused.
+  /// Reaps the program. Its group is killed first, because the group's id cannot be reused until
+  /// the program is reaped.
   void reap() noexcept {
     kill_group();
     io_.guard.ended(pid_);
@@ -294,7 +302,7 @@ private:
 
   io_runtime::impl& io_;
   process_request request_;
-  done_type done_; // ignores all but the first result
+  done_type done_; // ignores all results but the first
   asio::posix::stream_descriptor input_;
   asio::posix::stream_descriptor output_;
   asio::posix::stream_descriptor errors_;
@@ -302,8 +310,9 @@ private:
   asio::steady_timer timer_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   phase phase_ = phase::waiting;
-  std::string shortage_ = "other programs wait before it"; ///< why it has not been started yet
-  int pid_ = 0;                                            // 0: not started, or already reaped
+  /// why the program has not been started yet
+  std::string shortage_ = "other programs are waiting to be started first";
+  int pid_ = 0; // 0 if the program is not started or already reaped
   int pipes_open_ = 2;
   process_result result_;
   std::array<char, 16 * 1024> output_piece_;

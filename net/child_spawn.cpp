@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts programs with clone(2) as posix_spawn(3) does: the
-// child shares this process's memory, and the calling thread is suspended until exec. posix_spawn
-// cannot set resource limits or the parent death signal, and opening a pidfd afterwards could fail
-// when the program already runs.
+// Starts programs with clone(2), like posix_spawn(3): the new process shares this process's memory,
+// and the calling thread is suspended until exec. posix_spawn itself is not used, because it cannot
+// set resource limits or the parent-death signal. It also cannot open the pidfd in the same call;
+// opening it later could fail while the program already runs. child_process.cpp calls spawn().
 #include "net/child_spawn.hpp"
 
 #include "net/descriptor_limit.hpp"
@@ -37,14 +37,15 @@ namespace superstep {
 
 namespace {
 
-constexpr auto first_free_fd = 3; // lower descriptors are the program's standard streams
+constexpr auto first_free_fd = 3; // lower numbers are the standard streams of the program
 
 struct pipe_ends {
   unique_fd read;
   unique_fd write;
 };
 
-/// Returns a copy above the standard descriptors, which this process may have closed.
+/// Returns the descriptor with a number above the standard streams. pipe2() may return a lower
+/// number if this process has closed a standard stream.
 result<unique_fd> lifted(int fd) {
   auto out = unique_fd{fd};
   if (fd < first_free_fd) {
@@ -77,27 +78,28 @@ result<pipe_ends> open_pipe() {
 struct limit {
   int resource;
   rlimit value;
-  bool is_set; // false: the program inherits this process's limit
+  bool is_set; // if false, the program inherits this process's limit
 };
 
 limit limit_of(int resource, std::uint64_t asked) noexcept {
   return {resource, {asked, asked}, asked != 0};
 }
 
-/// Returns the limit of open files. Always set, because this process's soft limit may have been
-/// raised.
+/// Returns the limit of open files. It is always set, because this process may have raised its own
+/// soft limit (descriptor_limit.hpp).
 limit limit_of_files(std::uint64_t asked) noexcept {
   if (asked != 0)
     return limit_of(RLIMIT_NOFILE, asked);
   return {RLIMIT_NOFILE, descriptor_limit_of_programs(), true};
 }
 
-/// Everything that the new process needs. Prepared in advance, because it must not allocate.
+/// Everything that the new process needs. It is prepared in advance, because the new process must
+/// not allocate.
 struct child_plan {
   const char* program;
   char* const* argv;
   char* const* environment;
-  const char* folder; // null: this process's folder
+  const char* folder; // null for this process's folder
   std::array<int, 3> standard;
   std::array<limit, 4> limits;
   int guard;
@@ -106,8 +108,8 @@ struct child_plan {
   int number = 0;
 };
 
-/// Runs in the new process, in the memory of this one: only system calls, and no library functions
-/// with state.
+/// Runs in the new process, which shares this process's memory. Therefore it may only make system
+/// calls and must not call library functions that have state.
 __attribute__((no_sanitize("address", "thread", "undefined"))) int become_program(void* given) {
   auto& plan = *static_cast<child_plan*>(given);
   const auto fail = [&plan](child_plan::step at) {
@@ -122,7 +124,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int become_progra
   announce(plan.guard, 0, static_cast<int>(::syscall(SYS_getpid)));
   for (auto i = 0; i < first_free_fd; ++i)
     ::syscall(SYS_dup3, plan.standard[static_cast<std::size_t>(i)], i, 0);
-  // Closes files that other libraries opened without O_CLOEXEC.
+  // closes files that other libraries have opened without O_CLOEXEC
   if (::syscall(SYS_close_range, first_free_fd, ~0U, 0) != 0)
     for (auto fd = first_free_fd; fd < 65'536; ++fd)
       ::syscall(SYS_close, fd);
@@ -132,9 +134,9 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int become_progra
     if (one.is_set && ::syscall(SYS_prlimit64, 0, one.resource, &one.value, nullptr) != 0)
       fail(child_plan::step::limits);
   }
-  constexpr auto mask_bytes = 8; // size of the kernel's signal set
+  constexpr auto mask_bytes = 8; // the size of the kernel's signal set
   const std::uint64_t zeros[4] = {};
-  for (auto signal = 1; signal <= 64; ++signal) // default handler, no flags, empty mask
+  for (auto signal = 1; signal <= 64; ++signal) // zeros: default handler, no flags, empty mask
     ::syscall(SYS_rt_sigaction, signal, zeros, nullptr, mask_bytes);
   ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, zeros, nullptr, mask_bytes);
   ::syscall(SYS_execve, plan.program, plan.argv, plan.environment);
@@ -142,8 +144,8 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) int become_progra
   return 127;
 }
 
-/// Returns the pid, or -1 with errno set. The same call opens the pidfd, so neither exists without
-/// the other.
+/// Starts the process; returns its pid, or -1 with errno set. The same call opens the pidfd, so
+/// that a running program always has one.
 int clone_into(child_plan& plan, int& pidfd) {
   constexpr auto stack_bytes = std::size_t{64} * 1024;
   auto stack = std::vector<std::max_align_t>(stack_bytes / sizeof(std::max_align_t));
@@ -176,7 +178,7 @@ std::string cannot_start(const process_request& request) {
 error failure_of(const process_request& request, const child_plan& plan) {
   auto what = cannot_start(request);
   if (plan.failed_at == child_plan::step::folder)
-    what += ": the folder";
+    what += ": cannot enter the folder";
   else if (plan.failed_at == child_plan::step::limits)
     what += ": its limits cannot be set";
   return start_error(what, plan.number);
@@ -206,7 +208,8 @@ std::optional<error> find_fault(const process_request& request) {
 error start_error(const std::string& what, int number) {
   auto text = what + ": " + std::strerror(number);
   const auto code = std::error_code{number, std::generic_category()};
-  // A program that is being written (ETXTBSY) and an interrupted call are temporary as well.
+  // Two more errors are temporary: the program's file is being written (ETXTBSY), or a signal has
+  // interrupted the call.
   if (is_shortage(code) || number == ETXTBSY || number == EINTR)
     return {errc::shortage, std::move(text)};
   if (number == ENOENT || number == ENOTDIR)
@@ -258,7 +261,8 @@ result<spawned> spawn(const process_request& request, program_guard& guard) {
     ::kill(-pid, SIGKILL);
     guard.ended(pid);
     ::waitpid(pid, nullptr, 0);
-    return pidfd < 0 ? start_error("pidfd_open", number) : failure_of(request, plan);
+    return pidfd < 0 ? start_error(cannot_start(request) + ": pidfd_open", number)
+                     : failure_of(request, plan);
   }
   guard.started(pid);
   auto out = spawned{};

@@ -46,16 +46,19 @@ struct spawned {
 
 class program_guard;
 
-/// Returns the error of a system call before or during a start: errc::shortage if the machine lacks
-/// a resource, errc::not_found, or the call's own code.
+/// Returns the error of a system call that has failed before or during a start. The code is
+/// errc::shortage if the machine lacks a resource, errc::not_found for a missing file, or else the
+/// call's own code.
 [[nodiscard]] error start_error(const std::string& what, int number);
 
-/// Returns the list of folders in which the request's program is searched.
+/// Returns the folders in which the request's program is searched, in the form of PATH.
 [[nodiscard]] std::string search_path(const process_request& request);
 
-/// Starts the program with default signal handlers and only its three standard descriptors, in a
-/// new process group that the guard knows. After an error no code of the program has run.
-/// @pre called by one thread at a time, which outlives the program: otherwise the kernel kills it
+/// Starts the program in a new process group that the guard knows. The program has default signal
+/// handlers and only its three standard descriptors. If an error is returned, no code of the
+/// program has run.
+/// @pre called by one thread at a time. This thread outlives the program; otherwise the kernel
+/// kills the program.
 [[nodiscard]] result<spawned> spawn(const process_request& request, program_guard& guard);
 
 } // namespace superstep

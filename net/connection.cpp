@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP connection with Asio, Beast and OpenSSL: connect,
-// TLS handshake, proxy tunnel, reading and writing. exchange.cpp runs requests on it;
-// connection_pool.cpp keeps idle ones.
+// One HTTP connection with Asio, Beast and OpenSSL: connect, proxy tunnel, TLS handshake, reading
+// and writing. exchange.cpp sends requests on it; connection_pool.cpp keeps idle connections.
 #include "net/connection.hpp"
 
 #include <superstep/base/error.hpp>
@@ -25,9 +24,10 @@ namespace http = beast::http;
 
 asio::awaitable<net_error> connection::connect(endpoints where) {
   auto failed = net_error{asio::error::host_not_found};
-  plain_.expires_never(); // the exchange has one timer for look-up, connect and handshake
+  plain_.expires_never(); // the exchange has its own timer for look-up, connect and handshake
   auto& socket = plain_.socket();
-  // Asio's connect over a range reports a socket that cannot be opened as cancelled.
+  // The endpoints are tried here and not by Asio's range connect, which reports a socket that
+  // cannot be opened as cancelled.
   for (const auto& endpoint : where) {
     auto ignored = net_error{};
     socket.close(ignored);
@@ -36,11 +36,11 @@ asio::awaitable<net_error> connection::connect(endpoints where) {
       break;
     if (failed)
       continue;
-    // Set before connecting, because the TCP window depends on it. Otherwise the system grows the
-    // buffer to several megabytes, which answers that wait to be read would fill.
+    // The size is set before connecting, because the TCP window depends on it. Otherwise the system
+    // lets the buffer grow to several megabytes, which unread answers would fill.
     socket.set_option(asio::socket_base::receive_buffer_size{receive_buffer}, ignored);
     co_await plain_.async_connect(endpoint, asio::redirect_error(asio::use_awaitable, failed));
-    if (!failed || !socket.is_open()) // or close() was called in the meantime
+    if (!failed || !socket.is_open()) // close() may have been called meanwhile
       break;
   }
   if (!failed)
@@ -50,7 +50,8 @@ asio::awaitable<net_error> connection::connect(endpoints where) {
 
 asio::awaitable<std::pair<net_error, int>> connection::tunnel(std::string host, std::uint16_t port,
                                                               std::string authorization) {
-  // CONNECT always contains the port, and brackets around an IPv6 address (RFC 9110, 9.3.6).
+  // The target of CONNECT always contains the port, and brackets around an IPv6 address (RFC 9110,
+  // 9.3.6).
   const auto name =
       (host.find(':') == std::string::npos ? host : '[' + host + ']') + ':' + std::to_string(port);
   auto request = http::request<http::empty_body>{http::verb::connect, name, 11};
@@ -60,13 +61,13 @@ asio::awaitable<std::pair<net_error, int>> connection::tunnel(std::string host, 
   auto failed = net_error{};
   co_await http::async_write(plain_, request, asio::redirect_error(asio::use_awaitable, failed));
   auto answer = http::response_parser<http::empty_body>{};
-  answer.skip(true); // everything after the headers belongs to the tunnel
+  answer.skip(true); // the bytes after the headers belong to the tunnel
   if (!failed)
     co_await http::async_read_header(plain_, buffer_, answer,
                                      asio::redirect_error(asio::use_awaitable, failed));
   const auto status = failed ? 0 : static_cast<int>(answer.get().result_int());
   if (!failed && has_unread_bytes() && status / 100 == 2)
-    failed = http::error::unexpected_body; // the server must not send before the request
+    failed = http::error::unexpected_body; // the server must not send anything before the request
   co_return std::pair{failed, status};
 }
 
@@ -75,9 +76,10 @@ asio::awaitable<net_error> connection::secure(asio::ssl::context& trusted, std::
   tls_.emplace(std::move(plain_), trusted);
   auto failed = net_error{};
   asio::ip::make_address(host, failed);
-  const auto is_name = static_cast<bool>(failed); // an IP address is not sent as server name
+  // a server name extension must not contain an IP address
+  const auto is_name = static_cast<bool>(failed);
   failed = {};
-  // The macro SSL_set_tlsext_host_name expanded, without its C cast.
+  // This is the macro SSL_set_tlsext_host_name, expanded to avoid its C cast.
   if (is_name && SSL_ctrl(tls_->native_handle(), SSL_CTRL_SET_TLSEXT_HOSTNAME,
                           TLSEXT_NAMETYPE_host_name, host.data()) != 1)
     co_return net_error{asio::error::invalid_argument};
@@ -104,7 +106,7 @@ asio::awaitable<net_error> connection::write(std::string_view head, std::string_
 std::size_t connection::write_at_once(std::string_view head, std::string_view body) noexcept {
   if (tls_)
     return 0;
-  // The system's type has no const; the data is not modified.
+  // iovec has no const pointer, but sendmsg() does not modify the data
   auto parts = std::array<iovec, 2>{{{const_cast<char*>(head.data()), head.size()},
                                      {const_cast<char*>(body.data()), body.size()}}};
   auto text = msghdr{};
@@ -137,7 +139,7 @@ asio::awaitable<net_error> connection::read_some(answer_parser& into,
   else
     co_await http::async_read_some(plain_, buffer_, into,
                                    asio::redirect_error(asio::use_awaitable, failed));
-  if (failed == http::error::need_buffer) // the caller's buffer is full, as intended
+  if (failed == http::error::need_buffer) // not an error: the caller's buffer is full
     failed = {};
   co_return failed;
 }
@@ -163,8 +165,8 @@ bool connection::is_usable() noexcept {
     return false;
   if (!tls_)
     return true;
-  // Bytes that TLS has decrypted and not yet returned. Session tickets arrive before the first
-  // answer and were read together with it.
+  // TLS may also have decrypted bytes that were not read yet. They are unrequested, because session
+  // tickets arrive before the first answer and were read with it.
   auto* ssl = tls_->native_handle();
   return SSL_has_pending(ssl) == 0 && BIO_ctrl_pending(SSL_get_rbio(ssl)) == 0;
 }

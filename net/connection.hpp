@@ -28,55 +28,60 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 using net_error = boost::system::error_code;
 
-/// One TCP connection for HTTP, with or without TLS. Used on the I/O thread only, or by the thread
-/// that has just taken it from the idle connections.
+/// One TCP connection for HTTP, with or without TLS. Used on the I/O thread only, except by a
+/// thread that has just taken it with host_connections::try_take_idle().
 class connection {
 public:
   using answer_parser = beast::http::response_parser<beast::http::buffer_body>;
   using endpoints = std::vector<asio::ip::tcp::endpoint>;
 
-  /// Buffer size for a small response, so that one system call reads headers and body.
+  /// Reserves a buffer for a small response, so that one system call reads its headers and body.
   explicit connection(asio::io_context& io) : plain_{io} { buffer_.reserve(buffer_size); }
 
   asio::awaitable<net_error> connect(endpoints where);
-  /// Opens a tunnel through a proxy. @pre connect() to the proxy. Returns the status of its answer.
+  /// Opens a tunnel through a proxy. Returns an error, or the status code of the proxy's answer.
+  /// @pre connect() to the proxy has succeeded
   asio::awaitable<std::pair<net_error, int>> tunnel(std::string host, std::uint16_t port,
                                                     std::string authorization);
-  /// Does the TLS handshake and checks the certificate's host name. @pre connect() or tunnel()
+  /// Performs the TLS handshake and, if `verify` is set, checks the host name in the certificate.
+  /// @pre connect() or tunnel() has succeeded
   asio::awaitable<net_error> secure(asio::ssl::context& trusted, std::string host, bool verify);
 
-  /// Writes both. They must stay valid until the operation has ended.
+  /// Writes the headers and the body. Both must stay valid until the operation has ended.
   asio::awaitable<net_error> write(std::string_view head, std::string_view body,
                                    std::chrono::milliseconds patience);
-  /// Writes what the system accepts at once, without TLS only. Returns the number of bytes. Errors
-  /// are reported when the rest is written or the answer is read.
+  /// Writes as many bytes as the system accepts at once, and returns their number; 0 for a TLS
+  /// connection. An error is not reported here, but when the rest is written or the answer is read.
   [[nodiscard]] std::size_t write_at_once(std::string_view head, std::string_view body) noexcept;
   asio::awaitable<net_error> read_head(answer_parser& into, std::chrono::milliseconds patience);
-  /// Reads into the parser's body buffer; may return without having read anything.
+  /// Reads into the parser's body buffer; may return without any bytes.
   asio::awaitable<net_error> read_some(answer_parser& into, std::chrono::milliseconds patience);
 
   /// Sets the maximum number of bytes per system call; 8 KiB by default.
   void expect_large_body(std::size_t bytes) { buffer_.reserve(bytes); }
-  /// Frees buffers before the connection becomes idle. @pre there are no unread bytes
+  /// Frees large buffers before the connection becomes idle.
+  /// @pre there are no unread bytes
   void release_memory();
   /// Closes the connection; pending operations end with an error.
   void close() noexcept;
-  /// False if the other side has closed the connection or sent unrequested bytes, which would be
-  /// taken for the answer to the next request.
+  /// Whether an idle connection may be used again. It may not if the server has closed it or has
+  /// sent unrequested bytes, which would be read as the answer to the next request.
   [[nodiscard]] bool is_usable() noexcept;
   [[nodiscard]] std::size_t unread_bytes() const noexcept { return buffer_.size(); }
   [[nodiscard]] bool has_unread_bytes() const noexcept { return unread_bytes() != 0; }
 
-  /// Buffer for pieces of a body. Part of the connection, so that requests need not allocate it.
+  /// The buffer for pieces of a body. It belongs to the connection, so that requests need not
+  /// allocate it.
   std::array<char, 16 * 1024> piece;
   bool is_reused = false;
   std::chrono::steady_clock::time_point idle_since{};
 
 private:
-  static constexpr auto receive_buffer = 192 * 1024; ///< requested size; the system doubles it
+  /// requested size of the socket's buffer; the system doubles it
+  static constexpr auto receive_buffer = 192 * 1024;
   static constexpr auto buffer_size = std::size_t{8} * 1024;
 
-  // The plain stream is moved into the TLS stream.
+  // With TLS, plain_ was moved into the TLS stream.
   [[nodiscard]] beast::tcp_stream& lowest() noexcept { return tls_ ? tls_->next_layer() : plain_; }
 
   beast::tcp_stream plain_;

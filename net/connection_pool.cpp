@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections of one client by host: leases, the queue of waiting requests, and idle connections.
+// The connections of one HTTP client, by host: leases, the queue of waiting requests, and idle
+// connections. exchange.cpp uses it.
 #include "net/connection_pool.hpp"
 
 #include <boost/asio/redirect_error.hpp>
@@ -26,7 +27,7 @@ void host_connections::lease::end() noexcept {
     --of->leased_;
     return;
   }
-  // The lease is passed to the first waiter directly, so that no later request can overtake it.
+  // The lease passes directly to the first waiter, so that no later request can overtake it.
   auto& first = *of->line_.front();
   of->line_.pop_front();
   first.is_granted_ = true;
@@ -71,7 +72,7 @@ std::unique_ptr<connection> host_connections::take_idle(std::chrono::millisecond
   return nullptr;
 }
 
-/// Unusable connections remain, because only the I/O thread may close them.
+/// Does not remove unusable connections, because only the I/O thread may close them.
 std::unique_ptr<connection> host_connections::try_take_idle(std::chrono::milliseconds keep_alive) {
   const auto oldest = std::chrono::steady_clock::now() - keep_alive;
   const auto lock = std::scoped_lock{mutex_};

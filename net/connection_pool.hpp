@@ -16,13 +16,14 @@
 
 namespace superstep {
 
-/// The connections to one host: the idle ones, and the number of leased ones.
+/// The connections of one client to one host. Keeps the idle connections, and counts the leases of
+/// connections in use.
 ///
-/// Idle connections are used before new ones are opened, so leased and idle ones together never
-/// exceed the limit. Used on the I/O thread only, except try_take_idle().
+/// Idle connections are used before new ones are opened. Therefore leased and idle connections
+/// together never exceed the limit. Used on the I/O thread only, except try_take_idle().
 class host_connections : public std::enable_shared_from_this<host_connections> {
 public:
-  /// The right to use one connection; passes to the first waiter when it is destroyed.
+  /// The right to use one connection. When it is destroyed, the right passes to the first waiter.
   class [[nodiscard]] lease {
   public:
     lease() noexcept = default;
@@ -37,14 +38,14 @@ public:
     std::shared_ptr<host_connections> of_;
   };
 
-  /// A coroutine that waits for a lease. In the host's queue during its lifetime.
+  /// A coroutine that waits for a lease. It is in the host's queue while this object exists.
   class waiter {
   public:
     waiter(asio::io_context& io, std::shared_ptr<host_connections> of);
     waiter(const waiter&) = delete;
     waiter& operator=(const waiter&) = delete;
     ~waiter();
-    /// True if a lease is available; false after give_up().
+    /// Waits for a lease. Returns true if it was granted, false after give_up().
     asio::awaitable<bool> wait();
     void give_up() noexcept { timer_.cancel(); }
 
@@ -58,14 +59,15 @@ public:
 
   explicit host_connections(std::size_t leases_max) noexcept : leases_max_{leases_max} {}
 
-  /// Whether a lease is available; take it with lease{host} immediately.
+  /// Takes a lease if one is available; returns whether it did. The caller must then create
+  /// lease{host} at once.
   [[nodiscard]] bool try_take() noexcept;
   [[nodiscard]] std::unique_ptr<connection> take_idle(std::chrono::milliseconds keep_alive);
-  /// Returns a usable idle connection and its lease if both are available. May be called by any
-  /// thread.
+  /// Takes a lease and a usable idle connection if both are available; otherwise returns null. May
+  /// be called by any thread.
   [[nodiscard]] std::unique_ptr<connection> try_take_idle(std::chrono::milliseconds keep_alive);
   void put_idle(std::unique_ptr<connection> c);
-  /// Closes all idle connections to release their descriptors.
+  /// Closes all idle connections to free their descriptors.
   void close_idle();
   [[nodiscard]] bool is_unused() const noexcept;
 
@@ -73,18 +75,19 @@ private:
   mutable std::mutex mutex_; // guards all members
   std::size_t leases_max_;
   std::size_t leased_ = 0;
-  std::vector<std::unique_ptr<connection>> idle_; // the most recently used is taken first
-  std::list<waiter*> line_;                       // bounded by the number of waiting coroutines
+  // in the order of last use; the last one is taken first
+  std::vector<std::unique_ptr<connection>> idle_;
+  std::list<waiter*> line_; // waiting coroutines in the order of arrival
 };
 
-/// The hosts of one client. May be used by any thread.
+/// The connections of one client to all hosts. May be used by any thread.
 class connection_pool {
 public:
   connection_pool(std::size_t per_host_max, std::size_t hosts_max) noexcept
       : per_host_max_{per_host_max}, hosts_max_{hosts_max} {}
-  /// Returns the connections to a host; nullptr if hosts_max other hosts have requests in flight.
+  /// Returns the connections to a host; null if requests to hosts_max other hosts are in flight.
   [[nodiscard]] std::shared_ptr<host_connections> host(const url& address);
-  /// Like host(), but also nullptr if the host has had no request yet.
+  /// Like host(), but returns null if there was no request to the host yet.
   [[nodiscard]] std::shared_ptr<host_connections> find(const url& address) const;
   /// Closes all idle connections. I/O thread only.
   void close_idle();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limit of open files: raised for this process, and the original one for programs.
+// Raises the limit of open files for this process, and keeps the original limit for the programs
+// that it starts (child_spawn.cpp).
 #include "net/descriptor_limit.hpp"
 
 #include <algorithm>

@@ -5,12 +5,13 @@
 
 namespace superstep {
 
-/// Raises this process's soft limit of open files to its hard limit. Calls in flight need several
-/// descriptors each, and the soft limit is often 1024. Programs of run_process() keep the previous
-/// soft limit, because programs that use select(2) or iterate over all descriptors rely on it.
+/// Raises this process's soft limit of open files to its hard limit. Requests and programs in
+/// flight need several descriptors each, and the soft limit is often 1024. Programs of
+/// run_process() get the previous soft limit, because programs that use select(2) or close all
+/// possible descriptors rely on it.
 ///
 /// @par Threads
-/// May be called by any thread; intended for the start of a program.
+/// May be called by any thread, but should be called when the program starts.
 void raise_descriptor_limit() noexcept;
 
 /// Returns the limits of open files for programs: the current ones, with the soft limit from before

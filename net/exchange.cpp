@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP request and its response, as Asio coroutines on the I/O thread; see the header.
+// Sends one HTTP request and reads its response, as Asio coroutines on the I/O thread; exchange.hpp
+// describes the steps. http_client.cpp starts them.
 #include "net/exchange.hpp"
 
 #include "base/malloc_arenas.hpp"
@@ -20,24 +21,26 @@ namespace http = beast::http;
 
 namespace {
 
-/// Maximum number of interim responses (1xx) per request. Servers send few of them.
+/// Maximum number of interim responses (1xx) per request; servers normally send one at most.
 constexpr auto interim_answers_max = 8;
 
 constexpr auto large_piece = std::size_t{64} * 1024;
-constexpr auto parser_room = std::size_t{64}; // JSON parsers read beyond the end of a text
+// spare bytes, because simdjson reads beyond the end of a text (padded_json.hpp)
+constexpr auto parser_room = std::size_t{64};
 
 constexpr auto shortage_wait_first = std::chrono::milliseconds{20};
 constexpr auto shortage_wait_max = std::chrono::milliseconds{1'000};
 
-/// Whether the connection was closed, e.g. because the server's keep-alive time has passed.
+/// Whether an error means that the server has closed the connection, for example because its
+/// keep-alive time has passed.
 bool is_closed(const net_error& failed) {
   return failed == http::error::end_of_stream || failed == asio::error::eof ||
          failed == asio::error::connection_reset || failed == asio::error::broken_pipe ||
          failed == asio::error::connection_aborted || failed == asio::ssl::error::stream_truncated;
 }
 
-/// Whether a header determines the length of the body. The client sets these itself: two different
-/// lengths would allow request smuggling (RFC 9112, section 11.2).
+/// Whether a header determines the length of the body. The client sets these headers itself,
+/// because two different lengths would allow request smuggling (RFC 9112, section 11.2).
 bool is_framing(std::string_view name) {
   return beast::iequals(name, "content-length") || beast::iequals(name, "transfer-encoding");
 }
@@ -54,7 +57,7 @@ http_stream::exchange::exchange(std::shared_ptr<http_client::impl> client, http_
 }
 
 http_stream::exchange::~exchange() {
-  if (on_stop_) // the I/O thread ended in the middle of a step
+  if (on_stop_) // the I/O thread has ended while a step was running
     on_stop_(
         error{errc::cancelled, where_.authority() + ": cancelled because the io_runtime ended"});
 }
@@ -81,15 +84,15 @@ std::chrono::milliseconds http_stream::exchange::patience() const noexcept {
 error http_stream::exchange::explain(std::string_view doing, const net_error& failed) const {
   if (stopped_)
     return *stopped_;
-  // Errors contain the path but not the query, which may contain API keys.
+  // The text contains the path but not the query, which may contain API keys.
   const auto place = request_.method + (where_.is_tls ? " https://" : " http://") +
                      where_.authority() + where_.target.substr(0, where_.target.find('?'));
   if (failed == beast::error::timeout)
-    return {errc::timed_out, place + ": silence for " +
+    return {errc::timed_out, place + ": no data for " +
                                  std::to_string(client_->options.idle_timeout_ms) + " ms while " +
                                  std::string{doing}};
   if (failed == http::error::header_limit || failed == http::error::buffer_overflow)
-    return {errc::too_large, place + ": the answer's head is larger than " +
+    return {errc::too_large, place + ": the headers of the answer are larger than " +
                                  std::to_string(client_->options.header_bytes_max) + " bytes"};
   const auto is_end = failed == http::error::end_of_stream ||
                       failed == http::error::partial_message || failed == asio::error::eof;
@@ -133,7 +136,8 @@ asio::awaitable<http_stream::exchange::head_result> http_stream::exchange::start
         co_return std::move(*refused);
     }
     auto failed = co_await write_rest(sent);
-    // A server may answer and close before it has read the whole request, so reading is tried.
+    // A server may answer and close the connection before it has read the whole request, so reading
+    // is tried even then.
     if (!failed || (is_closed(failed) && !stopped_))
       failed = co_await read_answer_head();
     if (!failed && !stopped_)
@@ -159,7 +163,8 @@ void http_stream::exchange::send_at_once() {
   sent_ = connection_->write_at_once(head_, request_.body);
 }
 
-/// Returns a connection for the request.
+/// Provides a connection for the request, then checks whether the request may still be sent
+/// (http_request::may_go_out).
 asio::awaitable<std::optional<error>>
 http_stream::exchange::prepare_connection(bool must_be_fresh) {
   if (!connection_)
@@ -168,7 +173,9 @@ http_stream::exchange::prepare_connection(bool must_be_fresh) {
   if (!request_.may_go_out || request_.may_go_out())
     co_return std::nullopt;
   give_back_connection();
-  co_return error{errc::cancelled, where_.authority() + ": the request was not sent (may_go_out)"};
+  co_return error{errc::cancelled,
+                  where_.authority() +
+                      ": the request was not sent, because may_go_out() returned false"};
 }
 
 asio::awaitable<net_error> http_stream::exchange::write_rest(std::size_t sent) {
@@ -230,8 +237,8 @@ asio::awaitable<net_error> http_stream::exchange::look_up(connection::endpoints&
   co_return failed;
 }
 
-/// Opens a connection; waits while the machine lacks descriptors, memory or buffers. Nothing has
-/// been sent yet, so retrying is safe. Only the total timeout of the request ends the wait.
+/// Opens a connection. If the machine lacks descriptors, memory or buffers, waits and tries again,
+/// which is safe because nothing was sent yet. Only the total timeout of the request ends the wait.
 asio::awaitable<std::optional<error>> http_stream::exchange::open_connection() {
   for (auto wait = shortage_wait_first;; wait = std::min(2 * wait, shortage_wait_max)) {
     auto refused = co_await try_open_connection();
@@ -294,7 +301,8 @@ asio::awaitable<net_error> http_stream::exchange::read_answer_head() {
   for (auto i = 0; i < interim_answers_max; ++i) {
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(client_->options.header_bytes_max));
-    parser_->body_limit(boost::none); // more() enforces the limit, which is per request
+    // read_body() enforces the limit, which may differ per request
+    parser_->body_limit(boost::none);
     parser_->skip(request_.method == "HEAD");
     failed = co_await connection_->read_head(*parser_, patience());
     if (failed || parser_->get().result_int() >= 200)
@@ -315,8 +323,8 @@ http_stream::exchange::head_result http_stream::exchange::make_head() {
   return head;
 }
 
-/// Formats the request's headers as text. Beast's message type would cost as much as the rest of a
-/// request.
+/// Returns the request's headers as text. Beast's message type is not used, because it would cost
+/// as much as the rest of a request.
 std::string http_stream::exchange::make_request_head() {
   const auto is_proxied = proxy_ != nullptr && !where_.is_tls;
   auto out = std::string{};
@@ -353,7 +361,7 @@ result<std::size_t> http_stream::exchange::unpack(std::span<char> room) {
 }
 
 asio::awaitable<http_stream::exchange::piece_result> http_stream::exchange::more() {
-  // Without a connection only the end or an error is left to report.
+  // without a connection only the end of the body or an error is returned
   auto room = connection_ ? std::span<char>{connection_->piece} : std::span<char>{};
   auto got = co_await read_body(room);
   if (!got)
@@ -365,7 +373,7 @@ asio::awaitable<http_stream::exchange::piece_result> http_stream::exchange::more
 
 asio::awaitable<http_stream::exchange::piece_result>
 http_stream::exchange::more_of(std::size_t bytes) {
-  const auto left = parser_->content_length_remaining(); // before decompression
+  const auto left = parser_->content_length_remaining(); // number of bytes before decompression
   const auto expected = left && !unpack_ ? std::min<std::uint64_t>(bytes, *left) : bytes;
   const auto size = std::clamp(static_cast<std::size_t>(expected), std::size_t{1}, large_piece);
   const auto memory = std::make_unique_for_overwrite<char[]>(size);
@@ -432,7 +440,7 @@ asio::awaitable<result<std::size_t>> http_stream::exchange::read_body(std::span<
 }
 
 bool http_stream::exchange::has_whole_body() const {
-  if (unpack_) // a few compressed bytes may become many
+  if (unpack_) // the decompressed size is not known
     return false;
   const auto left = parser_->content_length_remaining();
   const auto here = std::min(connection_->unread_bytes(), connection_->piece.size());

@@ -22,7 +22,7 @@
 
 namespace superstep {
 
-/// A deleter for objects that own sockets, timers or places in queues: destroys them on the I/O
+/// A deleter for objects that own sockets, timers or places in queues. It destroys them on the I/O
 /// thread, whichever thread releases the last reference.
 struct delete_on_io_thread {
   asio::io_context* io;
@@ -32,7 +32,7 @@ struct delete_on_io_thread {
   }
 };
 
-/// The state that all exchanges of one client share. Created by any thread; used on the I/O thread.
+/// The data that all exchanges of one client share. Created by any thread; used on the I/O thread.
 class http_client::impl {
 public:
   impl(io_runtime& io, http_client_options o, proxy_rules p)
@@ -48,10 +48,10 @@ public:
 
 /// One request and its response.
 ///
-/// Runs one Asio coroutine at a time on the I/O thread: start() until the headers of the response,
-/// then more() once per piece of the body. stop() may be called at any suspension point: it reports
-/// the error to the waiting coroutine at once, and closes the connection, so that the running step
-/// ends with an error.
+/// An exchange works in steps, each an Asio coroutine on the I/O thread: start() reads the headers
+/// of the response, then each more() reads a piece of the body. stop() may be called while a step
+/// is suspended. It reports the error to the waiting coroutine at once and closes the connection,
+/// which ends the step with an error.
 class http_stream::exchange : public std::enable_shared_from_this<exchange> {
 public:
   using head_result = result<http_response>;
@@ -62,22 +62,25 @@ public:
   exchange& operator=(const exchange&) = delete;
   ~exchange();
 
-  // I/O thread only, unless stated otherwise.
+  // The functions below are called on the I/O thread, unless stated otherwise.
   asio::awaitable<head_result> start();
-  /// Returns nothing at the end of the body; the connection then returns to the pool.
+  /// Returns the next piece of the body; nullopt at the end of the body, when the connection has
+  /// returned to the pool.
   asio::awaitable<piece_result> more();
-  /// Returns the next `bytes` bytes, fewer only at the end of the body.
+  /// Returns the next `bytes` bytes of the body; fewer only at its end.
   asio::awaitable<piece_result> more_of(std::size_t bytes);
-  /// Whether the whole body has arrived, is small and is within the limit, so that more() will not
-  /// wait. @pre start() has ended
+  /// Whether the whole body has arrived, is small and within the limit, so that more() will not
+  /// have to wait.
+  /// @pre start() has ended
   [[nodiscard]] bool has_whole_body() const;
   void stop(error why);
 
-  /// Sends the request at once if an idle connection is available. The server then works on it
-  /// before the I/O thread wakes up and continues. Called by any thread, before the first run().
+  /// Sends the request on the calling thread if an idle connection is available. The server then
+  /// works on it while the I/O thread wakes up. Called by any thread, before the first run().
   void send_at_once();
-  /// Runs `step(self)` on the I/O thread. Completes with its result, or with the reason of an
-  /// earlier stop(). Destroying the waiting coroutine stops the exchange. Called by any thread.
+  /// Runs `step(self)` on the I/O thread and completes `done` with its result, or with the reason
+  /// of an earlier stop(). If the waiting coroutine is destroyed, the exchange is stopped. Called
+  /// by any thread.
   template <class T, class Step>
   void run(completer<result<T>> done, Step step);
 
@@ -93,7 +96,7 @@ private:
   asio::awaitable<net_error> look_up(connection::endpoints& into);
   asio::awaitable<std::optional<error>> open_tunnel();
   asio::awaitable<net_error> read_answer_head();
-  /// Reads some bytes of the body; 0 at its end.
+  /// Reads some bytes of the body; returns 0 at its end.
   asio::awaitable<result<std::size_t>> read_body(std::span<char> room);
   [[nodiscard]] result<std::size_t> unpack(std::span<char> room);
   [[nodiscard]] head_result make_head();
@@ -107,23 +110,24 @@ private:
   const std::shared_ptr<http_client::impl> client_;
   http_request request_;
   const url where_;
-  const proxy_address* const proxy_; // owned by the client's rules; nullptr: none
+  const proxy_address* const proxy_; // owned by the client's rules; null if no proxy is used
   asio::ip::tcp::resolver resolver_;
   asio::steady_timer total_timer_;
   asio::steady_timer connect_timer_;
   host_connections::lease lease_;
-  host_connections::waiter* waiter_ = nullptr; // a local of lease_connection()
+  host_connections::waiter* waiter_ = nullptr; // a local variable of lease_connection(), or null
   std::unique_ptr<connection> connection_;
-  std::string head_;     // headers of the request
-  std::size_t sent_ = 0; // bytes of headers and body sent by send_at_once()
+  std::string head_;     // the headers of the request as text
+  std::size_t sent_ = 0; // number of bytes of headers and body that send_at_once() has sent
   std::optional<connection::answer_parser> parser_;
-  bool may_be_packed_ = false; // this client requested gzip and must decompress
+  bool may_be_packed_ = false; // whether this client has requested gzip, so that it must decompress
   std::optional<gunzip> unpack_;
   std::size_t body_bytes_ = 0;
-  std::optional<error> shortage_; // the machine's shortage while waiting for it to end
+  std::optional<error> shortage_; // the resource that open_connection() waits for, as an error
   std::optional<error> stopped_;
   bool is_finished_ = false;
-  std::function<void(const error&)> on_stop_; // completes the current step
+  // reports an error to the coroutine that waits for the current step
+  std::function<void(const error&)> on_stop_;
 };
 
 } // namespace superstep

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decompression of gzip bodies with zlib, in bounded memory.
+// Decompresses gzip bodies with zlib in bounded memory. exchange.cpp uses it.
 #include "net/gunzip.hpp"
 
 #include <superstep/base/detail/assert.hpp>

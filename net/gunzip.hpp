@@ -10,8 +10,8 @@
 
 namespace superstep {
 
-/// Decompresses a gzip stream (RFC 1952) piece by piece, in memory that does not depend on its
-/// size: the reader determines how much is decompressed.
+/// Decompresses a gzip stream (RFC 1952) piece by piece. The reader chooses the size of each piece,
+/// so that the memory does not depend on the size of the stream.
 class gunzip {
 public:
   gunzip();
@@ -21,10 +21,10 @@ public:
   /// Adds compressed bytes. Bytes after the end of the stream are ignored.
   /// @pre read() has returned 0
   void feed(std::string_view packed);
-  /// Decompresses up to `size` bytes; 0 if more input is needed or the stream has ended. An error
-  /// if the input is not a gzip stream.
+  /// Decompresses up to `size` bytes and returns their number; 0 if more input is needed or the
+  /// stream has ended. Returns an error if the input is not a gzip stream.
   [[nodiscard]] result<std::size_t> read(char* into, std::size_t size);
-  /// Whether the stream has started and not ended.
+  /// Whether the stream has started and not ended. If there is no more input, it is truncated.
   [[nodiscard]] bool is_cut() const noexcept { return has_begun_ && !is_done_; }
 
 private:

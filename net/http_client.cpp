@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public interface of the HTTP client: checks requests and
-// connects coroutines of any thread with exchanges on the I/O thread (exchange.cpp).
+// The public interface of the HTTP client: checks requests, and connects the coroutines of any
+// thread with exchanges on the I/O thread (exchange.cpp).
 #include "net/exchange.hpp"
 
 #include <superstep/net/http_client.hpp>
@@ -19,7 +19,7 @@ namespace {
 
 using exchange_ptr = std::shared_ptr<http_stream::exchange>;
 
-/// Whether a text is a "token" of RFC 9110, as method and field names must be.
+/// Whether a text is a "token" of RFC 9110; methods and header names must be tokens.
 bool is_token(std::string_view text) noexcept {
   constexpr auto marks = std::string_view{"!#$%&'*+-.^_`|~"};
   return !text.empty() && std::all_of(text.begin(), text.end(), [&](char c) {
@@ -28,7 +28,7 @@ bool is_token(std::string_view text) noexcept {
   });
 }
 
-/// Whether a text is a valid field value. A line break in it would inject another header.
+/// Whether a text is a valid header value. A line break in it would inject another header.
 bool is_field_value(std::string_view text) noexcept {
   return std::all_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) >= ' ' ? c != 0x7f : c == '\t';
@@ -41,7 +41,7 @@ std::optional<error> find_fault(const http_request& request) {
   for (const auto& [name, value] : request.headers) {
     if (!is_token(name))
       return error{errc::invalid_argument, "\"" + name + "\" is not a valid HTTP header name"};
-    if (!is_field_value(value)) // the value is not shown, because it may be a key
+    if (!is_field_value(value)) // the value is not part of the text, because it may be a key
       return error{errc::invalid_argument,
                    "the value of header " + name + " contains a line break or control character"};
   }
@@ -80,11 +80,12 @@ asio::awaitable<result<http_stream>> head_of_answer(exchange_ptr with) {
     co_return head.error();
   if (!with->has_whole_body())
     co_return http_stream{std::move(*head), std::move(with)};
-  // Small bodies are read here, so that the caller does not need another thread change.
+  // A body that has already arrived is read here, so that the caller need not wait for the I/O
+  // thread again.
   auto body = std::string{};
   for (;;) {
     auto piece = co_await with->more();
-    if (!piece) // the next call reports the error again
+    if (!piece) // the caller's next() reports the error
       co_return http_stream{std::move(*head), std::move(with)};
     if (!*piece)
       break;
@@ -102,9 +103,9 @@ asio::awaitable<http_stream::exchange::piece_result> pieces_of_answer(exchange_p
   co_return co_await with->more_of(bytes);
 }
 
-// The coroutines take parameters, not captures, because they outlive the calls that start them.
-// While suspended they own neither client nor exchange: an ending io_runtime completes the wait,
-// and the frame may be destroyed later.
+// These coroutines take parameters and have no captures, because they outlive the calls that start
+// them. While suspended they own neither client nor exchange. The reason is that an io_runtime may
+// end first: it completes the wait, and the frame may be destroyed later.
 task<result<http_response>> send_with(std::shared_ptr<http_client::impl> client,
                                       http_request request) {
   auto with = make_exchange(client, std::move(request));
@@ -175,7 +176,8 @@ void http_stream::exchange::run(completer<result<T>> done, Step step) {
     asio::co_spawn(self->context(), step(self),
                    [self, done](const std::exception_ptr& thrown, result<T> answer) {
                      if (thrown)
-                       std::rethrow_exception(thrown); // a bug: steps return errors
+                       // steps return errors and never throw, so this is a bug
+                       std::rethrow_exception(thrown);
                      self->on_stop_ = nullptr;
                      done(std::move(answer));
                    });

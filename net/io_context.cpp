@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The I/O thread.
+// The I/O thread: starts and ends the thread on which connections, timers and child processes are
+// handled (exchange.cpp, child_process.cpp).
 #include "net/io_runtime_impl.hpp"
 
 #include <csignal>
@@ -11,8 +12,8 @@ namespace superstep {
 
 namespace {
 
-// Signals are for the application's threads. SIGPIPE must be blocked: writing to a child that has
-// closed its input raises it in this thread and would end the process.
+// Blocks signals on the calling thread: they are meant for the application's threads. SIGPIPE would
+// even end the process; it is raised by a write to a program that has closed its input.
 void block_signals() noexcept {
   auto all = sigset_t{};
   sigfillset(&all);

@@ -17,19 +17,19 @@ namespace superstep {
 namespace asio = boost::asio;
 
 /// The Asio context and its thread. The destructor destroys pending operations without running
-/// them; each then reports to its awaiting coroutine (exchange, child).
+/// their handlers. Their objects (exchange, child) then report an error to the waiting coroutines.
 struct io_runtime::impl {
   impl();
   impl(const impl&) = delete;
   impl& operator=(const impl&) = delete;
   ~impl();
 
-  program_guard guard; ///< outlives the handlers of programs, which are destroyed with `io`
+  program_guard guard; ///< declared first, because the handlers that are destroyed with `io` use it
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   start_queue starts{io};
-  /// Starts a first timer, because the context then opens its descriptors. A lack of descriptors is
-  /// reported here instead of on the thread.
+  /// Makes the context open its descriptors here, so that a lack of descriptors is reported by the
+  /// constructor and not on the thread.
   asio::steady_timer first_timer{io};
   std::thread thread;
 };

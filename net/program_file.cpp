@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds programs, and checks whether they could be started.
+// Finds the file of a program in PATH, and checks whether a program could be started.
+// child_spawn.cpp starts it.
 #include "net/child_spawn.hpp"
 
 #include <superstep/net/detail/child_process.hpp>
@@ -20,7 +21,7 @@ namespace superstep {
 
 namespace {
 
-/// Returns 0 if the file is executable, otherwise the error number.
+/// Returns 0 if the file can be executed, otherwise the errno value.
 int refusal_of(const std::string& file) {
   struct stat about {};
   if (::stat(file.c_str(), &about) != 0)
@@ -30,7 +31,8 @@ int refusal_of(const std::string& file) {
   return ::access(file.c_str(), X_OK) == 0 ? 0 : errno;
 }
 
-/// Whether the administrator has registered formats other than ELF and scripts (binfmt_misc).
+/// Whether the system executes formats other than ELF and scripts, because the administrator has
+/// registered them (binfmt_misc).
 bool has_other_formats() {
   auto code = std::error_code{};
   auto entries = std::filesystem::directory_iterator{"/proc/sys/fs/binfmt_misc", code};
@@ -42,7 +44,8 @@ bool has_other_formats() {
 
 std::optional<error> find_format_fault(const std::string& file) {
   const auto opened = unique_fd{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (opened.get() < 0) // executable but not readable, so only the kernel can check it
+  // the file may be executable but not readable; then only the kernel can check it
+  if (opened.get() < 0)
     return std::nullopt;
   auto start = std::array<char, 256>{};
   const auto size = ::read(opened.get(), start.data(), start.size());
@@ -62,8 +65,9 @@ std::optional<error> find_format_fault(const std::string& file) {
   const auto interpreter = std::string{rest.substr(0, rest.find_first_of(" \t\r"))};
   const auto number = refusal_of(interpreter);
   return number == 0 ? std::nullopt
-                     : std::optional{start_error(
-                           "the interpreter \"" + interpreter + "\" of \"" + file + "\"", number)};
+                     : std::optional{start_error("cannot start \"" + file +
+                                                     "\": its interpreter \"" + interpreter + "\"",
+                                                 number)};
 }
 
 } // namespace
@@ -82,7 +86,7 @@ result<std::string> find_program(const std::string& name, std::string_view path)
     return start_error("cannot start \"" + name + "\"", number);
   };
   if (name.find('/') != std::string::npos)
-    return name; // relative to the program's working directory
+    return name; // a path is used as it is, relative to the working directory of the program
   auto refusal = ENOENT;
   while (true) {
     const auto folder = path.substr(0, path.find(':'));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The guard process that kills process groups of programs when this process ends.
+// The guard process, which kills the process groups of programs when this process ends.
+// child_spawn.cpp reports the groups to it.
 #include "net/program_guard.hpp"
 
 #include <array>
@@ -19,8 +20,8 @@ namespace superstep {
 
 namespace {
 
-// The script reads lines: `7` adds a group, `-7` removes it. At the end of its input it kills the
-// remaining groups.
+// The script of the guard process. It reads lines: `7` adds a process group, `-7` removes it. At
+// the end of its input, which is the end of this process, it kills the remaining groups.
 constexpr auto script = R"(trap '' HUP INT QUIT TERM PIPE
 g=' '
 while IFS= read -r l; do
@@ -46,7 +47,7 @@ int spawn_guard(int input, int& pid) {
   sigfillset(&all);
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setsigdefault(&attributes, &all);
-  // A session of its own, so that Ctrl-C and a closing terminal do not end it.
+  // The guard gets its own session, so that Ctrl-C or the end of the terminal does not end it.
   ::posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
   auto name = std::string{"superstep-guard"};
@@ -67,7 +68,7 @@ int spawn_guard(int input, int& pid) {
 void announce(int socket, char sign, int pid) noexcept {
   if (socket < 0)
     return;
-  auto text = std::array<char, 16>{}; // filled from the end
+  auto text = std::array<char, 16>{}; // the text is written from its end, without library functions
   auto at = text.size();
   text[--at] = '\n';
   for (auto rest = pid; rest > 0 && at > 1; rest /= 10)
@@ -100,12 +101,12 @@ bool program_guard::is_alive() const noexcept {
 result<> program_guard::start() {
   int ends[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return start_error("cannot open a socket", errno);
+    return start_error("cannot open a socket for the guard process", errno);
   auto ours = unique_fd{ends[0]};
   const auto theirs = unique_fd{ends[1]};
   if (const auto failed = spawn_guard(theirs.get(), pid_); failed != 0) {
     pid_ = 0;
-    return start_error("cannot start /bin/sh", failed);
+    return start_error("cannot start the guard process (/bin/sh)", failed);
   }
   socket_ = std::move(ours);
   for (const auto group : running_)
@@ -121,7 +122,8 @@ result<int> program_guard::socket() {
     if (auto started = start(); !started) {
       if (is_shortage(started.error().code))
         return started.error();
-      // Programs run without guard: the kernel kills them, but not their children.
+      // Programs then run without a guard. If this process dies, the kernel kills them, but not
+      // their children.
       is_impossible_ = true;
       return -1;
     }

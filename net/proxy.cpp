@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selection of the proxy for a request, from an option or the usual environment variables.
+// Selects the proxy for a request, from an option or the usual environment variables. exchange.cpp
+// connects to it.
 #include "net/proxy.hpp"
 
 #include <openssl/evp.h>

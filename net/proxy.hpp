@@ -14,11 +14,12 @@
 
 namespace superstep {
 
-/// An HTTP proxy.
+/// The address of an HTTP proxy.
 struct proxy_address {
   std::string host;
   std::uint16_t port = 0;
-  std::string authorization; ///< value of Proxy-Authorization; empty: none. A secret
+  /// value of the header Proxy-Authorization, which is secret; empty if there is no password
+  std::string authorization;
 };
 
 /// Parses `[http://][user:password@]host[:port][/]`. The error does not contain the text, which may
@@ -30,13 +31,13 @@ class proxy_rules {
 public:
   using environment = std::function<std::string(const char* name)>; ///< "" for unset variables
 
-  /// Returns rules with one proxy for all requests; empty: none.
+  /// Returns rules with one proxy for all requests; without any proxy if the text is empty.
   [[nodiscard]] static result<proxy_rules> for_all(std::string_view proxy);
-  /// Returns the rules of http_proxy, https_proxy, all_proxy and no_proxy, in lower or upper case.
-  /// Requests to this machine use no proxy.
+  /// Returns the rules of the variables http_proxy, https_proxy, all_proxy and no_proxy, in lower
+  /// or upper case. Requests to this machine use no proxy then.
   [[nodiscard]] static result<proxy_rules> from(const environment& variables);
 
-  /// Returns the proxy for an address; nullptr if none. Valid as long as the rules.
+  /// Returns the proxy for an address; null if none is used. Valid as long as this object.
   [[nodiscard]] const proxy_address* find(const url& target) const;
 
 private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue of programs that wait for resources of the machine.
+// The queue of programs that wait until the machine has resources to start them. child_process.cpp
+// adds them.
 #include "net/start_queue.hpp"
 
 #include <algorithm>
@@ -25,7 +26,8 @@ void start_queue::room() {
   try_first();
 }
 
-/// Tries the first. An attempt may add to the queue, but does not remove from it.
+/// Starts programs from the front of the queue until one cannot be started. An attempt may add to
+/// the queue but does not remove from it.
 void start_queue::try_first() {
   while (!waiting_.empty()) {
     if (!waiting_.front()()) {

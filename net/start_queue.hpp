@@ -13,14 +13,15 @@ namespace superstep {
 
 /// Options of start_queue.
 struct start_queue_options {
-  std::size_t waiting_max = 100'000;          ///< maximum length of the queue
-  std::chrono::milliseconds pause_min{10};    ///< after the first shortage; doubled each time
+  std::size_t waiting_max = 100'000; ///< maximum length of the queue
+  /// pause after the first failed attempt; doubled after each further one
+  std::chrono::milliseconds pause_min{10};
   std::chrono::milliseconds pause_max{1'000}; ///< maximum pause between two attempts
 };
 
 /// The programs of one io_runtime that wait because the machine lacks descriptors, processes or
-/// memory, in the order of arrival. Only the first is tried: when another program has ended, and
-/// after a growing pause.
+/// memory, in the order of arrival. Only the first one is tried: when another program has ended,
+/// and after a pause that grows.
 ///
 /// @par Threads
 /// I/O thread only.
@@ -34,7 +35,8 @@ public:
   start_queue(const start_queue&) = delete;
   start_queue& operator=(const start_queue&) = delete;
 
-  /// Tries at once if no other program waits. Returns false if the queue is full.
+  /// Tries to start a program at once if no other program waits; otherwise adds it to the queue.
+  /// Returns false if the queue is full.
   [[nodiscard]] bool add(attempt one);
   /// Tries the first program, because another one has ended and released resources.
   void room();

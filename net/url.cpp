@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parsing of http and https URLs (RFC 3986, without user information).
+// Parses http and https URLs (RFC 3986, without user information).
 #include "net/url.hpp"
 
 #include <algorithm>
@@ -29,14 +29,14 @@ bool is_plain(char c) noexcept {
   return c > ' ' && c != 0x7f;
 }
 
-/// Whether a character may be part of a host name or address. Bytes above 127 are rejected:
-/// international names must be in IDNA form.
+/// Whether a character may be part of a host name or an IPv4 address. Bytes above 127 are rejected,
+/// because international names must be in IDNA form.
 bool is_host_char(char c) noexcept {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_';
 }
 
-/// Splits `host`, `host:port` or `[v6]:port` into `into`; returns the error, empty if there is
-/// none.
+/// Parses `host`, `host:port` or `[v6]:port` into `into`. Returns what is wrong with the text;
+/// empty if it is valid.
 std::string_view read_authority(std::string_view text, url& into) {
   auto port = std::string_view{};
   auto has_port = false;
@@ -53,7 +53,7 @@ std::string_view read_authority(std::string_view text, url& into) {
     auto rest = text.substr(end + 1);
     has_port = rest.starts_with(':');
     if (!rest.empty() && !has_port)
-      return "text after the address";
+      return "there is text after the IPv6 address";
     port = has_port ? rest.substr(1) : rest;
   } else {
     const auto colon = text.find(':');
@@ -101,7 +101,8 @@ result<url> parse_url(std::string_view text) {
   const auto end = std::min(rest.find_first_of("/?#"), rest.size());
   const auto authority = rest.substr(0, end);
   if (authority.find('@') !=
-      std::string_view::npos) // the text is not shown, because it may contain a password
+      // the URL is not part of the error text, because it may contain a password
+      std::string_view::npos)
     return error{errc::invalid_argument,
                  "a URL must not contain a user name or password; send a header instead"};
   if (const auto why = read_authority(authority, out); !why.empty())

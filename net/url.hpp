@@ -23,8 +23,8 @@ struct url {
   friend bool operator==(const url&, const url&) = default;
 };
 
-/// Parses a URL (RFC 3986). Errors: other schemes, a missing host, blanks or control characters,
-/// and a user name or password, which would appear in logs.
+/// Parses a URL (RFC 3986). Fails for schemes other than http and https, a missing host, blanks and
+/// control characters. Also fails for a user name or password, because it would appear in logs.
 [[nodiscard]] result<url> parse_url(std::string_view text);
 
 } // namespace superstep

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The channel_graph front end: everything that does not depend on the types of its channels. The
-// bodies and routers are templates in runtime/detail/channel_body.hpp.
+// The part of the channel_graph front end that does not depend on the types of its channels.
+// runtime/detail/channel_body.hpp contains the templates for bodies and routers.
 #include <superstep/runtime/channel_graph.hpp>
 
 namespace superstep {
@@ -8,20 +8,22 @@ namespace superstep {
 namespace detail {
 
 void throw_other_graph() {
-  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "a channel handle belongs to another graph",
-                              {},
-                              0,
-                              {},
-                              1,
-                              {}}};
+  throw graph_error{
+      run_error{make_error_code(graph_errc::invalid_update),
+                "a channel handle of another graph was used: use the handles that this graph "
+                "has returned",
+                {},
+                0,
+                {},
+                1,
+                {}}};
 }
 
 write_list own_writes(channel_writes writes, const channel_layout& layout) {
   auto own = write_list{};
   own.reserve(writes.size());
   for (auto& w : writes) {
-    if (w.graph != &layout) // its index would refer to another channel of this graph
+    if (w.graph != &layout) // the index of the write would refer to another channel of this graph
       throw_other_graph();
     own.push_back(std::move(w.content));
   }
@@ -30,20 +32,23 @@ write_list own_writes(channel_writes writes, const channel_layout& layout) {
 
 void throw_takes_no_input(const body_input& given) {
   const auto& node = given.table->node(given.node).name;
-  throw graph_error{run_error{
-      make_error_code(graph_errc::invalid_update),
-      "node '" + node + "' reads channels: name it without an input, or add it by worker()",
-      node,
-      given.step,
-      node,
-      1,
-      {}}};
+  throw graph_error{
+      run_error{make_error_code(graph_errc::invalid_update),
+                "node '" + node +
+                    "' reads channels and takes no input: send to it without an input, or add it "
+                    "with worker()",
+                node,
+                given.step,
+                node,
+                1,
+                {}}};
 }
 
 } // namespace detail
 
 channel_graph::channel_graph() : layout_{std::make_shared<detail::channel_layout>()} {
-  // The program owns the layout: the bodies refer to it, and every run starts with a copy of it.
+  // The program keeps the layout alive, because bodies refer to it and each run starts with a copy
+  // of its initial state.
   builder_.set_state([layout = std::shared_ptr<const detail::channel_layout>{layout_}] {
     return layout->blank.clone();
   });
@@ -88,7 +93,8 @@ void channel_graph::check_own(const detail::channel_layout* graph) const {
     detail::throw_other_graph();
 }
 
-/// Stores the name of a node as long as the program, because node constants are views.
+/// Stores the name of a node for the lifetime of the program, because node constants refer to it as
+/// string views.
 std::string_view channel_graph::keep(const std::string& name) {
   return layout_->node_names.emplace_back(name);
 }

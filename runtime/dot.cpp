@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws graphs as input for Graphviz and as JSON. Nodes and edges come from drawn_graph.cpp.
+// Draws graphs as input for Graphviz and as JSON. drawn_graph.cpp collects the nodes and edges.
 #include "drawn_graph.hpp"
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace {
 
 using namespace detail;
 
-/// Returns a quoted string of the dot language. Names from files are inserted here, so no character
-/// may end the string early.
+/// Returns a quoted string of the dot language. Quotes and backslashes are escaped, so that a name
+/// from a file cannot end the string early.
 std::string dot_text(std::string_view text) {
   auto out = std::string{"\""};
   for (const auto c : text) {
@@ -34,8 +34,8 @@ std::string label_of(const drawn_node& n) {
   return label;
 }
 
-/// Returns the nodes of one level, starting with the node at `at`, and the levels below it as
-/// clusters.
+/// Returns the text for the nodes of one level, starting with the node at index `at`. Subgraphs in
+/// the level become clusters.
 std::string dot_level(const drawn_graph& g, const std::string& cluster, std::size_t& at) {
   auto text = std::string{};
   const auto indent =

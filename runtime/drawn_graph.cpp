@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The nodes and edges of a drawing, with expanded subgraphs in place of their nodes. mermaid.cpp
-// and dot.cpp write them as text. The order is that of LangGraph's draw_graph()
+// Collects the nodes and edges of a drawing. Expanded subgraphs replace their nodes. mermaid.cpp
+// and dot.cpp write the drawing as text. The order is that of LangGraph's draw_graph()
 // (langgraph/pregel/_draw.py).
 #include "drawn_graph.hpp"
 
@@ -11,12 +11,13 @@ namespace superstep::detail {
 
 namespace {
 
-/// Returns a metadata value as text: texts unchanged, lists as their scalars, other values as JSON.
+/// Returns a metadata value as text. A list becomes its scalar items, separated by commas; objects
+/// become JSON.
 std::string shown(const json::value& v) {
   if (v.is_string())
     return std::string{v.get_string()};
   if (v.is_bool())
-    return v.get_bool() ? "True" : "False"; // as LangGraph prints them
+    return v.get_bool() ? "True" : "False"; // as LangGraph prints booleans
   if (v.is_null())
     return "None";
   if (!v.is_array())
@@ -52,7 +53,8 @@ drawn_node node_of(const program& table, const node_entry& node) {
   return out;
 }
 
-/// Adds the edges of a node. Returns false if it has none, so that a run may end with it.
+/// Adds the edges of a node. Returns false if the node has no edges, so that a run may end after
+/// it.
 bool add_edges(const program& table, const node_entry& node, std::vector<drawn_edge>& out) {
   const auto before = out.size();
   for (const auto to : node.edges)
@@ -68,14 +70,14 @@ bool add_edges(const program& table, const node_entry& node, std::vector<drawn_e
   return out.size() != before;
 }
 
-/// Whether an error handler belongs to one node and is not the default.
+/// Whether an error handler belongs to a single node and is not the graph's default handler.
 bool serves_one(const program& table, std::uint32_t handler) {
   return std::ranges::count(table.nodes(), handler,
                             [](const auto& node) { return node->handler; }) == 1;
 }
 
-/// Draws one level: edges are sorted, with at most one from a node to another. Edges to END that
-/// the graph does not declare come last.
+/// Draws one level. Edges are sorted, and only one edge is drawn from a node to another. Edges to
+/// END that the graph does not declare come last.
 drawn_graph draw_level(const program& table) {
   auto out = drawn_graph{};
   auto ends = std::vector<drawn_edge>{};
@@ -87,7 +89,8 @@ drawn_graph draw_level(const program& table) {
   add(table.entry());
   for (const auto i : table.declaration_order()) {
     const auto& node = table.node(i);
-    // an edge from every node would not be informative
+    // a default handler is not drawn, because edges from all nodes to it would only clutter the
+    // drawing
     if (node.is_handler && !serves_one(table, i))
       continue;
     out.nodes.push_back(node_of(table, node));
@@ -107,9 +110,9 @@ drawn_graph draw_level(const program& table) {
   return out;
 }
 
-/// Returns the node of the subgraph to which edges of its parent are attached at one end. It is the
-/// only node that START leads to (or that leads to END), and START (END) itself is then removed. If
-/// there are several, it is START (END).
+/// Returns the id of the node of a drawn subgraph to which edges of its parent are attached. `end`
+/// is START or END. If `end` has only one neighbour, edges are attached to this neighbour, and
+/// `end` is removed from the drawing. Otherwise edges are attached to `end` itself.
 std::string trim(drawn_graph& g, std::string_view end, std::string drawn_edge::*near,
                  std::string drawn_edge::*far) {
   const auto touches = [&](const drawn_edge& e) { return e.*near == end; };
@@ -124,7 +127,7 @@ std::string trim(drawn_graph& g, std::string_view end, std::string drawn_edge::*
   return only;
 }
 
-/// Replaces a node by its drawn subgraph.
+/// Replaces a node by the drawing of its subgraph.
 void insert(drawn_graph& into, const std::string& node, drawn_graph child) {
   const auto prefix = node + ':';
   const auto first = prefix + trim(child, start_node, &drawn_edge::source, &drawn_edge::target);
@@ -155,7 +158,7 @@ drawn_graph draw(const program& table, std::size_t expand) {
     return out;
   for (const auto i : table.declaration_order()) {
     const auto& node = table.node(i);
-    // A graph cannot contain itself, so the recursion ends; `expand` also bounds it.
+    // The recursion ends, because a graph cannot contain itself. `expand` also bounds it.
     if (const auto nested = node.body->nested())
       insert(out, node.name, draw(*nested, expand - 1));
   }

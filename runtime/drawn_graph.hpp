@@ -18,6 +18,7 @@ struct drawn_node {
   bool is_end = false;
 };
 
+/// An edge of a drawing, between the ids of two nodes.
 struct drawn_edge {
   std::string source;
   std::string target;
@@ -30,10 +31,12 @@ struct drawn_graph {
   std::vector<drawn_edge> edges;
 };
 
+/// Returns the nodes and edges to draw.
+/// @param expand how many levels of subgraphs replace their nodes
 [[nodiscard]] drawn_graph draw(const program&, std::size_t expand);
 
-/// Returns the part of an id before its last colon, which is the id of its subgraph; empty if it
-/// has no colon.
+/// Returns the part of a node's id before its last colon, which is the id of the subgraph that
+/// contains the node; empty if the id has no colon.
 [[nodiscard]] std::string_view cluster_of(std::string_view id) noexcept;
 
 } // namespace superstep::detail

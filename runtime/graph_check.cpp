@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks of a connected program beyond its faults: warnings about reachability, and types that the
-// checkpointer could not save. Called by program_builder::compile().
+// Checks a program whose edges are connected: finds suspicious nodes (warnings) and types that the
+// checkpointer could not save (faults). program_builder::compile() calls it.
 #include "graph_check.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
@@ -18,15 +18,15 @@ fault suspicious(const node_entry& node, std::string text) {
   return {graph_errc::invalid_graph, node.name, "node '" + node.name + "' " + std::move(text)};
 }
 
-/// The targets that a node may have, as far as the graph declares them.
+/// The nodes that may run after a node, as far as the graph declares them.
 struct ways {
   node_list to;
   bool may_be_anywhere = false;
   bool may_be_end = false;
 };
 
-/// Collects edges, declared targets of branches and Commands, and the error handler. A node without
-/// any of them ends the run.
+/// Collects the targets of a node: edges, declared targets of branches and commands, and the error
+/// handler. A node without any target ends the run.
 ways ways_from(const program& table, const node_entry& node) {
   auto out = ways{};
   const auto add = [&](std::string_view name) {
@@ -53,7 +53,8 @@ ways ways_from(const program& table, const node_entry& node) {
   return out;
 }
 
-/// Returns which nodes a run may reach; nothing if a router or Command may choose any node.
+/// Returns, by node number, whether a run may reach the node; empty if a router or command may
+/// choose any node.
 std::optional<std::vector<bool>> reachable(const program& table) {
   auto is_reached = std::vector<bool>(table.nodes().size());
   auto arrived = std::vector<std::size_t>(table.joins().size());
@@ -72,7 +73,7 @@ std::optional<std::vector<bool>> reachable(const program& table) {
       return std::nullopt;
     std::ranges::for_each(next.to, reach);
     for (const auto [join, member] : node.joins) {
-      // A join is reached only if all of its sources are.
+      // the target of a join is reached only if all of the join's sources are
       if (++arrived[join] == table.joins()[join].sources.size())
         reach(table.joins()[join].target);
     }
@@ -80,10 +81,10 @@ std::optional<std::vector<bool>> reachable(const program& table) {
   return is_reached;
 }
 
-/// Returns which nodes may reach the end of a run.
+/// Returns, by node number, whether a run may end after the node or after a node that follows it.
 std::vector<bool> ending(const program& table) {
   const auto count = table.nodes().size();
-  auto sources = std::vector<node_list>(count); // by node: the sources of its incoming edges
+  auto sources = std::vector<node_list>(count); // by node number: the sources of its incoming edges
   auto ends = std::vector<bool>(count);
   auto todo = node_list{};
   for (auto i = std::uint32_t{0}; i < count; ++i) {
@@ -110,8 +111,8 @@ std::vector<bool> ending(const program& table) {
   return ends;
 }
 
-/// Returns the step in which each node first runs by plain edges only, whatever routers choose; 0
-/// if there is none.
+/// Returns, by node number, the step in which the node first runs if only plain edges are followed;
+/// 0 if plain edges do not lead to it.
 std::vector<std::size_t> depths(const program& table) {
   auto depth = std::vector<std::size_t>(table.nodes().size());
   auto now = node_list{program::no_node};
@@ -130,8 +131,8 @@ std::vector<std::size_t> depths(const program& table) {
   return depth;
 }
 
-/// Adds a warning for each node that single edges reach in different steps: it runs once for each
-/// of them.
+/// Adds a warning for each node that plain edges reach in different steps, because such a node runs
+/// once in each of these steps.
 void find_unequal(const program& table, std::vector<fault>& found) {
   const auto depth = depths(table);
   struct feeder {
@@ -184,10 +185,10 @@ std::vector<fault> find_warnings(const program& table, bool lint) {
 namespace {
 
 constexpr auto unstorable_advice =
-    ", which a checkpointer cannot save: describe it (BOOST_DESCRIBE_STRUCT), specialise "
-    "stored_form, or keep the field out of checkpoints (untracked_rule)";
+    ", which a checkpointer cannot save: describe the type (BOOST_DESCRIBE_STRUCT), specialise "
+    "stored_form for it, or keep the field out of checkpoints (untracked_rule)";
 
-/// Adds the unstorable types of a graph and of its subgraphs.
+/// Adds a fault for each type of a graph and of its subgraphs that has no stored form.
 /// @param within names the subgraph in the text; empty for the outermost graph
 void find_unstorable_in(const program& table, const std::string& within, std::vector<fault>& out) {
   for (const auto& c : table.channels()) {
@@ -202,10 +203,10 @@ void find_unstorable_in(const program& table, const std::string& within, std::ve
       continue;
     if (node->takes_payload && node->body->input_form() == nullptr)
       out.push_back({graph_errc::invalid_graph, node->name,
-                     within + "the input of node '" + node->name + "' has the type " +
+                     within + "node '" + node->name + "' takes Sends with an input of type " +
                          type_name(node->body->input_type()) +
-                         ", which a checkpointer cannot save while a Send is pending: describe it "
-                         "(BOOST_DESCRIBE_STRUCT) or specialise stored_form"});
+                         ", and a checkpointer cannot save pending Sends of this type: describe "
+                         "the type (BOOST_DESCRIBE_STRUCT) or specialise stored_form for it"});
     const auto child = node->body->nested();
     if (child && child->options().persistence != persistence::none)
       find_unstorable_in(*child, within + "subgraph '" + node->name + "': ", out);

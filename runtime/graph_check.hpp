@@ -7,15 +7,15 @@
 
 namespace superstep::detail {
 
-/// Returns the warnings of a graph without faults: nodes that are unreachable from START, nodes
-/// that cannot reach END and, with `lint`, nodes that are fed by single edges of unequal depth.
-/// Linear in nodes and edges. The targets of a router or Command that declares none are unknown, so
-/// a graph with one gets no warnings about reachability.
+/// Returns warnings about suspicious nodes of a graph without faults: nodes that START does not
+/// lead to, nodes that do not lead to END and, with `lint`, nodes that plain edges reach in
+/// different steps. If a router or command does not declare its targets, they are unknown, and
+/// there are no warnings about reachability. Linear in nodes and edges.
 [[nodiscard]] std::vector<fault> find_warnings(const program&, bool lint);
 
-/// Returns a fault for each value that the checkpointer of a graph could not save: channels and
-/// inputs of Sends whose type has no stored form, those of subgraphs included. Empty if the graph
-/// has no checkpointer, or one that keeps values as they are.
+/// Returns a fault for each type that the graph's checkpointer cannot save because it has no stored
+/// form: types of channels and of Send inputs, also in subgraphs. Empty if the graph has no
+/// checkpointer, or a checkpointer that keeps values in memory.
 [[nodiscard]] std::vector<fault> find_unstorable(const program&);
 
 } // namespace superstep::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error category of graphs and runs, and the exceptions that carry a run's error.
+// The error category of graphs and runs, the exceptions that contain a run's error, and the text of
+// an exception (describe).
 #include <superstep/runtime/graph_error.hpp>
 
 namespace superstep {
@@ -50,9 +51,9 @@ public:
     case graph_errc::drained:
       return "the run was asked to stop between two super-steps";
     case graph_errc::user_code_failed:
-      return "code of the application outside a node threw";
+      return "user code outside a node threw an exception";
     case graph_errc::used_thread:
-      return "a whole state is the input of a new thread only";
+      return "a whole state may only be the input of a new thread";
     }
     return "unknown graph error";
   }

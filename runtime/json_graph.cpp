@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON front end: compiles a json_graph to a program. Values are in the slots of a slot_block,
-// whose layout (names, kinds, shapes) is in json_layout.cpp; the named rules are in json_rules.cpp.
+// The JSON front end: compiles a json_graph to a program. json_layout.cpp converts between JSON
+// objects and the slots that hold the values; json_rules.cpp contains the named reducers.
 #include "json_layout.hpp"
 
 #include <superstep/channels/kinds.hpp>
@@ -20,7 +20,7 @@ using detail::json_layout;
 using single_place = slot_place<std::optional<json::value>>;
 using items_place = slot_place<std::vector<json::value>>;
 
-/// A node of a compiled graph, and the channels that it reads.
+/// A node of a program, and the numbers of the channels that it reads.
 struct program_node {
   const detail::program* table;
   std::uint32_t number;
@@ -31,7 +31,8 @@ void add_outcome(json_command&& c, const detail::program& table, const json_layo
                  node_output& out) {
   if (c.resume) [[unlikely]]
     detail::throw_resumes();
-  if (c.to_parent) { // the command names channels and nodes of another graph
+  // the parent resolves the names, because they are channels and nodes of its graph
+  if (c.to_parent) {
     c.to_parent = false;
     out.to_parent = std::make_shared<const value>(std::move(c));
     return;
@@ -51,8 +52,9 @@ void add_outcome(json_command&& c, const detail::program& table, const json_layo
   }
 }
 
-/// Adds the result of a node to its output. For a plain object, the node's branches also see those
-/// members that the node does not read, as it returned them. For a Command or a list they do not.
+/// Adds the result of a body to the node's output. If the result is a plain object, the node's
+/// routers also see those members that the node does not read. If it is a command or a list of
+/// updates, they do not.
 void add_result(json_command&& c, const program_node& at, const json_layout& layout,
                 node_output& out) {
   const auto is_plain = c.go_to.empty() && c.more.empty() && !c.to_parent;
@@ -71,7 +73,8 @@ void add_result(json_command&& c, const program_node& at, const json_layout& lay
                               {}}};
 }
 
-/// Awaits a coroutine body. Owns its input, because the object was created for this call.
+/// Awaits a coroutine body. Owns the input of the body, which was created for this call and must
+/// live until the body ends.
 task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/,
                                task<json_command> body, program_node at,
                                const json_layout& layout) {
@@ -81,7 +84,7 @@ task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/,
   co_return out;
 }
 
-/// Returns the channels that a node reads, or the payload of its Send.
+/// Returns the input of a node: the payload of its Send, or else the channels that it reads.
 json::value node_input(const body_input& given, const json_layout& layout,
                        const std::vector<std::uint32_t>& reads) {
   if (given.payload && !given.payload->holds<json::value>())
@@ -91,6 +94,7 @@ json::value node_input(const body_input& given, const json_layout& layout,
   return layout.input_of(given, *given.state, reads);
 }
 
+/// A node whose body is a function of the application.
 class json_node final : public detail::node_body {
 public:
   json_node(detail::json_body_function f, bool gives_commands, const json_layout& layout,
@@ -126,7 +130,8 @@ private:
   std::shared_ptr<std::vector<std::uint32_t>> reads_;
 };
 
-/// Awaits a subgraph and writes its output, or its command to the parent.
+/// Runs a subgraph. Writes the subgraph's output, or applies the command that one of its nodes has
+/// returned to the parent graph.
 task<node_output> finish_nested(detail::call_services* services, compiled_json_graph graph,
                                 json::value given, program_node at, const json_layout& layout) {
   if (!given.is_object())
@@ -144,6 +149,7 @@ task<node_output> finish_nested(detail::call_services* services, compiled_json_g
   co_return out;
 }
 
+/// A node that runs a compiled JSON graph.
 class json_subgraph final : public detail::node_body {
 public:
   json_subgraph(compiled_json_graph graph, const json_layout& layout,
@@ -160,7 +166,7 @@ public:
   json::value show_input(const body_input& given) const override {
     return node_input(given, *layout_, *reads_);
   }
-  /// A node of the subgraph may return a Command for the parent.
+  /// Whether a node of the subgraph returns commands: they may be meant for the parent.
   bool gives_commands() const override {
     return std::ranges::any_of(detail::program_of(graph_)->nodes(),
                                [](const auto& n) { return n->body->gives_commands(); });
@@ -174,6 +180,7 @@ private:
   std::shared_ptr<std::vector<std::uint32_t>> reads_;
 };
 
+/// A router whose function returns node names, or labels that a path map maps to node names.
 class json_branch final : public detail::router {
 public:
   json_branch(detail::json_router_function f, const json_layout& layout, json_path_map map,
@@ -185,7 +192,7 @@ public:
     auto seen = layout_->input_of(given, fresh, *reads_);
     if (const auto* more = static_cast<const json::object*>(out.for_routers.get()))
       for (const auto& [key, v] : *more)
-        seen.emplace(key, v); // channels that the node reads take precedence
+        seen.emplace(key, v); // does not replace a channel that the node reads
     chosen.go_to = f_(given, std::move(seen));
     for (auto& t : chosen.go_to) {
       if (!t.input)
@@ -225,8 +232,8 @@ json::object json_channels::read() const {
 
 using json_adapter = detail::state_adapter<json::object>;
 
-/// Text and lists are input for the channel `messages`, as for the agents. Text becomes one message
-/// of the user.
+/// Converts the input of a run. A text or a list is an input for the channel `messages`, as for
+/// agents. A text becomes one message of the user.
 write_list json_adapter::input(const json::value& given) const {
   if (given.is_object())
     return input(given.get_object());
@@ -241,7 +248,8 @@ write_list json_adapter::input(const json::value& given) const {
   return input(values);
 }
 
-/// Keys that are channels but not input channels are dropped, as in LangGraph.
+/// Converts the input of a run. Members for channels that are not input channels are dropped, as in
+/// LangGraph.
 write_list json_adapter::input(const json::object& values) const {
   auto writes = layout->writes_of(values);
   std::erase_if(writes, [&](const write& w) {
@@ -269,7 +277,8 @@ json::object json_adapter::state(const state_block& state) const {
   return layout->read(state, {});
 }
 
-/// An object cannot hold a key twice, so an update with several writes to a channel is a list.
+/// Converts the writes of a task to JSON. An object cannot contain a key twice; therefore several
+/// writes to one channel result in a list of objects.
 json::value json_adapter::update(write_list writes) const {
   if (writes.empty())
     return nullptr;
@@ -293,13 +302,13 @@ void json_adapter::add_command(json_command&& c, const detail::program& table,
 json_graph::json_graph(json_graph_options options) : layout_{std::make_shared<json_layout>()} {
   layout_->ignore_unknown = options.ignore_unknown_channels;
   checks_inputs_ = options.check_inputs;
-  // The program owns the layout, because nodes and branches refer to it.
+  // The program keeps the layout alive, because nodes and branches refer to it.
   builder_.set_state(
       [layout = std::shared_ptr<const json_layout>{layout_}] { return layout->blank.clone(); });
 }
 
-/// Every channel gets one slot. The number of the channel is that of the slot; the layout, the
-/// program and the slots must therefore grow together.
+/// Each channel gets a slot with the channel's number. Therefore each call must add one entry to
+/// the layout, to the builder and to the slots.
 json_graph& json_graph::channel(std::string name, std::string_view rule) {
   if (auto found = detail::find_json_rule(rule))
     return channel(std::move(name), std::move(found->reduce), std::move(found->initial),
@@ -328,12 +337,13 @@ json_graph& json_graph::channel(std::string name, std::string_view rule) {
     constexpr auto known =
         std::array<std::string_view, 5>{"last", "ephemeral", "any", "untracked", "untracked_any"};
     if (!is_managed && std::ranges::find(known, rule) == known.end())
-      faults_.push_back({graph_errc::invalid_graph,
-                         {},
-                         "channel '" + name + "' has the rule '" + std::string{rule} +
-                             "'; rules are last, ephemeral, any, untracked, untracked_any, topic, "
-                             "accumulating_topic, add, max, concat, append, merge, "
-                             "remaining_steps, is_last_step"});
+      faults_.push_back(
+          {graph_errc::invalid_graph,
+           {},
+           "channel '" + name + "' has the unknown rule '" + std::string{rule} +
+               "'; the rules are last, ephemeral, any, untracked, untracked_any, topic, "
+               "accumulating_topic, add, max, concat, append, merge, "
+               "remaining_steps, is_last_step"});
   }
   layout_->numbers.emplace(name, static_cast<std::uint32_t>(number));
   layout_->channels.push_back({std::move(name), is_topic     ? json_kind::items
@@ -357,7 +367,8 @@ void json_graph::add_folding(std::string name, Reducer reduce, std::optional<jso
 
 namespace {
 
-/// Marks a reducer that leaves the value as it was if it throws.
+/// Wraps a reducer that leaves the value unchanged if it throws. The channel then needs no copy to
+/// undo an update.
 template <class Reducer>
 struct careful {
   static constexpr bool leaves_value_on_failure = true;
@@ -471,7 +482,7 @@ json_graph& json_graph::sequence(std::vector<std::string> nodes) {
 
 json_graph& json_graph::join(std::vector<std::string> from, std::string to) {
   if (from.size() == 1 &&
-      from.front() == detail::start_node) // add_edge() takes a single source as a plain edge
+      from.front() == detail::start_node) // add_edge() would treat a single source as a plain edge
     faults_.push_back({graph_errc::invalid_graph, from.front(), "START cannot be part of a join"});
   builder_.add_edge(std::move(from), std::move(to));
   return *this;
@@ -485,7 +496,7 @@ void json_graph::add_branch(std::string from, detail::json_router_function route
   builder_.add_branch(std::move(from), std::move(router), std::move(map));
 }
 
-/// Resolves the names of channels to numbers, when all channels are known.
+/// Resolves channel names to numbers. Called by compile(), when all channels are known.
 void json_graph::resolve_reads() {
   for (auto& [node, names, numbers] : reads_) {
     for (const auto& name : names) {
@@ -500,7 +511,7 @@ void json_graph::resolve_reads() {
   }
   const auto see = [&](const std::optional<std::vector<std::string>>& given,
                        std::vector<std::uint32_t>& seen, std::string_view which) {
-    // Without a list, all channels except managed ones.
+    // Without a list of names, all channels except managed ones are used.
     for (auto i = std::uint32_t{0}; !given && i < layout_->channels.size(); ++i)
       if (layout_->channels[i].kind != json_kind::managed)
         seen.push_back(i);
@@ -519,7 +530,7 @@ void json_graph::resolve_reads() {
   };
   see(input_, layout_->input, "input");
   see(output_, layout_->output, "output");
-  // A branch sees the channels that its node reads.
+  // The routers of a node see the channels that the node reads.
   for (auto& branch : branch_reads_) {
     const auto found = std::ranges::find(reads_, branch.node, &node_reads::node);
     if (found != reads_.end())
@@ -548,7 +559,7 @@ void json_graph::resolve_shapes() {
     layout_->shapes = std::move(shapes_);
 }
 
-/// Reports the faults that this front end found together with those of the program.
+/// Reports the faults found by this front end together with those that the builder finds.
 compiled_json_graph json_graph::compile(compile_options options) {
   resolve_reads();
   resolve_shapes();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The channels of a JSON graph: converts between slots and JSON objects, and turns updates into
-// writes. json_graph.cpp fills the layout.
+// The channels of a JSON graph: converts between slots and JSON objects, and converts updates to
+// writes. json_graph.cpp creates the layout.
 #include "json_layout.hpp"
 
 #include <algorithm>
@@ -26,8 +26,8 @@ json::value* overwritten(json::value& v) {
   return nullptr;
 }
 
-/// Creates a write. Only channels that fold recognise an overwrite; for others the object is the
-/// value.
+/// Creates a write. Only channels with a reducer recognise an overwrite; other channels store the
+/// object as their value.
 write write_of(std::uint32_t number, json_kind kind, json::value v) {
   if (kind == json_kind::folded) {
     if (auto* instead = overwritten(v); instead != nullptr)
@@ -79,7 +79,7 @@ json::object json_layout::read(const state_block& state,
   return object;
 }
 
-/// Managed channels have no slot value: their values are computed for each call.
+/// The values of managed channels are computed for each call, because their slots are never filled.
 json::object json_layout::input_of(const body_input& given, const state_block& state,
                                    const std::vector<std::uint32_t>& only) const {
   auto object = read(state, only);
@@ -125,7 +125,7 @@ std::shared_ptr<const json::object>
 json_layout::unread_members(const json::value& update,
                             const std::vector<std::uint32_t>& reads) const {
   const auto is_topic = [](const entry& e) { return e.kind == json_kind::items; };
-  // Common case: the node reads every channel, and no key of the update can be unread.
+  // The usual case: the node reads every channel, so every member of the update is read.
   if (!update.is_object() ||
       (reads.empty() && !ignore_unknown && std::ranges::none_of(channels, is_topic)))
     return {};
@@ -134,8 +134,7 @@ json_layout::unread_members(const json::value& update,
     const auto found = numbers.find(std::string_view{key});
     const auto is_read = found != numbers.end() &&
                          (reads.empty() || std::ranges::binary_search(reads, found->second));
-    // An empty list written to a topic leaves it without a value, so the branch would not see the
-    // key.
+    // An empty list leaves a topic without a value, so the router would not see the member.
     const auto stays_empty = is_read && channels[found->second].kind == json_kind::items &&
                              v.is_array() && v.get_array().empty();
     if (is_read && !stays_empty)

@@ -14,15 +14,17 @@
 
 namespace superstep::detail {
 
-/// The form in which a JSON channel's slot holds its value, and the form of its writes.
+/// The types of a JSON channel's slot and of its writes.
 enum class json_kind : std::uint8_t {
-  single,  ///< std::optional<json::value>; a write is the value
-  folded,  ///< std::optional<json::value>; a write may be an overwrite
-  managed, ///< no value: the engine provides it to the nodes that read it
-  items,   ///< std::vector<json::value>; see json_items
+  single, ///< slot: std::optional<json::value>; a write is the new value
+  /// slot: std::optional<json::value>; a write is combined with the value, or overwrites it
+  folded,
+  managed, ///< the slot is never filled: the engine computes the value for each node that reads it
+  items,   ///< slot: std::vector<json::value>; a write adds items, see json_items
 };
 
-/// Converts a write to a topic into items: a list contributes its items, any other value itself.
+/// Converts a write to a topic into items: a list adds each of its items, any other value is one
+/// item.
 struct json_items {
   using written = json::value;
   std::vector<json::value> operator()(json::value&& v) const;
@@ -36,40 +38,42 @@ struct json_layout {
   };
   std::vector<entry> channels; ///< entry i describes slot i and channel i
   std::map<std::string, std::uint32_t, std::less<>> numbers;
-  std::vector<std::pair<std::uint32_t, bool>> managed; ///< channel, and whether it is is_last_step
+  /// channel number, and whether its rule is `is_last_step` (otherwise `remaining_steps`)
+  std::vector<std::pair<std::uint32_t, bool>> managed;
   slot_block blank;
   bool ignore_unknown = false;
-  /// by channel; empty unless inputs are checked
+  /// shapes by channel name; empty unless the graph checks what its nodes read
   std::vector<std::pair<std::string, json_shape>> shapes;
   std::vector<std::uint32_t> input;  ///< channels that an input may set, sorted
   std::vector<std::uint32_t> output; ///< channels that a caller sees, sorted
 
-  /// Returns the channels in `only` (all if empty) that hold a value, in the order of declaration.
+  /// Returns the values of the channels in `only` (of all channels if it is empty), in the order of
+  /// declaration. Channels without a value are left out.
   [[nodiscard]] json::object read(const state_block&, const std::vector<std::uint32_t>& only) const;
-  /// Returns the channels that a node reads from a state, including managed ones.
+  /// Returns the values that a node reads from a state, including those of managed channels.
   [[nodiscard]] json::object input_of(const body_input&, const state_block&,
                                       const std::vector<std::uint32_t>& only) const;
   /// Throws graph_error if a value that a node is about to read does not match the shape of its
   /// channel.
   void check(const json::value& given) const;
-  /// Turns an update into writes. Throws graph_error if it is not an object or null, or names an
-  /// unknown channel.
+  /// Converts an update to writes. Throws graph_error if the update is neither an object nor null,
+  /// or names an unknown channel.
   [[nodiscard]] write_list writes_of(json::value update) const;
-  /// Returns the members of an update that a branch sees in addition to the channels that its node
-  /// reads: members that the node does not read, and members whose channels remain empty. Null if
-  /// there are none.
+  /// Returns the members of a node's update that the node's routers see in addition to the channels
+  /// that the node reads. These are members that the node does not read, and members whose channels
+  /// stay empty. Null if there are none.
   [[nodiscard]] std::shared_ptr<const json::object>
   unread_members(const json::value& update, const std::vector<std::uint32_t>& reads) const;
   /// Returns a write as JSON.
   [[nodiscard]] json::value value_of(const write&) const;
 };
 
-/// A reducer and the value that it starts from.
+/// A named reducer and the initial value of its channel.
 struct json_rule {
   json_reducer reduce;
   json::value initial;
 };
-/// Returns the reducer with this name, or nothing if there is none.
+/// Returns the reducer with this name; empty if there is no such reducer.
 [[nodiscard]] std::optional<json_rule> find_json_rule(std::string_view name);
 
 } // namespace superstep::detail

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The named reducers of JSON channels (add, max, concat, append, merge).
+// The named reducers of JSON channels: add, max, concat, append, merge. json_graph.cpp looks them
+// up by name.
 #include "json_layout.hpp"
 
 #include <array>
@@ -9,7 +10,7 @@ namespace superstep {
 
 namespace {
 
-/// Throws the error for a value that a rule cannot combine. The value is shortened to 80 bytes.
+/// Throws the error for a value that a reducer cannot combine. The value is shortened to 80 bytes.
 [[noreturn]] void throw_unfit(const char* rule, const char* wants, const json::value& got) {
   auto text = to_text(got);
   if (text.size() > 80)
@@ -21,7 +22,8 @@ bool is_integer(const json::value& v) {
   return v.is_int64() || v.is_uint64();
 }
 
-/// Integers stay integers; a sum that exceeds 64 bits is an error, never a rounded number.
+/// Adds numbers. Integers stay integers: if their sum exceeds 64 bits, an error is thrown instead
+/// of a rounded result.
 void add(json::value& into, json::value&& more) {
   if (!into.is_number())
     throw_unfit("add", "numbers", into);
@@ -42,7 +44,7 @@ void max(json::value& into, json::value&& more) {
     throw_unfit("max", "numbers", into);
   if (!more.is_number())
     throw_unfit("max", "numbers", more);
-  // Integers are compared as such, because a double has only 53 bits.
+  // Integers are not compared as doubles, because a double has only 53 bits.
   const auto is_larger = is_integer(into) && is_integer(more)
                              ? more.to_number<std::int64_t>() > into.to_number<std::int64_t>()
                              : more.to_number<double>() > into.to_number<double>();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the shapes of JSON channels and compares values with them.
+// Parses the shapes of JSON channels, which describe the values that a channel may have, and
+// compares values with them. json_graph.cpp assigns shapes to channels; json_layout.cpp checks what
+// nodes read.
 #include <superstep/runtime/json_graph.hpp>
 
 #include <algorithm>
@@ -10,7 +12,8 @@ namespace superstep {
 
 namespace {
 
-/// The names of the kinds, and their description in errors, in the order of json_shape::kind.
+/// The names of the kinds, in the order of json_shape::kind. `articles` contains their descriptions
+/// in error texts.
 constexpr auto words = std::array<std::string_view, 8>{"any",    "null",   "boolean", "integer",
                                                        "number", "string", "list",    "object"};
 constexpr auto articles = std::array<std::string_view, 8>{
@@ -100,7 +103,7 @@ bool json_shape::is_kind(const json::value& v) const noexcept {
   return false;
 }
 
-// The recursion is as deep as the shape, which is bounded, not as deep as the value.
+// The depth of the recursion is that of the shape, which is bounded. The value may be deeper.
 std::optional<std::string> json_shape::misfit(const json::value& v, const std::string& path) const {
   if (may_be_null_ && v.is_null())
     return std::nullopt;

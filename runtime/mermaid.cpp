@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws graphs as Mermaid text, in LangGraph's layout (draw_mermaid in
-// langchain_core/runnables/graph_mermaid.py). Nodes and edges come from drawn_graph.cpp.
+// Draws graphs as Mermaid text, in the format of LangGraph's draw_mermaid()
+// (langchain_core/runnables/graph_mermaid.py). drawn_graph.cpp collects the nodes and edges.
 #include "drawn_graph.hpp"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ bool is_word(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Whether Mermaid's lexer reads the beginning of an id as a keyword. It compares whole words:
-/// `end` and `end-2` begin with one, `ending` does not.
+/// Whether Mermaid's lexer would read the beginning of an id as a keyword. The lexer compares whole
+/// words: `end` and `end-2` begin with a keyword, `ending` does not.
 bool begins_with_keyword(std::string_view name) {
   constexpr auto keywords = std::array<std::string_view, 17>{
       "end",      "subgraph", "graph",   "flowchart", "style",      "linkStyle",
@@ -30,8 +30,8 @@ bool begins_with_keyword(std::string_view name) {
   return std::ranges::find(keywords, word) != keywords.end();
 }
 
-/// Returns the id of a node. Characters outside [A-Za-z0-9_-], and the first one of a keyword,
-/// become a backslash and their hexadecimal code.
+/// Returns the Mermaid id of a node. Characters outside [A-Za-z0-9_-], and the first character of a
+/// keyword, are written as a backslash and their hexadecimal code.
 std::string mermaid_id(std::string_view name) {
   auto id = std::string{};
   const auto is_keyword = begins_with_keyword(name);
@@ -49,7 +49,8 @@ std::string mermaid_id(std::string_view name) {
   return id;
 }
 
-/// Puts text that Markdown would read as emphasis into a paragraph.
+/// Returns a name that Markdown does not read as emphasis: if it begins and ends with a mark such
+/// as `*`, it is put into a paragraph.
 std::string paragraph(const std::string& name) {
   const auto marks = std::string_view{"*_`"};
   const auto marked = !name.empty() && marks.find(name.front()) != std::string_view::npos &&
@@ -89,7 +90,7 @@ std::string node_line(const drawn_node& n) {
   return id + '(' + label + ")\n";
 }
 
-/// Breaks long labels after every ninth word.
+/// Returns a label with a line break after every ninth word.
 std::string broken(const std::string& label) {
   auto words = std::vector<std::string_view>{};
   const auto text = std::string_view{label};
@@ -133,7 +134,7 @@ std::string cluster_head(const std::string& name) {
   return id == name ? name : id + "[\"" + escaped(name) + "\"]";
 }
 
-/// Writes a level and the subgraphs in it.
+/// Writes one level of a drawing and, recursively, the subgraphs in it.
 class writer {
 public:
   writer(const drawn_graph& g, bool styles) : graph_{g}, styles_{styles} {}

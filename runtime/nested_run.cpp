@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The coroutine by which a body runs another graph: starts the run through its call_services, and
-// passes its error or its interrupts on. The lane's part is in actors/lane_nested.cpp.
+// The coroutine by which a body runs another graph. It asks the engine for a nested run through
+// call_services, waits for its end, and passes its error or its interrupts on to the body's task.
+// actors/lane_nested.cpp starts the run.
 #include <superstep/runtime/detail/nested_run.hpp>
 
 #include <stdexcept>
@@ -10,7 +11,7 @@ namespace superstep {
 
 namespace {
 
-/// Suspends a body for the last time: its call ends and its frames are destroyed.
+/// An awaitable that ends a body in the middle: the call ends and the body's frames are destroyed.
 struct giving_up {
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   template <class Promise>
@@ -34,9 +35,9 @@ task<detail::nested_outcome> detail::run_nested(detail::call_services* services,
       });
   auto ended = co_await waiting;
   if (ended.error) {
-    // An exception of a nested body is rethrown unchanged, because retry policies and callers know
-    // its type. An exception from outside bodies has little meaning without the text that names its
-    // source.
+    // An exception of a nested body is rethrown unchanged, because retry policies and callers check
+    // its type. For an exception from outside bodies, graph_error is thrown, because only its text
+    // names the source.
     const auto& code = ended.error->code;
     const auto is_of_body = code != graph_errc::user_code_failed && code != errc::shortage;
     if (ended.error->cause && is_of_body)
@@ -69,14 +70,15 @@ void detail::check_whole_input(std::string_view caller, const detail::program& c
 }
 
 void detail::throw_no_parent() {
-  throw graph_error{run_error{make_error_code(graph_errc::no_parent),
-                              "a graph that a body runs returned a command to its parent, but "
-                              "has no parent graph",
-                              {},
-                              0,
-                              {},
-                              1,
-                              {}}};
+  throw graph_error{
+      run_error{make_error_code(graph_errc::no_parent),
+                "a graph that a node's body runs returned a command to its parent, but "
+                "only a subgraph that is a node has a parent graph",
+                {},
+                0,
+                {},
+                1,
+                {}}};
 }
 
 } // namespace superstep

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the body of a node and the routers of its branches. The functions start_body() and
-// continue_body() are the border to user code: they catch everything that it throws. Also throws
-// the errors of the body templates, so that these stay small.
+// Runs the body of a node and the routers of its branches. User code is called only inside
+// start_body() and continue_body(), which catch everything that it throws. actors/call.cpp calls
+// them. The file also contains the functions that throw the errors of the body templates, so that
+// the templates stay small.
 #include "runtime/step.hpp"
 
 #include <superstep/runtime/detail/labels.hpp>
@@ -68,8 +69,9 @@ namespace detail {
 
 void detail::throw_wrong_parent(const detail::program& parent, const std::string& child) {
   throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "graph '" + child + "' returned a command to its parent, graph '" +
-                                  parent.name() + "', whose update is for another state type",
+                              "graph '" + child + "' returned a command to its parent graph '" +
+                                  parent.name() +
+                                  "', but the command updates a state of another type",
                               {},
                               0,
                               {},
@@ -100,14 +102,14 @@ void detail::throw_unknown_label(const std::string& label) {
 
 namespace {
 
-/// Whether a step without writes would change the state, because it empties a channel.
+/// Whether a step without writes would still change the state, by emptying a transient channel.
 bool holds_transients(const detail::program& table, const state_block& state) noexcept {
   return std::ranges::any_of(table.transient_channels(), [&](std::uint32_t c) {
     return table.channels()[c]->is_available(state);
   });
 }
 
-/// Empties the channels that live for one step and that the step did not write.
+/// Empties the transient channels that the step did not write; their values live for one step.
 void empty_transients(const detail::program& table, state_block& state,
                       std::vector<std::uint32_t>& changes) {
   for (const auto c : table.transient_channels())
@@ -118,7 +120,7 @@ void empty_transients(const detail::program& table, state_block& state,
 
 } // namespace
 
-/// A router sees the state as the step would leave it if its own node's writes were the only ones.
+/// A router sees the state that the step would produce if only its own node had written.
 void detail::run_routers(const body_input& input, node_output& output) {
   const auto& node = input.table->node(input.node);
   if (node.branches.empty())
@@ -129,8 +131,8 @@ void detail::run_routers(const body_input& input, node_output& output) {
       branch.router->route(input, *input.state, output);
     return;
   }
-  // If no other task runs in this step, this state is the next one. It is passed on in the output,
-  // and the writes are not needed any more.
+  // If no other task runs in this step, the state computed here is the next state. The barrier
+  // adopts it from the output, so the writes are not needed again and may be moved from.
   const auto adopt = input.sole_task && !input.keep_writes;
   auto copies = adopt ? decltype(output.writes){} : output.writes;
   auto& own = adopt ? output.writes : copies;
@@ -142,7 +144,8 @@ void detail::run_routers(const body_input& input, node_output& output) {
   const auto& run_id = (*input.config)->run_id;
   auto ids = id_source{input.ns == nullptr ? run_id : run_id + '/' + *input.ns};
   ids.begin_step(input.step);
-  output.adopted_changes.clear(); // the record is reused and may still hold those of another task
+  // the output is reused and may still hold the changes of another task
+  output.adopted_changes.clear();
   auto applied = apply_in_order(*input.table, *fresh, pointers, ids, output.adopted_changes);
   if (!applied)
     throw graph_error{run_error{
@@ -170,12 +173,12 @@ bool guarded(const body_input& input, detail::node_body::outcome& out, std::exce
     }
     has_ended = out.output.has_ended = true;
     detail::run_routers(input, out.output);
-    // the record is reused, possibly for a node of another front end
+    // the output is reused, possibly for a node of another front end
     out.output.for_routers.reset();
-  } catch (...) { // user code may throw any type; no exception passes this point
+  } catch (...) { // user code may throw any type, and no exception may leave this function
     failed = std::current_exception();
     out.rest = {};
-    if (!has_ended) // if only a router failed, streams still show the writes of the body
+    if (!has_ended) // if only a router has failed, streams still show the writes of the body
       out.output = {};
   }
   return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Look-up of nodes and of the targets that bodies and routers name. program_builder.cpp creates
-// programs.
+// Looks up nodes, and the targets that bodies and routers name, in a compiled graph.
+// program_builder.cpp creates programs.
 #include <superstep/runtime/detail/program.hpp>
 
 #include <algorithm>
@@ -51,7 +51,7 @@ void detail::program::send_to(node_output& out, std::string_view name, value inp
   if (name == detail::end_node)
     throw graph_error{run_error{
         make_error_code(graph_errc::invalid_update), "a Send cannot go to END", {}, 0, {}, 1, {}}};
-  // Consecutive Sends usually go to one node: look its name up once.
+  // Consecutive Sends usually go to the same node, so its name is looked up only once.
   const auto same = !out.sends.empty() && nodes_[out.sends.back().node]->name == name;
   const auto to = same ? out.sends.back().node : target(name);
   if (to != no_node)

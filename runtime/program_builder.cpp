@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects a graph from a front end, checks it, and compiles it to a program: nodes are sorted by
-// name, names are resolved to numbers, and every fault is reported at once.
+// Collects the nodes and edges of a graph from a front end, checks them, and compiles the graph to
+// a program: sorts nodes by name, resolves names to numbers, and reports all faults at once.
+// graph_check.cpp adds the warnings.
 #include "graph_check.hpp"
 
 #include <superstep/runtime/detail/program.hpp>
@@ -63,8 +64,8 @@ void detail::program_builder::fill_defaults() {
   }
 }
 
-/// Connects nodes with their error handlers. The failure of a handler is not handled by another
-/// one.
+/// Connects nodes with their error handlers. Handlers have none, so the failure of a handler fails
+/// the run.
 void detail::program_builder::connect_handlers(detail::program& table) const {
   for (const auto& [node, handler] : handlers_) {
     const auto found = table.find(handler);
@@ -102,12 +103,13 @@ void detail::program_builder::add_sequence(std::vector<std::string> names) {
 }
 
 detail::program_ptr detail::program_builder::compile(compile_options options) {
-  // The parts move into the program, so the builder cannot be used again.
+  // The parts move into the program, so the builder cannot be used a second time.
   if (std::exchange(is_used_up_, true))
-    throw compile_error{{{graph_errc::invalid_graph,
-                          {},
-                          "compile() was called before, and may be called once: copy the compiled "
-                          "graph, or build it again"}}};
+    throw compile_error{
+        {{graph_errc::invalid_graph,
+          {},
+          "compile() may be called only once: copy the compiled graph, or build the "
+          "graph again"}}};
   auto table = std::make_shared<detail::program>();
   table->options_ = std::move(options);
   table->entry_.name = detail::start_node;
@@ -116,20 +118,22 @@ detail::program_ptr detail::program_builder::compile(compile_options options) {
   layout->make_state = std::move(make_state_);
   if (layout->make_state) {
     const auto blank = layout->make_state();
-    const auto& example = *blank; // clang warns about an expression inside typeid
+    // a variable, because clang warns about an expression inside typeid
+    const auto& example = *blank;
     table->state_type_ = &typeid(example);
   }
   layout->channels = std::move(channels_);
   layout->convert = table->options_.convert;
   layout->error_categories = {&make_error_code(graph_errc{}).category()};
   table->layout_ = layout;
-  // The default handler comes last, because it is for nodes without one of their own.
+  // The default handler is connected last, because it is for nodes without a handler of their own.
   std::stable_partition(handlers_.begin(), handlers_.end(),
                         [](const auto& h) { return !h.first.empty(); });
   fill_defaults();
   table->times_nodes_ = std::any_of(nodes_.begin(), nodes_.end(),
                                     [](const auto& n) { return n->options.timeout.has_value(); });
-  // Channels that need an empty update are listed, so that steps need not ask every channel.
+  // Transient channels are emptied in steps that do not write them. They are listed here, so that
+  // steps need not ask every channel.
   for (auto i = std::uint32_t{0}; i < layout->channels.size(); ++i) {
     const auto& c = *layout->channels[i];
     if (!c.wants_empty_update())
@@ -137,7 +141,7 @@ detail::program_ptr detail::program_builder::compile(compile_options options) {
     table->transient_.push_back(i);
     table->may_fail_to_empty_ = table->may_fail_to_empty_ || c.may_fail_to_empty();
   }
-  // Nodes are sorted by name, so that their numbers have the order of task paths.
+  // Nodes are sorted by name, so that the order of their numbers is the order of task paths.
   auto order = std::vector<std::size_t>(nodes_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -147,7 +151,8 @@ detail::program_ptr detail::program_builder::compile(compile_options options) {
     table->declared_[order[i]] = static_cast<std::uint32_t>(i);
     table->nodes_.push_back(std::move(nodes_[order[i]]));
   }
-  // Edges are connected only if there are no faults, because connect() relies on existing names.
+  // Edges are connected only if there are no faults, because connect() relies on the named nodes to
+  // exist.
   auto faults = check(*table);
   for (auto& unstorable : detail::find_unstorable(*table))
     faults.push_back(std::move(unstorable));
@@ -241,7 +246,7 @@ std::vector<fault> detail::program_builder::check(const detail::program& table) 
   for (const auto& [node, handler] : handlers_)
     if (!node.empty() && table.find(node) == detail::program::no_node)
       faults.push_back({graph_errc::unknown_node, node,
-                        "an error handler for node '" + node + "', which does not exist"});
+                        "node '" + node + "' has an error handler, but does not exist"});
   auto has_entry = false;
   for (const auto& e : edges_) {
     check_edge(table, e, faults);

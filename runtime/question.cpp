@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interrupts and the task's identity, as bodies request them from the engine.
+// The functions of `runtime` by which a body interrupts its run or learns its task's identity. They
+// forward to the engine's call_services (actors/call.cpp).
 #include <superstep/runtime/detail/node_body.hpp>
 #include <superstep/runtime/runtime.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default predicate of retries, and the waits between attempts. The C++ equivalent of
-// langgraph/_internal/_retry.py (LangGraph 1.2.22).
+// Decides whether a failed attempt of a node is repeated, and how long to wait before the next
+// attempt. The rules are those of langgraph/_internal/_retry.py (LangGraph 1.2.22).
+// actors/lane_retry.cpp schedules the attempts.
 #include <superstep/runtime/node_options.hpp>
 
 #include <algorithm>
@@ -13,7 +14,8 @@ namespace superstep {
 
 namespace {
 
-/// A connection may work in the next attempt; a missing file or a full disk will not.
+/// Whether a system error may be temporary: a connection may work in the next attempt, but a
+/// missing file or a full disk will not.
 bool is_worth_a_retry(const std::error_code& code) {
   using enum std::errc;
   for (const auto transient : {connection_refused, connection_reset, connection_aborted,
@@ -28,7 +30,7 @@ bool is_worth_a_retry(const std::error_code& code) {
 
 bool is_worth_a_retry(const std::exception_ptr& cause) {
   if (!cause)
-    return false; // its actor was killed on purpose
+    return false; // no exception: the node's actor was killed, which is always on purpose
   try {
     std::rethrow_exception(cause);
   } catch (const node_timeout_error&) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the inputs that resume or command a thread to the engine's.
+// Converts the inputs by which a caller resumes a thread or sends it a command (resume, command) to
+// the engine's form. thread_run.cpp interprets them.
 #include <superstep/runtime/inputs.hpp>
 
 #include <iterator>

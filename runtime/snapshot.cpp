@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the state of a thread from its checkpoints: get_state() and get_state_history(). Prepares
-// the step that follows a checkpoint to find its tasks, but does not run them. state_edit.cpp
+// Reads the state of a saved thread: get_state() and get_state_history(). To find the pending tasks
+// of a checkpoint, prepares the step that would follow it, but does not run it. state_edit.cpp
 // shares the helpers in thread_access.hpp.
 #include "runtime/thread_run.hpp"
 #include "thread_access.hpp"
@@ -48,7 +48,8 @@ void apply_finished(run_state& run, super_step& step, const saved_checkpoint& sa
   if (!any)
     return;
   auto applied = apply(run, step);
-  if (applied) { // one more barrier, as in LangGraph: values that live for one step are not shown
+  // LangGraph applies one more barrier, which empties the channels whose values live for one step
+  if (applied) {
     step.clear();
     applied = apply(run, step);
   }
@@ -86,7 +87,7 @@ public:
       : table_{table}, key_{key}, checkpointer_{checkpointer}, with_subgraphs_{with_subgraphs} {}
 
   state_snapshot read(const saved_checkpoint& saved, bool is_live) const {
-    // A run that stops before its first step: prepare() finds the tasks and their order.
+    // The tasks and their order are those of a run that starts from this checkpoint.
     auto run = run_state{};
     run.reset(table_, key_.thread_id, 1);
     run.restore(saved.checkpoint.get());
@@ -138,7 +139,7 @@ private:
       out.error = record->error;
       out.cause = record->cause;
     }
-    // A subgraph that keeps no state has no checkpoints to show.
+    // a subgraph without persistence has no checkpoints to show
     const auto child = entry.body ? entry.body->nested() : detail::program_ptr{};
     if (!child || child->options().persistence == persistence::none)
       return out;
@@ -161,11 +162,11 @@ private:
 
 } // namespace
 
-/// The form of LangGraph's checkpoint_ns: `node:task` for each level, separated by `|`.
+/// The format is that of LangGraph's checkpoint_ns: `node:task` for each level, separated by `|`.
 std::string nested_namespace(std::string_view parent, persistence kept, std::string_view node,
                              std::string_view task_key, std::uint32_t count) {
   auto out = std::string{};
-  // without task keys, so that every call has the same namespace
+  // without task keys, so that all calls on the thread share the namespace
   if (kept == persistence::per_thread) {
     for (auto rest = parent; !rest.empty();) {
       const auto bar = rest.find('|');

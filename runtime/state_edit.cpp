@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edits a thread from outside a run: update_state(), bulk_update_state() and copy_state(). An edit
-// prepares and applies a step like a run, but without bodies, and saves one checkpoint. The rules
-// are those of update_state() in langgraph/pregel/main.py (LangGraph 1.2.22).
+// Edits a saved thread outside a run: update_state(), bulk_update_state() and copy_state(). An edit
+// prepares and applies a step like a run, but runs only the routers of nodes and no bodies, and
+// saves one checkpoint. The rules are those of update_state() in langgraph/pregel/main.py
+// (LangGraph 1.2.22).
 #include "runtime/thread_run.hpp"
 #include "thread_access.hpp"
 
@@ -22,10 +23,10 @@ checkpoint_error in_use_by_a_run(const std::string& thread_id) {
           "thread '" + thread_id + "' is in use by a run: edit it after the run has ended"};
 }
 
-/// The number of remaining steps that a branch sees during an edit, as in LangGraph.
+/// The number of remaining steps that a router sees during an edit; LangGraph uses the same number.
 constexpr auto edit_steps_left = std::int64_t{2};
 
-/// Exclusive access to a thread during an edit. Runs and other edits wait for it.
+/// The lease on a thread during an edit. Meanwhile runs and other edits of the thread wait.
 class held_thread {
 public:
   held_thread(superstep::checkpointer& checkpointer, const detail::thread_place& place,
@@ -39,9 +40,9 @@ public:
                              "thread '" + key_.thread_id + "' was taken over by a run"};
     checkpointer_.put_now(key_, std::move(point));
   }
-  /// Waits until the edit is durable, because no later call could report that it is not.
+  /// Waits until the edit is durable, because a later failure could not be reported to the caller.
   void settle() {
-    // shared, because the setting thread may still use it after the wait
+    // shared, because the thread that sets the value may still use it after the wait
     const auto saved = std::make_shared<std::promise<void>>();
     if (checkpointer_.when_saved(key_, [saved] { saved->set_value(); }))
       saved->get_future().wait();
@@ -54,7 +55,8 @@ private:
     const auto given = std::make_shared<std::promise<result<lease_ptr>>>();
     auto got = given->get_future();
     const auto choice = patience.count() > 0 ? busy_policy::wait : busy_policy::refuse;
-    // A lease that is granted after the wait has timed out is returned at once, with the promise.
+    // If the lease is granted after the timeout, nothing takes it from the promise. It is then
+    // released when the promise is destroyed.
     checkpointer.take(thread_id, choice,
                       [given](result<lease_ptr> lent) { given->set_value(std::move(lent)); });
     if (got.wait_for(patience) != std::future_status::ready)
@@ -70,7 +72,8 @@ private:
   lease_ptr lease_;
 };
 
-/// One edit: the position of a run, in which an edit takes the place of a step.
+/// Applies one edit to a thread. It loads the position of the thread, applies the edit like the
+/// outputs of a step, and saves the new position.
 class editor {
 public:
   editor(const detail::program_ptr& table, const detail::thread_place& place, held_thread& thread)
@@ -112,11 +115,12 @@ private:
                                                             place_.checkpoint_id + "'");
     run_.reset(table_, place_.thread_id, 1);
     run_.restore(saved_ ? saved_->checkpoint.get() : nullptr);
-    if (!saved_) // an edit replaces the input: the step after it is the first
+    if (!saved_) // on a new thread the edit replaces the input, so the next step is the first
       run_.count_step();
   }
 
-  /// Keeps the outputs of tasks that have ended, and leaves nothing to run.
+  /// Applies the outputs of pending tasks that have already ended, and discards the other pending
+  /// tasks.
   void clear_pending() {
     auto step = super_step{};
     (void)prepare(run_, step);
@@ -157,8 +161,8 @@ private:
     return found;
   }
 
-  /// Returns the output that a node would have: the values, and the targets that its branches
-  /// choose for them.
+  /// Returns the output that the node would have produced: the values, and the targets that the
+  /// node's routers choose for them.
   [[nodiscard]] node_output output_of(const detail::state_edit& wanted, std::uint32_t node) const {
     auto out = node_output{};
     if (wanted.values)
@@ -190,7 +194,8 @@ private:
       const auto node = node_for(all[i].as_node);
       outputs.push_back(output_of(all[i], node));
       lend(node, outputs.back());
-      // Several edits are applied in the order of the list, like Sends, not by name.
+      // Several edits get push indexes, so that they are applied in the order of the list and not
+      // by name.
       step.tasks.push_back({node, all.size() > 1 ? i : step_task::pull, {}, {}, {}, 1, 0, false});
     }
     run_.drop_pending();
@@ -201,8 +206,9 @@ private:
           run_error{applied.error().code, applied.error().text, {}, run_.step(), {}, 1, {}}};
   }
 
-  /// Records the edit as the result of a pending task of the node, so that the history shows it.
-  /// Not done if the thread has newer checkpoints, because their branches would read it.
+  /// Records the edit also as the result of a pending task of the node, so that the history shows
+  /// it. Not done if the thread has newer checkpoints, because a branch from this checkpoint would
+  /// load the record.
   void lend(std::uint32_t node, const node_output& out) {
     if (!saved_ || saved_->checkpoint->id != checkpointer_.head(key_))
       return;
@@ -241,8 +247,10 @@ private:
     return id;
   }
 
-  /// Returns an id that follows the edited checkpoint. If newer checkpoints exist, saving fails
-  /// with a conflict. The ids of a subgraph begin with the id of the parent's checkpoint.
+  /// Returns the id of the new checkpoint. If the caller has specified a checkpoint, it follows the
+  /// newest one. Otherwise it follows the one that was loaded, and if a newer one was saved
+  /// meanwhile, saving fails with a conflict. The ids of a subgraph begin with the id of the
+  /// parent's checkpoint.
   [[nodiscard]] std::string next_id() const {
     auto last = std::string{};
     if (!place_.checkpoint_id.empty())

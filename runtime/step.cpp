@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The super-step as pure functions: records outputs, applies them at the barrier, triggers and
-// prepares the next tasks. step_writes.cpp applies the writes to channels; step_thread.cpp converts
-// a run's position from and to checkpoints. The rules are in docs/super-step.md.
+// The super-step as pure functions: records the outputs of tasks, applies them at the barrier,
+// triggers nodes and prepares the next tasks. step_writes.cpp applies the writes to channels;
+// step_thread.cpp converts a run's position from and to checkpoints. docs/super-step.md describes
+// the rules.
 #include "runtime/step.hpp"
 
 #include <superstep/runtime/graph_error.hpp>
@@ -16,7 +17,8 @@ namespace {
 
 template <class From, class To>
 range move_into(From& from, To& to) {
-  if (from.empty()) // most tasks have at most one of writes, targets and Sends
+  // the usual case: most tasks produce only writes, or only targets, or only Sends
+  if (from.empty())
     return {};
   const auto r =
       range{static_cast<std::uint32_t>(to.size()), static_cast<std::uint32_t>(from.size())};
@@ -26,7 +28,8 @@ range move_into(From& from, To& to) {
   return r;
 }
 
-/// LangGraph's order of task paths: pulls by node name, then pushes by index.
+/// Returns the sort key of a task in LangGraph's order of task paths: pulls by node name, then
+/// pushes by index. Node numbers are in the order of names.
 [[maybe_unused]] std::uint64_t path_key(const step_task& t) noexcept {
   return t.is_push() ? (std::uint64_t{1} << 32) | t.push_index : std::uint64_t{t.origin()};
 }
@@ -60,7 +63,7 @@ void super_step::record(std::uint32_t number, node_output&& output) {
     adopted = std::move(output.adopted);
     std::swap(adopted_changes, output.adopted_changes);
   }
-  // The caller reuses the record for another task, which must not find data of this one.
+  // The caller reuses `output` for another task, which must not find data of this task.
   output.adopted_changes.clear();
   output.for_routers.reset();
   output.has_ended = false;
@@ -154,8 +157,7 @@ result<void> begin(run_state& run, super_step& step, std::span<write> input) {
   return run.apply_ordered();
 }
 
-/// Pushes come before pulls, and pulls in the order of their names, because node numbers are sorted
-/// by name.
+/// Pushes come before pulls. Pulls are sorted by node number, which is the order of names.
 next_step prepare(run_state& run, super_step& step) {
   step.clear();
   ++run.step_;
@@ -182,8 +184,8 @@ next_step prepare(run_state& run, super_step& step) {
       run.consume_joins(node);
   }
   run.triggered_.clear();
-  // The limit is checked first. A run that would need one step too many fails even if that step has
-  // no tasks. LangGraph does so, and resumed runs depend on it.
+  // The limit is checked before the number of tasks. Thus a run that has used all its steps fails
+  // here even if it has nothing left to do. LangGraph does the same, and resumed runs depend on it.
   if (run.step_ > run.stop_)
     return next_step::out_of_steps;
   return step.tasks.empty() ? next_step::done : next_step::run;
@@ -206,15 +208,15 @@ result<void> run_state::apply_writes(super_step& step) {
   return apply_ordered();
 }
 
-/// Returns the state that end_transients() may have to restore. While it is held, writes change a
-/// copy.
+/// Returns the state that end_transients() restores if it fails; null if it cannot fail. While the
+/// caller holds the returned state, writes go to a copy.
 state_ptr run_state::held_for_emptying() const {
   return table_->may_fail_to_empty() ? state_ : state_ptr{};
 }
 
-/// Empties the channels that live for one step and that the step did not write. If that throws, the
-/// state is `before` again. @pre `before` is from held_for_emptying(), called before the step's
-/// writes
+/// Empties the transient channels that the step did not write; their values live for one step. If
+/// emptying throws, the state is set back to `before`.
+/// @pre held_for_emptying() returned `before` before the step's writes were applied
 void run_state::end_transients(state_ptr before) try {
   for (const auto c : table_->transient_channels()) {
     if (std::find(changes_.begin(), changes_.end(), c) != changes_.end())
@@ -227,7 +229,7 @@ void run_state::end_transients(state_ptr before) try {
     if (transient.update_empty(*state_) == changed::yes)
       changes_.push_back(c);
   }
-} catch (...) { // operations of values are user code
+} catch (...) { // copying and clearing values is user code
   if (before)
     state_ = std::move(before);
   throw;
@@ -267,7 +269,7 @@ result<void> run_state::apply_tasks(super_step& step) {
     for (auto i = t.sends.begin; i != t.sends.begin + t.sends.count; ++i)
       sends_.push_back(std::move(step.sends[i]));
   }
-  // Nothing but Sends is left to run, so the deferred nodes are triggered, all at once.
+  // Only Sends are left to run, so all deferred nodes are triggered now.
   if (triggered_.empty() && !deferred_.empty()) {
     std::swap(triggered_, deferred_);
     for (const auto node : triggered_) {

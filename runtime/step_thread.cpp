@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the super-step that is needed only if the run has a thread: converting the position
-// of a run from and to a checkpoint, and applying inputs and commands between two steps. Keeps the
-// version numbers by which edits find the node that ran last.
+// The part of the super-step for runs with a thread: converts the position of a run from and to a
+// checkpoint, and applies inputs and commands between two steps. Also keeps the version numbers by
+// which last_node() finds the node that ran last.
 #include "runtime/step.hpp"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace superstep {
 
 namespace {
 
-constexpr auto before_first = std::int64_t{-2}; // the step number of a thread without a checkpoint
+// the step number of a thread that has no checkpoint yet
+constexpr auto before_first = std::int64_t{-2};
 
 std::vector<trigger> triggers_of(const std::vector<std::uint32_t>& nodes,
                                  const std::vector<std::uint8_t>& causes) {
@@ -34,8 +35,8 @@ void run_state::restore(const checkpoint* from) {
     versions_->join_seen = versions_->join;
     return;
   }
-  // prepare() increments the step number before it checks the limit, so the limit counts from
-  // before the first step.
+  // The recursion limit counts the steps of this run only, so it is raised by the number of steps
+  // that the thread already has. A new thread starts at before_first.
   stop_ += from->step - before_first;
   step_ = from->step;
   state_ = from->state->clone();
@@ -69,8 +70,8 @@ position run_state::where() const {
           *versions_};
 }
 
-/// Records the versions with which a node has run: it has seen the current versions of its
-/// triggers, and its run changes those that triggered it.
+/// Records that a node has run: it has seen the current versions of its triggers, and the triggers
+/// that fired get a new version.
 void run_state::note_seen(std::uint32_t node, std::uint8_t causes) {
   auto& v = *versions_;
   if (node == detail::program::no_node) {
@@ -113,8 +114,8 @@ void run_state::accept_input(write_list input, std::vector<std::uint32_t> target
 }
 
 void run_state::drop_pending() noexcept {
-  // A complete join stays complete, and a deferred node whose turn has come keeps it; only the run
-  // of their node ends that.
+  // Complete joins and deferred nodes that are due stay triggered, because only a run of their node
+  // clears these triggers.
   std::erase_if(triggered_, [this](std::uint32_t node) {
     causes_[node] &= static_cast<std::uint8_t>(~static_cast<unsigned>(trigger_cause::branch));
     return causes_[node] == 0;
@@ -136,7 +137,9 @@ result<void> run_state::apply_command(const task_output& said) {
     return applied;
   for (const auto node : said.targets)
     trigger(node, trigger_cause::branch);
-  if (!said.sends.empty()) // LangGraph's topic of Sends holds those of one barrier
+  // new Sends replace the pending ones: LangGraph's channel of Sends keeps those of one barrier
+  // only
+  if (!said.sends.empty())
     sends_ = said.sends;
   return {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Applies the writes of one step: groups them by channel, updates each channel once, and restores
-// the old state if an update fails. Updates that may fail come first, so that little has to be
-// undone.
+// the old state if an update fails. Updates that may fail come first, so that few updates have to
+// be undone. step.cpp calls it at the barrier, node_body.cpp for the state that routers see.
 #include "runtime/step.hpp"
 
 #include <superstep/runtime/graph_error.hpp>
@@ -18,14 +18,16 @@ namespace {
 
 using group = std::span<write* const>;
 
-/// Number of writes above which a counting sort is worth its memory, as in wide steps.
+/// Up to this number of writes, insertion sort is faster than counting sort, which allocates
+/// memory.
 constexpr auto few_writes = std::size_t{24};
 
 bool comes_before(const write* a, const write* b) noexcept {
   return a->channel < b->channel;
 }
 
-/// Sorts writes by channel. Stable, so that each channel sees its writes in task order.
+/// Sorts writes by channel. The sort is stable, so that each channel receives its writes in task
+/// order.
 void sort_by_channel(std::span<write*> writes, std::size_t channels) {
   if (writes.size() <= few_writes) {
     for (auto i = std::size_t{1}; i < writes.size(); ++i) {
@@ -48,7 +50,8 @@ void sort_by_channel(std::span<write*> writes, std::size_t channels) {
   std::ranges::copy(grouped, writes.begin());
 }
 
-/// Takes the writes to the first write's channel. @pre sorted and not empty
+/// Removes from `rest` the writes to the first write's channel and returns them.
+/// @pre `rest` is sorted and not empty
 group take_group(group& rest) noexcept {
   auto n = std::size_t{1};
   while (n < rest.size() && rest[n]->channel == rest.front()->channel)
@@ -66,14 +69,16 @@ bool is_of_one_channel(group writes) noexcept {
   return true;
 }
 
-/// Describes the exception being handled. Reducers and operations of values are user code.
+/// Returns an error for the exception being handled. Reducers and operations of values are user
+/// code, so they may throw anything.
 [[gnu::cold, gnu::noinline]] error failed_update(const channel& c) {
   const auto cause = std::current_exception();
   return {failure_code(cause, channel_errc::reducer_failed),
           "the update of '" + c.name() + "' failed: " + describe(cause)};
 }
 
-/// Updates one channel. @pre all writes are for it
+/// Updates one channel.
+/// @pre all writes are for this channel
 result<void> update_channel(const detail::program& table, state_block& state, group own,
                             id_source& ids, std::vector<std::uint32_t>& changes) {
   const auto number = own.front()->channel;
@@ -93,13 +98,15 @@ result<void> update_channel(const detail::program& table, state_block& state, gr
 /// The order in which the channels of one step are updated.
 struct update_plan {
   group all; ///< sorted by channel
-  /// The groups of channels whose update may fail. They are applied first, so that a failure leaves
-  /// little to undo; if it is the first one, nothing.
+  /// The groups whose update may fail. They are applied first, so that a failure leaves little to
+  /// undo. If the first of them fails, nothing has to be undone.
   boost::container::small_vector<group, 4> risky;
-  bool needs_copy = false; ///< the state must be copied, because a channel cannot undo its update
+  /// whether the state must be copied first, because a risky channel does not undo a failed update
+  bool needs_copy = false;
 };
 
-/// Sorts the writes and plans their order. @pre !writes.empty()
+/// Sorts the writes and plans their order.
+/// @pre !writes.empty()
 update_plan plan_of(const detail::program& table, std::span<write*> writes) {
   const auto& channels = table.channels();
   auto plan = update_plan{writes, {}, false};
@@ -126,8 +133,9 @@ public:
           std::vector<std::uint32_t>& changes)
       : table_{table}, state_{state}, ids_{ids}, changes_{changes} {}
 
-  /// Updates the channels.
-  /// @param undoes whether to keep old values, to restore them if an update fails
+  /// Updates the channels as planned.
+  /// @param undoes whether to keep the old values of the risky channels, to restore them if an
+  /// update fails; false if the caller has a copy of the whole state
   result<void> carry_out(const update_plan& plan, bool undoes) {
     const auto had = static_cast<std::ptrdiff_t>(changes_.size());
     for (const auto& own : plan.risky) {
@@ -172,12 +180,13 @@ private:
   std::vector<std::unique_ptr<channel::kept_value>> kept_;
 };
 
-/// Applies writes to any number of channels. After an error the state is as it was before.
+/// Applies writes to any number of channels. If it fails, the state is as it was before.
 [[gnu::noinline]] result<void> apply_planned(const detail::program& table, state_ptr& state,
                                              std::span<write*> writes, id_source& ids,
                                              std::vector<std::uint32_t>& changes) {
   const auto plan = plan_of(table, writes);
-  // Copy on write: a snapshot or an abandoned body may still read the old state.
+  // The state is copied if a channel cannot undo its update, or if a snapshot or an abandoned body
+  // may still read it. The old state then also serves to undo a failed step.
   auto before = state_ptr{};
   if (plan.needs_copy || state->use_count() > 1) {
     before = state;
@@ -194,7 +203,7 @@ private:
 
 } // namespace
 
-/// Applies `ordered_`. After an error the state is as it was before.
+/// Applies the writes in `ordered_`. If it fails, the state is as it was before.
 result<void> run_state::apply_ordered() {
   if (ordered_.empty())
     return {};

@@ -8,17 +8,19 @@
 #include <string>
 #include <string_view>
 
-// Functions for reading (snapshot.cpp) and editing (state_edit.cpp) a saved thread.
+// Helpers that are shared by the code that reads a saved thread (snapshot.cpp) and the code that
+// edits one (state_edit.cpp). Defined in snapshot.cpp.
 namespace superstep::detail {
 
 [[noreturn]] void throw_graph_error(graph_errc code, std::string text);
-/// Throws graph_error{no_checkpointer}.
+/// Returns the checkpointer of a graph; throws graph_error{no_checkpointer} if it has none.
 [[nodiscard]] checkpointer& checkpointer_of(const program&);
 [[nodiscard]] std::string path_of(const program&, const step_task&);
 [[nodiscard]] const task_record* record_of(const saved_checkpoint&, std::string_view path);
-/// Applies the recorded outputs of a prepared step's tasks; does nothing if there are none.
+/// Applies the recorded outputs of those tasks of a prepared step that have ended; does nothing if
+/// there are none.
 void apply_finished(run_state&, super_step&, const saved_checkpoint&);
-/// Applies the writes that callers' commands added to the checkpoint.
+/// Applies the writes of commands with which callers have resumed the thread after this checkpoint.
 void apply_callers_writes(run_state&, const saved_checkpoint&);
 
 } // namespace superstep::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a run that exists only if the run has a thread: loads the thread, decides whether the
-// input starts, resumes or branches it, and saves checkpoints and task records. A lane calls it
-// (actors/lane_threads.cpp, lane_steps.cpp); it has no threads of its own.
+// The part of a run that exists only if the run has a thread (a conversation with a thread_id):
+// loads the thread, decides whether the input starts, resumes or branches it, and saves checkpoints
+// and task records. The run's lane calls it (actors/lane_threads.cpp, lane_steps.cpp).
 #include "runtime/thread_run.hpp"
 
 #include "base/utf8.hpp"
@@ -26,8 +26,8 @@ error refused(graph_errc code, std::string text) {
   return {make_error_code(code), std::move(text)};
 }
 
-/// Returns the FNV-1a hash of a text from a given start value: half of an id that only has to be
-/// stable and collide rarely.
+/// Returns the FNV-1a hash of a text from a given start value. An interrupt id consists of two such
+/// hashes: it must be stable and rarely collide, but not be secure.
 std::uint64_t hash_of(std::string_view text, std::uint64_t start) {
   for (const auto c : text)
     start = (start ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
@@ -36,8 +36,8 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t start) {
 
 } // namespace
 
-/// A value with an id stays, because a retried task asks again; the value without an id is used
-/// once.
+/// A value with an id stays available, because a retried task asks for it again. A value without an
+/// id is used once.
 std::optional<json::value> given_answers::take(const std::string& id) {
   const auto lock = std::scoped_lock{mutex_};
   if (const auto found = by_id_.find(id); found != by_id_.end())
@@ -45,7 +45,8 @@ std::optional<json::value> given_answers::take(const std::string& id) {
   return std::exchange(any_, std::nullopt);
 }
 
-/// The id depends only on the place of the interrupt, so it is the same in every process.
+/// The id depends only on the place of the interrupt in the run, so it is the same in every process
+/// that resumes the thread.
 std::string interrupt_id(std::string_view ns, std::string_view task_key, std::size_t question) {
   auto text = std::string{ns} + '|' + std::string{task_key};
   if (question > 0)
@@ -61,7 +62,8 @@ std::string interrupt_id(std::string_view ns, std::string_view task_key, std::si
 
 namespace {
 
-/// Whether a key has another meaning in checkpoints, or is reserved by LangGraph.
+/// Whether a configuration key is not stored, because it has another meaning in checkpoints or is
+/// reserved by LangGraph.
 bool is_reserved(std::string_view name) {
   constexpr auto taken = std::array<std::string_view, 7>{
       "source", "step", "parents", "thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"};
@@ -69,9 +71,9 @@ bool is_reserved(std::string_view name) {
          std::ranges::find(taken, name) != taken.end();
 }
 
-/// Returns the entries of a configuration that are stored with the run's checkpoints
-/// (get_checkpoint_metadata in langgraph/checkpoint/base). If both objects have an entry, that of
-/// `metadata` is stored.
+/// Returns the entries of a configuration that are stored with the run's checkpoints, like
+/// get_checkpoint_metadata() in langgraph/checkpoint/base. If `metadata` and `configurable` have
+/// the same key, the value in `metadata` is stored.
 std::shared_ptr<const json::object> kept_entries(const run_config& config) {
   auto out = json::object{};
   for (const auto* from : {&config.metadata, &config.configurable})
@@ -121,8 +123,8 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
       if (!older.empty())
         saved = std::move(older.front());
     } else if (below != nullptr && !below->is_persistent && !below->must_resume) {
-      // A new call starts empty. Existing checkpoints belong to a parent's checkpoint that was
-      // never saved, because the process died before.
+      // A new call starts empty. If there are checkpoints with its namespace, they are left over
+      // from a process that died before it saved the parent's next checkpoint.
     } else if (!last_id_.empty()) {
       saved = checkpointer_->load(key_, wanted, run.table().layout());
     }
@@ -143,7 +145,7 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
 result<void> thread_run::take_command(detail::thread_command& c, bool forks) {
   if (c.to_parent)
     return refused(graph_errc::no_parent,
-                   "the command is for a parent graph, but a run from outside has none");
+                   "the command is for a parent graph, but a run that is not nested has no parent");
   const auto answers = c.resume || !c.resume_by_id.empty();
   if (answers && !checkpointer_)
     return refused(graph_errc::no_checkpointer, "the graph has no checkpointer to resume from: set "
@@ -153,8 +155,8 @@ result<void> thread_run::take_command(detail::thread_command& c, bool forks) {
     if (r.interrupts && !r.output)
       for (const auto& question : *r.interrupts)
         open.push_back(question.id);
-  // One task may have several pending interrupts; a value without an id then goes to the first of
-  // them. With several tasks it would be ambiguous.
+  // A value without an id goes to the first pending interrupt of a task. If several tasks have
+  // pending interrupts, it would be ambiguous.
   const auto waiting = std::ranges::count_if(
       records_, [](const auto& r) { return r.interrupts && !r.interrupts->empty() && !r.output; });
   if (c.resume && waiting > 1)
@@ -166,7 +168,8 @@ result<void> thread_run::take_command(detail::thread_command& c, bool forks) {
       return refused(graph_errc::unknown_interrupt,
                      "thread '" + key_.thread_id + "' has no pending interrupt '" + id + "'");
   }
-  // on a new thread START writes the command; a new branch contains it from the start
+  // The command's updates become a record of the current checkpoint. On a new thread START writes
+  // them instead, and a new branch has them in its first checkpoint.
   if (at_ && !forks) {
     auto said = task_record{};
     said.output = std::move(c.output);
@@ -184,7 +187,7 @@ error thread_run::failed_checkpointer(const std::exception_ptr& cause) const {
 
 result<void> thread_run::open(run_state& run, detail::run_input&& input, const run_config& config,
                               const nesting* below) {
-  try { // checkpointers throw, but a run has results
+  try { // checkpointers throw, but a run reports errors in its result
     return take_up(run, std::move(input), config, below);
   } catch (const checkpoint_error& e) {
     return error{e.code(), e.what()};
@@ -193,8 +196,8 @@ result<void> thread_run::open(run_state& run, detail::run_input&& input, const r
   }
 }
 
-/// Whether the run repeats what followed a specified checkpoint. Resume values for interrupts that
-/// were pending there resume it instead.
+/// Whether the run starts again from an older checkpoint that the caller has specified. If the
+/// caller passes resume values, the run instead resumes the interrupts that were pending there.
 bool thread_run::goes_back(detail::run_input& input, const run_config& config) const {
   if (!at_ || !config.thread || config.thread->checkpoint_id.empty())
     return false;
@@ -216,8 +219,8 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
     metadata_ = kept_entries(config);
   if (at_ && !at_->lost_nodes.empty() && input.what() != kind::writes)
     return error{make_error_code(checkpoint_errc::node_gone),
-                 "the next node of thread '" + key_.thread_id + "', '" + at_->lost_nodes.front() +
-                     "', is no longer in the graph: add it, start the thread over with an "
+                 "thread '" + key_.thread_id + "' continues at node '" + at_->lost_nodes.front() +
+                     "', which is no longer in the graph: add it, start the thread over with an "
                      "input, or resume from an older checkpoint"};
   if (at_ && below == nullptr && input.is_whole_state())
     return refused(graph_errc::used_thread,
@@ -234,7 +237,7 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
     travel_ =
         std::make_shared<time_travel>(is_edit() && !at_->parent.empty() ? at_->parent : at_->id);
   }
-  // An edit without later checkpoints is already the start of a branch.
+  // If the newest checkpoint is an edit, it is already the start of a branch.
   const auto forks = travel_ && !is_nested_ && (!is_edit() || at_->id != last_id_);
   if (input.what() == kind::command) {
     if (auto taken = take_command(input.command(), forks); !taken)
@@ -261,7 +264,7 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
     }
     return {};
   }
-  if (below == nullptr) // no interrupt has happened yet
+  if (below == nullptr) // a run that starts from an input has no interrupt to resume
     answers_.reset();
   switch (input.what()) {
   case kind::nothing:
@@ -285,7 +288,7 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
 void thread_run::save(const run_state& run, checkpoint_source source, bool may_wait) {
   if (source == checkpoint_source::loop) {
     is_first_step_ = false;
-    if (!is_nested_) // resume values are for the step that was interrupted
+    if (!is_nested_) // resume values apply only to the step that was interrupted
       answers_.reset();
   }
   auto made = std::make_shared<checkpoint>();
@@ -312,8 +315,8 @@ void thread_run::store(bool may_wait) {
   attempt([&] { may_wait ? checkpointer_->put_now(key_, at_) : checkpointer_->put(key_, at_); });
 }
 
-/// Calls a checkpointer. Its error fails the run later, at a point where a run can fail: see
-/// failure().
+/// Calls a checkpointer. If it fails, failure() returns the error, and the lane fails the run at
+/// its next check.
 template <class Call>
 void thread_run::attempt(Call call) {
   if (failure_)
@@ -351,7 +354,7 @@ const task_record* thread_run::find(std::string_view task) const {
 
 std::shared_ptr<given_answers> thread_run::answers_for(std::string_view task) const {
   const auto waits = [](const task_record& r) { return r.interrupts && !r.output; };
-  if (!answers_) // the usual case, without a search in the records
+  if (!answers_) // the usual case: there are no resume values
     return {};
   const auto* const record = find(task);
   if (std::ranges::any_of(records_, waits) && (record == nullptr || !waits(*record)))
@@ -363,8 +366,8 @@ void thread_run::close(bool ended_well, bool keep_anyway) {
   if (when_ != durability::exit || !checkpointer_ || (ended_well && !keep_anyway))
     return;
   store();
-  // Not `records_`, because the checkpointer already has those that were loaded and would add their
-  // writes again.
+  // `records_` also contains records that were loaded. The checkpointer already has them and would
+  // add their writes again.
   for (const auto& record : held_back_)
     attempt([&] { checkpointer_->put_task(key_, *at_, storable_part(record, *at_->layout)); });
 }

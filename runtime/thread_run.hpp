@@ -21,15 +21,15 @@
 
 namespace superstep {
 
-/// The resume values of a caller, for the tasks of its run and of the runs nested in it.
+/// The resume values that a caller has passed, for the tasks of the run and of its nested runs.
 /// @par Threads
 /// All members may be called from any thread.
 class given_answers {
 public:
   given_answers(std::optional<json::value> any, std::map<std::string, json::value> by_id)
       : any_{std::move(any)}, by_id_{std::move(by_id)} {}
-  /// Takes the resume value of an interrupt. A value without an id goes to the first interrupt that
-  /// asks for one.
+  /// Returns the resume value of an interrupt; empty if there is none. A value without an id goes
+  /// to the first interrupt that asks for one.
   [[nodiscard]] std::optional<json::value> take(const std::string& interrupt_id);
 
 private:
@@ -38,14 +38,15 @@ private:
   const std::map<std::string, json::value> by_id_;
 };
 
-/// The bound that nested graphs share in a run that starts from an older checkpoint: the first call
-/// of each starts from the state it had before that checkpoint. Used by one lane.
+/// The starting point of nested graphs in a run that starts from an older checkpoint. The first
+/// call of each nested graph starts from the state that it had before that checkpoint. Shared by
+/// all nested runs; used by one lane.
 class time_travel {
 public:
   explicit time_travel(std::string before) : before_{std::move(before)} {}
-  /// First calls use only checkpoints with ids less than this one.
+  /// First calls load only checkpoints with ids less than this one.
   [[nodiscard]] const std::string& before() const noexcept { return before_; }
-  /// Whether this is the first call of a namespace.
+  /// Records a call of the nested graph with the namespace `ns`. Returns whether it is the first.
   [[nodiscard]] bool is_first_call(const std::string& ns) { return called_.insert(ns).second; }
 
 private:
@@ -53,56 +54,66 @@ private:
   std::set<std::string> called_;
 };
 
-/// The relation of a nested run to the run whose task started it.
+/// The data that a nested run inherits from the run whose task started it.
 struct nesting {
   std::vector<std::string> path; ///< the nodes that lead to this run
   std::string ns;                ///< the namespace of its checkpoints; see thread_key
   std::string id_prefix; ///< the prefix of its checkpoint ids: the id of the parent's checkpoint
   std::shared_ptr<superstep::checkpointer> checkpointer; ///< null: the run has no checkpoints
   std::shared_ptr<superstep::checkpointer>
-      journal;                ///< stores effect records, also if the run has no checkpoints
-  bool is_persistent = false; ///< starts from the state that earlier calls left
-  bool must_resume = false;   ///< the parent runs its step again
-  std::shared_ptr<time_travel> travel; ///< set: the outermost run starts from an older checkpoint
+      journal; ///< stores effect records, also if the run has no checkpoints
+  /// persistence::per_thread: it starts from the state that its last call left
+  bool is_persistent = false;
+  /// the parent runs its step again, so the nested run continues from its own checkpoint
+  bool must_resume = false;
+  std::shared_ptr<time_travel> travel; ///< set if the outermost run starts from an older checkpoint
   std::shared_ptr<given_answers> answers;
   std::shared_ptr<superstep::store> memory;
   std::shared_ptr<write_cache> cache;
 };
 
-/// The part of a run that exists only if the run has a thread: its current checkpoint, the records
-/// of the tasks that follow it, and the checkpointer that stores both. Used by the run's lane.
+/// The part of a run that exists only if the run has a thread in LangGraph's sense: a conversation
+/// whose checkpoints are saved under a thread_id. It holds the current checkpoint and the records
+/// of the tasks that ran since, and saves both with the checkpointer. Used by the run's lane.
 class thread_run {
 public:
-  /// @param checkpointer null for a run that takes a command or continues, but is not saved
+  /// @param checkpointer null for a run that is not saved, but whose input is a command or empty
   thread_run(std::shared_ptr<superstep::checkpointer> checkpointer, thread_key key,
              durability when);
 
   /// Stores the lease, which is the right to write to the thread.
   void hold(lease_ptr lease) noexcept { lease_ = std::move(lease); }
-  /// Returns the lease and gives it up.
+  /// Returns the lease, so that the caller may release it later.
   [[nodiscard]] lease_ptr give_up_lease() noexcept { return std::exchange(lease_, nullptr); }
-  /// Loads the thread and takes the caller's input. After it the run is ready to be prepared.
+  /// Loads the thread and applies the caller's input. Afterwards prepare() can create the first
+  /// step.
   [[nodiscard]] result<void> open(run_state&, detail::run_input&&, const run_config&,
                                   const nesting*);
-  /// After open(): whether the run resumes the thread instead of starting from an input.
+  /// Whether the run resumes the thread instead of starting from an input. Valid after open().
   [[nodiscard]] bool is_resuming() const noexcept { return is_resuming_; }
-  /// Whether the first step of a resumed run is running; nested graphs resume in that step as well.
+  /// Whether this is the first step of a resumed run. Nested graphs resume in that step as well.
   [[nodiscard]] bool is_first_step() const noexcept { return is_first_step_; }
   /// Set if the run, or the outermost run above it, starts from a specified older checkpoint.
   [[nodiscard]] const std::shared_ptr<time_travel>& travel() const noexcept { return travel_; }
 
   /// Saves a checkpoint of the run after a barrier.
-  /// @param may_wait whether the calling thread has nothing else to do until it is durable
+  /// @param may_wait whether the calling thread may wait until the checkpoint is durable, because
+  /// it has no other work
   void save(const run_state&, checkpoint_source, bool may_wait = false);
   /// Stores the record of a task of this step.
   void tell(task_record);
   /// Returns the record of a task of this step, or null.
   [[nodiscard]] const task_record* find(std::string_view task) const;
-  /// Ends the run on the thread: saves what exit durability has held back.
+  /// Ends the use of the thread: with exit durability, saves the last checkpoint and its records.
+  /// @param ended_well whether the run has ended without an error or interrupt. Nothing is saved
+  /// then, unless keep_anyway is set.
+  /// @param keep_anyway whether later runs need the state; false only for nested runs that start
+  /// empty
   void close(bool ended_well, bool keep_anyway);
-  /// Checks whether everything passed to the checkpointer was saved; see failure().
+  /// Checks whether everything passed to the checkpointer was saved. If not, failure() returns the
+  /// error.
   void check();
-  /// Set if the checkpointer failed; the run must fail then.
+  /// The error of the checkpointer, if it has failed; the run must then fail.
   [[nodiscard]] const std::optional<error>& failure() const noexcept { return failure_; }
 
   /// The current checkpoint; null before the first.
@@ -111,19 +122,22 @@ public:
     return checkpointer_;
   }
   [[nodiscard]] const thread_key& key() const noexcept { return key_; }
-  /// Returns the caller's resume values for a task. Tasks with a pending interrupt take theirs
-  /// before other tasks.
+  /// Returns the caller's resume values for a task; null if it gets none. While tasks have pending
+  /// interrupts, only these tasks get resume values.
   [[nodiscard]] std::shared_ptr<given_answers> answers_for(std::string_view task) const;
   [[nodiscard]] durability when() const noexcept { return when_; }
-  /// Returns the key of a task of this step, which is part of its subgraphs' namespaces and of ids.
+  /// Returns the key of a task: its path and the id of the current checkpoint. It is part of the
+  /// namespaces of its subgraphs and of the ids of its interrupts.
   [[nodiscard]] std::string task_key(const std::string& path) const;
 
 private:
   [[nodiscard]] result<void> load(run_state&, const run_config&, const nesting*);
-  /// @param forks whether the run starts a branch of the thread, to which the command writes
+  /// @param forks whether the run starts a branch of the thread from an older checkpoint; the
+  /// command's writes are then part of the branch's first checkpoint
   [[nodiscard]] result<void> take_command(detail::thread_command&, bool forks);
   [[nodiscard]] bool goes_back(detail::run_input&, const run_config&) const;
-  /// Whether the checkpoint that the run starts from is an edit. @pre at()
+  /// Whether the checkpoint that the run starts from was created by an edit of the state. @pre at()
+  /// is set
   [[nodiscard]] bool is_edit() const noexcept;
   [[nodiscard]] result<void> take_up(run_state&, detail::run_input&&, const run_config&,
                                      const nesting*);
@@ -136,13 +150,16 @@ private:
   thread_key key_;
   durability when_;
   std::string id_prefix_;
-  std::shared_ptr<const json::object> metadata_; ///< added to all its checkpoints
+  /// entries of the run's configuration that are stored in each of its checkpoints
+  std::shared_ptr<const json::object> metadata_;
   checkpoint_ptr at_;
   std::vector<task_record> records_;
-  record_index index_;                 ///< of records_
-  std::vector<task_record> held_back_; ///< with exit durability: records that close() adds to at_
+  record_index index_; ///< the index of records_ by task
+  /// with exit durability: the records of at_ that close() saves
+  std::vector<task_record> held_back_;
   std::shared_ptr<given_answers> answers_;
-  std::string stored_;  ///< the newest checkpoint of this run that the checkpointer has
+  /// id of the newest checkpoint of this run that was passed to the checkpointer
+  std::string stored_;
   std::string last_id_; ///< the id that was generated last
   std::shared_ptr<time_travel> travel_;
   lease_ptr lease_;
@@ -152,11 +169,13 @@ private:
   bool is_first_step_ = false;
 };
 
-/// Returns the id that follows `last`, the newest of its namespace. A prefix puts it below a
-/// parent's checkpoint.
+/// Returns the id of the checkpoint that follows `last`, the newest id of its namespace. In nested
+/// runs, `prefix` is the id of the parent's checkpoint with a dot, so that ids show which
+/// checkpoint a nested one belongs to.
 [[nodiscard]] std::string next_checkpoint_id(std::string_view last, std::string_view prefix);
 
-/// Returns the namespace of a subgraph's checkpoints, for the count-th subgraph (from 0) of a task.
+/// Returns the namespace of the checkpoints of a task's subgraph. `count` is the number of
+/// subgraphs that the task has run before.
 [[nodiscard]] std::string nested_namespace(std::string_view parent, persistence kept,
                                            std::string_view node, std::string_view task_key,
                                            std::uint32_t count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error of an attempt that exceeded its node's timeout.
+// The error of an attempt that exceeded its node's timeout. actors/lane_retry.cpp creates it.
 #include <superstep/runtime/node_options.hpp>
 
 #include <array>
@@ -17,7 +17,7 @@ std::string seconds(std::chrono::milliseconds t) {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
-/// Adds the code and LangGraph's text of a NodeTimeoutError, as of LangGraph 1.2.22.
+/// Adds the error code, and the text of LangGraph's NodeTimeoutError (1.2.22).
 run_error explained(node_timeout_error::kind what, std::chrono::milliseconds limit,
                     std::chrono::milliseconds elapsed, run_error where) {
   const auto is_idle = what == node_timeout_error::kind::idle;

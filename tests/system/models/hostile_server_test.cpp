@@ -33,8 +33,8 @@ std::ostream& operator<<(std::ostream& out, const misdeed& m) {
   return out << m.name;
 }
 const auto misdeeds = std::vector<misdeed>{
-    {"stall", model_errc::timed_out, "silence for 300 ms"},
-    {"slow_head", model_errc::timed_out, "silence for 300 ms"},
+    {"stall", model_errc::timed_out, "no data for 300 ms"},
+    {"slow_head", model_errc::timed_out, "no data for 300 ms"},
     {"half_chunk", model_errc::unreachable, "closed the connection"},
     {"close_early", model_errc::unreachable, "closed the connection"},
     {"endless", model_errc::bad_answer, "larger than"},

@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(nested_invoke_cannot_command_parent) {
       co_return co_await running;
     });
   }));
-  BOOST_TEST(has(e.text, "a graph that a body runs returned a command to its parent"));
+  BOOST_TEST(has(e.text, "a graph that a node's body runs returned a command to its parent"));
   BOOST_TEST(e.node == "bad");
 }
 

@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(command_to_parent_of_outermost_graph_fails) {
   const auto refused = run(e, g.compile(), std::move(said));
   BOOST_TEST_REQUIRE(refused.raw.error.has_value());
   BOOST_TEST(refused.raw.error->text ==
-             "the command is for a parent graph, but a run from outside has none");
+             "the command is for a parent graph, but a run that is not nested has no parent");
 }
 
 // B143: a command may make the parent run the subgraph again.

@@ -144,7 +144,8 @@ BOOST_AUTO_TEST_CASE(program_outlives_builder_and_checks_sends) {
   auto run = pure_run{detail::program_of(make())};
   BOOST_CHECK_EXCEPTION(static_cast<void>(run.finish({})), graph_error, [](const auto& e) {
     return std::string_view{e.what()} ==
-           "node 'a' reads channels: name it without an input, or add it by worker()";
+           "node 'a' reads channels and takes no input: send to it without an input, or add it "
+           "with worker()";
   });
 }
 

@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(name_and_reducer_faults_are_reported_together) {
     BOOST_ERROR("no exception");
   } catch (const compile_error& e) {
     BOOST_TEST(e.faults().size() == 4u);
-    BOOST_TEST(tells(e, "channel 'c' has the rule 'sum'; rules are last, "));
+    BOOST_TEST(tells(e, "channel 'c' has the unknown rule 'sum'; the rules are last, "));
     BOOST_TEST(tells(e, "node 'a' reads 'e', which is not a channel of the graph"));
     BOOST_TEST(tells(e, "Found edge ending at unknown node `b`"));
     BOOST_TEST(tells(e, "Graph must have an entrypoint"));
