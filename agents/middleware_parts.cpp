@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of agents with middleware that do not depend on the
-// type of the state: where a run continues after each node, the order of interceptors, and checks
-// of options. The templates in agents/detail call them.
+// Parts of agents with middleware that do not depend on the type of the state: the next node after
+// each node, the order of interceptors, and checks of options. Templates in agents/detail use them.
 #include "agents/chat_history.hpp"
 #include "tools/failed_call.hpp"
 
@@ -21,7 +20,7 @@ namespace {
 
 using interceptors = std::shared_ptr<const std::vector<tool_interceptor>>;
 
-/// Runs a request through the interceptors from index `first` on; `execute` is innermost.
+/// Runs a request through the interceptors from index `first` on. The last one calls `execute`.
 task<tool_answer> run_from(const interceptors& all, std::size_t first, tool_request request,
                            tool_execute execute) {
   if (first == all->size())
@@ -32,9 +31,9 @@ task<tool_answer> run_from(const interceptors& all, std::size_t first, tool_requ
   return (*all)[first](std::move(request), std::move(inner));
 }
 
-/// Returns the error handling of a tool node inside interceptors: exceptions of tools reach the
-/// interceptors, and those that leave them are answered with the usual text. Invalid arguments are
-/// answered inside, because no interceptor can handle them.
+/// Returns the error handling for a tool node whose calls pass through interceptors. An exception
+/// of a tool reaches the interceptors; if it leaves them, the tool node answers the call with the
+/// usual text. Invalid arguments are answered without the interceptors, which cannot correct them.
 tool_errors errors_outside() {
   return tool_errors::by(
       [](const std::exception& e) {
@@ -99,7 +98,7 @@ continuation continue_after(const exits& from, jump to, const message_list& mess
                                              : continuation{tools_name};
   if (!from.is_looped)
     return {to == jump::tools ? from.model : from.end};
-  // The last message may be an answer from a hook, or the answer to an unreadable call.
+  // A call may be answered already: by a hook, or because its arguments could not be parsed.
   auto is_answered = ends_with(message_type::tool);
   if (from.rules == agent_rules::create_agent && !is_answered) {
     const auto* last = last_ai_message(messages);

@@ -10,7 +10,7 @@ namespace superstep {
 
 namespace {
 
-/// A model and the I/O runtime that it needs, which is destroyed after it.
+/// A model and the I/O runtime that it uses. The order of the members destroys the model first.
 struct served_model {
   std::shared_ptr<io_runtime> io;
   chat_model_ptr model;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts what tools return to the output of a tool node, and
-// checks their commands. Error texts are LangGraph's, because models read them.
+// Converts the results of tools to the output of a tool node, and checks their commands. Error
+// texts are LangGraph's, because models may depend on them.
 #include "tool_result.hpp"
 
 #include "messages/python_text.hpp"
@@ -86,7 +86,8 @@ void check_form(const tool_command& command, const tool_call& call, tool_input_f
       example + ", ...)`."};
 }
 
-/// @param needs_answer whether the command must contain the answer to the call
+/// Checks one command, and names the tool messages that answer the call.
+/// @param needs_answer whether the command must contain an answer to the call
 void check_command(tool_command& command, const tool_call& call, tool_input_form form,
                    std::string_view key, bool needs_answer) {
   check_form(command, call, form, key);
@@ -122,7 +123,8 @@ std::size_t count_answers(std::vector<tool_item>& items, const tool_call& call) 
   return static_cast<std::size_t>(count);
 }
 
-/// Returns the Sends of a command that goes to the parent and has nothing else; null for others.
+/// Returns the Sends of a command to the parent; null if the command has other destinations or is
+/// not for the parent.
 std::vector<tool_target>* sends_to_parent(tool_item& item) {
   auto* command = std::get_if<tool_command>(&item);
   if (command == nullptr || !command->to_parent)

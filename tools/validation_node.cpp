@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validates tool calls without running tools; see the header. The schemas are compiled once.
+// Validates tool calls without running tools. The schemas are compiled once, in the constructor.
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/tools/validation_node.hpp>
 
@@ -24,7 +24,7 @@ std::string describe(const std::vector<argument_fault>& faults) {
   return text + "\n\nRespond after fixing all validation errors.";
 }
 
-// The recursion is bounded by the nesting limit of the JSON parser.
+// Adds default values to a value. The recursion is bounded, because parse_json() limits the depth.
 json::value fill(const json::value& schema, const json::value& value) {
   const auto* known = schema.if_object();
   if (known == nullptr)
