@@ -149,7 +149,7 @@ void check_early_tools(const agent_spec& spec, const tool_list& tools,
     if (std::ranges::any_of(spec.reviews, [&](const auto& r) { return r.tool == name; }))
       refuse(name, "is reviewed by a person, so its calls cannot start early");
     if (is_agent(spec, name))
-      refuse(name, "is an agent, which can only run in the step of the tools");
+      refuse(name, "is an agent; calls of agents cannot start early");
   }
 }
 
@@ -178,9 +178,11 @@ void check_memory_of(const sub_agent& below, const agent_spec& spec, const tool_
   const auto& theirs = below.agent->spec().store;
   if (theirs.empty() || theirs == spec.store)
     return;
-  const auto why = spec.store.empty()
-                       ? "add the same `store` to this file"
-                       : fmt::format("this agent in '{}'; both must be the same", spec.store);
+  const auto why =
+      spec.store.empty()
+          ? "add the same `store` to this file"
+          : fmt::format("this agent has it in '{}'; use the same `store` in both files",
+                        spec.store);
   faults.push_back(
       {spec.file, at.line, at.key,
        fmt::format("agent '{}' has its long-term memory in '{}': {}", below.tool, theirs, why)});

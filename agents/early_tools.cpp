@@ -112,16 +112,15 @@ early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names) 
     return nullptr;
   const auto& node = tools.node();
   if (node.options().wrap_call)
-    refuse_options(
-        "early_tools: cannot be used with an interceptor "
-        "(tool_node_options::wrap_call), which needs the state of the step of the tools");
+    refuse_options("early_tools: cannot be combined with tool_node_options::wrap_call, because an "
+                   "interceptor needs the state, which early calls do not have");
   for (const auto& name : names) {
     const auto* tool = node.find(name);
     if (tool == nullptr)
       refuse_options("early_tools: '" + name + "' is not a tool of the agent");
     if (needs_its_turn(*tool))
       refuse_options("early_tools: '" + name +
-                     "' has injected arguments, which are only known in the step of the tools");
+                     "' has injected arguments, which are not known when a call starts early");
   }
   auto early = std::make_shared<const early_tools>(node, names);
   auto options = node.options();

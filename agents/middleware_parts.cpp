@@ -152,8 +152,9 @@ std::vector<std::string> targets_of(const tool_command& said, const std::string&
   auto out = std::vector<std::string>{};
   const auto add = [&](const tool_target& to) {
     if (to.input)
-      refuse("tool messages of '" + key + "': a tool cannot Send to node '" + to.node +
-             "', whose input has the node's own type; use Command with a plain target");
+      refuse("command of a tool that updates '" + key + "': node '" + to.node +
+             "' has an input of a C++ type, so a tool cannot send it an input; name the node "
+             "as a target without an input");
     out.push_back(to.node);
   };
   if (const auto* one = std::get_if<tool_target>(&said.go_to))
@@ -210,7 +211,7 @@ void check_names(const std::vector<std::string>& names) {
   for (const auto& name : names) {
     if (name.empty())
       refuse_options(
-          "a middleware has no name; set middleware::name, which its nodes are named after");
+          "a middleware has no name; set middleware::name, because its nodes get this name");
     if (!seen.insert(name).second)
       refuse_options("two middlewares have the name '" + name + "'; names must be unique");
   }
@@ -232,7 +233,7 @@ void check_jump(std::string_view hook, const std::vector<jump>& declared, jump t
 std::shared_ptr<const answer_schema> format_of(const response_format& response) {
   if (!response.prompt.empty())
     refuse_options("response_format::prompt must be empty: create_agent() requests the response in "
-                   "every call of the model, not in a call of its own");
+                   "every model call, not in a separate call");
   auto schema = answer_schema_of(response);
   if (response.method == structured_method::json_object)
     schema.mode = answer_mode::json_object;

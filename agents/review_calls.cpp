@@ -34,7 +34,8 @@ human_response read_response(const json::value& answer, const review_options& op
   if (!said)
     throw tool_value_error{"invalid answer to a review: " + said.error().text};
   if (!is_allowed(said->type, options.config))
-    throw tool_value_error{"invalid answer to a review: its type is not allowed by the config"};
+    throw tool_value_error{
+        "invalid answer to a review: the review does not allow this type of answer"};
   return *std::move(said);
 }
 

@@ -142,7 +142,7 @@ void run_loops(engine& e, const compiled_graph<kept_count>& graph, std::size_t r
                  over.set_value();
              });
   over.get_future().get();
-  expect(wrong == 0, std::to_string(wrong) + " runs did not end as they should");
+  expect(wrong == 0, std::to_string(wrong) + " runs failed or had a wrong result");
 }
 
 } // namespace

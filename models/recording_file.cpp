@@ -124,8 +124,7 @@ result<void> recording_file::check_and_repair(std::string& note) {
   // then fails and the repair is skipped.
   if (info.st_size > 0 && !is_recording(read_block(fd_, 0)))
     return error{model_errc::bad_configuration,
-                 path_ + ":1: is not a line of a recording; answers are only appended to "
-                         "recordings: specify another file"};
+                 path_ + ":1: is not a line of a recording; specify a recording or a new file"};
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd_, &info) == 0) {
     const auto end = last_line_end(fd_, info.st_size);
     if (end < info.st_size) {

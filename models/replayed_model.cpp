@@ -68,7 +68,7 @@ private:
     const auto entry = from->next(request);
     if (!entry)
       co_return error{model_errc::missing_turn,
-                      fmt::format("{} has no answer to turn {} of run \"{}\" with this question",
+                      fmt::format("{} has no answer to this request in turn {} of run \"{}\"",
                                   from->path, request.turn, request.run_key)};
     auto& at = co_await this_context{};
     const auto asked = at.where->now();

@@ -267,7 +267,7 @@ result<double> calculate(std::string_view expression, calculator_options options
   if (expression.size() > options.length_max)
     return error{errc::too_large, "the expression has " + std::to_string(expression.size()) +
                                       " bytes; at most " + std::to_string(options.length_max) +
-                                      " are taken"};
+                                      " are allowed"};
   const auto tokens = detail::tokens_of(expression);
   if (!tokens)
     return tokens.error();

@@ -211,7 +211,7 @@ private:
       take_digits(digits);
     }
     if (peek() == '.' || (peek() == ',' && !is_in_call()))
-      return calculator_fault("a number is not finished by `" + std::string{peek()} +
+      return calculator_fault("a number must not end with `" + std::string{peek()} +
                                   "`; thousands are separated as in 1,234,567.8",
                               position());
     if (has_separators && is_in_call())

@@ -61,8 +61,8 @@ json::object written_item(const tool_item& item) {
 }
 
 [[noreturn]] void throw_damaged() {
-  throw std::runtime_error{"the note of a tool's result cannot be read: it is damaged, or of "
-                           "another version"};
+  throw std::runtime_error{"the stored result is corrupt, or another version of superstep "
+                           "has written it"};
 }
 
 const json::object& object_of(const json::value& from) {

@@ -180,9 +180,9 @@ public:
 private:
   static tool_output not_known(const std::string& name) {
     auto out = tool_output{};
-    out.content = "Error: what became of this call of tool '" + name +
-                  "' is not known: it had begun when its process was lost. It was not made a "
-                  "second time; find out what it has done before you call the tool again.";
+    out.content = "Error: the result of this call of tool '" + name +
+                  "' is not known: the process ended while the call ran. The call was not "
+                  "repeated; check what it has done before you call the tool again.";
     out.is_error = true;
     return out;
   }
@@ -190,10 +190,10 @@ private:
   static tool_output not_readable(const std::string& name, const std::exception& why) {
     auto out = tool_output{};
     out.content = "Error: this call of tool '" + name +
-                  "' was made before, and what was noted of it cannot be read (" +
+                  "' was made before, and the record of it cannot be read (" +
                   valid_utf8(why.what()) +
-                  "). It was not made a second time; find out what it has done before you call "
-                  "the tool again.";
+                  "). The call was not repeated; check what it has done before you call the "
+                  "tool again.";
     out.is_error = true;
     return out;
   }

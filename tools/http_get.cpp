@@ -59,7 +59,8 @@ struct http_getter {
       if (!target)
         co_return failed("'" + address + "': " + target.error().text);
       if (!hosts.allows(*target))
-        co_return failed("'" + target->authority() + "' is not among the hosts that may be asked");
+        co_return failed("'" + target->authority() +
+                         "' is not among the hosts that this tool may contact");
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - at.where->now());
       if (left.count() <= 0)
         co_return failed("no answer within " + std::to_string(options.timeout.count()) + " ms");

@@ -64,7 +64,7 @@ public:
     if (members_ != nullptr)
       for (const auto& member : *members_)
         if (std::ranges::find(names, std::string_view{member.key()}) == names.end())
-          fail("has no member \"" + std::string{std::string_view{member.key()}} + '"');
+          fail("has an unknown member \"" + std::string{std::string_view{member.key()}} + '"');
     if (!what_.empty())
       return error{errc::invalid_argument, what_};
     return read;
@@ -170,7 +170,7 @@ result<human_response> human_response_from_json(const json::value& v) {
   if (kind != response_kinds.end())
     out.type = kind->second;
   else
-    in.fail("has a type that is accept, ignore, response or edit");
+    in.fail("needs a \"type\" that is accept, ignore, response or edit");
   const auto* args = in.take("args");
   if (args == nullptr) {
     in.fail("needs \"args\", which may be null");

@@ -101,13 +101,13 @@ result<std::string> read_all(const descriptor& file, std::size_t bytes_max) {
 result<std::string> read_below(const std::string& root, const std::string& path,
                                std::size_t bytes_max) {
   if (path.empty() || path.front() == '/' || path.find('\0') != std::string::npos)
-    return error{errc::invalid_argument, "give a path relative to the root"};
+    return error{errc::invalid_argument, "the path must be relative to the root"};
   const auto target = real_path(root + '/' + path);
   if (target.empty())
     return system_error_of(errno, errc::not_found);
   const auto prefix = root == "/" ? root : root + '/';
   if (!target.starts_with(prefix))
-    return error{errc::invalid_argument, "leads out of the root, or is the root"};
+    return error{errc::invalid_argument, "is outside of the root, or is the root itself"};
   const auto file = open_below(root, std::string_view{target}.substr(prefix.size()));
   if (!file)
     return file.error();

@@ -146,7 +146,7 @@ public:
     if (started_ == nullptr)
       started_ = here;
     if (started_ - here > stack_max)
-      throw std::runtime_error{"its references lead too deep"};
+      throw std::runtime_error{"its references are nested too deeply"};
     if (!scope || !document)
       return document ? document : scope;
     const auto is_absolute = document->find("://") != std::string::npos ||

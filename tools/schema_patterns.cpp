@@ -248,8 +248,8 @@ private:
         return true;
       next = as_std(further->get_string());
     }
-    return refuse(path, "leads to more than " + std::to_string(references_in_a_row_max) +
-                            " references in a row, or in a circle");
+    return refuse(path, "starts a chain of more than " + std::to_string(references_in_a_row_max) +
+                            " references, or a circular one");
   }
 
   const json::value& root_;

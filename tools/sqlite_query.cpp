@@ -122,7 +122,7 @@ bool is_short(sqlite3* db) {
 result<database> open_database(const std::string& path, std::size_t value_bytes_max,
                                detail::function_watch& watch) {
   if (path.empty() || path == ":memory:") // for these paths SQLite would create a new database
-    return error{errc::invalid_argument, "must be the file of a database"};
+    return error{errc::invalid_argument, "must be the path of a database file"};
   auto* raw = static_cast<sqlite3*>(nullptr);
   const auto code =
       sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
@@ -169,7 +169,8 @@ result<statement> prepare(sqlite3* db, const std::string& query) {
       sqlite3_prepare_v2(db, tail.data(), static_cast<int>(tail.size()), &second, nullptr);
   const auto other = statement{second};
   if (more != SQLITE_OK || other)
-    return error{errc::invalid_argument, "give one statement, not several"};
+    return error{errc::invalid_argument,
+                 "the query has more than one statement; send one at a time"};
   return one;
 }
 

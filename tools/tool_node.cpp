@@ -79,7 +79,7 @@ tool_output within(tool_output out, std::size_t bytes_max, const std::string& na
   if (size <= bytes_max)
     return out;
   return failed(please_fix("the result of tool '" + name + "' has " + std::to_string(size) +
-                           " bytes; at most " + std::to_string(bytes_max) + " are taken"));
+                           " bytes; at most " + std::to_string(bytes_max) + " are allowed"));
 }
 
 /// Converts the items of a reply to an answer. A single message is the answer itself.
@@ -353,7 +353,7 @@ message tool_node::answer_invalid(const invalid_tool_call& call) const {
               " with error:\n " + call.error + "\n Please fix the error and try again.";
   // The arguments text of a confused model can have any length.
   if (text.size() > table_->options.result_bytes_max)
-    text = please_fix("the arguments of the call are too long and no JSON object");
+    text = please_fix("the arguments of the call are too long and are not a JSON object");
   return answer(call.id, call.name, failed(std::move(text)));
 }
 

@@ -98,7 +98,7 @@ bool validation_node::knows(std::string_view schema) const noexcept {
 result<message> validation_node::check(const tool_call& call) const {
   const auto found = table_->by_name.find(call.name);
   if (found == table_->by_name.end())
-    return error{errc::not_found, "no schema is called \"" + call.name + '"'};
+    return error{errc::not_found, "no schema has the name \"" + call.name + '"'};
   const auto faults = found->second.schema.check(call.args);
   if (faults.empty())
     return tool_message(to_text(fill_arguments(found->second.parameters, call.args)), call.id,

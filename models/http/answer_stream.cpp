@@ -331,8 +331,9 @@ result<> answer_stream::tell(message_chunk piece) {
 result<message> answer_stream::finish() {
   SUPERSTEP_ASSERT(is_whole_);
   if (!is_begun())
-    return error{errc::parse_failed, "the stream is not one of this provider's: it never began a "
-                                     "message"};
+    return error{errc::parse_failed,
+                 "the stream contains no start of a message; check that base_url "
+                 "is a server with this provider's API"};
   if (on_chunk_ && !has_told_last_)
     on_chunk_(last_chunk());
   if (!sum_)
@@ -343,7 +344,7 @@ result<message> answer_stream::finish() {
                                           : to_answer(std::move(sum), cut);
   if (api_ == provider_api::openai_chat && says_nothing(out) &&
       text_in(out.response_metadata, "finish_reason").empty())
-    return error{model_errc::bad_answer, "the stream holds neither text nor tool calls"};
+    return error{model_errc::bad_answer, "the stream contains neither text nor tool calls"};
   return out;
 }
 
