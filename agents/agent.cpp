@@ -21,8 +21,8 @@ std::string agent::fingerprint() const {
   out["prompt"] = spec_.prompt;
   out["version"] = spec_.version == react_version::v1 ? "v1" : "v2";
   out["recursion_limit"] = spec_.recursion_limit;
-  // A key that the file does not set is omitted. Fingerprints of old jobs therefore stay valid when
-  // a later version of superstep adds a key.
+  // A key that the file does not set is omitted from the fingerprint. Fingerprints of old jobs
+  // therefore stay valid when a later version of superstep adds a key.
   if (spec_.response)
     out["response"] = *spec_.response;
   if (spec_.response && spec_.response_method != structured_method::json_schema)

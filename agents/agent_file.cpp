@@ -154,8 +154,8 @@ std::optional<std::string> read_whole(const std::string& path, std::vector<agent
     const auto number = errno;
     return refuse(fmt::format("cannot be opened: {}", std::strerror(number)), number);
   }
-  auto text = std::string(agent_file_bytes_max + 1,
-                          '\0'); // reads one byte more than allowed, to detect larger files
+  // Reads one byte more than allowed, to detect larger files.
+  auto text = std::string(agent_file_bytes_max + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.size() > agent_file_bytes_max)

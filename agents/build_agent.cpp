@@ -117,9 +117,8 @@ result<tool_ptr> make_tool_of(const tool_spec& spec, const std::shared_ptr<io_ru
           [](const simulated_options& o) { return make_simulated(o); },
           [](const remember_options& o) { return result<tool_ptr>{make_remember(o)}; },
           [](const recall_options& o) { return result<tool_ptr>{make_recall(o)}; },
-          [](const sub_agent_options&) {
-            return result<tool_ptr>{tool_ptr{}};
-          }}, // see make_tools()
+          // make_tools() creates these tools itself.
+          [](const sub_agent_options&) { return result<tool_ptr>{tool_ptr{}}; }},
       spec.options);
 }
 
@@ -232,8 +231,8 @@ private:
   std::vector<agent_fault> warnings_;
   std::vector<std::string> files_;      ///< paths from the outermost agent to the one being built
   std::vector<std::string> identities_; ///< identity_of() of each element of `files_`
-  std::map<std::string, std::shared_ptr<const agent>>
-      made_; ///< finished agents by identity_of(); null if it has errors
+  /// Finished agents by identity_of(); null if it has errors.
+  std::map<std::string, std::shared_ptr<const agent>> made_;
 };
 
 /// Returns the nesting of agent files for an error text: "outer.yaml -> inner.yaml -> FILE".
@@ -330,7 +329,7 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
   const auto misses_tools = std::ranges::any_of(
       faults_.begin() + static_cast<std::ptrdiff_t>(faults_before), faults_.end(),
       [](const auto& fault) { return fault.key.starts_with("tools"); });
-  // After an error in a tool, names of tools are not checked: a name may refer to that tool.
+  // If a tool has errors, names of tools are not checked, because a name may refer to that tool.
   if (!misses_tools) {
     check_early_tools(spec, made.tools, faults_);
     check_reviews(spec, made.tools, faults_);

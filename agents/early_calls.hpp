@@ -21,8 +21,8 @@ class early_calls {
 public:
   /// The functions by which an agent controls its early calls.
   struct ways {
-    std::function<bool(const std::string& tool)>
-        is_safe; // whether calls of the tool may start early
+    // Whether calls of the tool may start early.
+    std::function<bool(const std::string& tool)> is_safe;
     std::function<task<message_ptr>(const tool_call&)> run; // null: no result to keep
     std::function<void(const tool_call&, message_ptr answer)> keep;
     std::function<void(const tool_call&)> discard; // reports a discarded call; may be empty

@@ -26,7 +26,7 @@ public:
 private:
   static constexpr auto kept_max = std::size_t{1'024};
   struct entry {
-    runtime run; // The address of its config identifies the run. The copy keeps the config alive.
+    runtime run; // the address of its config identifies the run; the copy keeps the config alive
     tool_call call;
     message_ptr answer;
   };

@@ -53,9 +53,8 @@ task<std::string> ask_for_summary(chat_model_ptr model, std::string prompt, mess
   auto request = model_request{};
   request.system = std::make_shared<const message>(system_message(std::move(prompt)));
   request.messages.push_back(human_message(buffer_string(messages)));
-  request.tools =
-      std::make_shared<const std::vector<tool_definition>>(); // an empty list: the model must not
-                                                              // call tools here
+  // An empty list: the model must not call tools here.
+  request.tools = std::make_shared<const std::vector<tool_definition>>();
   request.run_key = rt.config().run_id;
   request.turn = react::answers_in(messages);
   auto asking = model->complete(std::move(request));

@@ -13,8 +13,8 @@ namespace superstep::detail {
 
 namespace {
 
-constexpr auto bytes_per_token =
-    std::size_t{4}; // an estimate; settle() corrects it by the reported usage
+// An estimate; settle() corrects it by the reported usage.
+constexpr auto bytes_per_token = std::size_t{4};
 
 std::int64_t estimated_tokens(const model_request& request) {
   auto bytes = request.system ? request.system->content.size() : std::size_t{0};
@@ -40,7 +40,7 @@ private:
                                    model_request request, bool counts_tokens, bool has_rate,
                                    std::size_t calls_max) {
     auto permit = co_await limits->calls().acquire();
-    // The estimate reads the whole conversation, so it is made only for a token limit.
+    // The estimate reads the whole conversation, so it is made only if there is a token limit.
     const auto reserved = counts_tokens ? estimated_tokens(request) : std::int64_t{0};
     if (has_rate)
       co_await limits->rate().reserve(reserved);

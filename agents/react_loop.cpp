@@ -120,7 +120,6 @@ task<message> ask_model(model_turn turn, runtime rt, early_ptr early, context_pt
       turn.tools ? std::move(turn.tools) : std::make_shared<const std::vector<tool_definition>>();
   request.run_key = rt.config().run_id;
   request.turn = turn.turn;
-  // An empty list, unlike null, also overrides tools that are bound to the model.
   request.parameters = std::move(turn.parameters);
   request.format = std::move(turn.format);
   follow(request, asked);

@@ -210,7 +210,7 @@ std::string known_tools() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-/// Reads `effects`, a key of the tools with external effects only (command, http_get).
+/// Reads `effects`. Only tools with external effects (command, http_get) have this key.
 tool_effects read_effects(fields& at, std::string_view tool) {
   if (tool != "command" && tool != "http_get")
     return tool_effects::repeatable;

@@ -32,7 +32,7 @@ caf::behavior player(caf::event_based_actor* self,
               return;
             }
             over->set_value();
-            // The actors refer to each other, so they are destroyed only if both references are
+            // The actors refer to each other, so they are destroyed only after both references are
             // removed.
             self->send_exit(*partner, caf::exit_reason::user_shutdown);
             *partner = {};

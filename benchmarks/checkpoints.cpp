@@ -255,8 +255,8 @@ report kept_chat(parameters& p) {
   };
   auto out = report{.unit = "turn", .units = static_cast<double>(turns)};
   auto all = std::vector<turn_cost>{};
-  auto young = std::vector<turn_cost>{}; // turns of new threads, measured between the last turns of
-                                         // the long thread
+  // Turns of new threads, measured between the last turns of the long thread.
+  auto young = std::vector<turn_cost>{};
   auto messages = message_list{};
   auto checkpointer = place.open();
   out.time = measure(1, [&] {

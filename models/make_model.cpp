@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// make_model(): creates a model from its name, or from a script after "scripted:".
 #include <superstep/models/chat_model.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/models/scripted_model.hpp>

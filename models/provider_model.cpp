@@ -74,8 +74,9 @@ public:
   }
 
 private:
-  /// Makes one attempt when the limits admit it, and counts as in flight until the answer is
-  /// complete. The references refer to the frame of complete(), which awaits this task.
+  /// Waits until the limits admit the call, and makes one attempt. The call counts as in flight
+  /// until the answer is complete. The references refer to the frame of complete(), which awaits
+  /// this task.
   task<attempt> attempt_once(const wire_request& asked, const chunk_handler& on_chunk) const {
     auto line = limits_->calls().acquire();
     const auto permit = co_await line;

@@ -85,8 +85,8 @@ public:
       const auto text = std::string_view{into_.text}.substr(begin, end - begin);
       if (text.find_first_not_of(" \t\r") != std::string_view::npos)
         if (const auto why = read_line(begin, text, line); !why.empty()) {
-          // If the last line is invalid and has no newline, a crash of the writer has cut it,
-          // unless it ends with a closing brace.
+          // A crash of the writer can leave an incomplete last line, which has no newline and is
+          // ignored. A line that ends with a closing brace is complete, so its fault is reported.
           if (end < bytes_ || into_.rows.empty() || text.ends_with('}'))
             return bad_line(into_, line, why);
           torn_line = line; // its turns remain in the list, but no row refers to them

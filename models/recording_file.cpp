@@ -120,11 +120,11 @@ result<void> recording_file::check_and_repair(std::string& note) {
   struct stat info {};
   if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode))
     return {};
-  // If another process has the shared lock, it may be writing the last line. The exclusive lock
-  // then fails and the repair is skipped.
   if (info.st_size > 0 && !is_recording(read_block(fd_, 0)))
     return error{model_errc::bad_configuration,
                  path_ + ":1: is not a line of a recording; specify a recording or a new file"};
+  // If another process has the shared lock, it may be writing the last line. The exclusive lock
+  // then fails and the repair is skipped.
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd_, &info) == 0) {
     const auto end = last_line_end(fd_, info.st_size);
     if (end < info.st_size) {
@@ -135,8 +135,8 @@ result<void> recording_file::check_and_repair(std::string& note) {
              " bytes); it was removed";
     }
   }
-  while (::flock(fd_, LOCK_SH) != 0 &&
-         errno == EINTR) { // waits for a repair by another process, which is short
+  // Waits for a repair by another process, which is short.
+  while (::flock(fd_, LOCK_SH) != 0 && errno == EINTR) {
   }
   return {};
 }
@@ -148,8 +148,8 @@ result<void> recording_file::create() {
     return error{is_of_process(code) ? errc::shortage : errc::io_failed, cannot_open(path_, code)};
   }
   auto note = std::string{};
-  if (const auto checked = check_and_repair(note);
-      !checked) { // checks the file, which another process may have created meanwhile
+  // Checks the file, which another process may have created meanwhile.
+  if (const auto checked = check_and_repair(note); !checked) {
     ::close(std::exchange(fd_, -1));
     return error{errc::io_failed, checked.error().text};
   }

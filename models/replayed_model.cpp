@@ -22,8 +22,8 @@ using entry_ptr = std::shared_ptr<const models::journal_entry>;
 /// All answers of a recording, keyed by run, turn and request.
 class journal {
 public:
-  using key =
-      std::tuple<std::string, std::uint32_t, std::string>; ///< run, turn, hash of the request
+  /// Run, turn, hash of the request.
+  using key = std::tuple<std::string, std::uint32_t, std::string>;
 
   void add(models::journal_entry entry) {
     auto k = key{entry.run, entry.turn, entry.question};

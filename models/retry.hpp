@@ -24,8 +24,8 @@ enum class next_step : std::uint8_t {
 struct failure {
   model_errc kind = model_errc::bad_answer;
   next_step next = next_step::give_up;
-  bool is_overload =
-      false; ///< whether the provider is overloaded, so that fewer calls should be in flight
+  /// Whether the provider is overloaded, so that fewer calls should be in flight.
+  bool is_overload = false;
 };
 
 /// Classifies an HTTP error status. `code` is `error.code` or `error.type` of the response body.

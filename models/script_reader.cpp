@@ -271,8 +271,8 @@ private:
       for (const auto& item : node)
         items.push_back(read_value(item, depth + 1));
     } else if (node.IsScalar()) {
-      out.of =
-          script_text{node.Scalar(), node.Tag() == "!"}; // "!" is yaml-cpp's tag of a quoted text
+      // "!" is yaml-cpp's tag of a quoted text.
+      out.of = script_text{node.Scalar(), node.Tag() == "!"};
     }
     return out;
   }

@@ -107,9 +107,8 @@ std::vector<captures> find_all(const re2::RE2& pattern, std::string_view text,
     out.push_back(*found);
     const auto end =
         static_cast<std::size_t>((*found)[0].data() - text.data()) + (*found)[0].size();
-    from = (*found)[0].empty()
-               ? end + 1
-               : end; // after an empty match, searching at `end` would find it again
+    // After an empty match, searching at `end` would find it again.
+    from = (*found)[0].empty() ? end + 1 : end;
   }
   return out;
 }

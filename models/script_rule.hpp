@@ -44,8 +44,8 @@ struct script_entry {
 struct script_call {
   std::string name;
   script_map args;
-  std::shared_ptr<const re2::RE2>
-      for_each; ///< makes one call for each match; null makes a single call
+  /// Makes one call for each match; null makes a single call.
+  std::shared_ptr<const re2::RE2> for_each;
 };
 
 /// The answer of a rule or of the default.

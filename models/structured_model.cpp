@@ -32,7 +32,7 @@ structured_answer read_text(message raw, const answer_schema& schema) {
   return out;
 }
 
-/// Returns the arguments of the call that represents the answer, and checks them.
+/// Takes the answer from the arguments of the call to the schema's tool, and checks them.
 structured_answer read_call(message raw, const answer_schema& schema) {
   auto out = structured_answer{std::move(raw), nullptr, {}};
   for (const auto& call : out.raw.tool_calls)

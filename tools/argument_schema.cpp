@@ -24,7 +24,8 @@ namespace superstep {
 struct argument_schema::compiled {
   valijson::Schema schema;
   detail::pattern_table patterns;
-  json::value written; ///< the schema as given, which determines the order of errors
+  /// The schema as given, which determines the order of errors.
+  json::value written;
   std::set<std::string, std::less<>> required; ///< required members of the arguments object
 
   [[nodiscard]] std::vector<argument_fault> check(const json::object& arguments,
@@ -37,7 +38,8 @@ constexpr auto faults_max = std::size_t{10};
 
 using steps = std::vector<std::string>;
 
-/// Converts the validator's path, a list such as `<root>`, `[a]`, `[2]`, to a, 2.
+/// Removes `<root>` and the brackets from the validator's path: `<root>`, `[a]`, `[2]` becomes `a`,
+/// `2`.
 steps steps_of(const steps& written) {
   auto out = steps{};
   for (const auto& step : written)

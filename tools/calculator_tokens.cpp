@@ -230,8 +230,8 @@ private:
 
   std::string_view text_;
   std::size_t at_ = 0;
-  std::vector<bool>
-      calls_; ///< for each open parenthesis, whether it encloses the arguments of a function
+  /// For each open parenthesis, whether it encloses the arguments of a function.
+  std::vector<bool> calls_;
 };
 
 } // namespace

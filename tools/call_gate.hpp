@@ -27,8 +27,8 @@ private:
 
   tool_limit limit_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const limiter>>
-      by_key_; // a single entry if the limit has no key
+  // A single entry if the limit has no key.
+  std::map<std::string, std::shared_ptr<const limiter>> by_key_;
   std::size_t sweep_at_ = 64;
 };
 

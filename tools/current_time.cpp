@@ -82,8 +82,8 @@ public:
     const auto old = header_at(0);
     if (!old)
       return std::nullopt;
-    const auto head =
-        header_at(old->end(4)); // version 2 and later: the second block has 64-bit times
+    // Version 2 and later: the second block has 64-bit times.
+    const auto head = header_at(old->end(4));
     if (!head || head->typecnt == 0 || head->end(8) > bytes_.size())
       return std::nullopt;
     const auto times = head->start + 44;

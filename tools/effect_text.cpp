@@ -167,13 +167,13 @@ std::string written_output(const tool_output& from) {
       out["reply"] = written_item(std::get<tool_command>(*from.reply));
     }
   }
-  return valid_utf8(
-      to_text(out)); // an invalid text could not be read back, and the effect would be repeated
+  // An invalid text could not be read back, and the effect would be repeated.
+  return valid_utf8(to_text(out));
 }
 
 tool_output read_output(std::string_view text) {
-  constexpr auto depth_max =
-      std::size_t{1'000}; // as deep as the state's values that a result can become
+  // As deep as the state's values that a result can become.
+  constexpr auto depth_max = std::size_t{1'000};
   const auto parsed = parse_json(text, {.depth_max = depth_max});
   if (!parsed)
     throw_damaged();

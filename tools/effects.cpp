@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tools whose calls must not have their effect twice: idempotent() and journaled(). Also computes
+// the key that identifies a call when it is repeated.
 #include "base/digest.hpp"
 #include "base/utf8.hpp"
 #include "effect_text.hpp"

@@ -21,8 +21,8 @@ public:
 
 private:
   struct entry {
-    std::string
-        host; ///< in lower case; with a leading dot it stands for all hosts below that domain
+    /// In lower case; with a leading dot it stands for all hosts below that domain.
+    std::string host;
     std::uint16_t port = 0; ///< 0 means the default port of the scheme
   };
   std::vector<entry> entries_;

@@ -70,8 +70,8 @@ struct http_getter {
       request.response_bytes_max = options.max_bytes;
       auto sending = client->send(std::move(request));
       auto response = co_await sending;
-      if (!response && is_shortage(response.error().code)) // a shortage is no result for the model:
-                                                           // the row is repeated later
+      // A shortage is not reported to the model. The run fails, and its row can run again later.
+      if (!response && is_shortage(response.error().code))
         throw tool_unavailable{{response.error().code, "http_get: " + response.error().text}};
       if (!response)
         co_return failed("'" + address + "': " + response.error().text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets the arguments that the tool node and not the model provides: the state, its fields and the
-// store. injected.hpp has the types for make_tool().
+// Sets the arguments that the tool node provides instead of the model: the state, its fields and
+// the store. injected.hpp has the types for make_tool().
 #include <superstep/messages/message_json.hpp>
 #include <superstep/tools/tool.hpp>
 #include <superstep/tools/tool_node.hpp>

@@ -21,8 +21,8 @@ constexpr auto levels_max = std::size_t{64};
 constexpr auto values_max = std::size_t{100'000};
 constexpr auto patterns_max = std::size_t{1'000};
 constexpr auto pattern_bytes_max = std::size_t{10'000};
-constexpr auto reference_bytes_max =
-    std::size_t{1'000}; // because the parser matches references with std::regex
+// Because the parser matches references with std::regex.
+constexpr auto reference_bytes_max = std::size_t{1'000};
 constexpr auto references_in_a_row_max = std::size_t{32};
 constexpr auto pattern_memory_max = std::int64_t{4} << 20;
 

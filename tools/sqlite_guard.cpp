@@ -291,8 +291,8 @@ void limit_connection(sqlite3* db, std::size_t value_bytes_max) {
 }
 
 void limit_row(sqlite3* db, sqlite3_stmt* query, std::size_t value_bytes_max) {
-  constexpr auto row_bytes_max = std::size_t{24}
-                                 << 20U; // leaves memory for the arguments of functions
+  // Leaves memory for the arguments of functions.
+  constexpr auto row_bytes_max = std::size_t{24} << 20U;
   constexpr auto value_bytes_min = std::size_t{64} << 10U;
   const auto columns = static_cast<std::size_t>(std::max(sqlite3_column_count(query), 1));
   const auto share = std::max(row_bytes_max / columns, value_bytes_min);

@@ -12,9 +12,9 @@ namespace superstep::detail {
 
 class function_watch;
 
-/// Returns how many copies of common table expressions SQLite makes when it compiles the query; an
-/// upper bound, at most `max`. SQLite copies an expression at each reference to it, so the number
-/// can grow exponentially if expressions refer to each other.
+/// Returns an upper bound for the copies of common table expressions that SQLite makes when it
+/// compiles the query; at most `max`. SQLite copies an expression at each reference to it, so the
+/// number can grow exponentially if expressions refer to each other.
 [[nodiscard]] std::size_t expansions_of(std::string_view query, std::size_t max);
 
 /// Whether a query contains a format whose width is an argument or has at least five digits. SQLite

@@ -11,8 +11,8 @@ namespace superstep::detail {
 /// handler only between operations, and a function call is one operation.
 class function_watch {
 public:
-  using question =
-      int (*)(void* of); ///< type of a progress handler; a result other than 0 ends the query
+  /// Type of a progress handler; a result other than 0 ends the query.
+  using question = int (*)(void* of);
 
   function_watch() = default; ///< never ends a query
   function_watch(question ask, void* of) noexcept : ask_{ask}, of_{of} {}

@@ -163,8 +163,8 @@ result<statement> prepare(sqlite3* db, const std::string& query) {
     return error{errc::invalid_argument, "the query is empty"};
   const auto tail =
       std::string_view{rest, static_cast<std::size_t>(query.data() + query.size() - rest)};
-  auto* second =
-      static_cast<sqlite3_stmt*>(nullptr); // stays null if only blanks and comments follow
+  // Stays null if only blanks and comments follow.
+  auto* second = static_cast<sqlite3_stmt*>(nullptr);
   const auto more =
       sqlite3_prepare_v2(db, tail.data(), static_cast<int>(tail.size()), &second, nullptr);
   const auto other = statement{second};

@@ -31,8 +31,8 @@ using namespace providers;
 /// Memory for parsing one answer or event. It is released when the answer or event has been read.
 class loan {
 public:
-  loan() noexcept
-      : memory_{first_.data(), first_.size()} {} // does not set first_ to zero, unlike = default
+  // Does not set first_ to zero, unlike = default.
+  loan() noexcept : memory_{first_.data(), first_.size()} {}
   /// Returns this memory only for chat completions. The readers of the other APIs copy values
   /// together with their memory resource, which must therefore outlive this object.
   [[nodiscard]] json::storage_ptr to(provider_api api) noexcept {

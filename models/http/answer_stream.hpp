@@ -80,8 +80,8 @@ private:
   chunk_standardizer standardizer_;
   std::size_t held_bytes_ = 0;
   bool is_whole_ = false;
-  bool has_opened_ =
-      false; ///< a message_start (Anthropic) or a line with a message (Ollama) was read
+  /// A message_start (Anthropic) or a line with a message (Ollama) was read.
+  bool has_opened_ = false;
   bool ends_in_call_ = false; ///< whether the last piece with content belongs to a tool call
   bool has_told_ = false;
   bool has_told_last_ = false;

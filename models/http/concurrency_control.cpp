@@ -26,9 +26,9 @@ constexpr auto window_seconds_min = 0.02;
 constexpr auto share_tolerated = 0.03;
 constexpr auto count_tolerated = 0.25;
 
-// An experiment compares the calls that it added or removed with all calls. If at least half as
-// many of them were accepted, the refusals do not depend on the load. Ideally the ratio is one
-// (independent) or zero (the server is full).
+// An experiment adds or removes calls in flight. If the accepted share of these calls is at least
+// half the accepted share of all calls, the refusals do not depend on the load. Ideally the ratio
+// of both shares is one (independent) or zero (the server is full).
 constexpr auto gradient_min = 0.5;
 
 /// A server that refuses a larger share is overloaded or down, whatever an experiment shows. At the

@@ -27,13 +27,13 @@ struct fault {
 struct server_fault {
   std::string code;
   std::string text; ///< at most 500 bytes
-  int status =
-      0; ///< HTTP status in the body (a gateway reports it for the server behind it); 0 = none
+  /// HTTP status in the body (a gateway reports it for the server behind it); 0 = none.
+  int status = 0;
 };
 [[nodiscard]] server_fault read_fault(std::string_view body);
 [[nodiscard]] server_fault read_fault(const json::object& body);
 
-/// Secrets that are shorter are not masked.
+/// Shorter secrets are not masked.
 constexpr auto secret_bytes_min = std::size_t{16};
 
 /// Returns the text with each occurrence of a secret replaced by `***`. Used for errors, logs and

@@ -177,8 +177,8 @@ task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& 
       auto waiting = room.wait_for(wanted);
       co_await waiting;
     }
-    const auto asked =
-        room.bytes() - text.size() + 1; // one more byte than expected, to detect the end
+    // One more byte than expected, to detect the end.
+    const auto asked = room.bytes() - text.size() + 1;
     auto reading = stream.next(asked);
     auto piece = co_await reading;
     if (!piece)

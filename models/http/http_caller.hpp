@@ -20,11 +20,11 @@ namespace superstep::models {
 
 /// The outcome of one attempt.
 struct attempt {
-  result<std::unique_ptr<message>>
-      answer;  ///< a pointer, so that coroutines pass it on without copying the message
+  /// A pointer, so that coroutines pass it on without copying the message.
+  result<std::unique_ptr<message>> answer;
   failure why; ///< set if there is no answer
-  std::optional<std::chrono::milliseconds>
-      wait;                  ///< the wait that the server requests for this call
+  /// The wait that the server requests for this call.
+  std::optional<std::chrono::milliseconds> wait;
   bool is_held_back = false; ///< whether the request was not sent
 };
 
@@ -32,7 +32,7 @@ struct attempt {
 /// retries.
 class http_caller {
 public:
-  /// @param options must have the values of `headers_env` in `headers`
+  /// @param options `headers_env` must already be replaced by values in `headers`
   http_caller(const provider_model_options& options, const std::string& key, http_client client,
               std::shared_ptr<model_limits> limits);
 

@@ -28,8 +28,8 @@ namespace superstep::anthropic {
 /// Converts the events of one stream to message chunks. Events must be read in order.
 class event_reader {
 public:
-  /// @param text_only true: text is returned as strings; false: as blocks with an index. True is
-  /// possible if the request has no tools, thinking and documents.
+  /// @param text_only whether text is returned as strings (for requests without tools, thinking and
+  /// documents) or as blocks with an index
   explicit event_reader(bool text_only) noexcept : text_only_{text_only} {}
 
   /// Reads one event. Returns nullopt for an event without content, such as `ping`.
@@ -46,7 +46,8 @@ private:
 
   bool text_only_;
   std::string block_type_; ///< type of the current block
-  json::object usage_; ///< latest token counts, because the last event may omit counts of the first
+  /// Latest token counts, because the last event may omit counts of the first.
+  json::object usage_;
   optional_box<token_usage> reported_; ///< usage that earlier chunks have reported
 };
 

@@ -202,8 +202,8 @@ result<provider_request> make_request(provider_question q) {
 
 void add_call_ids(provider_request& request, const message_list& messages) {
   auto& forms = request.body["messages"].as_array();
-  auto names =
-      std::unordered_map<std::string_view, std::string_view>{}; // tool names by the ids of calls
+  // Tool names by the ids of calls.
+  auto names = std::unordered_map<std::string_view, std::string_view>{};
   for (auto i = std::size_t{0}; i < messages.size(); ++i) {
     const auto& m = messages[i];
     auto& form = forms.at(i).as_object();

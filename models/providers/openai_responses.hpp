@@ -52,8 +52,8 @@ private:
   std::int64_t index_ = -1;
   std::int64_t item_ = -1;
   std::int64_t part_ = -1;
-  std::map<std::string, std::int64_t, std::less<>>
-      places_; ///< output_index of each item, by the item's id
+  /// Output_index of each item, by the item's id.
+  std::map<std::string, std::int64_t, std::less<>> places_;
   struct streamed_call {
     std::string arguments;
     bool is_announced = false; ///< whether name and id were reported
