@@ -53,7 +53,7 @@ public:
     note(at);
   }
   void OnMapEnd() override {}
-  /// Line number from 1; 0 if the document is empty.
+  /// Returns the line on which the content begins, counted from 1; 0 if the document is empty.
   [[nodiscard]] std::size_t line() const noexcept { return line_; }
 
 private:
@@ -61,7 +61,6 @@ private:
     if (line_ == 0)
       line_ = static_cast<std::size_t>(at.line) + 1;
   }
-  /// Line of the first content, counted from 1; 0 before any content.
   std::size_t line_ = 0;
 };
 

@@ -32,9 +32,8 @@ public:
 
   /// Starts the calls that are complete after this piece.
   void hear(const message_chunk& piece);
-  /// Waits for all started calls. Keeps the results of calls that are in the final answer, and
+  /// Waits for all started calls. Keeps the results of calls that the final answer contains, and
   /// discards the others. To be called once.
-  /// @param said the tool calls of the final answer
   [[nodiscard]] task<void> end(std::vector<tool_call> said);
 
 private:

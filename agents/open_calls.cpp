@@ -32,8 +32,9 @@ message stopped_answer(const tool_call& call, std::string_view why) {
   return failed_call(call, "The call was stopped before it ended: " + std::string{why});
 }
 
-/// Returns the node in whose name the answers are written: the tool node if the agent has one, else
-/// the model's node. Agents without tools have no tool node, but their model may still call tools.
+/// Returns the node as which update_state() writes the answers: the tool node if the agent has one,
+/// else the model's node. Agents without tools have no tool node, but their model may still call
+/// tools.
 std::string node_of_answers(const detail::program& table) {
   for (const auto* name : {react::tools_name, react::agent_name})
     if (table.find(name) != detail::program::no_node)

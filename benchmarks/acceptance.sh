@@ -93,8 +93,8 @@ a10=$(figure last_us append S=10 runs=3000 reps=9)
 a3000=$(figure last_us append S=3000 runs=10 reps=9)
 judge 'append, step at 3000 against step at 10' "$(compute "$a3000 / $a10")" '<=' 1.3
 
-# Compares an engine with two lanes to two processes with one lane each. A repetition alternates between both, thirty
-# times for a tenth of a second, because the speed of a core can change within seconds. The requirement is on wall
+# Compares an engine with two lanes with two processes of one lane each. Each repetition measures both thirty times in
+# turn, a tenth of a second each, because the speed of a core can change within seconds. The requirement is on wall
 # time, which shows idle cores. CPU time, which depends less on the load of the machine, is printed as well.
 good=0
 for i in 1 2 3 4 5 6 7 8 9 10; do

@@ -21,7 +21,7 @@ struct fan {
 };
 BOOST_DESCRIBE_STRUCT(fan, (), (total))
 
-/// The same sum with a conversation in the state that no node uses.
+/// A state with the same sum, and a conversation that no node uses.
 struct talking_fan {
   std::int64_t total = 0;
   message_list messages;

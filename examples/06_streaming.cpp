@@ -25,7 +25,7 @@ rules:
 struct printer {
   void operator()(const ss::message_event& e) const {
     const auto* piece = e.get_if<ss::message_chunk>();
-    if (piece != nullptr && !ss::text_of(piece->part).empty()) // else a tool call
+    if (piece != nullptr && !ss::text_of(piece->part).empty()) // empty in a piece of a tool call
       std::cout << ss::text_of(piece->part) << '|' << std::flush;
   }
   void operator()(const ss::update_event& e) const { std::cout << '[' << e.node << "]\n"; }

@@ -21,8 +21,7 @@ public:
 
 private:
   struct entry {
-    /// In lower case; with a leading dot it stands for all hosts below that domain.
-    std::string host;
+    std::string host;       ///< in lower case; a leading dot selects all hosts below that domain
     std::uint16_t port = 0; ///< 0 means the default port of the scheme
   };
   std::vector<entry> entries_;

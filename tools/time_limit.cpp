@@ -39,7 +39,8 @@ public:
   [[nodiscard]] task<tool_output> begin() const { return tool_->run(call_, context_); }
   void stop() { stop_.request_stop(); }
 
-  // The body calls one of these two functions when it ends, unless it is destroyed before.
+  // run_body() calls one of these two functions when the body ends, and neither if the body is
+  // destroyed.
   void gave(tool_output out, time_point when) {
     output_.emplace(std::move(out));
     ended(when);

@@ -11,8 +11,9 @@ namespace superstep::models {
 /// A parsed answer, or a parsed event of a stream.
 struct answer_json {
   json::value value;
-  /// What the conversion lost, with the byte offset; empty if nothing was lost. If it is not empty,
-  /// tool calls must not run: their arguments may differ from what the model wrote.
+  /// A description of the data that the conversion lost, with the byte offset; empty if nothing was
+  /// lost. If it is not empty, tool calls must not run, because their arguments may differ from
+  /// what the model wrote.
   std::string loss;
 };
 

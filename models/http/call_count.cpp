@@ -81,7 +81,7 @@ bool has_more_calls(provider_api api, std::string_view text, std::size_t calls_m
                     std::size_t spare) {
   if (text.size() < long_text)
     return false;
-  // Each call is an object. So a text with few braces has few calls and needs no search.
+  // Each call is an object, so a text with few braces cannot have many calls.
   if (!has_more_objects(text, calls_max))
     return false;
   auto copy = simdjson::padded_string{};

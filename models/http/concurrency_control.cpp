@@ -20,9 +20,10 @@ constexpr auto clean_answers_min = 4.0;
 constexpr auto refusals_min = std::size_t{8};
 constexpr auto window_seconds_min = 0.02;
 
-// A higher share of refused calls counts as congestion, unless this share was found to be normal.
-// share_tolerated is the share of the time in flight and decides in most cases. count_tolerated is
-// the share of answers; it prevents quick refusals from becoming most of the traffic.
+// If the share of refused calls is above these limits, the server is congested, unless this share
+// was found to be normal. share_tolerated is the share of the time in flight and decides in most
+// cases. count_tolerated is the share of answers; it prevents quick refusals from becoming most of
+// the traffic.
 constexpr auto share_tolerated = 0.03;
 constexpr auto count_tolerated = 0.25;
 

@@ -24,7 +24,7 @@ namespace {
 
 using namespace providers;
 
-/// Value of max_tokens for Anthropic by default, because its API requires the parameter.
+/// Default of max_tokens for Anthropic, whose API requires the parameter.
 constexpr auto anthropic_max_tokens = 4096;
 
 /// Whether the agent itself sets this parameter, so that it cannot be overridden.

@@ -173,7 +173,7 @@ std::optional<message_chunk> event_reader::end_item(const json::object& event) {
   if (type == "function_call")
     return end_call(event, *item);
   if (!item || is_one_of(type, {"message", "reasoning"}))
-    return std::nullopt; // the deltas contained all of it
+    return std::nullopt; // the deltas contained the whole item
   move_to(event, "");
   return chunk_of_block(*item);
 }
