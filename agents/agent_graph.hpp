@@ -14,8 +14,8 @@ namespace superstep::detail {
 struct agent_graph_options {
   std::shared_ptr<superstep::checkpointer> checkpointer{};
   std::shared_ptr<store> memory{};
-  /// Whether model calls use the parameters in the run's agent_context. An agent that is used as a
-  /// tool ignores them, because they are meant for the calling agent.
+  /// Whether the agent uses the agent_context of its run. An agent that is used as a tool does not,
+  /// because the context is meant for the calling agent.
   bool follows_context = true;
 };
 

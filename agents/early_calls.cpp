@@ -25,8 +25,8 @@ task<void> early_calls::end(std::vector<tool_call> said) {
   for (const auto& one : started_) {
     auto joined = detail::join_awaiter{one.join};
     co_await joined;
-    // A null answer means that the call failed or was killed. The tool node then runs the call
-    // again, so that the failure is handled as without early start.
+    // There is no answer if the call failed, was killed or returned a command. The tool node then
+    // runs the call again, so that the outcome is handled as without early start.
     auto answer = std::move(one.outcome->take().front().value);
     const auto place = std::ranges::find(said, one.call);
     if (answer && *answer && place != said.end())

@@ -83,7 +83,7 @@ task<update<chat_state>> summarise(std::shared_ptr<const summary_spec> options,
     co_return written;
   const auto wanted = messages.size() - std::min(messages.size(), options->messages_kept);
   const auto kept_from = turn_before(messages, wanted);
-  if (kept_from < 2) // nothing to shorten but an earlier summary
+  if (kept_from < 2) // at most an earlier summary would be replaced
     co_return written;
   auto asking =
       ask_for_summary(std::move(model), options->prompt, part_of(messages, 0, kept_from), rt);

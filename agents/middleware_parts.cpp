@@ -98,7 +98,8 @@ continuation continue_after(const exits& from, jump to, const message_list& mess
                                              : continuation{tools_name};
   if (!from.is_looped)
     return {to == jump::tools ? from.model : from.end};
-  // A call may be answered already: by a hook, or because its arguments could not be parsed.
+  // No call is pending. If calls were answered already, by a hook or because their arguments were
+  // invalid, the model must read the answers. Otherwise the run ends.
   auto is_answered = ends_with(message_type::tool);
   if (from.rules == agent_rules::create_agent && !is_answered) {
     const auto* last = last_ai_message(messages);

@@ -30,7 +30,7 @@ public:
     rows_[std::move(k)].push_back(std::make_shared<const models::journal_entry>(std::move(entry)));
   }
   /// Returns the next answer to a request; null if there is none. Several answers to the same
-  /// request are returned in turn, again and again.
+  /// request are returned one after the other, and then again from the first.
   [[nodiscard]] entry_ptr next(const model_request& request) const {
     const auto k = key{request.run_key, request.turn, models::hash_of(request)};
     const auto found = rows_.find(k);

@@ -17,7 +17,7 @@ enum class next_step : std::uint8_t {
   give_up,   ///< return the error, because another attempt would not help
   try_again, ///< make another attempt
   try_once,  ///< make another attempt, but only once for this kind of answer
-  wait,      ///< wait and make another attempt, without counting it (too many requests)
+  wait,      ///< wait, then make another attempt; counted separately (too many requests)
 };
 
 /// Classification of a failed attempt.

@@ -167,7 +167,7 @@ std::string written_output(const tool_output& from) {
       out["reply"] = written_item(std::get<tool_command>(*from.reply));
     }
   }
-  // An invalid text could not be read back, and the effect would be repeated.
+  // Text that is not UTF-8 could not be read back, and the result would be lost.
   return valid_utf8(to_text(out));
 }
 

@@ -61,7 +61,8 @@ struct query_load {
   std::atomic<std::int64_t> memory_before{0};
 };
 
-/// Decides when a query must end. The progress handler asks it, and it is asked after each row.
+/// Decides when a query must end. The progress handler checks it, and so does the loop over the
+/// rows.
 struct end_of_query {
   enum class reason : std::uint8_t { none, time, stopped, memory };
 

@@ -265,8 +265,8 @@ std::optional<fault> answer_stream::read_event(const json::object& event, const 
   const auto type = type_of(event);
   if (api_ == provider_api::ollama)
     has_opened_ = has_opened_ || event.contains("message");
-  // For these events the arguments are a JSON object, which parsing has changed. The text that is
-  // added here makes the call invalid.
+  // Ollama's lines and content_block_start contain the arguments as a JSON object, which parsing
+  // has changed. The text added here makes the arguments invalid JSON, so the call is invalid.
   if (!loss.empty() && (api_ == provider_api::ollama || type == "content_block_start"))
     for (auto& call : piece.call_chunks)
       call.args = "(" + loss + ") " + call.args.value_or("");
