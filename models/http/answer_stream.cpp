@@ -306,7 +306,7 @@ std::optional<fault> answer_stream::add(message_chunk piece) {
     return std::nullopt;
   }
   if (auto added = append(*sum_, std::move(piece)); !added)
-    return damaged(added.error().text);
+    return damaged("the pieces of the server's stream do not match: " + added.error().text);
   const auto blocks = sum_->part.blocks ? sum_->part.blocks->size() : std::size_t{0};
   if (limits_.calls_max != 0 && sum_->call_chunks.size() > limits_.calls_max)
     return unusable(too_many_calls(limits_.calls_max));
