@@ -75,7 +75,7 @@ public:
 
 private:
   /// Waits until the limits admit the call, and makes one attempt. The call counts as in flight
-  /// until the answer is complete. The references refer to the frame of complete(), which awaits
+  /// until the answer is complete. Both references point into the frame of complete(), which awaits
   /// this task.
   task<attempt> attempt_once(const wire_request& asked, const chunk_handler& on_chunk) const {
     auto line = limits_->calls().acquire();

@@ -64,7 +64,7 @@ private:
   [[nodiscard]] std::optional<fault> add(message_chunk piece);
   [[nodiscard]] result<> tell(message_chunk piece);
   void look_for_end(const message_chunk& piece);
-  /// Whether the event with which this provider begins an answer was read.
+  /// Whether the stream has begun with the first event that this provider sends.
   [[nodiscard]] bool is_begun() const noexcept;
 
   provider_api api_;

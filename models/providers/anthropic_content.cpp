@@ -88,7 +88,7 @@ json::array citations_of(const json::array& annotations, bool is_own) {
   return out;
 }
 
-/// Converts a call of a tool that the provider runs back to Anthropic's block.
+/// Converts the call of a provider-run tool back to Anthropic's block.
 json::object own_server_call(const json::object& block) {
   const auto name = text_in(block, "name");
   const auto* extras = object_in(block, "extras");
@@ -106,7 +106,7 @@ json::object own_server_call(const json::object& block) {
   return out;
 }
 
-/// Converts the result of a tool that the provider runs back to Anthropic's block.
+/// Converts the result of a provider-run tool back to Anthropic's block.
 json::object own_server_result(const json::object& block) {
   const auto* extras = object_in(block, "extras");
   auto out = json::object{{"type", extras ? text_in(*extras, "block_type") : ""},

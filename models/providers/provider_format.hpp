@@ -21,7 +21,8 @@ struct provider_question {
   /// Options of tools: `tool_choice` (a tool's name, "any", "auto", true, or the provider's form)
   /// and `parallel_tool_calls`. Other members are sent unchanged.
   json::object binding;
-  /// temperature, max_tokens, stop and others. The members of `model_kwargs` are sent unchanged.
+  /// Parameters such as temperature, max_tokens and stop. The members of `model_kwargs` are sent
+  /// unchanged.
   json::object parameters;
   /// The tools of an agent, which owns them too. They are sent after `tools`; null if there are
   /// none.

@@ -96,7 +96,7 @@ json::object image_call(const json::object& block) {
   return out;
 }
 
-/// Converts the call of a tool that the provider runs, together with its result, to one item.
+/// Converts the call of a provider-run tool, together with its result, to one item.
 json::object server_call(const json::object& block, const json::array& all) {
   const auto name = text_in(block, "name");
   auto out = json::object{};
