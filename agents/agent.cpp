@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The class agent: an agent file's parts with the compiled graph, and its fingerprints for batch
-// jobs. build_agent.cpp makes the parts; agent_graph.cpp makes the graph.
+// The class agent: the parsed agent file, its model and tools, and the graph compiled from them.
+// Also computes the fingerprints by which a batch job detects that its agent was changed.
 #include "agents/agent_graph.hpp"
 
 #include <superstep/agents/agent_file.hpp>
@@ -21,8 +21,8 @@ std::string agent::fingerprint() const {
   out["prompt"] = spec_.prompt;
   out["version"] = spec_.version == react_version::v1 ? "v1" : "v2";
   out["recursion_limit"] = spec_.recursion_limit;
-  // Parts that the agent does not have are omitted, so that a fingerprint stays the same when a
-  // later version of superstep adds an optional part.
+  // A key that the file does not set is omitted from the fingerprint. Fingerprints of old jobs
+  // therefore stay valid when a later version of superstep adds a key.
   if (spec_.response)
     out["response"] = *spec_.response;
   if (spec_.response && spec_.response_method != structured_method::json_schema)

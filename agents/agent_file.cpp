@@ -32,7 +32,7 @@ namespace {
 using detail::fault_list;
 using detail::fields;
 
-/// Stores the line where the content of a document begins.
+/// An event handler for yaml-cpp that stores the line on which a document's content begins.
 class document_finder final : public YAML::EventHandler {
 public:
   void OnDocumentStart(const YAML::Mark&) override {}
@@ -53,7 +53,7 @@ public:
     note(at);
   }
   void OnMapEnd() override {}
-  /// Line number from 1; 0 if the document is empty.
+  /// Returns the line on which the content begins, counted from 1; 0 if the document is empty.
   [[nodiscard]] std::size_t line() const noexcept { return line_; }
 
 private:
@@ -64,8 +64,8 @@ private:
   std::size_t line_ = 0;
 };
 
-/// Returns the line of the second document; 0 if there is none or it is empty. Parses at most two
-/// documents, because yaml-cpp finds infinitely many after an unmatched `]`.
+/// Returns the line of the second document; 0 if there is no second document or it is empty. Reads
+/// at most two documents, because yaml-cpp reports endless documents after an unmatched `]`.
 std::size_t line_of_second_document(std::string_view text) {
   auto stream = std::istringstream{std::string{text}};
   auto parser = YAML::Parser{stream};
@@ -153,7 +153,8 @@ std::optional<std::string> read_whole(const std::string& path, std::vector<agent
     const auto number = errno;
     return refuse(fmt::format("cannot be opened: {}", std::strerror(number)), number);
   }
-  auto text = std::string(agent_file_bytes_max + 1, '\0'); // one more byte detects larger files
+  // Reads one byte more than allowed, to detect larger files.
+  auto text = std::string(agent_file_bytes_max + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.size() > agent_file_bytes_max)
@@ -195,7 +196,7 @@ agent_reading read_agent_text(std::string_view text, const std::string& name,
       faults.add(line, "", "has more than one YAML document");
     auto document = YAML::Load(std::string{text});
     if (document.IsNull())
-      document = YAML::Node{YAML::NodeType::Map}; // so that overrides can add keys
+      document = YAML::Node{YAML::NodeType::Map}; // an empty file: overrides can still add keys
     for (const auto& option : overrides)
       detail::apply_override(document, option, faults);
     read_root(document, folder, faults, out.spec);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the graph of an agent file with create_agent(): one function for batch rows,
-// conversations (conversation.cpp) and agents that are tools (agent_tool.cpp), so that all of them
-// run the same nodes.
+// Compiles the graph of an agent file with create_agent(). Batch rows, conversations
+// (conversation.cpp) and agents used as tools (agent_tool.cpp) all use this graph.
 #include "agents/agent_graph.hpp"
 
 #include "agents/history_hooks.hpp"
@@ -16,7 +15,7 @@ namespace superstep::detail {
 
 namespace {
 
-/// Returns one interceptor for all tools under review; empty if there are none.
+/// Returns one interceptor that handles the reviews of all tools; empty if no tool is reviewed.
 tool_interceptor all_reviews(const agent_spec& spec) {
   auto out = std::vector<tool_interceptor>{};
   for (const auto& one : spec.reviews) {
@@ -34,7 +33,7 @@ compiled_graph<chat_state> make_agent_graph(const agent_spec& spec, const chat_m
                                             const tool_list& tools, agent_graph_options given) {
   auto run = tool_node_options{};
   run.wrap_call = all_reviews(spec);
-  run.calls_at_once = spec.limits.tool_calls; // calls that wait for a person do not count
+  run.calls_at_once = spec.limits.tool_calls; // calls that wait for a review are not counted
   auto options = agent_options<chat_state>{};
   options.rules = agent_rules::create_react_agent;
   options.name = spec.name;
@@ -43,7 +42,7 @@ compiled_graph<chat_state> make_agent_graph(const agent_spec& spec, const chat_m
   if (!spec.prompt.empty())
     options.prompt = spec.prompt;
   options.version = spec.version;
-  if (spec.reviews.empty()) // reviews need the state, which early calls do not have
+  if (spec.reviews.empty()) // a review interrupts the run, which an early call cannot do
     options.early_tools = spec.early_tools;
   options.checkpointer = std::move(given.checkpointer);
   options.store = std::move(given.memory);

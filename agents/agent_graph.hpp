@@ -14,13 +14,12 @@ namespace superstep::detail {
 struct agent_graph_options {
   std::shared_ptr<superstep::checkpointer> checkpointer{};
   std::shared_ptr<store> memory{};
-  /// Whether the agent applies the agent_context of its runs. An agent that is a tool does not,
+  /// Whether the agent uses the agent_context of its run. An agent that is used as a tool does not,
   /// because the context is meant for the calling agent.
   bool follows_context = true;
 };
 
-/// Builds the graph of an agent file, for batch rows, conversations and tools. Calls of tools under
-/// review interrupt the run.
+/// Compiles the graph of an agent file. A call of a tool under review interrupts the run.
 [[nodiscard]] compiled_graph<chat_state> make_agent_graph(const agent_spec& spec,
                                                           const chat_model_ptr& model,
                                                           const tool_list& tools,

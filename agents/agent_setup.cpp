@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks before a job starts that the programs of an agent's tools can be started on this machine.
+// Checks, before a job starts, that the programs of command tools can be started on this machine.
 #include <superstep/agents/agent_file.hpp>
 
 #include <utility>
@@ -15,7 +15,7 @@ std::vector<agent_fault> find_setup_faults(const agent& checked, io_runtime& io)
       if (auto fault = find_command_fault(io, *command))
         out.push_back(
             {spec.file, tool.line, tool.key + ".command", std::move(fault->text), fault->code});
-  // build_agent() has rejected cycles, so this recursion ends.
+  // The recursion ends, because build_agent() has rejected agents that call themselves.
   for (const auto& below : checked.sub_agents())
     for (auto& fault : find_setup_faults(*below.agent, io))
       out.push_back(std::move(fault));

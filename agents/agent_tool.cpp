@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An agent as a tool of another agent. The call runs the inner agent's graph below the task of the
-// tool node, like a subgraph.
+// A tool that runs another agent. The inner agent's graph runs as a subgraph of the task that
+// executes the tool call.
 #include "agents/agent_tool.hpp"
 
 #include <superstep/runtime/detail/nested_run.hpp>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto request_key = "request";
 
-/// Returns the JSON Schema of the tool's only argument.
+/// Returns the JSON Schema of the tool's arguments: one text named `request`.
 json::object parameters() {
   auto request = json::object{};
   request["type"] = "string";
@@ -29,8 +29,8 @@ json::object parameters() {
   return out;
 }
 
-/// Converts the inner agent's final state to the result of the call: its structured response if it
-/// has one, else its last message.
+/// Returns the result of the call: the inner agent's structured response if it has one, else its
+/// last message.
 tool_output answer_of(const nested_outcome& ended) {
   if (!ended.state)
     throw tool_exception{"the inner agent ended without a state"};
@@ -46,7 +46,8 @@ tool_output answer_of(const nested_outcome& ended) {
   return out;
 }
 
-/// Keeps `around` alive, because its runtime is the parent of the inner run.
+/// Runs the inner agent. The coroutine owns `environment`, because the runtime in it is the parent
+/// of the inner run.
 task<tool_output> run_agent(program_ptr table, write_list input,
                             std::shared_ptr<const tool_environment> environment) {
   auto running = run_nested(detail::runtime_access::services(*environment->run), std::move(table),

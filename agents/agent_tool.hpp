@@ -7,9 +7,9 @@
 
 namespace superstep::detail {
 
-/// Makes an agent a tool of another agent. The model passes a request in words; the result is the
-/// agent's structured response or its last message. The agent runs below the task of the call, so
-/// its interrupts and checkpoints are part of that run.
+/// Makes an agent a tool of another agent. The calling model passes a request as text. The result
+/// is the inner agent's structured response or its last message. The inner run is a subgraph of the
+/// calling run, so its interrupts and checkpoints belong to that run.
 [[nodiscard]] tool_ptr make_agent_tool(const sub_agent_options& options,
                                        const compiled_graph<chat_state>& agent);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creates an agent from a parsed agent file: its model with limits, recording and protocol, its
-// tools, and the agents below it. Errors of all files are collected before it gives up. The file
-// itself was parsed by agent_file.cpp; agent.cpp and agent_graph.cpp compile the result.
+// Creates an agent from a parsed agent file: the model with its wrappers, the tools, and the agents
+// used as tools. It continues after an error, so that the caller gets the errors of all files at
+// once.
 #include "agents/agent_graph.hpp"
 #include "agents/agent_tool.hpp"
 #include "agents/limited_model.hpp"
@@ -27,8 +27,9 @@ template <class... Fs>
 struct overloaded : Fs... {
   using Fs::operator()...;
 };
+// Needed because clang 16 cannot deduce template arguments of an aggregate.
 template <class... Fs>
-overloaded(Fs...) -> overloaded<Fs...>; // clang 16 does not deduce aggregates
+overloaded(Fs...) -> overloaded<Fs...>;
 
 model_limits_options limits_of(const agent_spec& spec) {
   auto out = model_limits_options{};
@@ -40,6 +41,7 @@ model_limits_options limits_of(const agent_spec& spec) {
   return out;
 }
 
+/// Applies the file's limits to a model that has no limits itself.
 result<chat_model_ptr> limited(result<chat_model_ptr> made, const agent_spec& spec) {
   if (!made)
     return made;
@@ -68,8 +70,8 @@ result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<
       spec.model);
 }
 
-/// Wraps the model so that its answers are recorded. The recording contains the provider's answers
-/// and not what a protocol parses from them, because a replay parses them again.
+/// Wraps the model so that its answers are written to the recording file. The recording contains
+/// the provider's answers before a protocol parses them, because a replay parses them again.
 result<chat_model_ptr> recorded(result<chat_model_ptr> made, const agent_spec& spec,
                                 std::string& note) {
   if (!made || spec.record.empty())
@@ -79,8 +81,8 @@ result<chat_model_ptr> recorded(result<chat_model_ptr> made, const agent_spec& s
                       provider ? secrets_of(*provider) : std::vector<std::string>{});
 }
 
-/// Wraps the model in the protocol for tool calls in text. The wrapper is outside the limits, so
-/// repeated requests count separately.
+/// Wraps the model in the protocol for tool calls as text. The protocol is the outer wrapper, so
+/// each of its repeated requests counts against the limits.
 result<chat_model_ptr> in_protocol(result<chat_model_ptr> made, const agent_spec& spec) {
   if (!made || spec.protocol.empty())
     return made;
@@ -115,7 +117,8 @@ result<tool_ptr> make_tool_of(const tool_spec& spec, const std::shared_ptr<io_ru
           [](const simulated_options& o) { return make_simulated(o); },
           [](const remember_options& o) { return result<tool_ptr>{make_remember(o)}; },
           [](const recall_options& o) { return result<tool_ptr>{make_recall(o)}; },
-          [](const sub_agent_options&) { return result<tool_ptr>{tool_ptr{}}; }}, // see build()
+          // make_tools() creates these tools itself.
+          [](const sub_agent_options&) { return result<tool_ptr>{tool_ptr{}}; }},
       spec.options);
 }
 
@@ -124,6 +127,7 @@ bool has_tool(const tool_list& tools, const std::string& name) {
                              [&](const auto& tool) { return tool->definition().name == name; });
 }
 
+/// Whether the tool with this name is an agent.
 bool is_agent(const agent_spec& spec, const std::string& tool) {
   return std::ranges::any_of(spec.tools, [&](const auto& t) {
     const auto* below = std::get_if<sub_agent_options>(&t.options);
@@ -131,6 +135,7 @@ bool is_agent(const agent_spec& spec, const std::string& tool) {
   });
 }
 
+/// Rejects names in `early_tools` that are unknown, or whose calls cannot start early.
 void check_early_tools(const agent_spec& spec, const tool_list& tools,
                        std::vector<agent_fault>& faults) {
   const auto refuse = [&](const std::string& name, std::string_view why) {
@@ -143,11 +148,12 @@ void check_early_tools(const agent_spec& spec, const tool_list& tools,
     if (std::ranges::any_of(spec.reviews, [&](const auto& r) { return r.tool == name; }))
       refuse(name, "is reviewed by a person, so its calls cannot start early");
     if (is_agent(spec, name))
-      refuse(name, "is an agent, which can only run in the step of the tools");
+      refuse(name, "is an agent; calls of agents cannot start early");
   }
 }
 
-/// Rejects reviews of unknown tools: after a misspelled name, calls would run without review.
+/// Rejects reviews of unknown tools. If a misspelled name were ignored, the tool's calls would run
+/// without review.
 void check_reviews(const agent_spec& spec, const tool_list& tools,
                    std::vector<agent_fault>& faults) {
   for (const auto& one : spec.reviews)
@@ -155,7 +161,7 @@ void check_reviews(const agent_spec& spec, const tool_list& tools,
       faults.push_back({spec.file, one.line, one.key, "is not a tool of this agent"});
 }
 
-/// Rejects memory tools in an agent without a store, because all their calls would fail.
+/// Rejects memory tools in an agent without a store, because each of their calls would fail.
 void check_store(const agent_spec& spec, std::vector<agent_fault>& faults) {
   for (const auto& tool : spec.tools)
     if (spec.store.empty() && (std::holds_alternative<remember_options>(tool.options) ||
@@ -164,41 +170,44 @@ void check_store(const agent_spec& spec, std::vector<agent_fault>& faults) {
                         "requires long-term memory; add the key store: {path: memory.db}"});
 }
 
-/// Rejects a sub-agent whose long-term memory differs from this agent's: a run has one store, which
-/// is that of the outermost agent.
+/// Rejects a sub-agent whose long-term memory differs from this agent's. A run has only one store:
+/// that of the outermost agent.
 void check_memory_of(const sub_agent& below, const agent_spec& spec, const tool_spec& at,
                      std::vector<agent_fault>& faults) {
   const auto& theirs = below.agent->spec().store;
   if (theirs.empty() || theirs == spec.store)
     return;
-  const auto why = spec.store.empty()
-                       ? "add the same `store` to this file"
-                       : fmt::format("this agent in '{}'; both must be the same", spec.store);
+  const auto why =
+      spec.store.empty()
+          ? "add the same `store` to this file"
+          : fmt::format("this agent has it in '{}'; use the same `store` in both files",
+                        spec.store);
   faults.push_back(
       {spec.file, at.line, at.key,
        fmt::format("agent '{}' has its long-term memory in '{}': {}", below.tool, theirs, why)});
 }
 
-/// Returns a text that is the same for all names of the same file.
+/// Returns a text that identifies the file, whichever path is used to name it.
 std::string identity_of(const std::string& file) {
   auto code = std::error_code{};
   auto out = std::filesystem::weakly_canonical(file, code);
   return code ? file : out.string();
 }
 
-/// Compiles the graph of an agent that is used as a tool.
+/// Compiles the graph of an agent that another agent calls as a tool.
 compiled_graph<chat_state> graph_below(const agent& below) {
   auto options = detail::agent_graph_options{};
   options.follows_context = false;
   return detail::make_agent_graph(below.spec(), below.model(), below.tools(), std::move(options));
 }
 
-/// Builds an agent and its sub-agents recursively; collects errors, notes and warnings of all.
+/// Builds an agent and its sub-agents recursively, and collects the errors, notes and warnings of
+/// all their files.
 class building {
 public:
   explicit building(std::shared_ptr<io_runtime> io) : io_{std::move(io)} {}
 
-  /// Returns the agent; null if it has errors.
+  /// Returns the agent; null if its file or a sub-agent's file has errors.
   std::shared_ptr<const agent> build(agent_reading reading);
   [[nodiscard]] std::vector<agent_fault> take_faults() { return std::move(faults_); }
   [[nodiscard]] std::vector<std::string> take_notes() { return std::move(notes_); }
@@ -220,12 +229,13 @@ private:
   std::vector<agent_fault> faults_;
   std::vector<std::string> notes_;
   std::vector<agent_fault> warnings_;
-  std::vector<std::string> files_;      ///< from the outermost agent to the one being built
-  std::vector<std::string> identities_; ///< identity_of() each of `files_`
-  std::map<std::string, std::shared_ptr<const agent>> made_; ///< by identity; null: has errors
+  std::vector<std::string> files_;      ///< paths from the outermost agent to the one being built
+  std::vector<std::string> identities_; ///< identity_of() of each element of `files_`
+  /// Finished agents by identity_of(); null if it has errors.
+  std::map<std::string, std::shared_ptr<const agent>> made_;
 };
 
-/// Returns the names of the files on the way to `file`, for errors.
+/// Returns the nesting of agent files for an error text: "outer.yaml -> inner.yaml -> FILE".
 std::string building::chain_to(const std::string& file) const {
   return fmt::format("{} -> {}", fmt::join(files_, " -> "), file);
 }
@@ -319,7 +329,7 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
   const auto misses_tools = std::ranges::any_of(
       faults_.begin() + static_cast<std::ptrdiff_t>(faults_before), faults_.end(),
       [](const auto& fault) { return fault.key.starts_with("tools"); });
-  // If a tool has errors, references to it are not checked: they may be valid once it is fixed.
+  // If a tool has errors, names of tools are not checked, because a name may refer to that tool.
   if (!misses_tools) {
     check_early_tools(spec, made.tools, faults_);
     check_reviews(spec, made.tools, faults_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects complete tool calls in the pieces of a streamed answer; see the header. Providers send a
-// call's arguments as fragments of JSON text, so this file counts brackets instead of parsing.
+// Detects complete tool calls in a streamed answer. Providers send a call's arguments as fragments
+// of JSON text. This file counts brackets, which is cheaper than parsing the text after each
+// fragment.
 #include "agents/call_listener.hpp"
 
 #include "models/providers/answer_end.hpp"
@@ -53,7 +54,7 @@ void call_listener::read(heard_call& call, std::string_view more) {
 
 void call_listener::tell(heard_call& call, std::vector<tool_call>& out) {
   call.is = heard_call::phase::over;
-  // A call without an id is dropped, because its answer could not be matched to it.
+  // A call without an id is dropped: no tool message could refer to it.
   auto args = parse_json(std::exchange(call.args, {}));
   if (args && args->is_object() && !call.id.empty() && !call.name.empty())
     out.push_back({call.id, call.name, std::move(args->get_object())});
@@ -68,7 +69,8 @@ std::vector<tool_call> call_listener::hear(const message_chunk& piece) {
              (!part.id || part.id->empty() || part.id == call.id);
     });
   };
-  // A server that reached its token limit may have closed the JSON object of a call without index.
+  // A call without an index arrives in one piece. If the server reached its token limit, it may
+  // have closed the call's JSON object itself, so the arguments may be incomplete.
   const auto is_cut = !providers::why_cut(piece.part.response_metadata).empty();
   while (told_ < calls_.size() && calls_[told_].is == phase::over)
     ++told_;

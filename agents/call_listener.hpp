@@ -10,25 +10,25 @@
 
 namespace superstep {
 
-/// Reads the pieces of a streamed answer and returns each tool call as soon as it is complete: the
-/// JSON object of its arguments is closed, only white space follows, and the model has continued
-/// with something else. That last condition is necessary because a second object may follow, which
-/// makes the call invalid.
+/// Reads the pieces of a streamed answer and returns each tool call as soon as it is complete. A
+/// call is complete when the JSON object of its arguments is closed, and the answer has ended or
+/// continued with something else. Waiting for that is necessary, because another object after the
+/// first makes the call invalid.
 class call_listener {
 public:
   struct bounds {
-    std::size_t calls_max = 128;        ///< calls per answer; later ones are ignored
-    std::size_t bytes_max = 256 * 1024; ///< arguments of one call; larger calls are ignored
+    std::size_t calls_max = 128;        ///< further calls in an answer are ignored
+    std::size_t bytes_max = 256 * 1024; ///< size of one call's arguments; a larger call is ignored
   };
   call_listener() = default;
   explicit call_listener(bounds limits) noexcept : limits_{limits} {}
 
-  /// Returns the calls that this piece completes, in order.
+  /// Returns the calls that are complete after this piece, in the order of the answer.
   [[nodiscard]] std::vector<tool_call> hear(const message_chunk& piece);
 
 private:
   struct heard_call {
-    json::value index; // null for a call that arrived in one piece
+    json::value index; // null for a call that arrives in one piece
     std::string id;
     std::string name;
     std::string args;
@@ -40,12 +40,12 @@ private:
   };
   [[nodiscard]] heard_call* call_of(const tool_call_chunk& piece);
   static void read(heard_call& call, std::string_view more);
-  /// Ends a call whose arguments are closed and adds it to `out`, if it is valid.
+  /// Adds a call with closed arguments to `out` if it is valid, and marks it as over.
   static void tell(heard_call& call, std::vector<tool_call>& out);
 
   bounds limits_{};
   std::vector<heard_call> calls_;
-  std::size_t told_ = 0; // all calls before this index are over
+  std::size_t told_ = 0; // all calls before this index are over, so they need no further check
 };
 
 } // namespace superstep

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks that every tool call of a history has an answer, which providers require. Agents call it
-// in every turn, so the common case (answers follow their calls in order) is checked in one pass
-// without allocation.
+// Checks that every tool call in a history has an answer, which providers require. Agents run this
+// check in every turn. In the usual history, answers follow their calls in the same order, and one
+// pass without allocations is enough.
 #include "agents/chat_history.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -14,7 +14,7 @@ namespace superstep {
 
 namespace {
 
-constexpr auto shown_max = 3; // calls to list in the error
+constexpr auto shown_max = 3; // number of calls that the error lists
 
 /// Returns the index of the latest AI message; size() if there is none.
 std::size_t last_ai_index(const message_list& messages) {
@@ -24,8 +24,8 @@ std::size_t last_ai_index(const message_list& messages) {
   return messages.size();
 }
 
-/// Checks in one pass whether each call is answered after its message, in the order of the calls,
-/// before further calls follow. Histories that agents write have this form.
+/// Checks in one pass whether all calls of a message are answered, in the order of the calls,
+/// before the next message with calls. Agents write histories in this order.
 class answers_in_order {
 public:
   void see(const message& m) {
@@ -71,7 +71,7 @@ std::optional<std::string> unanswered_call(const message_list& messages, bool wh
   const auto from = whole ? std::size_t{0} : last_ai_index(messages);
   if (is_in_order(messages, from))
     return std::nullopt;
-  // Slow path: the answers may be in any order.
+  // Slow path for histories in which the answers have another order.
   auto answered = boost::container::small_vector<std::string_view, 16>{};
   for (auto i = from; i < messages.size(); ++i)
     if (messages[i].type == message_type::tool)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversations with an agent: its graph with a checkpointer, and the current state of a thread.
+// Conversations with an agent: compiles its graph with a checkpointer, and reads a thread's state.
 #include "agents/agent_graph.hpp"
 
 #include <superstep/agents/agent_file.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instantiates create_agent() for the default state, and defines what states and contexts of
-// agents need. The builder is a template in agents/detail/agent_builder.hpp.
+// The parts of create_agent() that are not templates: the instantiation for messages_state, sums of
+// token usage, and measured times of calls. The builder is in agents/detail/agent_builder.hpp.
 #include <superstep/agents/create_agent.hpp>
 
 #include <utility>
@@ -12,7 +12,7 @@ void add_token_usage::operator()(token_usage& into, token_usage&& more) const {
   into.output_tokens += more.output_tokens;
   into.total_tokens += more.total_tokens;
   const auto add = [](json::object& sums, const json::object& counts) {
-    // Details that are not integers are ignored, because they cannot be summed.
+    // Counts that are not integers are ignored, because they cannot be summed.
     for (const auto& [name, count] : counts) {
       auto& sum = sums[name];
       if (count.is_int64())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds a supervisor team: a graph whose nodes are the supervisor and its agents. The supervisor
-// hands over with tools from handoff.cpp. create_swarm.cpp builds teams without a supervisor.
+// passes control to an agent by calling a handoff tool (handoff.cpp).
 #include "agents/team.hpp"
 
 #include <superstep/agents/create_agent.hpp>
@@ -28,7 +28,8 @@ compiled_graph<messages_state> make_boss(supervisor_options& o,
   return create_agent(std::move(options));
 }
 
-/// Adds the call that records an agent's return, and its answer.
+/// Adds two messages for an agent's return to the supervisor: a tool call and its answer.
+/// LangGraph's supervisor adds the same messages.
 void add_return(message_list& to, const std::string& agent, const std::string& boss,
                 std::size_t number) {
   auto call = tool_call{"transfer_back_" + std::to_string(number), "transfer_back_to_" + boss, {}};
@@ -71,8 +72,8 @@ compiled_graph<messages_state> create_supervisor(supervisor_options o) {
   team.edge(start, node<messages_state>{boss});
   for (auto i = std::size_t{0}; i < names.size(); ++i) {
     const auto at = node<messages_state>{names[i]};
-    // The agent's messages are part of the team's state, so only those in `output` are written
-    // back.
+    // The agent's final state also contains the team's earlier messages. `output` selects whether
+    // all its messages or only the last one is written to the team's state.
     team.add(at, o.agents[i], detail::messages_for_agent<messages_state>,
              [name = names[i], boss, output = o.output,
               records = o.records_returns](const messages_state& ended) {

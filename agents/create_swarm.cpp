@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds a swarm: a graph whose nodes are agents that hand over to each other. The first node of a
-// turn is the agent that was active last.
+// Builds a swarm: a graph whose agents hand over to each other. A new turn starts with the agent
+// that was active last.
 #include "agents/team.hpp"
 
 #include <superstep/agents/detail/react_loop.hpp>
@@ -29,7 +29,7 @@ compiled_graph<swarm_state> create_swarm(swarm_options o) {
         std::move(options));
   }
   swarm.branch(start, [names, first = o.default_agent](const swarm_state& state) {
-    // A destination refers to the name, so `names` is captured to keep it alive.
+    // A destination refers to a name without owning it, so the router captures `names`.
     const auto active = std::ranges::find(*names, state.active_agent);
     return destination{active == names->end() ? std::string_view{first} : *active};
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starts tool calls while the model's answer is still arriving, and collects their results at its
-// end. early_tools.cpp decides which calls may start; early_results.cpp keeps the results.
+// Starts tool calls while the model's answer is still arriving, and collects their results when the
+// answer is complete.
 #include "agents/early_calls.hpp"
 
 #include <algorithm>
@@ -25,8 +25,8 @@ task<void> early_calls::end(std::vector<tool_call> said) {
   for (const auto& one : started_) {
     auto joined = detail::join_awaiter{one.join};
     co_await joined;
-    // Without an answer the call failed or was killed. It then runs again in the step of the tools,
-    // so that its failure has the same effect as without early start.
+    // There is no answer if the call failed, was killed or returned a command. The tool node then
+    // runs the call again, so that the outcome is handled as without early start.
     auto answer = std::move(one.outcome->take().front().value);
     const auto place = std::ranges::find(said, one.call);
     if (answer && *answer && place != said.end())
@@ -34,7 +34,7 @@ task<void> early_calls::end(std::vector<tool_call> said) {
     else if (how_.discard)
       how_.discard(one.call);
     if (place != said.end())
-      said.erase(place); // of two equal calls, each gets its own result
+      said.erase(place); // if two calls are equal, each takes its own result
   }
 }
 

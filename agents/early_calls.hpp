@@ -12,25 +12,27 @@
 
 namespace superstep {
 
-/// The calls of one answer that are started while it is still arriving, each in an actor of its own
-/// beside the actor that calls the model.
+/// Starts the tool calls of one answer while the answer is still arriving. Each call runs in an
+/// actor of its own, beside the actor that calls the model.
 /// @par Threads
-/// Used only in the executor of the calling coroutine. Destroying it cancels the calls.
+/// Used only on the executor of the coroutine that calls the model. The destructor cancels the
+/// calls.
 class early_calls {
 public:
-  /// The agent's functions for early calls.
+  /// The functions by which an agent controls its early calls.
   struct ways {
-    std::function<bool(const std::string& tool)> is_safe;   // whether calls may start early
-    std::function<task<message_ptr>(const tool_call&)> run; // null: there is no result to keep
+    // Whether calls of the tool may start early.
+    std::function<bool(const std::string& tool)> is_safe;
+    std::function<task<message_ptr>(const tool_call&)> run; // null: no result to keep
     std::function<void(const tool_call&, message_ptr answer)> keep;
-    std::function<void(const tool_call&)> discard; // notifies of a dropped call; may be empty
+    std::function<void(const tool_call&)> discard; // reports a discarded call; may be empty
   };
   /// @param at executor of the coroutine that calls the model
   early_calls(ways how, execution_context& at) : how_{std::move(how)}, at_{at} {}
 
-  /// Starts the calls that this piece completes.
+  /// Starts the calls that are complete after this piece.
   void hear(const message_chunk& piece);
-  /// Waits for all started calls. Keeps the results of those that the final answer contains, and
+  /// Waits for all started calls. Keeps the results of calls that the final answer contains, and
   /// discards the others. To be called once.
   [[nodiscard]] task<void> end(std::vector<tool_call> said);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores the results of early calls until the step of the tools takes them.
+// Stores the results of early calls until the tool node takes them.
 #include "agents/early_results.hpp"
 
 #include <superstep/runtime/detail/runtime_access.hpp>
@@ -10,8 +10,8 @@
 namespace superstep {
 
 void early_results::keep(runtime run, tool_call call, message_ptr answer) const {
-  // The stored runtime identifies the run. Its services belong to a task that ends before this
-  // entry is taken, so they are removed.
+  // The copy of the runtime only identifies the run. The functions in it refer to the model's task,
+  // which ends before the entry is taken, so they are removed.
   detail::runtime_access::set_emit(run, {});
   detail::runtime_access::set_emit_message(run, {});
   detail::runtime_access::set_services(run, nullptr);

@@ -10,9 +10,9 @@
 
 namespace superstep {
 
-/// The results of tool calls that were started early, until the step of the tools takes them. If a
-/// result is missing, or was displaced by more than `kept_max` others, the tool runs again; tools
-/// that start early are declared safe for that.
+/// The results of tool calls that were started early. The tool node takes them. If a result is
+/// missing, the tool runs again, which is safe because only repeatable tools start early. When more
+/// than `kept_max` results are stored, the oldest is removed.
 /// @par Threads
 /// All members may be called by any thread.
 class early_results {
@@ -20,13 +20,13 @@ public:
   /// Stores a result.
   /// @param run any runtime of the run that the call belongs to
   void keep(runtime run, tool_call call, message_ptr answer) const;
-  /// Returns and removes the result of a call; null if there is none.
+  /// Returns the result of a call and removes it; null if there is no result.
   [[nodiscard]] message_ptr take(const runtime& run, const tool_call& call) const;
 
 private:
   static constexpr auto kept_max = std::size_t{1'024};
   struct entry {
-    runtime run; // identifies the run by the address of its config, which this copy keeps alive
+    runtime run; // the address of its config identifies the run; the copy keeps the config alive
     tool_call call;
     message_ptr answer;
   };

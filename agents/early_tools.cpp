@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Early start of tool calls, from the agent's side: which tools may start early, how their calls
-// run, and how the tool node finds their results. The agent's loop (react_loop.cpp) calls begin(),
-// listen() and await_with_stream() around a model call.
+// Early start of tool calls: decides which tools may start early, runs their calls, and passes the
+// results to the tool node. react_loop.cpp calls begin(), listen() and await_with_stream() around
+// each model call.
 #include "agents/early_tools.hpp"
 
 #include <superstep/base/detail/limiter.hpp>
@@ -16,8 +16,9 @@ namespace superstep {
 
 namespace {
 
-/// Runs one call early. Returns null for results that must be produced in the step of the tools:
-/// commands, which that step applies, and errors, which may come from the missing state.
+/// Runs one call early. Returns null if the tool node must run the call again. This applies to
+/// tools that return a command, because only the tool node applies commands. It also applies to
+/// errors, because the missing state may have caused them.
 task<message_ptr> run_early(tool_node tools, limiter limit, tool_call call, tool_context context) {
   auto entering = limit.acquire();
   auto permit = co_await entering;
@@ -29,8 +30,8 @@ task<message_ptr> run_early(tool_node tools, limiter limit, tool_call call, tool
   co_return answer;
 }
 
-/// Whether the tool node fills in arguments from the state, store or runtime, which an early call
-/// does not have.
+/// Whether the tool has arguments that come from the state, the store or the runtime. An early call
+/// cannot fill them in.
 bool needs_its_turn(const tool& one) {
   return std::ranges::any_of(
       one.injections(), [](const auto& i) { return i.from != injection::source::tool_call_id; });
@@ -44,11 +45,12 @@ early_tools::early_tools(tool_node tools, std::vector<std::string> names)
 std::shared_ptr<early_calls> early_tools::begin(const react::early_ptr& tools, const runtime& rt,
                                                 execution_context& at,
                                                 const react::context_ptr& asked) {
-  if (rt.remaining_steps() < 2) // the calls of this answer will not run
+  if (rt.remaining_steps() < 2) // in a run's last step, the calls of this answer will not run
     return nullptr;
   auto ways = early_calls::ways{};
   ways.is_safe = [tools](const std::string& tool) {
-    // Side effects are recorded by the step of the tools, so only repeatable tools start early.
+    // The tool node records side effects, and early calls do not. So only repeatable tools may
+    // start early.
     const auto* found = tools->tools_.find(tool);
     return std::ranges::find(tools->names_, tool) != tools->names_.end() && found != nullptr &&
            found->effects() == tool_effects::repeatable;
@@ -90,7 +92,8 @@ task<result<message>> await_with_stream(task<result<message>> asking,
   auto reply = std::optional<result<message>>{};
   auto thrown = std::exception_ptr{};
   try {
-    // The calls must end before an exception leaves: they refer to this run.
+    // An exception must not leave before the early calls have ended, because they refer to this
+    // run.
     reply.emplace(co_await asking);
   } catch (...) {
     thrown = std::current_exception();
@@ -109,16 +112,15 @@ early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names) 
     return nullptr;
   const auto& node = tools.node();
   if (node.options().wrap_call)
-    refuse_options(
-        "early_tools: cannot be used with an interceptor "
-        "(tool_node_options::wrap_call), which needs the state of the step of the tools");
+    refuse_options("early_tools: cannot be combined with tool_node_options::wrap_call, because an "
+                   "interceptor needs the state, which early calls do not have");
   for (const auto& name : names) {
     const auto* tool = node.find(name);
     if (tool == nullptr)
       refuse_options("early_tools: '" + name + "' is not a tool of the agent");
     if (needs_its_turn(*tool))
       refuse_options("early_tools: '" + name +
-                     "' has injected arguments, which are only known in the step of the tools");
+                     "' has injected arguments, which are not known when a call starts early");
   }
   auto early = std::make_shared<const early_tools>(node, names);
   auto options = node.options();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool that hands a conversation over to another agent of the parent graph.
+// The tool by which an agent passes the conversation to another agent of the parent graph.
 #include <superstep/agents/multi_agent.hpp>
 #include <superstep/base/detail/assert.hpp>
 

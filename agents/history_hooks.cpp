@@ -15,7 +15,8 @@ namespace superstep::detail {
 
 namespace {
 
-/// Returns the start of the last turn that begins at `from` or earlier; 0 if there is none.
+/// Returns the index of the last human message at `from` or before it, where a turn begins; 0 if
+/// there is no such message.
 std::size_t turn_before(const message_list& messages, std::size_t from) {
   while (from > 0 && (from >= messages.size() || messages[from].type != message_type::human))
     --from;
@@ -29,8 +30,8 @@ message_list part_of(const message_list& messages, std::size_t from, std::size_t
   return out;
 }
 
-/// Returns the start of the longest run of latest turns with at most `tokens_max` tokens; at least
-/// the last turn is included.
+/// Returns where the longest sequence of latest turns begins that has at most `tokens_max` tokens.
+/// The last turn is included even if it alone is larger.
 std::size_t first_that_fits(const message_list& messages, std::int64_t tokens_max) {
   const auto count = approximate_tokens{};
   auto begin = turn_before(messages, messages.size());
@@ -52,7 +53,8 @@ task<std::string> ask_for_summary(chat_model_ptr model, std::string prompt, mess
   auto request = model_request{};
   request.system = std::make_shared<const message>(system_message(std::move(prompt)));
   request.messages.push_back(human_message(buffer_string(messages)));
-  request.tools = std::make_shared<const std::vector<tool_definition>>(); // it must not call tools
+  // An empty list: the model must not call tools here.
+  request.tools = std::make_shared<const std::vector<tool_definition>>();
   request.run_key = rt.config().run_id;
   request.turn = react::answers_in(messages);
   auto asking = model->complete(std::move(request));
@@ -81,7 +83,7 @@ task<update<chat_state>> summarise(std::shared_ptr<const summary_spec> options,
     co_return written;
   const auto wanted = messages.size() - std::min(messages.size(), options->messages_kept);
   const auto kept_from = turn_before(messages, wanted);
-  if (kept_from < 2) // only an earlier summary would be summarised again
+  if (kept_from < 2) // at most an earlier summary would be replaced
     co_return written;
   auto asking =
       ask_for_summary(std::move(model), options->prompt, part_of(messages, 0, kept_from), rt);

@@ -5,10 +5,11 @@
 #include <superstep/agents/agent_options.hpp>
 
 // Hooks of agent files for long conversations. They never split a turn (a human message and all
-// that follows it), because calls would be separated from their answers.
+// messages up to the next one), because a cut could separate tool calls from their answers.
 namespace superstep::detail {
 
-/// Makes a hook that lets the model read the latest turns that fit, and the last one in any case.
+/// Makes a hook that passes only the latest turns to the model, as many as fit into the token
+/// limit. The last turn is always passed.
 [[nodiscard]] agent_hook<chat_state> make_trim_hook(const trim_spec& options);
 
 /// Makes a hook that replaces older turns by a summary when the conversation is too long.

@@ -27,7 +27,7 @@ void read_hooks(fields& root, agent_spec& into) {
         .done();
   }
   if (into.trim && into.summarise)
-    root.wrong("hooks", "trim and summarise exclude each other; remove one of them");
+    root.wrong("hooks", "trim and summarise cannot be combined; remove one of them");
   at.done();
   into.hooks_line = line_of(node);
 }

@@ -7,13 +7,13 @@
 
 namespace superstep::detail {
 
-/// Reads the key `hooks`: what shortens a long conversation before the model reads it.
+/// Reads the key `hooks`: `trim` and `summarise`, which shorten long conversations for the model.
 void read_hooks(fields& root, agent_spec& into);
 
 /// Reads the key `response`: the JSON Schema of the structured response.
 void read_response(fields& root, agent_spec& into);
 
-/// Reads the key `store`: the database of long-term memory. Its path is relative to `folder`.
+/// Reads the key `store`: the path of the long-term memory. A relative path refers to `folder`.
 void read_store(fields& root, const std::string& folder, agent_spec& into);
 
 } // namespace superstep::detail

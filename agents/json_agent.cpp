@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Agents over a JSON state: the specialisations of agent_front and agent_table that read and write
-// channels of a json_graph. agents/detail/agent_table.hpp has those for described structs.
+// Agents whose state is a JSON object: the specialisations of agent_front and agent_table for a
+// json_graph. agents/detail/agent_table.hpp has the templates for states that are described
+// structs.
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/messages/message_json.hpp>
 
@@ -32,7 +33,8 @@ std::vector<json_state_key> keys_of(const agent_options<json::value>& options) {
   return keys;
 }
 
-/// Returns the messages that a router reads: all, or only the last one, which is cheaper to parse.
+/// Returns the messages that a router needs: all if `whole`, else only the last one, to avoid
+/// parsing the history.
 message_list routed_messages(const json::value& state, bool whole) {
   if (whole)
     return messages_of(state);
@@ -45,7 +47,7 @@ message_list routed_messages(const json::value& state, bool whole) {
   return out;
 }
 
-/// Returns the jump that the hook before the router wrote to its update.
+/// Returns the jump that the preceding hook wrote into its update; jump::none without one.
 jump jump_in(const json::value& state) {
   const auto* said = state.as_object().if_contains(detail::jump_key);
   if (said == nullptr || !said->is_string())
@@ -74,7 +76,7 @@ task<json_command> command_of(task<json::object> body) {
   co_return out;
 }
 
-/// Returns a path map in which each label is the name of its node.
+/// Returns a path map that maps each name to the node of the same name.
 json_path_map named(const std::vector<std::string>& to) {
   auto out = json_path_map{};
   for (const auto& name : to)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages in JSON states: the reducer add_messages for JSON channels, and conversions.
+// Messages in JSON states: the reducer `messages`, and conversions from and to JSON.
 #include <superstep/agents/json_messages.hpp>
 #include <superstep/messages/message_json.hpp>
 
@@ -20,7 +20,7 @@ message_list read(const json::value& v, std::string_view key) {
   return *std::move(list);
 }
 
-/// Whether no message replaces or removes an existing one, so that all can be appended.
+/// Whether no new message replaces or removes an existing one, so that all can be appended.
 bool only_appends(const json::array& into, const message_list& more) {
   auto ids = std::unordered_set<std::string_view>{};
   for (const auto& m : more) {
@@ -39,8 +39,8 @@ bool only_appends(const json::array& into, const message_list& more) {
 
 void add_json_messages(json::value& into, json::value&& more, id_source& ids) {
   auto added = read(more, "messages");
-  // Everything that may throw comes before `into` is changed.
-  // Fast path: when messages are only appended, the existing ones need not be parsed.
+  // All that may throw is done before `into` is changed. If messages are only appended, the
+  // existing ones are not parsed.
   if (!into.is_array() || only_appends(into.get_array(), added)) {
     auto list = message_list{};
     add_messages{}(list, std::move(added), ids);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tool nodes in JSON graphs: converts their input (a state, or the calls of a Send) to
-// tool_node_input, and their results to updates and Sends. tools/tool_node.cpp runs the calls.
+// Tool nodes in JSON graphs: converts a state or the calls of a Send to tool_node_input, and
+// converts the results to updates and Sends. tools/tool_node.cpp runs the calls.
 #include <superstep/agents/detail/middleware_parts.hpp>
 #include <superstep/agents/json_agent.hpp>
 #include <superstep/agents/json_messages.hpp>
@@ -33,7 +33,7 @@ bool is_call(const json::value& item) {
   return type != nullptr && *type == "tool_call";
 }
 
-/// Returns the input for calls that a Send carries as a plain list. Tools read the state of the
+/// Returns the input for a Send that carries a plain list of calls. The tools read the state of the
 /// graph.
 tool_node_input input_of_list(const tool_node& tools, const json::array& list,
                               const json_channels* channels) {
@@ -48,8 +48,8 @@ tool_node_input input_of_list(const tool_node& tools, const json::array& list,
   return input;
 }
 
-/// Returns the calls that a Send carries, or those of the graph's state.
-/// @param channels the channels of the graph; null if the state is not needed
+/// Returns the calls that a Send carries, or those in the graph's state.
+/// @param channels the channels of the graph; null if no tool needs the state
 tool_node_input input_of(const tool_node& tools, const json::value& given,
                          const json_channels* channels) {
   if (const auto* list = given.if_array())
@@ -96,8 +96,8 @@ json_target target_of(tool_target to) {
   return {std::move(to.node)};
 }
 
-/// Adds a command to the node's output. A command to the parent ends the graph, so it replaces all
-/// other output.
+/// Adds a tool's command to the node's output. A command to the parent ends this graph, so it
+/// replaces all other output.
 void add_command(json_command& out, tool_command said, const std::string& key) {
   auto parent = json_command{};
   auto& into = said.to_parent ? parent : out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies the limits of an agent file to models that have none of their own (recorded, replayed,
-// scripted). Provider models apply them by themselves, in models/http.
+// Applies the limits of an agent file to recorded, replayed and scripted models. Provider models
+// (models/http) apply the same limits themselves.
 #include "agents/limited_model.hpp"
 
 #include <superstep/models/chat_model.hpp>
@@ -13,7 +13,8 @@ namespace superstep::detail {
 
 namespace {
 
-constexpr auto bytes_per_token = std::size_t{4}; // an estimate, corrected by settle()
+// An estimate; settle() corrects it by the reported usage.
+constexpr auto bytes_per_token = std::size_t{4};
 
 std::int64_t estimated_tokens(const model_request& request) {
   auto bytes = request.system ? request.system->content.size() : std::size_t{0};
@@ -39,7 +40,7 @@ private:
                                    model_request request, bool counts_tokens, bool has_rate,
                                    std::size_t calls_max) {
     auto permit = co_await limits->calls().acquire();
-    // The estimate reads the whole conversation, so it is skipped if no limit needs it.
+    // The estimate reads the whole conversation, so it is made only if there is a token limit.
     const auto reserved = counts_tokens ? estimated_tokens(request) : std::int64_t{0};
     if (has_rate)
       co_await limits->rate().reserve(reserved);

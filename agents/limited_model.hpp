@@ -9,9 +9,9 @@
 
 namespace superstep::detail {
 
-/// Returns a model that applies the limits of an agent file, for models without limits of their
-/// own.
-/// @param calls_max maximum number of tool calls in an answer; more are an error; 0 = no limit
+/// Returns a model that applies the limits of an agent file to `model`, which has none itself.
+/// @param calls_max maximum number of tool calls in an answer; an answer with more is an error; 0
+/// means no limit
 [[nodiscard]] chat_model_ptr limit_model(chat_model_ptr model, model_limits_options options,
                                          std::size_t calls_max = 0);
 

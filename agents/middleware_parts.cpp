@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of agents with middleware that do not depend on the
-// type of the state: where a run continues after each node, the order of interceptors, and checks
-// of options. The templates in agents/detail call them.
+// Parts of agents with middleware that do not depend on the type of the state: the next node after
+// each node, the order of interceptors, and checks of options. Templates in agents/detail use them.
 #include "agents/chat_history.hpp"
 #include "tools/failed_call.hpp"
 
@@ -21,7 +20,7 @@ namespace {
 
 using interceptors = std::shared_ptr<const std::vector<tool_interceptor>>;
 
-/// Runs a request through the interceptors from index `first` on; `execute` is innermost.
+/// Runs a request through the interceptors from index `first` on. The last one calls `execute`.
 task<tool_answer> run_from(const interceptors& all, std::size_t first, tool_request request,
                            tool_execute execute) {
   if (first == all->size())
@@ -32,9 +31,9 @@ task<tool_answer> run_from(const interceptors& all, std::size_t first, tool_requ
   return (*all)[first](std::move(request), std::move(inner));
 }
 
-/// Returns the error handling of a tool node inside interceptors: exceptions of tools reach the
-/// interceptors, and those that leave them are answered with the usual text. Invalid arguments are
-/// answered inside, because no interceptor can handle them.
+/// Returns the error handling for a tool node whose calls pass through interceptors. An exception
+/// of a tool reaches the interceptors; if it leaves them, the tool node answers the call with the
+/// usual text. Invalid arguments are answered without the interceptors, which cannot correct them.
 tool_errors errors_outside() {
   return tool_errors::by(
       [](const std::exception& e) {
@@ -99,7 +98,8 @@ continuation continue_after(const exits& from, jump to, const message_list& mess
                                              : continuation{tools_name};
   if (!from.is_looped)
     return {to == jump::tools ? from.model : from.end};
-  // The last message may be an answer from a hook, or the answer to an unreadable call.
+  // No call is pending. If calls were answered already, by a hook or because their arguments were
+  // invalid, the model must read the answers. Otherwise the run ends.
   auto is_answered = ends_with(message_type::tool);
   if (from.rules == agent_rules::create_agent && !is_answered) {
     const auto* last = last_ai_message(messages);
@@ -153,8 +153,9 @@ std::vector<std::string> targets_of(const tool_command& said, const std::string&
   auto out = std::vector<std::string>{};
   const auto add = [&](const tool_target& to) {
     if (to.input)
-      refuse("tool messages of '" + key + "': a tool cannot Send to node '" + to.node +
-             "', whose input has the node's own type; use Command with a plain target");
+      refuse("command of a tool that updates '" + key + "': node '" + to.node +
+             "' has an input of a C++ type, so a tool cannot send it an input; name the node "
+             "as a target without an input");
     out.push_back(to.node);
   };
   if (const auto* one = std::get_if<tool_target>(&said.go_to))
@@ -211,7 +212,7 @@ void check_names(const std::vector<std::string>& names) {
   for (const auto& name : names) {
     if (name.empty())
       refuse_options(
-          "a middleware has no name; set middleware::name, which its nodes are named after");
+          "a middleware has no name; set middleware::name, because its nodes get this name");
     if (!seen.insert(name).second)
       refuse_options("two middlewares have the name '" + name + "'; names must be unique");
   }
@@ -233,7 +234,7 @@ void check_jump(std::string_view hook, const std::vector<jump>& declared, jump t
 std::shared_ptr<const answer_schema> format_of(const response_format& response) {
   if (!response.prompt.empty())
     refuse_options("response_format::prompt must be empty: create_agent() requests the response in "
-                   "every call of the model, not in a call of its own");
+                   "every model call, not in a separate call");
   auto schema = answer_schema_of(response);
   if (response.method == structured_method::json_object)
     schema.mode = answer_mode::json_object;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the key `model` of agent files; see agent_file.cpp. The options of each provider are
-// documented in docs/agent-file.md.
+// Reads the key `model` of agent files. docs/agent-file.md documents the options of each provider.
 #include "agents/model_fields.hpp"
 
 #include "agents/overrides.hpp"
@@ -39,7 +38,7 @@ void read_scripted(fields& at, const std::string& folder, model_spec& into) {
   into = std::move(options);
 }
 
-/// Reads `api`, which selects one of OpenAI's two APIs; other providers have one.
+/// Reads the key `api`, which selects one of OpenAI's two APIs. Other providers have only one.
 void read_api(fields& at, const std::string& provider, provider_model_options& into) {
   if (provider == "anthropic")
     into.api = provider_api::anthropic;
@@ -55,7 +54,8 @@ void read_api(fields& at, const std::string& provider, provider_model_options& i
     at.wrong("api", fmt::format("'{}' is not one of: chat, responses", api));
 }
 
-/// Reads the parameters. Those that all providers have can also be given as keys of their own.
+/// Reads the model parameters. `temperature` and `max_tokens`, which all providers have, may also
+/// be keys beside `parameters`.
 void read_parameters(fields& at, json::object& into) {
   auto temperature = std::optional<double>{};
   auto max_tokens = std::optional<std::int64_t>{};
@@ -68,7 +68,7 @@ void read_parameters(fields& at, json::object& into) {
     into["max_tokens"] = *max_tokens;
 }
 
-/// Reads a mapping of header names to values or to environment variables.
+/// Reads a mapping of header names to texts: values, or names of environment variables.
 void read_headers(fields& at, std::string_view key, http_headers& into) {
   auto given = json::object{};
   at.object(key, given);
@@ -79,7 +79,7 @@ void read_headers(fields& at, std::string_view key, http_headers& into) {
       at.wrong(key, fmt::format("the value of '{}' must be text", std::string_view{name}));
 }
 
-/// Reads the names of members that differ between servers of the chat completions API.
+/// Reads the names of JSON members that differ between servers of the chat completions API.
 void read_chat_fields(fields& at, provider_model_options& into) {
   auto field = std::string{};
   at.text("max_tokens_field", field).text("reasoning_field", into.reasoning_field);
@@ -130,8 +130,8 @@ void read_provider(fields& at, const std::string& provider, const std::string& f
   into = std::move(options);
 }
 
-/// Reads the protocol for tool calls in text, for models without tool calling. The keys are the
-/// same for all providers.
+/// Reads the keys of the protocol for tool calls as text, which models without tool calling need.
+/// They are the same for all providers.
 void read_protocol(fields& at, agent_spec& into) {
   auto unclosed = std::string{"complete"};
   at.text("protocol", into.protocol)
@@ -175,7 +175,7 @@ void read_model(fields& root, const std::string& folder, agent_spec& into) {
   if (!into.record.empty())
     into.record = in_folder(folder, into.record);
   read_protocol(at, into);
-  // The valid keys depend on the provider. Without one, errors about them would only confuse.
+  // The valid keys depend on the provider. If it is unknown, errors about keys would be misleading.
   if (into.model.index() != 0)
     at.done();
 }

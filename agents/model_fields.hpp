@@ -9,7 +9,7 @@
 
 namespace superstep::detail {
 
-/// Reads the key `model` of an agent file. Relative paths are relative to `folder`.
+/// Reads the key `model` of an agent file. A relative path in it refers to `folder`.
 void read_model(fields& root, const std::string& folder, agent_spec& into);
 
 } // namespace superstep::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers the tool calls that a stopped run left open in its thread.
+// Answers tool calls that have no answer in a thread because their run was stopped.
 #include "tools/failed_call.hpp"
 
 #include <superstep/agents/detail/middleware_parts.hpp>
@@ -15,8 +15,8 @@ namespace superstep {
 
 namespace {
 
-/// Returns the answer to a call among the messages of a state; nullopt if there is none. Its id is
-/// removed, because it was assigned by a step that was not completed.
+/// Returns the answer to a call from the messages of a state, without its id; nullopt if there is
+/// no answer. The id is removed because it was assigned in a step that did not complete.
 std::optional<message> answer_in(const message_list& messages, const tool_call& call) {
   const auto found = std::ranges::find_if(messages, [&](const message& m) {
     return m.type == message_type::tool && m.tool_call_id == call.id;
@@ -32,8 +32,9 @@ message stopped_answer(const tool_call& call, std::string_view why) {
   return failed_call(call, "The call was stopped before it ended: " + std::string{why});
 }
 
-/// Returns the name of the node whose output contains answers to calls. Agents without tools have
-/// no tool node, but their model may still call tools.
+/// Returns the node as which update_state() writes the answers: the tool node if the agent has one,
+/// else the model's node. Agents without tools have no tool node, but their model may still call
+/// tools.
 std::string node_of_answers(const detail::program& table) {
   for (const auto* name : {react::tools_name, react::agent_name})
     if (table.find(name) != detail::program::no_node)
@@ -54,8 +55,8 @@ std::size_t detail::end_open_calls(const detail::program_ptr& table, const std::
   const auto now = get_state(table, {thread_id});
   if (!now.checkpoint)
     return 0;
-  // update_state() discards the results of finished tasks of the incomplete step, so the update
-  // writes them again.
+  // update_state() discards results of finished tasks if the step is incomplete, so the update
+  // contains the existing answers again.
   const auto kept = get_state(table, {thread_id, now.checkpoint->id});
   auto answers = message_list{};
   auto stopped = std::size_t{0};

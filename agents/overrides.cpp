@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Applies the overrides of an agent file (`--set key.path=value`) to its YAML document, before
-// agent_file.cpp reads it.
+// Applies overrides of the command line (`--set key.path=value`) to the YAML document of an agent
+// file before its keys are read.
 #include "agents/overrides.hpp"
 
 #include <fmt/format.h>
@@ -24,8 +24,8 @@ std::vector<std::string> split(std::string_view path) {
   }
 }
 
-/// Returns the child with this name. A missing child of a mapping is created. Returns nullopt if
-/// `at` can have no such child.
+/// Returns the child with this name, and creates it if `at` is a mapping without it. Returns
+/// nullopt if `at` cannot have such a child.
 std::optional<YAML::Node> child(YAML::Node at, const std::string& name) {
   if (at.IsSequence()) {
     auto index = std::size_t{0};
@@ -59,8 +59,8 @@ void apply_override(YAML::Node& document, const std::string& option, fault_list&
     faults.add(0, path, "the value is not valid YAML: " + e.msg);
     return;
   }
-  // A YAML::Node is a handle. Assigning to it replaces the content of the tree; reset() makes it
-  // refer to another node.
+  // A YAML::Node is a handle to a node of the tree. Assigning to it changes the tree; reset() makes
+  // the handle refer to another node.
   auto at = YAML::Node{};
   at.reset(document);
   for (const auto& part : parts) {

@@ -7,11 +7,12 @@
 
 namespace superstep::detail {
 
-/// Applies one `key.path=value` to a document. Missing mappings on the path are created; numbers
-/// are indexes of existing list items. Adds an error if that is not possible.
+/// Applies one `key.path=value` to a document. Missing mappings on the path are created. A number
+/// in the path is the index of an existing list item. Adds an error if the path cannot be set.
 void apply_override(YAML::Node& document, const std::string& option, fault_list& faults);
 
-/// Returns a path of an agent file, resolved against the folder of the file if it is relative.
+/// Returns a path from an agent file. A relative path is resolved against `folder`, the folder of
+/// the file.
 [[nodiscard]] std::string in_folder(const std::string& folder, const std::string& path);
 
 } // namespace superstep::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of an agent's loop that do not depend on the type of the state: calling the model,
-// requesting the structured response, checking histories and options. The templates in
-// agents/detail turn them into nodes; early_tools.cpp starts tool calls during a model call.
+// The steps of an agent's loop that do not depend on the type of the state: model calls, structured
+// responses, and checks of histories and options. Templates in agents/detail make nodes of them.
+// early_tools.cpp starts tool calls during a model call.
 #include "agents/chat_history.hpp"
 #include "agents/early_tools.hpp"
 
@@ -21,8 +21,8 @@ namespace superstep::react {
 
 namespace {
 
-/// Precedes the schema in the system message of a response by JSON mode: the provider does not send
-/// the schema to the model, and OpenAI rejects requests that do not mention JSON.
+/// Text before the schema in the system message of a JSON-mode request. The provider does not pass
+/// the schema to the model, and OpenAI rejects a JSON-mode request that does not mention JSON.
 constexpr auto json_instruction =
     "Answer with one JSON object that matches this JSON Schema, and with nothing else:\n";
 
@@ -30,8 +30,8 @@ bool has_tool(const std::vector<tool_definition>& tools, std::string_view name) 
   return std::ranges::any_of(tools, [&](const auto& tool) { return tool.name == name; });
 }
 
-/// Notifies the run's caller of one model call. Owns the context, because a call may outlive its
-/// run.
+/// Notifies the caller's observer when a model call starts and ends. Owns the context, because the
+/// call may end after its run.
 class observed_model {
 public:
   /// Returns null if the caller has no observer.
@@ -73,15 +73,15 @@ private:
   context_ptr asked_;
 };
 
-/// Adds the parameters that the run's caller has set.
+/// Adds the model parameters that the caller set for this run.
 void follow(model_request& request, const context_ptr& asked) {
   if (asked)
     for (const auto& [name, set] : asked->parameters)
       request.parameters.insert_or_assign(name, set);
 }
 
-/// Returns the names in `wanted` that `held` lacks, formatted like a Python set because LangGraph's
-/// error texts contain it.
+/// Returns the names in `wanted` that are missing in `held`. The format is that of a Python set,
+/// which LangGraph's error texts contain.
 std::string missing(const std::vector<tool_definition>& wanted,
                     const std::vector<tool_definition>& held) {
   auto names = std::set<std::string>{};
@@ -125,7 +125,7 @@ task<message> answer_of(task<result<message>> asking, pending_call call) {
     throw broken_answer{reply.error().code, reply.error().text};
   if (!reply)
     throw std::system_error{reply.error().code, reply.error().text};
-  if (call.rt.streams_messages() && !*call.streamed) // else all pieces were streamed already
+  if (call.rt.streams_messages() && !*call.streamed) // else the pieces were streamed already
     call.rt.emit_message(value{*reply});
   co_return std::move(*reply);
 }
@@ -250,8 +250,8 @@ std::vector<tool_call> pending_calls(const message_list& messages) {
   const auto* last = last_ai_message(messages);
   if (last == nullptr)
     return {};
-  // Called in every turn, so the ids of this answer's few calls are collected, and not those of all
-  // tool messages.
+  // This runs in every turn. It collects the ids of one answer's calls, which are few, rather than
+  // the ids of all tool messages.
   auto open = std::unordered_set<std::string_view>{};
   for (const auto& call : last->tool_calls)
     open.insert(call.id);

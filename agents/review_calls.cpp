@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reviews of tool calls by a person, as an interceptor of tool nodes. The middleware
-// human_in_the_loop shares the functions of namespace reviews.
+// Interceptor of tool nodes by which a person reviews tool calls. The middleware human_in_the_loop
+// also uses the functions in namespace reviews.
 #include "agents/review_parts.hpp"
 
 #include <algorithm>
@@ -29,12 +29,13 @@ human_interrupt question_about(const tool_call& call, const review_options& opti
 human_response read_response(const json::value& answer, const review_options& options) {
   auto given = answer;
   if (auto* members = given.if_object(); members != nullptr && !members->contains("args"))
-    (*members)["args"] = nullptr; // optional in answers without arguments
+    (*members)["args"] = nullptr; // `args` is optional in answers that need no arguments
   auto said = human_response_from_json(given);
   if (!said)
     throw tool_value_error{"invalid answer to a review: " + said.error().text};
   if (!is_allowed(said->type, options.config))
-    throw tool_value_error{"invalid answer to a review: its type is not allowed by the config"};
+    throw tool_value_error{
+        "invalid answer to a review: the review does not allow this type of answer"};
   return *std::move(said);
 }
 
@@ -58,8 +59,8 @@ tool_answer answered(const tool_call& call, std::string text) {
   return out;
 }
 
-/// Interrupts the run, then acts on the person's answer. When the run resumes, this coroutine
-/// starts again and interrupt() returns the answer.
+/// Interrupts the run, and acts on the person's answer after the run is resumed. On resume this
+/// coroutine starts from its beginning, and interrupt() then returns the answer.
 task<tool_answer> review(review_options_ptr options, tool_request request, tool_execute execute) {
   if (request.tool != nullptr && reviews::is_meant(request.call, *options)) {
     const auto* environment = request.context.environment.get();

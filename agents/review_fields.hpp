@@ -7,7 +7,7 @@
 
 namespace superstep::detail {
 
-/// Reads the key `review`: the tools under review and the answers that a person may give.
+/// Reads the key `review`: which tools are reviewed, and which answers the reviewer may give.
 void read_reviews(fields& root, agent_spec& into);
 
 } // namespace superstep::detail

@@ -3,15 +3,15 @@
 
 #include <superstep/agents/prebuilt_middleware.hpp>
 
-/// Functions that all reviews of tool calls share.
+/// Functions that both kinds of tool-call reviews use: review_calls() and human_in_the_loop().
 namespace superstep::reviews {
 
-/// Whether the call is to be reviewed.
+/// Whether the options require a review of this call.
 [[nodiscard]] bool is_meant(const tool_call& call, const review_options& options);
-/// Returns the interrupt value for the review of a call.
+/// Returns the interrupt value that requests the review of a call.
 [[nodiscard]] human_interrupt question_about(const tool_call& call, const review_options& options);
-/// Parses a person's answer. Throws tool_value_error if it is malformed or not allowed by the
-/// config.
+/// Parses a reviewer's answer. Throws tool_value_error if it is malformed, or of a kind that the
+/// options do not allow.
 [[nodiscard]] human_response read_response(const json::value& answer,
                                            const review_options& options);
 

@@ -9,12 +9,12 @@
 
 namespace superstep::detail {
 
-/// Returns the names of agents that become nodes of one graph, in order. Throws compile_error if an
-/// agent has no name, or a name that is not unique or equals `taken`.
+/// Returns the names of the agents, in order; each becomes a node of the team's graph. Throws
+/// compile_error if a name is missing, used twice or equal to `taken`.
 [[nodiscard]] std::vector<std::string>
 names_of(const std::vector<compiled_graph<messages_state>>& agents, const std::string& taken = {});
 
-/// Returns the input of an agent of the team: the messages of the team's state.
+/// Returns the input for an agent of the team: all messages of the team's state.
 template <class State>
 messages_state messages_for_agent(const State& state) {
   auto out = messages_state{};

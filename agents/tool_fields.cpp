@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the items of the key `tools` of agent files; see
-// agent_file.cpp. build_agent.cpp creates the tools from the options.
+// Reads the items of the key `tools` of agent files. build_agent.cpp creates the tools from these
+// options.
 #include "agents/tool_fields.hpp"
 
 #include "agents/overrides.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 using options_variant = decltype(tool_spec::options);
 
-// One reader per tool: its keys, their ranges, and which of them are required.
+// Each reader below reads the keys of one tool and checks required keys and ranges.
 
 options_variant read_calculator(fields&, const std::string&) {
   return calculator_options{};
@@ -59,7 +59,8 @@ bool is_variable_name(std::string_view name) {
          name.find('\0') == std::string_view::npos;
 }
 
-/// Reads `env`: `[NAME]` passes variables on, `{NAME: value}` sets them, and null passes one on.
+/// Reads `env`. A list `[NAME]` passes variables on to the program. A mapping `{NAME: value}` sets
+/// them; a null value passes the variable on.
 void read_env(fields& at, command_options& into) {
   const auto node = at.take("env");
   if (!node.IsDefined() || node.IsNull())
@@ -119,8 +120,8 @@ void read_sandbox(fields& at, const std::string& folder, command_sandbox& into) 
     path = std::filesystem::absolute(in_folder(folder, path)).lexically_normal().string();
 }
 
-/// Reads a command tool. A program with a slash in its path is relative to the agent file, like all
-/// files; other programs are found through PATH.
+/// Reads a command tool. If the program's path contains a slash, it is relative to the agent file.
+/// Otherwise the program is found through PATH.
 options_variant read_command(fields& at, const std::string& folder) {
   auto out = command_options{};
   at.required_text("name", out.name)
@@ -153,7 +154,7 @@ options_variant read_simulated(fields& at, const std::string&) {
   return out;
 }
 
-/// Reads the labels of a namespace and rejects those that a store would reject.
+/// Reads the labels of a namespace, and rejects labels that the store would reject.
 void read_namespace(fields& at, store_namespace& into) {
   at.texts("namespace", into, 0);
   if (into.empty())
@@ -242,7 +243,7 @@ std::optional<tool_spec> read_tool(const YAML::Node& item, const std::string& ke
   for (const auto& r : readers) {
     if (r.name != name)
       continue;
-    // A tool without options has no mapping; errors about missing keys are reported at its name.
+    // For a tool that is only a name, errors about missing keys refer to the line of that name.
     auto at = fields{item.IsScalar() ? item : options, fmt::format("{}.{}", key, name), faults};
     auto out = tool_spec{r.read(at, folder), line_of(item), key};
     out.effects = read_effects(at, r.name);

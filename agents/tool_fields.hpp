@@ -8,8 +8,8 @@
 
 namespace superstep::detail {
 
-/// Reads one item of `tools`: a name (`calculator`) or a name with options (`{command: {…}}`).
-/// Returns nullopt if the tool is unknown. Adds an error for everything that is not valid.
+/// Reads one item of `tools`: a name (`calculator`), or a name with options (`{command: {…}}`).
+/// Returns nullopt if the tool is unknown, and adds an error for each invalid part.
 [[nodiscard]] std::optional<tool_spec> read_tool(const YAML::Node& item, const std::string& key,
                                                  const std::string& folder, fault_list& faults);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checked access to the mappings of agent files: conversion of scalars, ranges, unknown and
-// duplicate keys, and errors with lines. Does not know any key; the *_fields.cpp files do.
+// duplicate keys, and errors with line numbers. The *_fields.cpp files decide which keys exist.
 #include "agents/yaml_fields.hpp"
 
 #include <superstep/tools/detail/argument_schema.hpp>
@@ -17,8 +17,8 @@ namespace superstep::detail {
 
 namespace {
 
-// yaml-cpp's own conversions are lenient ("12abc", octal, four spellings of true). These accept
-// exactly what JSON accepts.
+// yaml-cpp's conversions also accept "12abc", octal numbers and four spellings of true. This
+// function accepts only JSON's spelling of numbers.
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
   auto out = T{};
@@ -48,8 +48,8 @@ json::value scalar_to_json(const YAML::Node& node) {
   return json::value(text);
 }
 
-/// Converts one value to JSON. Counts the values, because with anchors a small file can describe a
-/// huge tree.
+/// Converts a YAML value to JSON. Limits the number of values, because a small file can describe a
+/// huge tree with anchors.
 class converter {
 public:
   explicit converter(fault_list& faults) : faults_{faults} {}
@@ -102,8 +102,8 @@ private:
   int values_ = 0;
 };
 
-/// Returns the node at a dotted path, or its deepest existing ancestor. A name that contains a dot
-/// ends the search.
+/// Returns the node at a dotted path, or its deepest existing ancestor. Keys that contain a dot are
+/// not found, so their parent is returned.
 YAML::Node deepest_node(const YAML::Node& from, std::string_view path) {
   auto at = YAML::Node{from};
   while (!path.empty()) {

@@ -23,10 +23,11 @@ class fault_list {
 public:
   explicit fault_list(std::string file) : file_{std::move(file)} {}
 
-  /// Adds an error. `path` is the dotted key; the line is that of `node`, unless --set set the key.
+  /// Adds an error. `path` is the key with its parents, joined by dots. The error refers to the
+  /// node's line, or to --set if that option set the key.
   void add(const YAML::Node& node, std::string path, std::string text);
   void add(std::size_t line, std::string path, std::string text);
-  /// Marks a path as set by --set. Its nodes have no line in the file.
+  /// Records that --set changed `path`. Errors at that path and below then refer to --set.
   void overridden(std::string path) { overridden_.insert(std::move(path)); }
   /// Returns all errors, sorted by line.
   [[nodiscard]] std::vector<agent_fault> take() &&;
@@ -39,28 +40,28 @@ private:
   std::vector<agent_fault> faults_;
 };
 
-/// Returns the line of a node, from 1; 0 if it does not come from the file.
+/// Returns the line of a node, counted from 1; 0 if the node is not from the file.
 [[nodiscard]] std::size_t line_of(const YAML::Node& node);
 
-/// Converts a YAML value to JSON. Plain scalars become null, booleans or numbers if they have that
-/// form; quoted scalars stay text. Adds an error and returns nullopt if the value is nested too
-/// deeply, too large or has a duplicate key.
+/// Converts a YAML value to JSON. Unquoted null, booleans and numbers are converted; quoted scalars
+/// are text. Adds an error and returns nullopt if the value is nested too deeply, is too large or
+/// has a duplicate key.
 [[nodiscard]] std::optional<json::value> to_json(const YAML::Node& node, const std::string& path,
                                                  fault_list& faults);
 
-/// Adds an error if `schema`, read from the node, is not a valid JSON Schema.
+/// Adds an error if `schema`, which was read from `node`, is not a valid JSON Schema.
 void check_schema(const YAML::Node& node, const json::object& schema, std::string path,
                   fault_list& faults);
 
-/// One mapping of the file, read key by key. A reader leaves its target unchanged if the key is
-/// absent, and adds an error if the value is not valid for the target. done() adds an error for
-/// each key that was not read.
+/// Reads one mapping of the file key by key. Each reader leaves `into` unchanged if the key is
+/// missing, and adds an error if its value is invalid. done() adds an error for each key that was
+/// not read.
 class fields {
 public:
   fields(YAML::Node node, std::string path, fault_list& faults);
 
   fields& text(std::string_view key, std::string& into);
-  /// Reads a text that must be present and not empty.
+  /// Reads a text. The key is required, and the text must not be empty.
   fields& required_text(std::string_view key, std::string& into);
   fields& flag(std::string_view key, bool& into);
   fields& real(std::string_view key, double& into, double min, double max);
@@ -77,7 +78,7 @@ public:
       into = *n;
     return *this;
   }
-  /// A number of milliseconds, up to 49 days.
+  /// Reads a number of milliseconds, at most 2^32 - 1 (49 days).
   fields& duration(std::string_view key, std::chrono::milliseconds& into, std::int64_t min) {
     if (auto n = integer(key, min, bound_of<std::uint32_t>()))
       into = std::chrono::milliseconds{*n};
@@ -86,15 +87,17 @@ public:
   fields& texts(std::string_view key, std::vector<std::string>& into, std::size_t min_size);
   fields& object(std::string_view key, json::object& into);
   fields& any(std::string_view key, json::value& into);
-  /// Reads a JSON Schema. Errors are reported at their own lines as far as possible.
+  /// Reads a JSON Schema. An error refers to the line of the invalid part if possible.
   fields& schema(std::string_view key, json::object& into);
 
-  /// Returns the value of a key and marks it as known; an undefined node if the key is absent.
+  /// Returns the value of a key, and marks the key as read. Returns an undefined node without the
+  /// key.
   [[nodiscard]] YAML::Node take(std::string_view key);
   [[nodiscard]] std::string path_of(std::string_view key) const;
   [[nodiscard]] const YAML::Node& node() const noexcept { return node_; }
   [[nodiscard]] fault_list& faults() noexcept { return faults_; }
-  /// Adds an error for a key, at its line or at that of the mapping.
+  /// Adds an error about a key. The error refers to the key's line, or to the mapping's line if the
+  /// key is missing.
   void wrong(std::string_view key, std::string text);
   /// Adds an error for each key that was not read.
   void done();
@@ -113,7 +116,7 @@ private:
   YAML::Node node_;
   std::string path_;
   fault_list& faults_;
-  std::vector<std::string> known_; // in the order of the readers, for the message of done()
+  std::vector<std::string> known_; // in the order of reading, for the message of done()
 };
 
 } // namespace superstep::detail

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Measures the performance requirements of the project as ratios and prints PASS or FAIL for each.
 #   benchmarks/acceptance.sh [path of superstep-bench]
-# Figures are CPU time, minimum of nine, unless noted. A busy machine changes all figures, so every
-# bound relates to another figure measured at the same time.
+# Figures are the minimum CPU time of nine repetitions, unless noted. The load of the machine changes all figures.
+# Each bound is therefore a ratio to another figure of the same session.
 # Exit code: 0 if all requirements passed or were skipped, else 1.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -38,8 +38,8 @@ cpu_per_unit() {
   compute "$cpu / $units"
 }
 
-# in_turn 'WORKLOAD …' …: prints the minimum CPU seconds per unit of each workload, in order. Runs
-# nine repetitions of each in turn, five times, so that a slow phase of the machine affects all.
+# in_turn 'WORKLOAD …' …: prints the minimum CPU seconds per unit of each workload, in order. It measures all
+# workloads in turn, five times with nine repetitions, so that a slow phase of the machine affects them equally.
 in_turn() {
   local i round
   local -a minima=()
@@ -61,7 +61,8 @@ for fresh in 0 1; do
   judge "chain3 fresh=$fresh, run in h" "$(compute "$run * 1e9 / $h")" '<=' $bound
 done
 
-# Series of runs: a single run of a few microseconds would mostly measure the wake-up of its caller.
+# Each repetition is a series of runs. A single run takes a few microseconds, so the wake-up of the calling thread
+# would dominate its time.
 read -r n100 n1000 n10000 < <(in_turn 'W2 N=100 runs=1000' 'W2 N=1000 runs=100' 'W2 N=10000 runs=10')
 slope=$(compute "($n1000 * 1000 - $n100 * 100) / 900")
 judge 'W2, (N=1000 - N=100) / 900 in h' "$(compute "$slope * 1e9 / $h")" '<=' 1
@@ -78,7 +79,7 @@ for version in v1 v2; do
   done
 done
 
-# A process per measurement: only the first batch shows the memory of runs; later ones reuse it.
+# Each measurement uses a new process, because later batches of a process reuse the memory of the first.
 resident=() seconds=()
 for i in 1 2 3; do
   line=$("$bench" W7 R=10000 lat=50 reps=1)
@@ -92,10 +93,9 @@ a10=$(figure last_us append S=10 runs=3000 reps=9)
 a3000=$(figure last_us append S=3000 runs=10 reps=9)
 judge 'append, step at 3000 against step at 10' "$(compute "$a3000 / $a10")" '<=' 1.3
 
-# Compares two lanes of one engine with two processes of one lane each. A repetition alternates
-# between both in thirty turns of a tenth of a second, because the speed of a core can change within
-# seconds. Wall time decides, because it shows idle cores. CPU time is also printed, because it does
-# not depend on the load of the machine.
+# Compares an engine with two lanes with two processes of one lane each. Each repetition measures both thirty times in
+# turn, a tenth of a second each, because the speed of a core can change within seconds. The requirement is on wall
+# time, which shows idle cores. CPU time, which depends less on the load of the machine, is printed as well.
 good=0
 for i in 1 2 3 4 5 6 7 8 9 10; do
   together=0 apart=0 together_cpu=0 apart_cpu=0
@@ -125,7 +125,7 @@ early=$(figure seconds early limit=6 early=1 reps=1)
 judge 'early, a turn of 8 calls, 6 at once, against one without' \
   "$(compute "$early / $(figure seconds early limit=6 early=0 reps=1)")" '<=' 0.7
 
-# Builds with tests contain the test server next to superstep-bench.
+# The test server is next to superstep-bench if the tests were built.
 server=$(dirname "$bench")/chat_server
 if [ ! -x "$server" ]; then
   printf 'SKIP  W13: no server at %s\n' "$server"

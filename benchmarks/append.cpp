@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One node that appends a message and loops. Shows whether a step costs more as the history grows.
+// One node that appends a message in a loop: shows whether a step costs more as the history grows.
 #include "series.hpp"
 #include "workloads.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr auto node_name = node<history>{"append"};
 
-/// CPU time of the last tenth of each run, measured inside the node and summed over runs.
+/// Sums the CPU time of the last tenth of each run. The node itself reads the clock.
 class last_tenth {
 public:
   explicit last_tenth(std::size_t steps)
@@ -34,12 +34,12 @@ public:
     }
   }
 
-  /// Called when the node starts with `messages` messages.
+  /// Called by the node at its start; `messages` is the number of messages in the state.
   void enter(std::size_t messages) noexcept {
     if (messages == from_)
       begin_ = cpu_seconds();
     else if (messages == to_)
-      sum_ += cpu_seconds() - begin_ - own_; // reading the clock is a system call
+      sum_ += cpu_seconds() - begin_ - own_; // subtract the cost of reading the clock
   }
   [[nodiscard]] double take() noexcept { return std::exchange(sum_, 0.0); }
   [[nodiscard]] double steps() const noexcept { return static_cast<double>(to_ - from_); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file outside actors/ that includes CAF. The engine is compared with a plain CAF message,
-// so this file must use the library directly.
+// Measures a plain CAF message, with which the engine's costs are compared. This is the only file
+// outside actors/ that includes CAF.
 #include "caf_floor.hpp"
 
 #include "measure.hpp"
@@ -20,7 +20,8 @@ namespace {
 
 constexpr auto hops = std::int64_t{200'000};
 
-/// Receives its partner first, then numbers, each of which it answers with one less.
+/// An actor that first receives its partner and then numbers. It answers each number with the next
+/// lower one.
 caf::behavior player(caf::event_based_actor* self,
                      const std::shared_ptr<std::promise<void>>& over) {
   const auto partner = std::make_shared<caf::actor>();
@@ -31,7 +32,8 @@ caf::behavior player(caf::event_based_actor* self,
               return;
             }
             over->set_value();
-            // The actors reference each other and would never be destroyed without these exits.
+            // The actors refer to each other, so they are destroyed only after both references are
+            // removed.
             self->send_exit(*partner, caf::exit_reason::user_shutdown);
             *partner = {};
             self->quit();

@@ -5,8 +5,8 @@
 
 namespace superstep::bench {
 
-/// Returns h, the unit for costs of the engine: CPU nanoseconds per message of two event-based
-/// actors that play ping-pong on one worker. The minimum of `repetitions`.
+/// Returns h, the unit for costs of the engine: the CPU nanoseconds per message between two
+/// event-based actors on one worker. The result is the minimum of `repetitions` measurements.
 [[nodiscard]] double hop_ns(std::size_t repetitions);
 
 } // namespace superstep::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains, loops and joins of tiny nodes: the cost of a super-step whose bodies cost nothing.
+// Chains, loops and joins of trivial nodes, which measure the cost of a super-step itself.
 #include "series.hpp"
 #include "workloads.hpp"
 
@@ -46,7 +46,7 @@ auto add_one(const counter& s) {
 /// Builds START -> n0 -> … -> n(K-1) -> END.
 template <class State, class Body>
 compiled_graph<State> make_chain(std::size_t length, Body body) {
-  auto names = std::deque<std::string>{}; // destinations are views of them
+  auto names = std::deque<std::string>{}; // destinations refer to these names
   auto g = graph<State>{};
   auto last = destination{start};
   for (auto i = std::size_t{0}; i < length; ++i) {
@@ -85,7 +85,7 @@ compiled_graph<sum> make_fan5() {
   return g.compile({.name = "fan5"});
 }
 
-/// Measures series of whole runs of one counter graph, each of which must end at `expected`.
+/// Measures series of complete runs of a counter graph. Each run must end at `expected`.
 report measure_counter(parameters& p, std::int64_t expected, std::int64_t runs_default,
                        const compiled_graph<counter>& graph, engine_options options) {
   const auto runs = p.count("runs", runs_default);
@@ -183,7 +183,7 @@ report fan5(parameters& p) {
 
 namespace {
 
-/// A client that starts the next run as soon as the last one has ended.
+/// A client that starts its next run when the previous one has ended.
 class client {
 public:
   client(engine& e, const compiled_graph<counter>& graph, const std::atomic<bool>& over)
@@ -199,7 +199,7 @@ public:
         next();
     });
   }
-  /// Waits for the last run. Returns the number of runs, or 0 if one had a wrong result.
+  /// Waits for the last run. Returns the number of runs, or 0 if a run had a wrong result.
   std::uint64_t ended() {
     returned_.get_future().get();
     return good_ ? ended_ : 0;
@@ -209,7 +209,7 @@ private:
   engine& engine_;
   const compiled_graph<counter>& graph_;
   const std::atomic<bool>& over_;
-  alignas(64) std::uint64_t ended_ = 0; // own cache line: clients end on several lanes
+  alignas(64) std::uint64_t ended_ = 0; // on its own cache line: clients run on several lanes
   bool good_ = true;
   std::promise<void> returned_;
 };
@@ -250,7 +250,7 @@ report concurrent_runs(parameters& p) {
     const auto runs = static_cast<double>(let_clients_run(e, graph, seconds));
     auto time = timing{};
     time.add(wall_seconds() - wall, cpu_seconds() - cpu);
-    if (runs / time.seconds > out.units / out.time.seconds) { // the highest rate
+    if (runs / time.seconds > out.units / out.time.seconds) { // keeps the highest rate
       out.units = runs;
       out.time = time;
     }

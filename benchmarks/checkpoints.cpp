@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// W8: the cost of checkpoints in time and bytes.
+// W8: the cost of checkpoints in time and file size.
 #include "checkpoint/sqlite_file_checkpointer.hpp"
 #include "echo_agent.hpp"
 #include "workloads.hpp"
@@ -28,7 +28,7 @@ BOOST_DESCRIBE_STRUCT(kept_count, (), (n))
 
 namespace {
 
-/// A checkpointer selected by the parameters, on a temporary file.
+/// A checkpointer that the parameters select: a temporary file, memory, or none.
 class kept_place {
 public:
   kept_place(parameters& p, bool may_be_none)
@@ -46,7 +46,7 @@ public:
       clear();
   }
 
-  /// Opens a checkpointer with empty caches.
+  /// Returns a new checkpointer with empty caches.
   std::shared_ptr<superstep::checkpointer> open() {
     if (kind_ == "none")
       return nullptr;
@@ -55,14 +55,14 @@ public:
     clear();
     return sqlite_checkpointer(path().string());
   }
-  /// Opens another checkpointer with empty caches, on a second file.
+  /// Returns another new checkpointer with empty caches. Its file is not that of open().
   std::shared_ptr<superstep::checkpointer> open_beside() {
     if (kind_ == "mem")
       return memory_checkpointer();
     remove("-young");
     return sqlite_checkpointer(path().string() + "-young");
   }
-  /// Returns the size of the closed database.
+  /// Returns the size of the database file and its write-ahead log.
   [[nodiscard]] std::uintmax_t bytes() const {
     auto sum = std::uintmax_t{0};
     for (const auto* suffix : {"", "-wal"}) {
@@ -126,7 +126,7 @@ compiled_graph<kept_count> make_kept_loop(std::int64_t steps) {
   return g.compile({.name = "loop"});
 }
 
-/// Runs the graph `runs` times concurrently, each on its own thread.
+/// Runs the graph `runs` times concurrently. Each run has its own thread of checkpoints.
 void run_loops(engine& e, const compiled_graph<kept_count>& graph, std::size_t runs,
                const std::shared_ptr<superstep::checkpointer>& checkpointer, durability when,
                std::int64_t steps) {
@@ -142,7 +142,7 @@ void run_loops(engine& e, const compiled_graph<kept_count>& graph, std::size_t r
                  over.set_value();
              });
   over.get_future().get();
-  expect(wrong == 0, std::to_string(wrong) + " runs did not end as they should");
+  expect(wrong == 0, std::to_string(wrong) + " runs failed or had a wrong result");
 }
 
 } // namespace
@@ -165,7 +165,7 @@ report kept_loop(parameters& p) {
     run_loops(e, graph, runs, checkpointer, place.when(), steps);
     return checkpointer;
   });
-  const auto checkpointer = place.open(); // opened again to inspect the file
+  const auto checkpointer = place.open(); // the measured files are gone; this run is inspected
   run_loops(e, graph, runs, checkpointer, place.when(), steps);
   if (checkpointer)
     checkpoints = checkpointer->list({"t0", ""}, {}, as).size();
@@ -180,11 +180,11 @@ report kept_loop(parameters& p) {
 
 namespace {
 
-/// Cost of one turn of a conversation.
+/// The cost of one turn of a conversation.
 struct turn_cost {
   double wall = 0;
   double cpu = 0;
-  double model = 0; // part of `cpu`: the model's pass over all messages
+  double model = 0; // the part of `cpu` in which the model reads all messages
 };
 
 class conversation {
@@ -219,7 +219,7 @@ private:
   chat_state state_;
 };
 
-/// Returns the mean of ten turns in milliseconds.
+/// Returns the mean cost of ten turns, in milliseconds.
 double ten(const std::vector<turn_cost>& of, std::size_t from, double turn_cost::*what) {
   auto sum = 0.0;
   for (auto i = from; i < from + 10; ++i)
@@ -227,7 +227,8 @@ double ten(const std::vector<turn_cost>& of, std::size_t from, double turn_cost:
   return sum / 10 * 1'000;
 }
 
-/// Returns the minimum of several tens, because noise only adds time.
+/// Returns the lowest mean of ten consecutive turns. Other load only adds time, so the lowest mean
+/// is the most exact.
 double least_ten(const std::vector<turn_cost>& of, double turn_cost::*what) {
   auto least = ten(of, 0, what);
   for (auto from = std::size_t{10}; from + 10 <= of.size(); from += 10)
@@ -254,7 +255,8 @@ report kept_chat(parameters& p) {
   };
   auto out = report{.unit = "turn", .units = static_cast<double>(turns)};
   auto all = std::vector<turn_cost>{};
-  auto young = std::vector<turn_cost>{}; // measured next to the last turns of the long thread
+  // Turns of new threads, measured between the last turns of the long thread.
+  auto young = std::vector<turn_cost>{};
   auto messages = message_list{};
   auto checkpointer = place.open();
   out.time = measure(1, [&] {
@@ -262,7 +264,8 @@ report kept_chat(parameters& p) {
     const auto beside = std::min<std::int64_t>(turns / 20, 5) * 10;
     while (std::ssize(all) < turns - beside)
       all.push_back(old_one.say_next());
-    // Turn by turn with young threads in a separate file, so that both see the same machine load.
+    // Alternates with turns of new threads in another file, so that the load of the machine affects
+    // both equally.
     while (std::ssize(all) < turns) {
       auto young_one = talk(place.open_beside());
       for (auto i = 0; i < 10; ++i) {
@@ -273,7 +276,7 @@ report kept_chat(parameters& p) {
     messages = old_one.messages();
     return 0;
   });
-  e.reset(); // releases everything, so that a closed file is measured
+  e.reset(); // closes the file, so that its final size is measured
   checkpointer.reset();
   auto text = std::string{};
   append_json(text, messages);

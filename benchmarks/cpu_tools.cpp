@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// W9: sixteen calls of one AI message, each of which computes. Compared with two bare threads that
-// run the same calls; both are measured alternately, because the machine may be shared.
+// W9: sixteen tool calls of one AI message, each of which computes. The same calls on two bare
+// threads are measured alternately with them, because the load of the machine may change.
 #include "digest.hpp"
 #include "echo_agent.hpp"
 #include "series.hpp"
@@ -37,7 +37,7 @@ std::string work(std::int64_t j, std::int64_t iterations) {
   return std::to_string(x);
 }
 
-/// Requests all calls at once and ends when their results are there.
+/// A model that requests all calls at once, and ends the run when it gets their results.
 class one_round final : public chat_model {
 public:
   task<result<message>> complete(model_request request) const override {
@@ -75,7 +75,7 @@ std::string results_of(const message_list& messages) {
   return out;
 }
 
-/// Runs the same calls on bare threads, which take the next call when they are free.
+/// Runs the same calls on bare threads. Each thread takes the next call when it has finished one.
 std::string on_threads(std::size_t threads, std::int64_t iterations) {
   auto results = std::vector<std::string>(calls_each);
   auto next = std::atomic<std::int64_t>{0};

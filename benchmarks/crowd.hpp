@@ -15,7 +15,8 @@
 
 namespace superstep::bench {
 
-/// Starts runs of one graph together, at most `in_flight_max` at a time, and keeps every result.
+/// Runs one graph many times, with at most `in_flight_max` runs at a time (0: all), and keeps all
+/// results.
 class crowd {
 public:
   crowd(engine& e, const compiled_graph<chat_state>& graph, std::size_t runs,
@@ -23,7 +24,7 @@ public:
       : engine_{e}, graph_{graph}, in_flight_max_{in_flight_max == 0 ? runs : in_flight_max},
         results_(runs) {}
 
-  /// Returns all results; throws if a run failed.
+  /// Returns all results. Throws if a run failed.
   std::vector<run_result<chat_state>> run() {
     for (auto i = std::size_t{0}; i < std::min(in_flight_max_, results_.size()); ++i)
       start_next();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short digests of texts, which workloads use as checks.
+// Short digests of texts, by which reports show that the results are right.
 #include "digest.hpp"
 
 #include "base/digest.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One turn of an agent whose model streams its calls one after the other. Shows the gain if tools
-// may start before the model has ended.
+// One turn of an agent whose model streams its calls one after the other. Shows how much time is
+// saved when tools start before the answer is complete.
 #include "digest.hpp"
 #include "echo_agent.hpp"
 #include "workloads.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Streams the answer of the scripted model, one call every `gap`.
+/// A model that streams the scripted model's answer: one call after each `gap`.
 class slow_model final : public chat_model {
 public:
   slow_model(std::int64_t calls, milliseconds gap)

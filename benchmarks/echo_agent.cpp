@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scripted model and the echo tool of the agent workloads.
+// The scripted model and the echo tool that the agent workloads use.
 #include "echo_agent.hpp"
 
 #include "measure.hpp"
@@ -36,7 +36,7 @@ public:
 private:
   struct counts {
     std::int64_t humans = 0;
-    std::int64_t answers = 0; // of the model, after the last human message
+    std::int64_t answers = 0; // model answers after the last human message
     std::int64_t results = 0;
   };
   [[nodiscard]] static counts read(const message_list& messages) {

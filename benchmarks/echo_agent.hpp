@@ -10,27 +10,28 @@
 
 namespace superstep::bench {
 
-/// The scripted model of the workloads: a pure function of its input messages, so one object serves
-/// any number of runs.
+/// Options of the scripted model. Its answer depends only on the messages, so concurrent runs can
+/// share a model.
 struct script {
-  std::int64_t rounds = 1; ///< T: rounds of tools per human message
-  std::int64_t calls = 1;  ///< C: calls per round
-  bool large = false;      ///< queries of 3,600 characters, results ten times as long
-  /// If set, accumulates the CPU time of the model's passes over its messages, which grow with the
-  /// history independently of the engine.
+  std::int64_t rounds = 1; ///< tool rounds per human message (parameter T)
+  std::int64_t calls = 1;  ///< calls per round (parameter C)
+  bool large = false;      ///< 3,600 characters per query, ten times as many per result
+  /// If not null: sums the CPU time in which the model reads its messages. This time grows with the
+  /// history and is not a cost of the engine.
   std::atomic<std::int64_t>* reading_ns = nullptr;
 };
 [[nodiscard]] chat_model_ptr make_scripted(script s);
 
-/// A tool `echo` that answers `result for <query>` after `latency`.
+/// Returns the tool `echo`, which answers "result for QUERY" after `latency`.
 [[nodiscard]] tool_ptr make_echo(std::chrono::milliseconds latency, bool large);
 
-/// Builds the ReAct agent of the model and the tool, without a limit on concurrent tool calls.
+/// Builds a ReAct agent of the scripted model and `echo`, without a limit on concurrent tool calls.
 [[nodiscard]] compiled_graph<chat_state> make_echo_agent(script s, react_version version,
                                                          tool_ptr echo);
 
 /// Returns a state with the human message "hi".
 [[nodiscard]] chat_state hi();
+/// Returns the number of messages at the end of a run.
 [[nodiscard]] inline std::int64_t messages_of(const script& s) {
   return 2 + s.rounds * (1 + s.calls);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends: N tasks of one node in one super-step.
+// W2 and its variants: N Sends to one node in one super-step.
 #include "series.hpp"
 #include "workloads.hpp"
 
@@ -21,7 +21,7 @@ struct fan {
 };
 BOOST_DESCRIBE_STRUCT(fan, (), (total))
 
-/// A state with a conversation that no node uses.
+/// A state with the same sum, and a conversation that no node uses.
 struct talking_fan {
   std::int64_t total = 0;
   message_list messages;
@@ -99,7 +99,8 @@ report send_state(parameters& p) {
   for (auto i = std::size_t{0}; i < messages; ++i)
     input.messages.push_back(human_message(std::string(100, 'm')));
   auto e = engine{options};
-  // Every run copies its input; subtracting that leaves the cost of the Sends.
+  // Every run copies its input. The difference to a run with a single Send is the cost of the other
+  // Sends.
   constexpr auto few = std::int64_t{1};
   const auto without = measure_fan(e, few, input, runs, repetitions);
   auto out =
@@ -119,7 +120,8 @@ struct point {
   double cost; // seconds per run
 };
 
-/// Least squares of a + b·N over relative deviations; otherwise the widest step would dominate.
+/// Fits a + b·N by least squares of the relative deviations. Absolute deviations would depend
+/// almost only on the widest step.
 report fit(std::vector<point> points) {
   auto w = 0.0, wx = 0.0, wxx = 0.0, wy = 0.0, wxy = 0.0;
   for (const auto& q : points) {

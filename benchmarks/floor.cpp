@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Costs of the machine itself, measured in one process, so that other figures can be related to
-// them.
+// Costs of basic operations on this machine. Other figures are given as multiples of them.
 #include "caf_floor.hpp"
 #include "workloads.hpp"
 
@@ -23,7 +22,7 @@ namespace superstep::bench {
 
 namespace {
 
-/// Owns a file descriptor.
+/// A file descriptor that is closed on destruction.
 class descriptor {
 public:
   descriptor(int fd, const char* what) : fd_{fd} {
@@ -50,7 +49,7 @@ void add_to(std::int64_t& n) {
 
 double call_ns(std::size_t repetitions) {
   constexpr auto calls = 10'000'000;
-  void (*volatile target)(std::int64_t&) = add_to; // volatile: each call is an indirect one
+  void (*volatile target)(std::int64_t&) = add_to; // volatile: prevents inlining of the call
   auto n = std::int64_t{0};
   const auto time = measure(repetitions, [&] {
     for (auto i = 0; i < calls; ++i)
@@ -62,7 +61,7 @@ double call_ns(std::size_t repetitions) {
 
 double alloc_ns(std::size_t repetitions) {
   constexpr auto blocks = 5'000'000;
-  void* volatile seen = nullptr; // prevents the compiler from removing the pair
+  void* volatile seen = nullptr; // volatile: keeps the compiler from removing the allocation
   const auto time = measure(repetitions, [&] {
     for (auto i = 0; i < blocks; ++i) {
       seen = std::malloc(64);
@@ -73,7 +72,7 @@ double alloc_ns(std::size_t repetitions) {
   return time.cpu_min * 1e9 / blocks;
 }
 
-/// Wall time, because the point is to wait for the disk.
+/// Measures wall time, because a program waits for the disk without using the CPU.
 double fdatasync_us(const std::string& folder, std::size_t repetitions) {
   constexpr auto appends = 100;
   const auto path = (std::filesystem::path{folder} / "superstep-bench-XXXXXX").string();
@@ -91,7 +90,7 @@ double fdatasync_us(const std::string& folder, std::size_t repetitions) {
   return time.seconds * 1e6 / appends;
 }
 
-/// Returns two connected TCP sockets on 127.0.0.1.
+/// Returns two TCP sockets on 127.0.0.1 that are connected to each other.
 std::pair<int, int> connect_pair() {
   const auto listener = descriptor{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"};
   auto address = sockaddr_in{};
@@ -118,7 +117,7 @@ void pass(int from, int to) {
   check(::recv(to, block.data(), block.size(), MSG_WAITALL) == std::ssize(block), "recv");
 }
 
-/// Both ends in one thread: the cost of the system calls without waking another thread.
+/// Uses both ends in one thread, so that the cost of waking another thread is not included.
 double loopback_us(std::size_t repetitions) {
   constexpr auto rounds = 5'000;
   const auto [a, b] = connect_pair();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks and memory figures of this process.
+// Clocks and memory figures of this process, and the check of results.
 #include "measure.hpp"
 
 #include <fstream>

@@ -11,13 +11,14 @@
 
 namespace superstep::bench {
 
-/// Returns monotonic wall time in seconds.
+/// Returns the wall time in seconds, from a monotonic clock.
 [[nodiscard]] double wall_seconds() noexcept;
-/// Returns user and system time of this process in seconds.
+/// Returns the CPU time of this process in seconds, user and system time together.
 [[nodiscard]] double cpu_seconds() noexcept;
-[[nodiscard]] double thread_cpu_seconds() noexcept; ///< of the calling thread
-/// Return the current and the maximum resident memory in bytes.
+[[nodiscard]] double thread_cpu_seconds() noexcept; ///< CPU time of the calling thread
+/// Returns the resident memory in bytes.
 [[nodiscard]] std::size_t resident_bytes();
+/// Returns the maximum resident memory since the process started, in bytes.
 [[nodiscard]] std::size_t peak_resident_bytes();
 
 /// Times of the repetitions of a workload.
@@ -35,8 +36,8 @@ struct timing {
   }
 };
 
-/// Calls `once` `repetitions` times and measures each call. Results are destroyed outside of the
-/// measured time.
+/// Calls `once` `repetitions` times and measures each call. The destruction of a result is not
+/// measured.
 template <class F>
 timing measure(std::size_t repetitions, F&& once) {
   auto out = timing{};
@@ -50,16 +51,16 @@ timing measure(std::size_t repetitions, F&& once) {
   return out;
 }
 
-/// Result of one workload: the members of the JSON line that are specific to it.
+/// The result of a workload: the members of the JSON line that depend on the workload.
 struct report {
   std::string unit;
   double units = 1;
   timing time{};
   json::object checks{};
-  json::object extra{}; ///< additional figures besides `checks`
+  json::object extra{}; ///< figures of this workload besides the common ones
 };
 
-/// Throws std::runtime_error if a result is wrong, because its time would be meaningless.
+/// Throws std::runtime_error if `right` is false: the time of a wrong result is meaningless.
 void expect(bool right, const std::string& what);
 
 } // namespace superstep::bench

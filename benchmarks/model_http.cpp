@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The prebuilt agent with its model behind HTTP (W13). The server is a separate process, for
-// example the tests' `chat_server --scripted --latency-ms 20 --daemon`; `url=` is its address.
+// W13: the prebuilt agent with a model behind HTTP. The server is another process at `url=`, for
+// example the tests' server: `chat_server --scripted --latency-ms 20 --daemon`.
 #include "crowd.hpp"
 #include "workloads.hpp"
 
@@ -46,7 +46,7 @@ report model_http(parameters& p) {
   agent.model = make_http_model(io, url, stream);
   agent.tools = {make_echo(std::chrono::milliseconds{0}, false)};
   const auto graph = create_react_agent(std::move(agent));
-  // Opens as many connections as there are concurrent calls.
+  // Opens all connections before the measurement.
   static_cast<void>(crowd{e, graph, in_flight_max, in_flight_max}.run());
 
   auto out = report{.unit = "run", .units = static_cast<double>(runs)};

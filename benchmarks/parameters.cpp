@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parsing of the command-line parameters of workloads.
+// Parses the command-line parameters of workloads.
 #include "parameters.hpp"
 
 #include "base/malloc_arenas.hpp"
@@ -14,12 +14,13 @@ parameters::parameters(const std::vector<std::string>& words) {
   for (const auto& word : words) {
     const auto middle = word.find('=');
     if (middle == 0 || middle == std::string::npos)
-      throw usage_error{"'" + word + "' is no parameter; write key=value"};
+      throw usage_error{"'" + word + "' is not a parameter; write key=value"};
     auto key = word.substr(0, middle);
     if (!given_.emplace(key, word.substr(middle + 1)).second)
-      throw usage_error{"parameter '" + key + "' stands twice"};
+      throw usage_error{"parameter '" + key + "' is given twice"};
   }
-  // Some other runtimes have two engines; superstep has one.
+  // Programs of other projects have a synchronous and an asynchronous engine, and scripts pass the
+  // mode to all programs. superstep has one engine and ignores it.
   if (const auto mode = take("mode"); mode && *mode != "sync" && *mode != "async")
     throw usage_error{"mode must be sync or async, not '" + *mode + "'"};
 }
@@ -75,7 +76,7 @@ std::string parameters::choice(std::string_view key, const std::vector<std::stri
 engine_options parameters::engine() {
   auto options = engine_options{};
   options.workers = count("workers", 0, {.min = 0, .max = 1'024});
-  limit_malloc_arenas(options.workers); // as the command-line program does
+  limit_malloc_arenas(options.workers); // as the program superstep does
   return options;
 }
 

@@ -14,41 +14,43 @@
 
 namespace superstep::bench {
 
-/// Thrown for an invalid command line; the text names the parameter and the reason.
+/// Error of the command line. The text names the parameter and the reason.
 class usage_error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// Range of an integer parameter.
+/// The range of an integer parameter.
 struct bounds {
   std::int64_t min = 0;
   std::int64_t max = 1'000'000'000;
 };
 
-/// The `key=value` words of the command line. A workload reads the parameters it knows, then calls
-/// done(), which rejects the rest. The report shows all values that were read, including defaults.
+/// The `key=value` parameters of the command line. A workload reads the parameters it knows and
+/// then calls done(), which rejects all others. The report shows all values that were read,
+/// including defaults.
 class parameters {
 public:
-  /// Throws usage_error for a word without `=` and for a repeated key.
+  /// Throws usage_error if a word has no `=` or if a key is repeated.
   explicit parameters(const std::vector<std::string>& words);
 
-  // Each throws usage_error for a value of another type.
+  // Each reader returns the default if the key is missing, and throws usage_error if the value is
+  // invalid.
   [[nodiscard]] std::int64_t integer(std::string_view key, std::int64_t default_value,
                                      bounds allowed = {});
   [[nodiscard]] std::size_t count(std::string_view key, std::int64_t default_value,
                                   bounds allowed = {.min = 1});
   [[nodiscard]] bool flag(std::string_view key, bool default_value);
   [[nodiscard]] std::string text(std::string_view key, std::string_view default_value);
-  /// Returns one of `choices`, the first of which is the default.
+  /// Reads one of `choices`. The first is the default.
   [[nodiscard]] std::string choice(std::string_view key, const std::vector<std::string>& choices);
 
-  // Parameters of every workload.
+  // Parameters that every workload has.
   [[nodiscard]] std::size_t repetitions() { return count("reps", 3, {.min = 1, .max = 10'000}); }
-  /// Reads `workers=`: lanes of the engine; 0, the default, is one per core.
+  /// Reads `workers=`, the number of lanes of the engine. The default 0 means one lane per core.
   [[nodiscard]] engine_options engine();
 
-  /// Throws usage_error if a key is left that the workload has not read.
+  /// Throws usage_error if the command line has a parameter that the workload did not read.
   void done() const;
   [[nodiscard]] const json::object& effective() const noexcept { return effective_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that wait in their first tool calls: their memory, and the time to cancel them.
+// Runs that wait in their first tool calls: measures their memory, and the time to cancel them.
 #include "echo_agent.hpp"
 #include "workloads.hpp"
 
@@ -21,9 +21,9 @@ namespace {
 constexpr auto parked_script = script{.rounds = 2, .calls = 2};
 
 struct counts {
-  std::atomic<std::size_t> begun{0};    ///< tool bodies that were started
-  std::atomic<std::size_t> frames{0};   ///< frames of these bodies that are alive
-  std::atomic<std::size_t> ended{0};    ///< runs
+  std::atomic<std::size_t> begun{0};    ///< tool bodies started so far
+  std::atomic<std::size_t> frames{0};   ///< coroutine frames of tool bodies that exist
+  std::atomic<std::size_t> ended{0};    ///< runs that have ended
   std::atomic<std::size_t> answered{0}; ///< tool messages in the final states
 };
 
@@ -41,7 +41,7 @@ private:
   counts& counts_;
 };
 
-/// A tool `echo` that answers after a day.
+/// A tool `echo` that never answers during a measurement: it waits for a day.
 class parking_tool final : public tool {
 public:
   explicit parking_tool(counts& c) : counts_{c} {
@@ -67,7 +67,7 @@ std::size_t tool_messages(const run_result<chat_state>& r) {
                     [](const message& m) { return m.type == message_type::tool; }));
 }
 
-/// N runs that all wait in their first tool calls.
+/// Many runs, each of which waits in its first tool calls.
 class parking {
 public:
   parking(const engine_options& options, std::size_t runs)
@@ -106,7 +106,7 @@ private:
     return handles_.size() * static_cast<std::size_t>(parked_script.calls);
   }
 
-  counts counts_; // outlives the engine, whose destructor destroys frames
+  counts counts_; // declared before the engine, because frames that the engine destroys use it
   compiled_graph<chat_state> graph_;
   std::vector<run_handle> handles_;
   std::unique_ptr<engine> engine_;
@@ -152,7 +152,7 @@ report cancel(parameters& p) {
     const auto wall = wall_seconds();
     lot.cancel();
     const auto all_marked = wall_seconds();
-    // Cancelling a run destroys its frames before its end is reported.
+    // Cancelling a run destroys its frames before its callback is called.
     parking::wait_until(
         [&] { return lot.ended() == (is_warm_up ? 1 : runs) && lot.parked() == 0; });
     const auto unwound = wall_seconds();

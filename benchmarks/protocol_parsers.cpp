@@ -19,11 +19,11 @@ using namespace superstep;
 
 constexpr auto protocols = {"hermes", "morph_xml", "yaml_xml", "qwen3_coder"};
 constexpr auto kinds = {"plain", "small", "large"};
-// Tokens arrive in pieces of a few bytes; proxies and local servers combine some hundred.
+// Models send pieces of a few bytes. Proxies and local servers combine them into larger pieces.
 constexpr auto piece_sizes = {std::size_t{16}, std::size_t{256}, std::size_t{4096}};
 constexpr auto text_bytes = std::size_t{256} * 1024;
 
-/// Never cuts within a character, as servers do not either.
+/// Cuts the text into pieces, but never within a character, because servers do not do that either.
 std::vector<std::string_view> pieces_of(std::string_view text, std::size_t size) {
   auto out = std::vector<std::string_view>{};
   for (auto at = std::size_t{0}; at < text.size();) {
@@ -87,7 +87,7 @@ int write_texts(const char* path) {
 int main(int argc, char** argv) {
   if (argc == 3 && std::string_view{argv[1]} == "--texts")
     return write_texts(argv[2]);
-  // Nine repetitions; the fastest depends most on the program and least on other processes.
+  // Uses the fastest of nine repetitions, because other processes affect it the least.
   for (const auto* name : protocols)
     for (const auto* kind : kinds)
       for (const auto size : piece_sizes)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The prebuilt agent: one run with many rounds (W4), and many concurrent runs (W7).
+// The prebuilt agent: one run with many rounds (W4), and many runs at once (W7).
 #include "crowd.hpp"
 #include "digest.hpp"
 #include "echo_agent.hpp"
@@ -17,8 +17,9 @@ namespace superstep::bench {
 
 namespace {
 
-/// Forms of the agent: over the state of agent files, which has counters; over the default state;
-/// and built by create_agent().
+/// The agent that is measured. plain: create_react_agent() with chat_state, the state of agent
+/// files. react: create_react_agent() with messages_state. current: create_agent() with
+/// messages_state.
 enum class form { plain, react, current };
 
 struct asked {
@@ -121,7 +122,7 @@ report batch(parameters& p) {
   auto dones = std::size_t{0};
   out.time = measure(repetitions, [&] {
     auto results = crowd{e, graph, runs, in_flight_max}.run();
-    if (rss_per_run == 0) // the first batch; later ones reuse its memory
+    if (rss_per_run == 0) // only the first batch allocates memory; later batches reuse it
       rss_per_run = static_cast<double>(peak_resident_bytes() - before) / static_cast<double>(runs);
     messages = 0;
     dones = 0;

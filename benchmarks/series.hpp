@@ -11,8 +11,8 @@
 
 namespace superstep::bench {
 
-/// Whole runs of one graph in sequence. Each is started from the completion callback of the
-/// previous one, because waking another thread for every run would cost more than a small run.
+/// Runs one graph many times in sequence. The callback of each run starts the next run, because
+/// waking another thread for every run would cost more than a small run.
 template <class State>
 class series {
 public:
@@ -47,11 +47,11 @@ private:
   const compiled_graph<State>& graph_;
   State input_;
   run_config config_;
-  std::size_t left_ = 0; // accessed by one callback at a time
+  std::size_t left_ = 0; // used by one callback at a time
   std::promise<run_result<State>> over_;
 };
 
-/// Returns a config with this recursion limit.
+/// Returns a config whose recursion limit allows `n` steps.
 [[nodiscard]] inline run_config steps_max(std::int64_t n) {
   auto config = run_config{};
   config.recursion_limit = static_cast<std::uint32_t>(n + 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// W12: a program that does almost nothing. The whole process is timed from outside.
+// W12: a program that does almost nothing. The caller measures the time of the whole process.
 #include "workloads.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -16,7 +16,7 @@ struct one_number {
 BOOST_DESCRIBE_STRUCT(one_number, (), (n))
 
 report start_up(parameters& p) {
-  // So far this process has only loaded itself.
+  // The CPU time so far is that of loading the program.
   const auto loading = cpu_seconds();
   const auto wall = wall_seconds();
   const auto options = p.engine();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams tokens of a model through a graph to a reader of its messages (W10).
+// W10: streams tokens of a model through a graph to a reader.
 #include "actors/engine_access.hpp"
 #include "echo_agent.hpp"
 #include "workloads.hpp"
@@ -22,8 +22,8 @@ namespace {
 constexpr auto tokens_per_run = std::size_t{200};
 constexpr auto in_flight_max = std::size_t{100};
 
-/// `tok0 `, `tok1 `, …: created before the measurement, because a model receives them from
-/// elsewhere.
+/// Returns the texts `tok0 `, `tok1 ` and so on. They are created once, because the cost of making
+/// them is not part of streaming.
 const std::vector<std::string>& tokens() {
   static const auto all = [] {
     auto out = std::vector<std::string>{};
@@ -34,7 +34,7 @@ const std::vector<std::string>& tokens() {
   return all;
 }
 
-/// Streams `tok0 tok1 …`, one piece per token.
+/// A model that streams all tokens, one piece per token.
 class talking_model final : public chat_model {
 public:
   task<result<message>> complete(model_request request) const override {
@@ -59,7 +59,7 @@ struct heard {
   std::size_t chars = 0;
 };
 
-/// Reads a run to its end and checks that each token is the next one.
+/// Reads all events of a run, and checks that the tokens arrive in order.
 heard read_all(detail::event_stream& events) {
   auto out = heard{};
   while (const auto event = events.next()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// W6: N Sends that each run a subgraph of twelve super-steps.
+// W6: N Sends, each of which runs a subgraph of twelve super-steps.
 #include "digest.hpp"
 #include "series.hpp"
 #include "workloads.hpp"

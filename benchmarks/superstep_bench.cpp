@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// superstep-bench WORKLOAD key=value …: runs one workload and prints one JSON line.
+// The program superstep-bench: runs one workload and prints its report as a line of JSON.
 #include "workloads.hpp"
 
 #include <CLI/CLI.hpp>
@@ -47,7 +47,7 @@ constexpr auto workloads = std::array{
     workload{"append", "S=1000 runs=1: one message per step", append},
     workload{"send-state", "N=100 M=2000 runs=1: W2 with M messages in the state", send_state},
     workload{"wide-step", "N=1|10|…|100000|all: W2 and, for all, the fit a + b·N", wide_step},
-    workload{"runs", "seconds=2: chain3 by 64 concurrent clients", concurrent_runs},
+    workload{"runs", "ms=2000: chain3 by 64 concurrent clients", concurrent_runs},
     workload{"early", "C=8 gap=50 lat=300 limit=0 early=1: a model that streams calls one by one",
              early_dispatch},
     workload{"idle", "N=1000: N agents that wait in their tools", idle},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// W5k: a state of M integers, all of which are written in every step. The program is built by hand,
-// because M is known only at run time and no struct can describe it.
+// W5k: a state of M integers, each of which is written in every step. The program is built
+// directly, because a struct cannot have a number of members that is known only at run time.
 #include "actors/engine_access.hpp"
 #include "workloads.hpp"
 
@@ -24,7 +24,7 @@ const integers& integers_of(const state_block& state) {
   return static_cast<const struct_block<integers>&>(state).state;
 }
 
-/// Accessor of one channel.
+/// Accesses the value of one channel.
 struct element {
   using value_type = std::int64_t;
   std::size_t index;

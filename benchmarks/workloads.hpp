@@ -6,7 +6,7 @@
 
 namespace superstep::bench {
 
-// One function per workload. Each reads its parameters, calls done() and measures.
+// Each workload is a function that reads its parameters, calls done() and then measures.
 
 [[nodiscard]] report floor_figures(parameters&); // floor.cpp
 [[nodiscard]] report sequential(parameters&);    // chains.cpp: W1

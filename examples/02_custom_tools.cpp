@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 struct city_args {
   std::string city;
 };
-BOOST_DESCRIBE_STRUCT(city_args, (), (city)) // the JSON schema of the arguments, and their check
+BOOST_DESCRIBE_STRUCT(city_args, (), (city)) // defines the arguments' JSON Schema and their check
 
 std::string currency(const city_args& args) {
   return args.city == "Tokyo" ? "yen" : "euro";

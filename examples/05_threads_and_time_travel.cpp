@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A conversation in an SQLite database: it continues where it stopped, and a branch starts at one
-// of its earlier checkpoints.
+// Stores a conversation in an SQLite database and continues it. Then starts a branch at an earlier
+// checkpoint.
 #include "model.hpp"
 
 #include <superstep/superstep.hpp>
@@ -30,7 +30,7 @@ int main() {
   for (const auto& s : engine.get_state_history(agent, config)) { // newest first
     std::cout << "step " << s.checkpoint->step << ": " << s.values->messages.size()
               << " messages\n";
-    if (s.next.empty()) // nothing is left to run: the end of a turn
+    if (s.next.empty()) // no next nodes: the end of a turn
       first_turn = s.checkpoint->id;
   }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams a run: the answer piece by piece as the model writes it, and a line for each task that
-// ends.
+// Streams a run: prints the model's answer piece by piece, and a line for each task that ends.
 #include "model.hpp"
 
 #include <superstep/superstep.hpp>
@@ -22,11 +21,11 @@ rules:
   - {type: tool, text: 'The forecast: \0'}
 )";
 
-/// Prints events. The last function takes those of all other kinds.
+/// Prints pieces of messages and ends of tasks. The last function ignores all other events.
 struct printer {
   void operator()(const ss::message_event& e) const {
     const auto* piece = e.get_if<ss::message_chunk>();
-    if (piece != nullptr && !ss::text_of(piece->part).empty()) // others have parts of tool calls
+    if (piece != nullptr && !ss::text_of(piece->part).empty()) // empty in a piece of a tool call
       std::cout << ss::text_of(piece->part) << '|' << std::flush;
   }
   void operator()(const ss::update_event& e) const { std::cout << '[' << e.node << "]\n"; }

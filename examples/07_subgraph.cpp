@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph as a node of another one. It has a state of its own: two functions map the parent's state
-// to its input, and its result to an update of the parent.
+// A graph as a node of another graph. The inner graph has its own state: one function maps the
+// parent's state to its input, the other maps its result to an update of the parent.
 #include <superstep/superstep.hpp>
 
 #include <iostream>

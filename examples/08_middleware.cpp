@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Middleware: code that runs around the model and the tools of an agent.
+// Middleware: code that runs before or around the model and tool calls of an agent.
 #include "model.hpp"
 
 #include <superstep/superstep.hpp>
@@ -17,7 +17,7 @@ struct account_args {
 };
 BOOST_DESCRIBE_STRUCT(account_args, (), (owner))
 
-/// Ends a run about passwords before the model is called.
+/// Ends a run about passwords without calling the model.
 ss::hook_step<chat> refuse_passwords(const chat& c, const ss::runtime&) {
   auto out = ss::hook_step<chat>{};
   if (ss::text_of(c.messages.back()).find("password") != std::string::npos) {
@@ -27,13 +27,13 @@ ss::hook_step<chat> refuse_passwords(const chat& c, const ss::runtime&) {
   return out;
 }
 
-/// Replaces the prompt of a call of the model.
+/// Replaces the system prompt in a call of the model.
 ss::task<ss::message> be_brief(ss::model_call call, ss::model_ask ask) {
   call.system = std::make_shared<const ss::message>(ss::system_message("Be brief."));
-  return ask(std::move(call)); // may also ask again, ask another model, or not ask at all
+  return ask(std::move(call)); // may also call the model again, another model, or none
 }
 
-/// Prints the calls of tools.
+/// Prints the name of each called tool.
 ss::task<ss::tool_answer> log_call(ss::tool_request request, ss::tool_execute execute) {
   std::cout << "call of " << request.call.name << '\n';
   return execute(std::move(request));
@@ -42,7 +42,7 @@ ss::task<ss::tool_answer> log_call(ss::tool_request request, ss::tool_execute ex
 int main() {
   auto guard = ss::middleware<chat>{};
   guard.name = "guard";
-  guard.before_model = {refuse_passwords, {ss::jump::finish}}; // declares where it may jump to
+  guard.before_model = {refuse_passwords, {ss::jump::finish}}; // declares the possible jumps
   guard.wrap_model_call = be_brief;
   guard.wrap_tool_call = log_call;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An agent whose answer is a value that matches a JSON Schema. Another answer fails the run.
+// An agent whose answer must match a JSON Schema. The run fails if the answer does not match.
 #include "model.hpp"
 
 #include <superstep/superstep.hpp>

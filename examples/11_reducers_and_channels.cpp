@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the writes of one step combine: by a reducer of one's own, or by the rule of a channel. First
-// in a graph over a struct, then in a graph that is given its channels one by one.
+// Two ways to combine the writes of one step: a reducer of the program, and the rule of a channel.
+// The first graph has a struct as its state, the second is built from single channels.
 #include <superstep/superstep.hpp>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many runs of one agent: results in the order of the inputs, or as the runs end. A run that fails
-// does not affect the others.
+// Runs one agent with many inputs. The first call returns the results in the order of the inputs.
+// The second passes each result to a callback when its run ends. A failed run does not affect the
+// others.
 #include "model.hpp"
 
 #include <superstep/superstep.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests to a model outside of graphs.
+// ask(): one request to a model without a graph.
 #include "models/whole_chunk.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -28,7 +28,7 @@ task<result<message>> ask(chat_model_ptr model, model_input input, chunk_handler
   auto request = model_request{};
   request.messages = *std::move(messages);
   auto was_streamed = false;
-  // Remembers whether the model has streamed. If not, the answer is delivered as one piece below.
+  // Records whether the model has streamed. If it has not, the answer is passed on as one piece.
   if (on_chunk)
     request.on_chunk = [&](const message_chunk& piece) {
       was_streamed = true;

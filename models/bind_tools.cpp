@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model wrapper that adds tools and parameters to every request.
+// A model that adds tools and parameters to every request.
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -12,7 +12,7 @@ namespace superstep {
 
 namespace {
 
-/// Shared by bind_tools() and bind_parameters(); `tools` is null for the latter.
+/// The wrapper of bind_tools() and bind_parameters(). `tools` is null for bind_parameters().
 class bound_model final : public chat_model {
 public:
   bound_model(chat_model_ptr model, tool_definitions tools, json::object parameters)
@@ -27,7 +27,7 @@ public:
     return inner_->complete(std::move(request));
   }
 
-  /// Tools and parameters change the answers, so they are part of the identity.
+  /// Includes tools and parameters, because they change the answers.
   std::string fingerprint() const override {
     auto out = inner_->fingerprint() + " bound " + to_canonical_text(parameters_);
     if (tools_)
@@ -73,7 +73,7 @@ chat_model_ptr bind_parameters(chat_model_ptr model, json::object parameters) {
 }
 
 tool_definitions bound_tools(const chat_model& model) noexcept {
-  // bind_parameters() uses the same class, with null tools.
+  // bind_parameters() uses the same class with null tools.
   const auto* bound = dynamic_cast<const bound_model*>(&model);
   return bound != nullptr ? bound->tools() : nullptr;
 }

@@ -9,8 +9,8 @@
 
 namespace superstep::models {
 
-/// FNV-1a, the same on every machine and in every release. Identifies content; not a cryptographic
-/// hash.
+/// Returns the FNV-1a hash of a text. It is the same on every machine and in every release. It
+/// identifies content, but is not a cryptographic hash.
 [[nodiscard]] constexpr std::uint64_t hash(std::string_view text,
                                            std::uint64_t seed = 0xcbf29ce484222325) noexcept {
   for (const auto c : text)
@@ -23,8 +23,8 @@ namespace superstep::models {
   return fmt::format("{:016x}", hash(text));
 }
 
-/// Generates random numbers that depend only on the key and two numbers (splitmix64). The
-/// distributions of <random> differ between standard libraries.
+/// Generates random numbers (splitmix64) that depend only on the key, `a` and `b`. The
+/// distributions of <random> are not used, because they differ between standard libraries.
 class seeded_random {
 public:
   seeded_random(std::string_view key, std::uint64_t a, std::uint64_t b) noexcept

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the provider of a model by its name.
+// Selects the provider of a model by the model's name.
 #include <superstep/models/chat_model.hpp>
 #include <superstep/models/provider_model.hpp>
 
@@ -22,13 +22,13 @@ constexpr auto named_apis = std::array{
     named_api{"openai-responses", provider_api::openai_responses},
     named_api{"anthropic", provider_api::anthropic}, named_api{"ollama", provider_api::ollama}};
 
-/// Prefixes of model names that identify their provider.
+/// Beginnings of model names that identify a provider.
 constexpr auto beginnings = std::array{
     named_api{"gpt-", provider_api::openai_chat}, named_api{"chatgpt-", provider_api::openai_chat},
     named_api{"o1", provider_api::openai_chat},   named_api{"o3", provider_api::openai_chat},
     named_api{"o4", provider_api::openai_chat},   named_api{"claude", provider_api::anthropic}};
 
-/// The name may come from a file, so only a part of it is shown.
+/// The name may be the content of a file, so only its beginning is shown.
 error unknown(std::string_view name) {
   return {model_errc::bad_configuration,
           "\"" + std::string{name.substr(0, 200)} +

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines of a journal: writing, reading, and the hash that identifies a request. Shared by
-// record_model.cpp, replayed_model.cpp and recording_file.cpp.
+// The line format of recordings: writing, reading, and the hash that identifies a request.
 #include "models/journal_format.hpp"
 
 #include "messages/openai_json.hpp"
@@ -19,7 +18,7 @@ namespace {
 
 using namespace providers;
 
-// In the order of model_errc, whose first value is 1.
+// Names of model_errc's values in their order; the first value is 1.
 constexpr auto names = std::array<std::string_view, 11>{
     "bad_request", "unauthorized", "not_found",  "rate_limited", "quota_exhausted",  "server_error",
     "unreachable", "timed_out",    "bad_answer", "missing_turn", "bad_configuration"};
@@ -28,7 +27,7 @@ error bad_line(std::string why) {
   return {model_errc::bad_configuration, std::move(why)};
 }
 
-/// Times are written as doubles, but an integer is accepted too.
+/// Returns a time in milliseconds. The writer uses doubles, but integers are also accepted.
 double number_in(const json::object& o, std::string_view key) {
   const auto* value = o.if_contains(key);
   if (value == nullptr)
@@ -36,14 +35,14 @@ double number_in(const json::object& o, std::string_view key) {
   return value->is_double() ? value->get_double() : static_cast<double>(count_in(o, key));
 }
 
-/// Errors of other categories are recorded as server_error, because only model errors have names.
+/// Only model errors have names in recordings, so other errors are recorded as server_error.
 json::object error_form(const error& e) {
   const auto is_ours = e.code.category() == make_error_code(model_errc::bad_answer).category();
   const auto kind = is_ours ? static_cast<model_errc>(e.code.value()) : model_errc::server_error;
   return {{"kind", name_of(kind)}, {"text", e.text}};
 }
 
-/// Reads the list of `[milliseconds, piece]`.
+/// Reads the list of pieces, each with its time: `[milliseconds, piece]`.
 result<> read_chunks(journal_entry& into, const json::array& from) {
   for (const auto& element : from) {
     const auto* pair = element.if_array();
@@ -71,8 +70,8 @@ std::optional<model_errc> errc_named(std::string_view name) noexcept {
 }
 
 std::string hash_of(const model_request& request) {
-  // The chat-completions form contains neither ids nor metadata of messages, only what a model
-  // reads.
+  // The chat-completions form contains only what a model reads: neither ids nor metadata of
+  // messages.
   auto text = std::string{};
   if (request.system)
     append_openai(text, *request.system);
@@ -100,7 +99,7 @@ std::string to_line(const journal_entry& entry, const std::vector<std::string>& 
     for (const auto& [time, piece] : entry.chunks)
       chunks.push_back(json::value(json::array{time, to_json(piece)}));
     auto pieces = std::vector<json::value*>{};
-    // Pieces are masked before they are written, because a secret may be split over two of them.
+    // The pieces are masked together, because a secret may be split over two pieces.
     for (auto& timed : chunks)
       pieces.push_back(&timed.as_array().back());
     mask_secrets(pieces, secrets);

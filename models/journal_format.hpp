@@ -11,28 +11,28 @@
 
 namespace superstep::models {
 
-/// One answer in a journal. Times are milliseconds since the request.
+/// One recorded answer. Times are milliseconds after the request.
 struct journal_entry {
   std::string run;
   std::uint32_t turn = 0;
-  std::string question; ///< hash_of() the request
+  std::string question; ///< hash_of() of the request
   double ms = 0;
   std::vector<std::pair<double, message_chunk>> chunks;
   result<message> answer{message{}};
 };
 
-/// Returns the hash by which a request is identified: message content, tool names, answer schema
-/// and parameters. Message ids and metadata are excluded, because they may differ from run to run.
+/// Returns the hash that identifies a request. It covers the content of messages, tool names, the
+/// answer schema and parameters, but not the ids and metadata of messages, which differ between
+/// runs.
 [[nodiscard]] std::string hash_of(const model_request& request);
 
-/// Returns the line of an entry, without a newline and with the secrets masked; see
-/// without_secrets().
+/// Returns an entry as a line without newline, with all secrets masked; see without_secrets().
 [[nodiscard]] std::string to_line(const journal_entry& entry,
                                   const std::vector<std::string>& secrets = {});
-/// Parses one line; errors are model_errc::bad_configuration.
+/// Parses one line. Returns model_errc::bad_configuration if it is invalid.
 [[nodiscard]] result<journal_entry> read_line(std::string_view line);
 
-/// Conversion between error codes and their names in journals and scripts. @{
+/// Convert error codes to their names in recordings and scripts, and back. @{
 [[nodiscard]] std::string_view name_of(model_errc code) noexcept;
 [[nodiscard]] std::optional<model_errc> errc_named(std::string_view name) noexcept;
 /// @}

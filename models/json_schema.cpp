@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads JSON Schemas as the AI SDK tool middleware does: a subset that text protocols need to
-// coerce arguments and to check them. Structured answers (structured_model.cpp) use the same check.
-// The complete validator of tool arguments is tools/argument_schema.cpp.
+// Reads the subset of JSON Schema that text protocols need to convert and check arguments, as the
+// AI SDK middleware does. Structured answers (structured_model.cpp) use the same check.
+// tools/argument_schema.cpp is the complete validator for tool arguments.
 #include "models/json_schema.hpp"
 
 #include <re2/re2.h>
@@ -31,12 +31,13 @@ bool lists(const json::array& types, std::string_view name) noexcept {
   return false;
 }
 
-/// `(a+)+`, `a+b*` and `\1`: repetition inside or next to repetition, and references back.
+/// Whether a backtracking engine could need exponential time: `(a+)+`, `a+b*` and `\1`, that is,
+/// repetition inside or next to repetition, and back-references.
 bool is_risky(std::string_view pattern) {
   constexpr auto pattern_max = std::size_t{128};
   if (pattern.size() > pattern_max)
     return true;
-  auto repeated = std::vector<bool>{false}; // per open group: holds a repetition
+  auto repeated = std::vector<bool>{false}; // for each open group: whether it contains a repetition
   auto after_repetition = false;
   for (auto i = std::size_t{0}; i < pattern.size(); ++i) {
     const auto c = pattern[i];
@@ -174,7 +175,7 @@ bool is_of_type(const json::value& v, std::string_view type) {
     return v.is_number();
   if (type == "integer")
     return v.is_number() && std::trunc(v.to_number<double>()) == v.to_number<double>();
-  return true; // a type from elsewhere refuses nothing
+  return true; // unknown types accept every value
 }
 
 bool type_matches(const json::value& v, const json::value& type) {
@@ -212,7 +213,7 @@ bool check_object(const json::object& o, const json::value& schema, int depth) {
 bool check_array(const json::array& items, const json::value& schema, int depth) {
   const auto* prefix = schema::member(schema, "prefixItems");
   const auto* each = schema::member(schema, "items");
-  // Before prefixItems there was a list under `items`.
+  // Before draft 2020-12, `items` could be a list and had the role of prefixItems.
   if (prefix == nullptr && each && each->is_array())
     std::swap(prefix, each);
   const auto fixed = prefix && prefix->is_array() ? prefix->get_array().size() : 0;

@@ -10,10 +10,11 @@ namespace superstep::schema {
 
 enum class kind { none, object, array, boolean, number, integer, string, null, other };
 
-/// Returns the schema inside a wrapper `{jsonSchema: S}`, or the schema itself.
+/// Returns the schema S of a wrapper `{jsonSchema: S}`; a schema without wrapper is returned
+/// itself.
 [[nodiscard]] const json::value& unwrap(const json::value& schema) noexcept;
-/// Returns the type that coercion converts a value to. If the schema has several types, the first
-/// in the order of `kind` is used.
+/// Returns the type to which a value is converted. If the schema has several types, it is the first
+/// of them in the order of `kind`.
 [[nodiscard]] kind kind_of(const json::value& schema) noexcept;
 [[nodiscard]] bool allows_null(const json::value& schema) noexcept;
 /// Whether the schema has `additionalProperties: false`.
@@ -21,8 +22,8 @@ enum class kind { none, object, array, boolean, number, integer, string, null, o
 [[nodiscard]] const json::value* member(const json::value& schema, std::string_view name) noexcept;
 [[nodiscard]] const json::object* properties(const json::value& schema) noexcept;
 [[nodiscard]] bool is_scalar(kind k) noexcept;
-/// Returns the schemas of patternProperties whose pattern matches a part of `key`. Patterns that
-/// could cost a backtracking engine exponential time are ignored, as in the AI SDK middleware.
+/// Returns the schemas in patternProperties whose pattern matches `key`. Patterns that could take a
+/// backtracking engine exponential time are ignored, as in the AI SDK middleware.
 [[nodiscard]] std::vector<const json::value*> pattern_schemas(const json::value& schema,
                                                               std::string_view key);
 
@@ -33,9 +34,9 @@ namespace superstep {
 /// Whether a value matches the parts of its JSON Schema that the AI SDK tool middleware checks:
 /// type, enum, const, required and additional members, items, allOf, anyOf and oneOf.
 ///
-/// Bounds and formats are deliberately not checked: a call that violates them is still a call. The
-/// tool node then checks it against the complete schema (argument_schema) and reports the fault to
-/// the model. Values nested deeper than 256 levels do not match.
+/// Bounds and formats are not checked, because a call that violates them must still be recognised
+/// as a call. The tool node checks it against the complete schema (argument_schema) and reports
+/// faults to the model. Values with more than 256 levels do not match.
 [[nodiscard]] bool matches_schema(const json::value& v, const json::value& schema);
 
 } // namespace superstep

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// make_model(): creates a model from its name, or from a script after "scripted:".
 #include <superstep/models/chat_model.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/models/scripted_model.hpp>
@@ -10,7 +11,7 @@ namespace superstep {
 
 namespace {
 
-/// A model and the I/O runtime that it needs, which is destroyed after it.
+/// A model and the I/O runtime that it uses. The order of the members destroys the model first.
 struct served_model {
   std::shared_ptr<io_runtime> io;
   chat_model_ptr model;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masks secrets in recorded streams. A secret may be split over several pieces, so the texts at one
-// place of all pieces are searched as one text. Used by journal_format.cpp.
+// Masks secrets in recorded streams. A secret may be split over several pieces, so the texts with
+// the same path in all pieces are searched as one text.
 #include "models/mask_secrets.hpp"
 
 #include "models/http/faults.hpp"
@@ -15,7 +15,7 @@ namespace superstep::models {
 
 namespace {
 
-/// The texts of all pieces, by their path inside a piece.
+/// The texts of all pieces, keyed by their path inside a piece.
 using texts_by_place = std::map<std::string, std::vector<json::string*>>;
 
 /// A range of bytes in the concatenated text.
@@ -24,14 +24,14 @@ struct span {
   std::size_t end = 0;
 };
 
-/// Collects the texts below `from`. The recursion is bounded by the nesting that parse_json()
-/// accepts.
+/// Collects the texts in `from`. The recursion is bounded, because parse_json() limits the depth.
 void collect(json::value& from, std::string& place, texts_by_place& into) {
   const auto length = place.size();
   if (auto* text = from.if_string()) {
     into[place].push_back(text);
   } else if (auto* list = from.if_array()) {
-    // Elements with an `index` belong together across pieces, whatever their positions are.
+    // List elements with the same `index` continue each other, even at different positions of the
+    // list.
     for (auto i = std::size_t{0}; i < list->size(); ++i) {
       auto& element = (*list)[i];
       const auto* object = element.if_object();
@@ -49,7 +49,8 @@ void collect(json::value& from, std::string& place, texts_by_place& into) {
   }
 }
 
-/// Returns the positions of secrets in a text, in order. Adjacent and overlapping ones are joined.
+/// Returns the ranges that secrets occupy in a text, in order. Adjacent and overlapping ranges are
+/// joined.
 std::vector<span> find_all(std::string_view text, const std::vector<std::string>& secrets) {
   auto found = std::vector<span>{};
   for (const auto& secret : secrets) {
@@ -69,13 +70,13 @@ std::vector<span> find_all(std::string_view text, const std::vector<std::string>
   return out;
 }
 
-/// Masks the secrets in the concatenation of `texts`, and splits the result back into the texts.
+/// Masks secrets in the concatenation of `texts`, and divides the result among the texts.
 void mask(const std::vector<json::string*>& texts, const std::vector<std::string>& secrets) {
   auto all = std::string{};
   for (const auto* text : texts)
     all += std::string_view{*text};
   const auto hidden = find_all(all, secrets);
-  auto next = hidden.begin(); // the first match that does not end before `begin`
+  auto next = hidden.begin(); // the first range that does not end before `begin`
   auto begin = std::size_t{0};
   for (auto* text : texts) {
     const auto end = begin + text->size();
@@ -88,7 +89,7 @@ void mask(const std::vector<json::string*>& texts, const std::vector<std::string
       }
       at = std::min(next->end, end);
       if (next->end > end)
-        break; // the rest is in the next text
+        break; // the secret continues in the next text
     }
     shown.append(all, at, end - at);
     if (shown != std::string_view{*text})

@@ -9,9 +9,9 @@
 namespace superstep::models {
 
 /// Masks every secret in the pieces of one stream (JSON values), even if it is split over several
-/// pieces. Texts at the same path of their pieces are treated as one text; list elements with an
-/// `index` are matched by it. The mask `***` appears in the piece in which the secret begins.
-/// Secrets that are too short to be masked are defined by without_secret().
+/// pieces. Texts with the same path are treated as one text; in a path, a list element with a
+/// member `index` is identified by that index. The mask `***` is written where the secret begins.
+/// Secrets that are too short for without_secret() are not masked.
 void mask_secrets(const std::vector<json::value*>& pieces, const std::vector<std::string>& secrets);
 
 } // namespace superstep::models

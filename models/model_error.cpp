@@ -8,7 +8,8 @@ namespace superstep {
 
 namespace {
 
-/// The texts are short; details such as the server's own message are in `error::text`.
+/// The texts of error codes. They are short, because `error::text` contains the server's own
+/// message.
 class model_category final : public std::error_category {
 public:
   [[nodiscard]] const char* name() const noexcept override { return "model"; }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The limits that several models can share: calls in flight, rates, and the memory for answers.
 #include "models/http/concurrency_control.hpp"
 
 #include <superstep/models/provider_model.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model wrappers that repeat failed calls or fall back to other models. Provider models have their
-// own, more precise retries (provider_model.cpp).
+// Models that repeat failed calls or fall back to other models. Provider models have more precise
+// retries of their own (provider_model.cpp).
 #include "models/retry.hpp"
 
 #include <superstep/base/await.hpp>
@@ -16,7 +16,7 @@ namespace superstep {
 
 namespace {
 
-/// A request that can be sent repeatedly, and whether a piece of an answer to it was streamed.
+/// A request that can be sent several times. Records whether a piece of an answer was streamed.
 struct watched_request {
   model_request request;
   std::shared_ptr<bool> was_streamed = std::make_shared<bool>(false);
@@ -39,11 +39,12 @@ public:
   task<result<message>> complete(model_request request) const override {
     return attempt(inner_, options_, std::move(request));
   }
-  /// Retries do not change the answers, so the identity is that of the model.
+  /// Retries do not change answers, so the fingerprint is that of the inner model.
   std::string fingerprint() const override { return inner_->fingerprint(); }
 
 private:
-  // A static coroutine: its parameters keep the model and the options alive while it is suspended.
+  // The function is static, so that the coroutine owns all that it uses: it may outlive this
+  // object.
   static task<result<message>> attempt(chat_model_ptr inner, model_retry_options options,
                                        model_request asked) {
     const auto watched = watched_request{std::move(asked)};
@@ -63,7 +64,7 @@ private:
   model_retry_options options_;
 };
 
-/// Tries several models in order.
+/// A model that asks several models in order until one answers.
 class replaceable_model final : public chat_model {
 public:
   replaceable_model(std::vector<chat_model_ptr> models,
@@ -101,7 +102,7 @@ private:
 } // namespace
 
 bool is_worth_another_try(const error& e) {
-  // Everything is retried except errors that only the user can resolve.
+  // Repeats all calls except those whose errors only the user can resolve.
   for (const auto final :
        {model_errc::bad_request, model_errc::unauthorized, model_errc::not_found,
         model_errc::quota_exhausted, model_errc::missing_turn, model_errc::bad_configuration})

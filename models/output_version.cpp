@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts answers and streams to standard content blocks (output version v1).
+// Converts answers and streams to output version v1, in which content is a list of standard blocks.
 #include "models/providers/json_parts.hpp"
 
 #include <superstep/messages/message_json.hpp>
@@ -47,7 +47,7 @@ result<message> standardized(message answer) {
   return answer;
 }
 
-/// Returns `wanted` if it is free, else the next number after all indexes in use.
+/// Returns `wanted` if no block uses it, else a number above all indexes in use.
 std::int64_t chunk_standardizer::free_index(std::int64_t wanted) {
   if (taken_.contains(wanted))
     wanted = std::max(*taken_.rbegin(), wanted) + 1;
@@ -59,7 +59,7 @@ void chunk_standardizer::number(json::object& block) {
   const auto type = providers::type_of(block);
   const auto* index = block.if_contains("index");
   if (!index || index->is_null()) {
-    // A piece without an index continues the previous block if it has the same type.
+    // A piece without an index continues the previous block of the same type.
     if (type != std::exchange(last_type_, type))
       index_ = free_index(taken_.empty() ? 0 : *taken_.rbegin() + 1);
     block["index"] = index_;
@@ -76,7 +76,7 @@ result<message_chunk> chunk_standardizer::standardize(message_chunk piece) {
   auto blocks = content_blocks(piece);
   if (!blocks)
     return std::move(blocks).error();
-  // An empty text is not a block, and would prevent the next block from being the first.
+  // An empty text is not a block. If it were kept, it would take the first index.
   const auto is_silence = [](const json::value& block) {
     return block == json::value{{"type", "text"}, {"text", ""}};
   };
@@ -86,7 +86,7 @@ result<message_chunk> chunk_standardizer::standardize(message_chunk piece) {
       number(*block);
   piece.part.blocks = *std::move(blocks);
   piece.part.content.clear();
-  // Metadata texts are concatenated when pieces are added, so only the first piece may contain it.
+  // Merging concatenates texts in metadata, so only the first piece may have this text.
   if (std::exchange(is_first_, false))
     piece.part.response_metadata["output_version"] = "v1";
   return piece;

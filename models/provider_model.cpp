@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models behind HTTP APIs. This file contains the retry loop and the checks of options; one attempt
-// is made by http/http_caller.cpp, failures are classified by retry.cpp, and limits are shared
-// through model_limits.cpp.
+// Models behind HTTP APIs: the retry loop and the checks of options. http/http_caller.cpp makes
+// single attempts, retry.cpp classifies failures, and model_limits.cpp has the limits that models
+// share.
 #include "models/hash.hpp"
 #include "models/http/http_caller.hpp"
 #include "models/http/provider_traits.hpp"
@@ -28,7 +28,7 @@ using models::next_step;
 using models::wire_request;
 using std::chrono::milliseconds;
 
-/// The model of make_provider_model(): combines limits, attempts and waits.
+/// The model that make_provider_model() returns.
 class provider_model final : public chat_model {
 public:
   provider_model(provider_model_options options, const std::string& key, http_client client,
@@ -37,7 +37,7 @@ public:
         caller_{options_, key, std::move(client), std::move(limits)} {}
 
   [[nodiscard]] task<result<message>> complete(model_request request) const override {
-    // Written once: all attempts send the same bytes.
+    // The request is written once, so that all attempts send the same bytes.
     const auto asked = models::write_request(options_, request);
     if (!asked)
       co_return asked.error();
@@ -51,7 +51,7 @@ public:
         co_return std::move(**tried.answer);
       if (tried.why.next == next_step::give_up)
         co_return tried.answer.error();
-      // 429 responses have a budget of their own, so that they do not use up the attempts.
+      // Responses with status 429 are counted separately, so that they do not use up the attempts.
       auto& counter = tried.why.next == next_step::wait ? rate_limited : attempts;
       const auto most =
           tried.why.next == next_step::wait ? options_.rate_limited_max : options_.attempts_max;
@@ -65,7 +65,7 @@ public:
   }
 
   [[nodiscard]] std::string fingerprint() const override {
-    // A query may contain an API key.
+    // The query is replaced by its hash, because it may contain an API key.
     const auto query = caller_.query();
     return fmt::format("{} {}{} {} {}{}", models::traits_of(options_.api).name, caller_.url(),
                        query.empty() ? "" : '#' + models::hash_text(query), options_.model,
@@ -74,9 +74,9 @@ public:
   }
 
 private:
-  /// Makes one attempt, once the limits permit it, and holds its place in flight until the answer
-  /// is complete. The references point into the frame of complete(), which awaits this task at
-  /// once.
+  /// Waits until the limits admit the call, and makes one attempt. The call counts as in flight
+  /// until the answer is complete. Both references point into the frame of complete(), which awaits
+  /// this task.
   task<attempt> attempt_once(const wire_request& asked, const chunk_handler& on_chunk) const {
     auto line = limits_->calls().acquire();
     const auto permit = co_await line;
@@ -84,8 +84,8 @@ private:
     auto& at = co_await this_context{};
     auto sent = model_limits::time_point{};
     auto tried = models::held_back();
-    // The caller holds a request back if calls were paused while it waited for a connection. The
-    // reserved tokens are returned, and the rate limiter is asked again.
+    // If a pause began after the limits had admitted the call, the caller does not send the
+    // request. The reserved tokens are then returned and reserved again.
     while (tried.is_held_back) {
       auto turn = limits_->rate().reserve(tokens);
       co_await turn;
@@ -106,8 +106,9 @@ private:
     co_return tried;
   }
 
-  /// Returns the wait before the next attempt: the time that the server requested, or more if it
-  /// keeps refusing although that time has passed; without such a time, the backoff.
+  /// Returns the wait before the next attempt: the time that the server requested, but at least a
+  /// short growing backoff in case it keeps refusing. If the server requested no time, it is the
+  /// usual backoff.
   [[nodiscard]] milliseconds wait_after(const attempt& tried, const model_request& request,
                                         std::uint32_t count) const {
     constexpr auto told_base_ms = std::uint32_t{10};
@@ -130,8 +131,8 @@ private:
             fmt::format("{} (given up after {} attempts)", last.answer.error().text, count)};
   }
 
-  /// Estimates four bytes per token plus the requested answer length. The reservation is corrected
-  /// when the real usage is known.
+  /// Estimates the tokens of a call: one per four bytes, plus the requested length of the answer.
+  /// settle() corrects the reservation when the real usage is known.
   [[nodiscard]] std::int64_t estimate_tokens(const std::string& body) const {
     const auto* most = options_.parameters.if_contains("max_tokens");
     const auto* answer = most ? most->if_int64() : nullptr;
@@ -147,7 +148,7 @@ error bad_option(std::string text) {
   return {model_errc::bad_configuration, std::move(text)};
 }
 
-/// Returns the API key, or "" for a server without keys.
+/// Returns the API key; "" for a server without keys.
 result<std::string> find_key(const provider_model_options& options) {
   const auto name =
       options.api_key_env.value_or(std::string{models::traits_of(options.api).key_env});
@@ -161,7 +162,7 @@ result<std::string> find_key(const provider_model_options& options) {
   return std::string{value};
 }
 
-/// Moves headers_env to headers, with the values of the variables.
+/// Replaces `headers_env` by headers with the values of the variables.
 result<> add_headers_of_environment(provider_model_options& options) {
   for (const auto& [name, variable] : std::exchange(options.headers_env, {})) {
     const auto* value = std::getenv(variable.c_str()); // NOLINT(concurrency-mt-unsafe)
@@ -172,7 +173,8 @@ result<> add_headers_of_environment(provider_model_options& options) {
   return {};
 }
 
-/// Describes the first invalid header. The value is omitted because it may be a secret.
+/// Returns a description of the first invalid header. It does not contain the value, which may be a
+/// secret.
 std::optional<std::string> wrong_header(const http_headers& headers) {
   constexpr auto of_token = std::string_view{"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"};
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
@@ -192,17 +194,17 @@ std::optional<std::string> wrong_header(const http_headers& headers) {
   return std::nullopt;
 }
 
-/// Whether the host is this machine, where unencrypted http is safe.
+/// Whether the host is this machine, to which http without TLS is safe.
 bool is_loopback(std::string_view host) {
   return host == "localhost" || host.ends_with(".localhost") || host == "::1" ||
          host.starts_with("127.");
 }
 
-/// Derives the options of the HTTP client.
+/// Returns the options for the HTTP client.
 http_client_options make_http_options(const provider_model_options& options,
                                       const model_limits& limits) {
   auto http = http_client_options{};
-  // Calls wait for the limiter, never for a connection: a call that the limiter permits is sent at
+  // Enough connections for all calls that the limiter admits, so that an admitted call is sent at
   // once.
   http.connections_per_host_max =
       limits.calls().limit() == 0 ? std::size_t{100'000} : limits.calls().limit();
@@ -220,7 +222,7 @@ std::vector<std::string> secrets_of(const provider_model_options& options) {
   auto out = std::vector<std::string>{};
   if (const auto key = find_key(options); key && !key->empty())
     out.push_back(*key);
-  // A copy, in which header values from the environment replace the names of their variables.
+  // Works on a copy, in which the environment's values replace the names of variables.
   auto all = options;
   if (add_headers_of_environment(all))
     for (const auto& [name, value] : all.headers)

@@ -13,10 +13,10 @@
 
 namespace superstep::models {
 
-/// Reads a whole file into memory. Used once per model, before any run starts.
+/// Reads a whole file into memory. Called once per model, before the first run.
 ///
-/// @return model_errc::bad_configuration if the file cannot be read or exceeds `bytes_max`;
-/// errc::shortage if it cannot be opened for lack of descriptors or memory
+/// @return model_errc::bad_configuration if the file cannot be read or is larger than `bytes_max`;
+/// errc::shortage if descriptors or memory are exhausted
 [[nodiscard]] inline result<std::string> read_text_file(const std::string& path,
                                                         std::size_t bytes_max) {
   auto failed = std::error_code{};

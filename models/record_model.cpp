@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model wrapper that records answers in a journal. The lines are written by journal_format.cpp,
-// the file by recording_file.cpp; replayed_model.cpp plays it back.
+// A model that records the answers of another model. journal_format.cpp formats the lines,
+// recording_file.cpp writes the file, and replayed_model.cpp replays it.
 #include "models/journal_format.hpp"
 #include "models/recording_file.hpp"
 
@@ -30,7 +30,8 @@ public:
   std::string fingerprint() const override { return inner_->fingerprint(); }
 
 private:
-  // A static coroutine: its parameters keep model and file alive while it is suspended.
+  // The function is static, so that the coroutine owns all that it uses: it may outlive this
+  // object.
   static task<result<message>> ask(chat_model_ptr inner,
                                    std::shared_ptr<models::recording_file> file,
                                    secret_list secrets, model_request request) {
@@ -43,7 +44,7 @@ private:
     entry.run = request.run_key;
     entry.turn = request.turn;
     entry.question = models::hash_of(request);
-    // The lambda refers to this frame, which outlives the inner call.
+    // The lambda refers to this frame, which exists until the inner call has ended.
     if (request.on_chunk)
       request.on_chunk = [&entry, &passed,
                           forward = std::move(request.on_chunk)](const auto& piece) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model that reads its answers from a file of chat-completions messages. The file is scanned with
-// simdjson and kept as text.
+// A model that takes its answers from a file of messages in the form of chat completions. The text
+// of the file is kept in memory and searched with simdjson.
 #include "messages/openai_json.hpp"
 #include "models/hash.hpp"
 #include "models/read_text_file.hpp"
@@ -23,21 +23,21 @@ namespace superstep {
 
 namespace {
 
-/// The position of a turn's JSON in the text of the file.
+/// The position of a turn's JSON in the file.
 struct recorded_turn {
   std::size_t begin = 0;
   std::size_t size = 0;
 };
 
-/// The turns of one row, and its line number for errors.
+/// The turns of one row, and the line of the row for errors.
 struct recorded_row {
   std::size_t first_turn = 0;
   std::size_t turns = 0;
   std::size_t line = 0;
 };
 
-/// The text of a recording and an index into it. A turn is parsed only when it is requested: as
-/// messages, a large recording would need several times its size.
+/// The text of a file and an index of it. A turn is parsed only when it is requested, because
+/// parsed messages would need several times the memory of the text.
 struct recording {
   std::string path;
   std::string text;
@@ -55,7 +55,7 @@ error bad_line(const recording& in, std::size_t line, std::string_view why) {
           in.path + ':' + std::to_string(line) + ": " + std::string{why}};
 }
 
-/// Parses one turn, which must be an assistant message.
+/// Parses one turn, which must be a message with the role assistant.
 result<message> read_turn(std::string_view text) {
   auto parsed = parse_json(text);
   if (!parsed)
@@ -69,11 +69,11 @@ result<message> read_turn(std::string_view text) {
   return from_openai(*object);
 }
 
-/// Indexes the file line by line; stops at the first invalid line.
+/// Builds the index line by line. Stops at the first invalid line.
 class recording_reader {
 public:
   explicit recording_reader(recording& into) : into_{into}, bytes_{into.text.size()} {
-    // simdjson reads beyond the end of its input.
+    // simdjson reads some bytes after the end of its input.
     into_.text.resize(bytes_ + simdjson::SIMDJSON_PADDING, ' ');
   }
 
@@ -85,11 +85,11 @@ public:
       const auto text = std::string_view{into_.text}.substr(begin, end - begin);
       if (text.find_first_not_of(" \t\r") != std::string_view::npos)
         if (const auto why = read_line(begin, text, line); !why.empty()) {
-          // An invalid last line without a newline was cut off by a crash, unless it ends like a
-          // complete one.
+          // A crash of the writer can leave an incomplete last line, which has no newline and is
+          // ignored. A line that ends with a closing brace is complete, so its fault is reported.
           if (end < bytes_ || into_.rows.empty() || text.ends_with('}'))
             return bad_line(into_, line, why);
-          torn_line = line; // turns already added for it belong to no row
+          torn_line = line; // its turns remain in the list, but no row refers to them
         }
       begin = end + 1;
     }
@@ -97,11 +97,11 @@ public:
     return std::nullopt;
   }
 
-  std::size_t torn_line = 0; ///< 0: no incomplete line
+  std::size_t torn_line = 0; ///< number of the incomplete last line; 0 = none
 
 private:
   std::string read_line(std::size_t begin, std::string_view text, std::size_t line) {
-    try { // simdjson's exceptions do not leave this function
+    try { // simdjson reports errors as exceptions
       auto document = parser_.iterate(text.data(), text.size(), into_.text.size() - begin);
       auto key = std::string{};
       auto row = recorded_row{into_.turns.size(), 0, line};
@@ -133,7 +133,7 @@ private:
     }
   }
 
-  /// A key may be a number; it is compared as text.
+  /// Returns a key as text. Keys may also be integers.
   static std::string read_key(simdjson::ondemand::value value) {
     auto text = std::string_view{};
     if (value.get_string().get(text) == simdjson::SUCCESS)
@@ -141,7 +141,7 @@ private:
     return std::to_string(value.get_int64().value());
   }
 
-  /// Adds a turn to the index. It is parsed once to report errors now, and again when it is
+  /// Adds a turn to the index. It is parsed now only to report errors, and again when it is
   /// requested.
   std::string add_turn(std::string_view text) {
     into_.turns.push_back({static_cast<std::size_t>(text.data() - into_.text.data()), text.size()});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of a journal, shared by several processes: each has a shared lock (flock) while it may
-// append, and only a process that gets the exclusive lock may repair the file.
+// The file of a recording, to which several processes may append. A process has a shared lock
+// (flock) while it may append. Only a process that gets the exclusive lock repairs the file.
 #include "models/recording_file.hpp"
 
 #include "base/file_size_signal.hpp"
@@ -31,7 +31,7 @@ std::string system_text(int code) {
   return std::error_code{code, std::generic_category()}.message();
 }
 
-/// Reads up to one block at `offset`.
+/// Reads at most one block at `offset`.
 std::string read_block(int fd, std::int64_t offset) {
   auto out = std::string(static_cast<std::size_t>(block_bytes), '\0');
   const auto got = ::pread(fd, out.data(), out.size(), offset);
@@ -39,7 +39,7 @@ std::string read_block(int fd, std::int64_t offset) {
   return out;
 }
 
-/// Returns the offset after the last newline before `size`; 0 if there is none.
+/// Returns the offset after the last newline in the first `size` bytes; 0 without a newline.
 std::int64_t last_line_end(int fd, std::int64_t size) {
   while (size > 0) {
     const auto begin = std::max<std::int64_t>(0, size - block_bytes);
@@ -52,21 +52,22 @@ std::int64_t last_line_end(int fd, std::int64_t size) {
   return 0;
 }
 
-/// Whether the first line, which begins with `start`, is a journal entry.
+/// Whether the first line is a line of a recording. `start` is the beginning of the file.
 bool is_recording(std::string_view start) {
   const auto end = start.find('\n');
   if (end != std::string_view::npos)
     return read_line(start.substr(0, end)).has_value();
-  // The line is longer than a block, or incomplete.
+  // The line is longer than a block, or it is incomplete.
   return start.starts_with(line_start) || line_start.starts_with(start);
 }
 
-/// Opens the file for appending. @param create O_CREAT or 0
+/// Opens the file for appending.
+/// @param create O_CREAT or 0
 int open_to_add(const std::string& path, int create) {
   const auto fd = ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | create, 0600);
   if (fd >= 0 || errno == ENXIO || errno == EISDIR || errno == ENOENT)
     return fd;
-  return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC); // perhaps a device
+  return ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC); // a device may be only writable
 }
 
 std::string cannot_open(const std::string& path, int code) {
@@ -77,7 +78,7 @@ bool is_of_process(int code) {
   return code == EMFILE || code == ENFILE || code == ENOMEM;
 }
 
-/// Returns 0 if the file could be created in its folder, otherwise an errno.
+/// Returns 0 if the file can be created in its folder, otherwise an errno value.
 int creation_fault(const std::string& path) {
   auto folder = std::filesystem::path{path}.parent_path();
   if (folder.empty())
@@ -100,7 +101,7 @@ result<recording_file> recording_file::open(std::string path, std::string& note)
   out.path_ = std::move(path);
   out.fd_ = open_to_add(out.path_, 0);
   auto code = out.fd_ < 0 ? errno : 0;
-  // The file is created by the first answer. Until then only check that this will be possible.
+  // The first answer creates the file. Here only checks whether that will be possible.
   if (code == ENOENT) {
     code = creation_fault(out.path_);
     if (code == 0)
@@ -119,12 +120,11 @@ result<void> recording_file::check_and_repair(std::string& note) {
   struct stat info {};
   if (::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode))
     return {};
-  // Processes that append hold a shared lock. While one does, an incomplete last line may be a
-  // write in progress, so the repair below is skipped.
   if (info.st_size > 0 && !is_recording(read_block(fd_, 0)))
     return error{model_errc::bad_configuration,
-                 path_ + ":1: is not a line of a recording; answers are only appended to "
-                         "recordings: specify another file"};
+                 path_ + ":1: is not a line of a recording; specify a recording or a new file"};
+  // If another process has the shared lock, it may be writing the last line. The exclusive lock
+  // then fails and the repair is skipped.
   if (::flock(fd_, LOCK_EX | LOCK_NB) == 0 && ::fstat(fd_, &info) == 0) {
     const auto end = last_line_end(fd_, info.st_size);
     if (end < info.st_size) {
@@ -135,7 +135,8 @@ result<void> recording_file::check_and_repair(std::string& note) {
              " bytes); it was removed";
     }
   }
-  while (::flock(fd_, LOCK_SH) != 0 && errno == EINTR) { // a repair takes only a short time
+  // Waits for a repair by another process, which is short.
+  while (::flock(fd_, LOCK_SH) != 0 && errno == EINTR) {
   }
   return {};
 }
@@ -147,7 +148,8 @@ result<void> recording_file::create() {
     return error{is_of_process(code) ? errc::shortage : errc::io_failed, cannot_open(path_, code)};
   }
   auto note = std::string{};
-  if (const auto checked = check_and_repair(note); !checked) { // another process created it
+  // Checks the file, which another process may have created meanwhile.
+  if (const auto checked = check_and_repair(note); !checked) {
     ::close(std::exchange(fd_, -1));
     return error{errc::io_failed, checked.error().text};
   }
@@ -169,9 +171,9 @@ result<void> recording_file::add(std::string line) {
       continue;
     if (got <= 0) {
       const auto code = got == 0 ? ENOSPC : errno;
-      // A partly written line is removed, unless another process has appended a line since.
+      // Removes a partly written line, unless another process has appended a line after it.
       if (written > 0 && ::lseek(fd_, 0, SEEK_END) == begin + static_cast<off_t>(written)) {
-        // If this fails, the incomplete line is removed when the recording is next opened.
+        // If the removal fails, the next open() removes the line.
         [[maybe_unused]] const auto cut = ::ftruncate(fd_, begin);
       }
       return error{errc::io_failed,

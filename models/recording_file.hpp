@@ -8,15 +8,15 @@
 
 namespace superstep::models {
 
-/// A journal file to which whole lines are appended.
+/// The file of a recording, to which complete lines are appended.
 ///
-/// open() rejects a file with other content and a path where no file can be created. It does not
-/// create the file, so that a program that fails later leaves none behind. An incomplete last line
-/// is removed, unless another process is appending to the file. A line that could not be written
-/// completely is removed again.
+/// open() rejects a file with other content, and a path where a file cannot be created. It does not
+/// create the file, so that a program that fails early does not leave an empty file. It removes an
+/// incomplete last line, unless another process may be writing that line. If a line cannot be
+/// written completely, add() removes the part that was written.
 ///
 /// @par Threads
-/// add() may be called by any number of threads.
+/// add() may be called by several threads at the same time.
 class recording_file {
 public:
   recording_file() = default;
@@ -24,12 +24,12 @@ public:
   recording_file& operator=(recording_file&&) = delete;
   ~recording_file();
 
-  /// Opens an existing file or checks that it can be created. @param note receives a description of
-  /// a repair, or ""
+  /// Opens an existing file, or checks that it can be created.
+  /// @param note receives a description of a repair; empty without one
   [[nodiscard]] static result<recording_file> open(std::string path, std::string& note);
-  /// Appends `line` and a newline; the first call creates the file. Returns errc::io_failed if the
-  /// write failed, in which case nothing was appended, and errc::shortage if the file could not be
-  /// created for lack of descriptors or memory.
+  /// Appends `line` and a newline. The first call creates the file. Returns errc::io_failed if
+  /// nothing was appended because writing failed, and errc::shortage if the file could not be
+  /// created because descriptors or memory are exhausted.
   [[nodiscard]] result<void> add(std::string line);
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model that plays back a journal written by record_model.cpp.
+// A model that replays the answers that record_model.cpp has recorded.
 #include "models/hash.hpp"
 #include "models/journal_format.hpp"
 #include "models/read_text_file.hpp"
@@ -19,16 +19,18 @@ namespace {
 
 using entry_ptr = std::shared_ptr<const models::journal_entry>;
 
-/// All answers of a journal, by run, turn and request.
+/// All answers of a recording, keyed by run, turn and request.
 class journal {
 public:
-  using key = std::tuple<std::string, std::uint32_t, std::string>; ///< run, turn, question
+  /// Run, turn, hash of the request.
+  using key = std::tuple<std::string, std::uint32_t, std::string>;
 
   void add(models::journal_entry entry) {
     auto k = key{entry.run, entry.turn, entry.question};
     rows_[std::move(k)].push_back(std::make_shared<const models::journal_entry>(std::move(entry)));
   }
-  /// Returns the next answer to a request, cycling through repeated ones; null if there is none.
+  /// Returns the next answer to a request; null if there is none. Several answers to the same
+  /// request are returned one after the other, and then again from the first.
   [[nodiscard]] entry_ptr next(const model_request& request) const {
     const auto k = key{request.run_key, request.turn, models::hash_of(request)};
     const auto found = rows_.find(k);
@@ -59,13 +61,14 @@ public:
   }
 
 private:
-  // A static coroutine: its parameters keep the journal alive while it is suspended.
+  // The function is static, so that the coroutine owns all that it uses: it may outlive this
+  // object.
   static task<result<message>> play(std::shared_ptr<const journal> from, bool with_timing,
                                     model_request request) {
     const auto entry = from->next(request);
     if (!entry)
       co_return error{model_errc::missing_turn,
-                      fmt::format("{} has no answer to turn {} of run \"{}\" with this question",
+                      fmt::format("{} has no answer to this request in turn {} of run \"{}\"",
                                   from->path, request.turn, request.run_key)};
     auto& at = co_await this_context{};
     const auto asked = at.where->now();
@@ -105,7 +108,7 @@ result<chat_model_ptr> make_replayed_model(replayed_model_options options) {
   for (auto begin = std::size_t{0}; begin < text->size();) {
     const auto end = text->find('\n', begin);
     ++number;
-    if (end == text->npos) { // the process died while writing
+    if (end == text->npos) { // the recording process died while it wrote the line
       if (options.note != nullptr)
         *options.note =
             fmt::format("{}:{}: the last line is incomplete and was ignored", options.path, number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides what to do after a failed attempt, and how long to wait. Pure functions;
-// provider_model.cpp contains the loop that uses them.
+// Decides what to do after a failed attempt, and how long to wait before the next one. All
+// functions are pure; the loop is in provider_model.cpp.
 #include "models/retry.hpp"
 
 #include "models/hash.hpp"
@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Parses a non-negative number at the start of `text` and removes it from there.
+/// Parses a non-negative number at the start of `text` and removes the number from `text`.
 std::optional<double> take_number(std::string_view& text) {
   auto value = 0.0;
   const auto end = text.data() + text.size();
@@ -31,13 +31,13 @@ std::optional<double> take_number(std::string_view& text) {
   return value;
 }
 
-/// Rounds up, so that no request is sent too early. Limited to one day, which is more than any
-/// provider means.
+/// Rounds up, so that no request is sent too early. The result is at most one day; no provider
+/// requests a longer wait.
 milliseconds whole_ms(double ms) {
   return milliseconds{static_cast<std::int64_t>(std::ceil(std::min(ms, 86'400'000.0)))};
 }
 
-/// Milliseconds per unit of OpenAI's durations.
+/// Returns the milliseconds of a unit in OpenAI's durations.
 std::optional<double> unit_in_ms(std::string_view unit) {
   if (unit == "ms")
     return 1.0;
@@ -50,7 +50,7 @@ std::optional<double> unit_in_ms(std::string_view unit) {
   return std::nullopt;
 }
 
-/// Parses an HTTP date (RFC 9110, section 5.6.7): "Sun, 06 Nov 1994 08:49:37 GMT".
+/// Parses an HTTP date as in RFC 9110, section 5.6.7: "Sun, 06 Nov 1994 08:49:37 GMT".
 std::optional<std::chrono::system_clock::time_point> read_http_date(const std::string& text) {
   auto parts = std::tm{};
   auto in = std::istringstream{text};
@@ -66,11 +66,12 @@ milliseconds time_until(std::chrono::system_clock::time_point date,
   return std::clamp(std::chrono::ceil<milliseconds>(date - now), milliseconds{0}, whole_ms(1e12));
 }
 
-/// Rate-limit headers of OpenAI and Anthropic: the remaining amount, and when it is restored.
+/// A pair of rate-limit headers: the amount that is left, and when the full amount is available
+/// again.
 struct remainder {
   std::string_view left;
   std::string_view reset;
-  bool is_date; ///< a point in time; otherwise a duration
+  bool is_date; ///< whether `reset` is a point in time; otherwise it is a duration
 };
 constexpr auto remainders = std::array{
     remainder{"x-ratelimit-remaining-requests", "x-ratelimit-reset-requests", false},
@@ -83,7 +84,8 @@ constexpr auto remainders = std::array{
               "anthropic-ratelimit-output-tokens-reset", true},
 };
 
-/// Parses an RFC 3339 timestamp in UTC, "2026-11-21T08:49:37Z"; fractions of a second are ignored.
+/// Parses an RFC 3339 timestamp in UTC, such as 2026-11-21T08:49:37Z. Ignores fractions of a
+/// second.
 std::optional<std::chrono::system_clock::time_point> read_timestamp(const std::string& text) {
   auto parts = std::tm{};
   auto in = std::istringstream{text};
@@ -98,14 +100,14 @@ std::optional<std::chrono::system_clock::time_point> read_timestamp(const std::s
 
 failure judge(int status, std::string_view code) noexcept {
   if (status == 429 || status == 402) {
-    // An exhausted quota needs a human; other 429 responses pass with time.
+    // A human must resolve an exhausted quota. Other rate limits end after some time.
     if (status == 402 || code == "insufficient_quota")
       return {model_errc::quota_exhausted, next_step::give_up, false};
     return {model_errc::rate_limited, next_step::wait, true};
   }
   if (status == 408)
     return {model_errc::timed_out, next_step::try_again, false};
-  // 409 is a conflict that passes, e.g. a lock timeout at OpenAI.
+  // 409 is a temporary conflict, for example a lock timeout at OpenAI.
   if (status >= 500 || status == 409)
     return {model_errc::server_error, next_step::try_again, status == 503 || status == 529};
   if (status == 401 || status == 403)
@@ -122,7 +124,8 @@ failure judge_stream(std::string_view code) noexcept {
     std::string_view code;
     int status;
   };
-  // HTTP statuses that correspond to the error codes of OpenAI and Anthropic inside a stream.
+  // HTTP statuses with the same meaning as error codes that OpenAI and Anthropic send inside a
+  // stream.
   constexpr auto known = std::array{
       meaning{"rate_limit_error", 429},        meaning{"rate_limit_exceeded", 429},
       meaning{"insufficient_quota", 402},      meaning{"billing_error", 402},
@@ -139,7 +142,8 @@ failure judge_stream(std::string_view code) noexcept {
 }
 
 failure judge_answer(const std::error_code& code) noexcept {
-  // Damaged in transit, or a page from a proxy: another attempt may succeed.
+  // The data may have been damaged on the way, or a proxy may have sent an error page. Another
+  // attempt may succeed.
   if (code == make_error_code(errc::parse_failed))
     return {model_errc::bad_answer, next_step::try_again, false};
   if (code == make_error_code(model_errc::server_error))
@@ -156,7 +160,7 @@ failure judge_answer(const std::error_code& code) noexcept {
 failure judge(const std::error_code& transport) noexcept {
   if (transport == make_error_code(errc::timed_out))
     return {model_errc::timed_out, next_step::try_again, false};
-  if (is_shortage(transport)) // the HTTP client has already waited for the duration of the request
+  if (is_shortage(transport)) // the HTTP client has already waited until the request's timeout
     return {model_errc::unreachable, next_step::give_up, false};
   if (transport == make_error_code(errc::too_large))
     return {model_errc::bad_answer, next_step::give_up, false};
@@ -227,7 +231,7 @@ std::optional<milliseconds> read_exhausted(const http_headers& headers,
 
 milliseconds backoff(std::uint32_t base_ms, std::uint32_t max_ms, std::string_view run_key,
                      std::uint32_t turn, std::uint32_t attempt) {
-  // The exponent is limited so that doubling cannot overflow.
+  // The exponent is limited, so that doubling cannot overflow.
   const auto doubled =
       std::ldexp(static_cast<double>(base_ms), static_cast<int>(std::min(attempt, 33U)) - 1);
   const auto bound = std::min(doubled, static_cast<double>(max_ms));

@@ -14,43 +14,45 @@ namespace superstep::models {
 
 /// The action after a failed attempt.
 enum class next_step : std::uint8_t {
-  give_up,   ///< another attempt would not help
-  try_again, ///< retry; counts as an attempt
-  try_once,  ///< retry, but fail at the next answer of this kind
-  wait,      ///< "too many requests": retry without counting an attempt
+  give_up,   ///< return the error, because another attempt would not help
+  try_again, ///< make another attempt
+  try_once,  ///< make another attempt, but only once for this kind of answer
+  wait,      ///< wait, then make another attempt; counted separately (too many requests)
 };
 
 /// Classification of a failed attempt.
 struct failure {
   model_errc kind = model_errc::bad_answer;
   next_step next = next_step::give_up;
-  bool is_overload = false; ///< the provider is overloaded: reduce the calls in flight
+  /// Whether the provider is overloaded, so that fewer calls should be in flight.
+  bool is_overload = false;
 };
 
-/// Classifies an HTTP error status. `code` is error.code (or error.type) of the response.
+/// Classifies an HTTP error status. `code` is `error.code` or `error.type` of the response body.
 [[nodiscard]] failure judge(int status, std::string_view code) noexcept;
-/// Classifies an error inside a stream, whose status was 200.
+/// Classifies an error that a stream reports after status 200.
 [[nodiscard]] failure judge_stream(std::string_view code) noexcept;
-/// Classifies an unusable answer with status 200; errc::parse_failed means that it is not JSON.
+/// Classifies an answer with status 200 that cannot be used. errc::parse_failed means that it is
+/// not JSON.
 [[nodiscard]] failure judge_answer(const std::error_code& code) noexcept;
 /// Classifies a failure of the HTTP client.
 [[nodiscard]] failure judge(const std::error_code& transport) noexcept;
 
-/// Returns the wait that the server requests: retry-after-ms, or Retry-After in seconds or as a
-/// date (RFC 9110, section 10.2.3).
+/// Returns the wait that the server requests in the header retry-after-ms or Retry-After (in
+/// seconds or as a date; RFC 9110, section 10.2.3).
 [[nodiscard]] std::optional<std::chrono::milliseconds>
 read_retry_after(const http_headers& headers, std::chrono::system_clock::time_point now);
 
-/// Returns the time until exhausted requests or tokens are restored, according to the headers of
-/// OpenAI (durations) or Anthropic (timestamps); nullopt if nothing is exhausted.
+/// Returns the time until exhausted requests or tokens are available again; nullopt if none are
+/// exhausted. Reads the rate-limit headers of OpenAI (durations) and Anthropic (timestamps).
 [[nodiscard]] std::optional<std::chrono::milliseconds>
 read_exhausted(const http_headers& headers, std::chrono::system_clock::time_point now);
 
-/// Parses a duration: "6m0s", "1h2m", "1.5s", "20ms", "0s"; a bare number is in seconds.
+/// Parses a duration such as 6m0s, 1h2m, 1.5s, 20ms or 0s. A number without unit is in seconds.
 [[nodiscard]] std::optional<std::chrono::milliseconds> read_duration(std::string_view text);
 
-/// Returns a wait with full jitter: random between zero and an upper bound, which doubles with each
-/// attempt (from 1). Reproducible: the same key, turn and attempt give the same wait.
+/// Returns a random wait between zero and a bound that doubles with each attempt (full jitter).
+/// `attempt` is counted from 1. The same key, turn and attempt always give the same wait.
 [[nodiscard]] std::chrono::milliseconds backoff(std::uint32_t base_ms, std::uint32_t max_ms,
                                                 std::string_view run_key, std::uint32_t turn,
                                                 std::uint32_t attempt);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits the answers of scripted models into stream pieces. Four bytes approximate one token.
+// Splits the answers of scripted models into the pieces of a stream. Four bytes count as one token.
 #include "models/script_pieces.hpp"
 
 #include <superstep/base/json.hpp>
@@ -35,7 +35,7 @@ message_chunk text_chunk(std::string_view piece) {
 }
 
 std::vector<message_chunk> call_chunks(const message& answer) {
-  // The index joins the pieces of one call. Only the first piece has a name and an id.
+  // Pieces with the same index belong to one call. Only the first piece has a name and an id.
   auto out = std::vector<message_chunk>{};
   const auto add = [&](std::int64_t index, tool_call_chunk piece) {
     piece.index = index;

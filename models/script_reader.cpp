@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the YAML of scripted models and reports all errors of a file at once.
+// Reads the YAML of scripted models, and reports all errors of a file together.
 #include "models/script_reader.hpp"
 
 #include <yaml-cpp/yaml.h>
@@ -14,14 +14,15 @@ namespace superstep::models {
 
 namespace {
 
-constexpr auto depth_max = 32; // nesting of values in `args`
+constexpr auto depth_max = 32; // maximum nesting of values in `args`
 
-/// Collects the errors of a file, so that a user can fix all of them in one go.
+/// Reads one file and collects its errors, so that a user can fix them together.
 class reader {
 public:
   explicit reader(std::string name) : name_{std::move(name)} {}
 
-  /// Reads the whole file. After an error it continues with a default, to find further errors.
+  /// Reads the whole file. Replaces an invalid value by a default and continues, to find further
+  /// errors.
   script read(const YAML::Node& root) {
     auto out = script{};
     allow(root, "the file",
@@ -57,13 +58,13 @@ public:
 private:
   void fault(const YAML::Node& at, const std::string& what) { fault(at.Mark(), what); }
 
-  /// yaml-cpp throws if a node that is not a map is indexed; this returns an undefined node
-  /// instead.
+  /// Returns the child with this name; an undefined node if `of` is not a map or has no such child.
+  /// yaml-cpp would throw if `of` is not a map.
   static YAML::Node child(const YAML::Node& of, const char* name) {
     return of.IsMap() ? of[name] : YAML::Node{YAML::NodeType::Undefined};
   }
 
-  /// Reports unknown keys, duplicate keys, and a node that is not a map.
+  /// Adds errors for unknown and duplicate keys, and if the node is not a map.
   void allow(const YAML::Node& map, const std::string& where,
              std::initializer_list<std::string_view> keys) {
     if (!map.IsMap()) {
@@ -90,8 +91,8 @@ private:
 
   template <class Number>
   Number number(const YAML::Node& node, const std::string& what, Number low, Number high) {
-    // The comparisons are negated so that NaN is rejected. yaml-cpp would wrap a negative number
-    // around.
+    // The comparisons are negated, because NaN must fail them. A minus sign is checked separately,
+    // because yaml-cpp converts negative numbers to large unsigned ones.
     auto out = Number{};
     if (!node.IsScalar() || !YAML::convert<Number>::decode(node, out) ||
         (std::is_unsigned_v<Number> && node.Scalar().starts_with('-')) || !(out >= low) ||
@@ -116,7 +117,7 @@ private:
     return {};
   }
 
-  /// Reads a fixed time (a number) or one distribution (a map).
+  /// Reads a latency: a fixed time (a number) or a distribution (a map).
   script_latency read_latency(const YAML::Node& node) {
     auto out = script_latency{};
     constexpr auto most = std::numeric_limits<double>::max();
@@ -147,7 +148,7 @@ private:
     return out;
   }
 
-  /// Reads the probability of each kind of fault, in the order in which they are drawn.
+  /// Reads the probability of each kind of fault, in the order in which the model tries them.
   std::vector<std::pair<model_errc, double>> read_faults(const YAML::Node& node) {
     allow(node, "faults",
           {"bad_request", "unauthorized", "not_found", "rate_limited", "quota_exhausted",
@@ -203,7 +204,7 @@ private:
     return message_type::human;
   }
 
-  /// Compiles a pattern once, when the script is loaded.
+  /// Compiles a pattern. This happens once, when the script is loaded.
   std::shared_ptr<const re2::RE2> read_pattern(const YAML::Node& node, const std::string& what) {
     auto pattern = std::make_shared<const re2::RE2>(text(node, what), re2::RE2::Quiet);
     if (!pattern->ok())
@@ -211,7 +212,7 @@ private:
     return pattern;
   }
 
-  /// Reads the members that rules and the default have in common.
+  /// Reads the members that a rule and the default answer have in common.
   script_answer read_answer(const YAML::Node& node) {
     auto out = script_answer{};
     const auto content = child(node, "text");
@@ -255,7 +256,7 @@ private:
     return out;
   }
 
-  /// Keeps texts unconverted: their type is known only after captures have been substituted.
+  /// Reads a value without converting its texts to numbers: captures must be substituted first.
   script_value read_value(const YAML::Node& node, int depth) {
     auto out = script_value{};
     if (depth > depth_max) {
@@ -270,7 +271,8 @@ private:
       for (const auto& item : node)
         items.push_back(read_value(item, depth + 1));
     } else if (node.IsScalar()) {
-      out.of = script_text{node.Scalar(), node.Tag() == "!"}; // yaml-cpp's tag of a quoted text
+      // "!" is yaml-cpp's tag of a quoted text.
+      out.of = script_text{node.Scalar(), node.Tag() == "!"};
     }
     return out;
   }

@@ -11,7 +11,7 @@ namespace superstep::models {
 
 /// Reads a script in the format described in scripted_model.hpp.
 ///
-/// @param name precedes the line number in each error, e.g. the path of the file
+/// @param name the file's path or another name, which precedes the line number in each error
 [[nodiscard]] result<script> read_script(const std::string& text, const std::string& name);
 
 } // namespace superstep::models

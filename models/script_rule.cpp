@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates the rules of scripted models: conditions, substitution of matches, and answer times.
+// Evaluates rules of scripted models: conditions, substitution of captures, and answer times.
 #include "models/script_rule.hpp"
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace superstep::models {
 
 namespace {
 
-/// Searches from an offset. The whole text is passed to RE2, so that `^` and `\b` see what precedes
-/// it.
+/// Returns the first match at or after `from`. RE2 gets the whole text, because `^` and `\b` depend
+/// on the text before `from`.
 std::optional<captures> search(const re2::RE2& pattern, std::string_view text, std::size_t from) {
   auto groups = std::array<re2::StringPiece, 10>{};
   const auto count = std::min(pattern.NumberOfCapturingGroups() + 1, 10);
@@ -25,7 +25,8 @@ std::optional<captures> search(const re2::RE2& pattern, std::string_view text, s
   return out;
 }
 
-/// Converts an unquoted YAML value: JSON's keywords and numbers, otherwise text.
+/// Converts an unquoted YAML value as JSON does: keywords and numbers have their type, all else is
+/// text.
 json::value typed(std::string text) {
   if (text == "true" || text == "false")
     return text == "true";
@@ -40,10 +41,10 @@ json::value typed(std::string text) {
   if (const auto read = std::from_chars(text.data(), end, real);
       read.ec == std::errc{} && read.ptr == end && std::isfinite(real))
     return real;
-  return json::value(text); // with braces it would become a list
+  return json::value(text); // json::value{text} would be a list
 }
 
-/// Substitutes recursively. Quoted texts stay texts; others are converted afterwards.
+/// Substitutes captures in a value. Unquoted texts are then converted to numbers and keywords.
 json::value substitute_value(const script_value& value, const captures& with) {
   if (const auto* text = std::get_if<script_text>(&value.of)) {
     auto filled = substitute(text->text, with);
@@ -75,7 +76,7 @@ std::optional<captures> script_rule::fits(const message& last, std::string_view 
 }
 
 std::string substitute(std::string_view text, const captures& with) {
-  // A backslash before any other character is kept.
+  // A backslash before a character other than a digit or a backslash is kept.
   auto out = std::string{};
   for (auto i = std::size_t{0}; i < text.size(); ++i) {
     const auto next = text[i] == '\\' && i + 1 < text.size() ? text[i + 1] : '\0';
@@ -106,7 +107,8 @@ std::vector<captures> find_all(const re2::RE2& pattern, std::string_view text,
     out.push_back(*found);
     const auto end =
         static_cast<std::size_t>((*found)[0].data() - text.data()) + (*found)[0].size();
-    from = (*found)[0].empty() ? end + 1 : end; // skip an empty match, or it would be found forever
+    // After an empty match, searching at `end` would find it again.
+    from = (*found)[0].empty() ? end + 1 : end;
   }
   return out;
 }

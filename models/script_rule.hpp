@@ -20,17 +20,17 @@
 
 namespace superstep::models {
 
-/// A match of a pattern: the whole match and its groups. Groups that did not participate are empty.
+/// The captures of a match: the whole match and its groups. A group that did not match is empty.
 using captures = std::array<std::string_view, 10>;
 
-/// A value in `args` as written in the file; its texts may contain \0 to \9.
+/// A value in `args` as the file has it. Its texts may contain \0 to \9, which captures replace.
 struct script_value;
 struct script_entry;
 using script_list = std::vector<script_value>;
 using script_map = std::vector<script_entry>;
 struct script_text {
   std::string text;
-  bool is_quoted = false; ///< not converted to a number or keyword
+  bool is_quoted = false; ///< quoted texts are not converted to numbers or keywords
 };
 struct script_value {
   std::variant<script_text, script_list, script_map> of;
@@ -40,34 +40,36 @@ struct script_entry {
   script_value value;
 };
 
-/// A tool call that a rule makes.
+/// A tool call in the answer of a rule.
 struct script_call {
   std::string name;
   script_map args;
-  std::shared_ptr<const re2::RE2> for_each; ///< one call per match; null: one call
+  /// Makes one call for each match; null makes a single call.
+  std::shared_ptr<const re2::RE2> for_each;
 };
 
-/// The answer of a rule.
+/// The answer of a rule or of the default.
 struct script_answer {
   std::string text;
   std::vector<script_call> calls;
   std::optional<token_usage> usage;
 };
 
-/// A rule: its conditions (unset ones always hold) and its answer.
+/// A rule: its conditions and its answer. A condition that is not set always holds.
 struct script_rule {
   std::optional<message_type> type;
   std::optional<std::uint32_t> turn;
   std::optional<std::string> tool;
-  std::shared_ptr<const re2::RE2> match; ///< null: any text
+  std::shared_ptr<const re2::RE2> match; ///< null matches any text
   script_answer answer;
 
-  /// Returns the captures if the rule matches, pointing into `text`. `number` is the turn.
+  /// Returns the captures if all conditions hold, otherwise nullopt. The captures refer to `text`.
+  /// @param number number of the turn, from 0
   [[nodiscard]] std::optional<captures> fits(const message& last, std::string_view text,
                                              std::uint32_t number) const;
 };
 
-/// The distribution of answer times, without the time for the text.
+/// The distribution of answer times. The time for writing the text is added to it.
 struct script_latency {
   enum class shape : std::uint8_t { fixed, uniform, lognormal };
   shape kind = shape::fixed;
@@ -80,21 +82,22 @@ struct script_latency {
 struct script {
   std::uint64_t seed = 0;
   script_latency latency;
-  double tokens_per_second = 0; ///< 0: text without delay
+  double tokens_per_second = 0; ///< 0: writing the text takes no time
   std::vector<std::pair<model_errc, double>> faults;
   std::vector<script_rule> rules;
   std::optional<script_answer> default_answer;
 };
 
-/// Replaces \0 to \9 by captures and \\ by a backslash.
+/// Replaces \0 to \9 by captures, and \\ by a backslash.
 [[nodiscard]] std::string substitute(std::string_view text, const captures& with);
 [[nodiscard]] json::object substitute(const script_map& args, const captures& with);
 
-/// Returns the captures of all matches, at most `places_max`.
+/// Returns the captures of all matches in the text, at most `places_max`.
 [[nodiscard]] std::vector<captures> find_all(const re2::RE2& pattern, std::string_view text,
                                              std::size_t places_max);
 
-/// Returns the duration of an answer with this much text; `random` are two numbers in [0, 1).
+/// Returns the time for an answer whose text has `text_bytes` bytes. `random` are two numbers in
+/// [0, 1).
 [[nodiscard]] std::chrono::nanoseconds answer_time(const script& from, std::size_t text_bytes,
                                                    std::pair<double, double> random);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scripted model: evaluates the rules (script_rule.cpp) of a file (script_reader.cpp) and
-// delivers answers with the configured timing.
+// The scripted model: answers by the rules of a file, with the timing that the file configures.
+// script_reader.cpp reads the file, script_rule.cpp evaluates the rules.
 #include "models/hash.hpp"
 #include "models/read_text_file.hpp"
 #include "models/script_pieces.hpp"
@@ -22,7 +22,8 @@ public:
       : script_{std::move(script)}, calls_max_{calls_max}, content_hash_{std::move(content_hash)} {}
 
   [[nodiscard]] task<result<message>> complete(model_request request) const override {
-    // Seeded by run, file and turn, so that repeated runs get equal answers, times and faults.
+    // The numbers depend only on run, script and turn, so repeated runs get equal answers, times
+    // and faults.
     auto random = models::seeded_random{request.run_key, script_.seed, request.turn};
     const auto draw = random.unit();
     const auto spread = std::pair{random.unit(), random.unit()};
@@ -42,8 +43,8 @@ public:
   [[nodiscard]] std::string fingerprint() const override { return "scripted " + content_hash_; }
 
 private:
-  /// Streams an answer: first a wait, then the pieces of the text evenly spread over `writing`,
-  /// then the pieces of the calls without delay.
+  /// Streams an answer: waits for `waiting`, passes the pieces of the text at equal intervals
+  /// during `writing`, and then the pieces of the calls without delay.
   static task<void> stream(const message& answer, chunk_handler on_chunk,
                            std::chrono::nanoseconds waiting, std::chrono::nanoseconds writing) {
     auto& at = co_await this_context{};
@@ -58,7 +59,7 @@ private:
       }
       on_chunk(models::text_chunk(pieces[i]));
     }
-    if (begin > at.where->now()) { // an answer without text
+    if (begin > at.where->now()) { // the answer has no text, so the loop did not wait
       auto rest = sleep_until{begin};
       co_await rest;
     }
@@ -67,9 +68,9 @@ private:
     on_chunk(models::last_chunk_of(answer));
   }
 
-  /// Returns the injected fault, the answer of the first matching rule, or the default.
+  /// Returns an injected fault, the answer of the first rule that matches, or the default answer.
   [[nodiscard]] result<message> answer(const model_request& request, double draw) const {
-    // The probabilities divide [0, 1) into ranges; `draw` falls into at most one of them.
+    // Each fault has a range of [0, 1) as wide as its probability. `draw` is in at most one range.
     for (const auto& [kind, chance] : script_.faults) {
       if (draw < chance)
         return error{kind, "the script injects a fault: " + make_error_code(kind).message()};
@@ -92,7 +93,9 @@ private:
     return make_answer(*script_.default_answer, whole, text, request.turn);
   }
 
-  /// Builds an answer: `found` are the captures of the rule, `text` is searched by `for_each`.
+  /// Builds an answer.
+  /// @param found the captures of the rule
+  /// @param text the text in which `for_each` searches
   [[nodiscard]] result<message> make_answer(const models::script_answer& from,
                                             const models::captures& found, std::string_view text,
                                             std::uint32_t turn) const {

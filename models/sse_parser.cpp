@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses server-sent events (WHATWG HTML, section 9.2) incrementally.
+// An incremental parser of server-sent events (WHATWG HTML, section 9.2).
 #include "models/sse_parser.hpp"
 
 #include <algorithm>
@@ -8,14 +8,14 @@
 namespace superstep::models {
 
 result<void> sse_parser::feed(std::string_view bytes, std::vector<std::string>& events) {
-  // The pair CR LF is one line end, even if it is split over two calls.
+  // CR LF is one line end, even if the two bytes are in different calls.
   while (!bytes.empty()) {
     if (std::exchange(after_cr_, false) && bytes.front() == '\n') {
       bytes.remove_prefix(1);
       continue;
     }
     const auto end = std::min(bytes.find_first_of("\r\n"), bytes.size());
-    // Counts the incomplete event as well, so that a server cannot make it grow without bound.
+    // The limit includes the incomplete event, which could otherwise grow without bound.
     if (line_.size() + end + data_.size() > bytes_max_)
       return error{errc::too_large, "an event of the stream is larger than " +
                                         std::to_string(bytes_max_) + " bytes"};
@@ -31,10 +31,10 @@ result<void> sse_parser::feed(std::string_view bytes, std::vector<std::string>& 
 
 void sse_parser::end_line(std::vector<std::string>& events) {
   auto line = std::string_view{line_};
-  // A byte order mark is only allowed at the start of the stream.
+  // A byte order mark is allowed only at the start of the stream.
   if (std::exchange(is_first_line_, false) && line.starts_with("\xEF\xBB\xBF"))
     line.remove_prefix(3);
-  // An empty line ends an event; it is dispatched only if it has data.
+  // An empty line ends an event. An event without data is ignored.
   if (line.empty()) {
     if (std::exchange(has_data_, false))
       events.push_back(std::exchange(data_, {}));

@@ -10,9 +10,8 @@
 
 namespace superstep::models {
 
-/// Splits a stream of server-sent events. The input may be divided anywhere, even between CR and
-/// LF. Event names, ids and comments are ignored, and so is an incomplete event at the end of the
-/// stream.
+/// Splits a stream of server-sent events. The bytes may be split anywhere, even between CR and LF.
+/// Event names, ids, comments and an incomplete event at the end are ignored.
 ///
 /// Source: WHATWG HTML Living Standard, section 9.2
 /// (https://html.spec.whatwg.org/multipage/server-sent-events.html).
@@ -20,8 +19,8 @@ class sse_parser {
 public:
   explicit sse_parser(std::size_t event_bytes_max) noexcept : bytes_max_{event_bytes_max} {}
 
-  /// Appends the data of each event that these bytes complete. Returns errc::too_large if an event
-  /// exceeds the limit; the stream cannot be continued then.
+  /// Appends the data of each event that is complete after these bytes. Returns errc::too_large if
+  /// an event exceeds the limit; no member may be called after that.
   [[nodiscard]] result<void> feed(std::string_view bytes, std::vector<std::string>& events);
 
 private:
@@ -31,7 +30,7 @@ private:
   std::string line_;
   std::string data_;
   bool has_data_ = false;
-  bool after_cr_ = false; // a following LF belongs to the line that has ended
+  bool after_cr_ = false; // the last byte was a CR, so a following LF belongs to the same line end
   bool is_first_line_ = true;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers as JSON: requests a schema or a JSON object from the provider or forces a tool call, and
-// checks the result.
+// Structured answers: requests an answer by a schema, in JSON mode or as a tool call, and checks
+// the answer against the schema.
 #include "models/json_schema.hpp"
 #include "models/providers/json_parts.hpp"
 
@@ -15,10 +15,10 @@ namespace superstep {
 
 namespace {
 
-/// Length of the part of an answer that is shown in errors.
+/// Maximum number of bytes of an answer that an error text shows.
 constexpr auto excerpt_size = std::size_t{200};
 
-/// Checks an answer in text form.
+/// Parses and checks an answer that is text.
 structured_answer read_text(message raw, const answer_schema& schema) {
   auto out = structured_answer{std::move(raw), nullptr, {}};
   const auto text = text_of(out.raw);
@@ -32,7 +32,7 @@ structured_answer read_text(message raw, const answer_schema& schema) {
   return out;
 }
 
-/// Checks the arguments of the schema's tool call.
+/// Takes the answer from the arguments of the call to the schema's tool, and checks them.
 structured_answer read_call(message raw, const answer_schema& schema) {
   auto out = structured_answer{std::move(raw), nullptr, {}};
   for (const auto& call : out.raw.tool_calls)
@@ -48,7 +48,8 @@ structured_answer read_call(message raw, const answer_schema& schema) {
   return out;
 }
 
-// A free coroutine: its parameters keep model and schema alive while it is suspended.
+// A free function, so that the coroutine owns all that it uses: it may outlive the
+// structured_model.
 task<result<structured_answer>> complete_with(chat_model_ptr model, model_request request,
                                               std::shared_ptr<const answer_schema> schema,
                                               structured_method method) {

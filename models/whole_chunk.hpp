@@ -5,7 +5,7 @@
 
 namespace superstep::models {
 
-/// Returns a complete answer as the single piece of a stream.
+/// Returns a piece of a stream that contains a complete answer.
 [[nodiscard]] inline message_chunk whole_chunk(const message& answer) {
   auto out = message_chunk{};
   out.part = answer;

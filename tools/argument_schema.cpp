@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validates arguments with valijson and turns its messages into errors with short paths, sorted by
-// the schema's properties. schema_patterns.cpp checks a schema before it is compiled here, and
+// Validates arguments with valijson. Converts its messages to errors with short paths, in the order
+// of the schema's properties. schema_patterns.cpp checks a schema before it is compiled here.
 // schema_check.hpp adds the limits that valijson lacks.
 #include "messages/python_text.hpp"
 #include "schema_check.hpp"
@@ -24,8 +24,9 @@ namespace superstep {
 struct argument_schema::compiled {
   valijson::Schema schema;
   detail::pattern_table patterns;
-  json::value written;                         ///< the schema as given, for its property order
-  std::set<std::string, std::less<>> required; ///< required top-level properties
+  /// The schema as given, which determines the order of errors.
+  json::value written;
+  std::set<std::string, std::less<>> required; ///< required members of the arguments object
 
   [[nodiscard]] std::vector<argument_fault> check(const json::object& arguments,
                                                   const schema_check_limits& limits) const;
@@ -37,7 +38,8 @@ constexpr auto faults_max = std::size_t{10};
 
 using steps = std::vector<std::string>;
 
-/// Parses the validator's path, which has the form `<root>`, `[a]`, `[2]`.
+/// Removes `<root>` and the brackets from the validator's path: `<root>`, `[a]`, `[2]` becomes `a`,
+/// `2`.
 steps steps_of(const steps& written) {
   auto out = steps{};
   for (const auto& step : written)
@@ -46,7 +48,7 @@ steps steps_of(const steps& written) {
   return out;
 }
 
-/// Formats a path for people: `a.2`.
+/// Formats a path for error texts: `a.2`.
 std::string path_of(const steps& at) {
   auto path = std::string{};
   for (const auto& step : at)
@@ -54,8 +56,8 @@ std::string path_of(const steps& at) {
   return path;
 }
 
-/// Returns the name of the missing member that a message of the validator is about; empty for other
-/// messages. The validator reports missing members at the object that lacks them.
+/// Returns the name of the missing member from a message of the validator; empty for other
+/// messages. Such a message has the path of the object, and the name is only in its text.
 std::string_view missing_member(std::string_view text) {
   constexpr auto before = std::string_view{"Missing required property '"};
   constexpr auto after = std::string_view{"'."};
@@ -64,8 +66,8 @@ std::string_view missing_member(std::string_view text) {
   return text.substr(before.size(), text.size() - before.size() - after.size());
 }
 
-/// Returns the position of a path in the schema: the index among the properties, level by level.
-/// The validator reports errors in the order of names instead.
+/// Returns the position of a path in the schema: for each level, the index of the property. Errors
+/// are sorted by position, because the validator reports them in alphabetical order.
 std::vector<std::size_t> position_of(const json::value& schema, const steps& at) {
   auto out = std::vector<std::size_t>{};
   const auto* here = schema.if_object();
@@ -73,7 +75,7 @@ std::vector<std::size_t> position_of(const json::value& schema, const steps& at)
     const auto* members = here != nullptr ? here->if_contains("properties") : nullptr;
     const auto* items = here != nullptr ? here->if_contains("items") : nullptr;
     here = nullptr;
-    auto position = static_cast<std::size_t>(-1); // unknown members are sorted last
+    auto position = static_cast<std::size_t>(-1); // unknown members are last
     if (members != nullptr && members->is_object()) {
       const auto& known = members->get_object();
       const auto found = known.find(step);
@@ -90,7 +92,8 @@ std::vector<std::size_t> position_of(const json::value& schema, const steps& at)
   return out;
 }
 
-/// Whether a message only repeats an inner error, as the validator does at each enclosing level.
+/// Whether a message only repeats an inner error. The validator repeats an error at each enclosing
+/// level.
 bool repeats_inner_fault(const std::string& text) {
   return text.starts_with("Failed to validate against schema associated with") ||
          text.starts_with("Failed to validate item #");
@@ -125,9 +128,9 @@ result<argument_schema> argument_schema::compile(const json::object& schema) {
     if (const auto* required = schema.if_contains("required"); required && required->is_array())
       for (const auto& name : required->get_array())
         made->required.emplace(std::string_view{name.as_string()});
-  } catch (const std::bad_alloc&) { // a shortage is not a fault of the schema
+  } catch (const std::bad_alloc&) { // memory is exhausted; the schema may be valid
     throw;
-  } catch (const std::exception& e) { // the parser reports all errors by exceptions
+  } catch (const std::exception& e) { // the parser throws exceptions of several types
     return error{errc::invalid_argument,
                  std::string{"not a JSON Schema: "} + e.what() + " in " + to_text(schema)};
   }
@@ -162,7 +165,7 @@ argument_schema::compiled::check(const json::object& arguments,
   const auto document = json::value(arguments);
   auto results = valijson::ValidationResults{};
   try {
-    // Fast path: first validate without collecting errors, which needs memory.
+    // Fast path: validates without collecting errors, because the collection needs memory.
     auto work = detail::check_work{patterns, limits};
     if (detail::check(schema, document, work, nullptr))
       return {};
@@ -170,7 +173,7 @@ argument_schema::compiled::check(const json::object& arguments,
   } catch (const detail::check_ended& ended) {
     if (results.numErrors() == 0)
       return {{"", std::string{text_of(ended.why())}}};
-  } catch (const std::bad_alloc&) { // a shortage is not a fault of the arguments
+  } catch (const std::bad_alloc&) { // memory is exhausted; the arguments may be valid
     throw;
   } catch (const std::exception& e) {
     return {{"", std::string{"cannot be checked: "} + e.what()}};
@@ -190,7 +193,7 @@ argument_schema::compiled::check(const json::object& arguments,
       text = "Field required";
     }
     auto path = path_of(at);
-    // Only the first error of each path is reported.
+    // Reports only the first error of each path.
     if (std::ranges::none_of(found, [&](const auto& f) { return f.fault.path == path; }))
       found.push_back({position_of(written, at), {std::move(path), std::move(text)}});
   }
@@ -222,7 +225,8 @@ bool is_date(const re2::RE2& pattern, const std::string& text) {
 
 } // namespace
 
-// The validator's own checks of formats use recursive regular expressions.
+// Checks dates and times. The validator's own checks of formats use recursive regular expressions,
+// whose stack use depends on the text.
 bool is_of_format(const std::string& text, const std::string& format) {
   static constexpr auto date = "[0-9]+-(0[1-9]|1[012])-(0[1-9]|[12][0-9]|3[01])";
   static constexpr auto time = "(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:[0-5][0-9]|60)(?:\\.[0-9]+)?"
@@ -253,7 +257,7 @@ std::size_t hash_of(const valijson::adapters::BoostJsonAdapter& value, check_wor
     for (const auto item : value.asArray())
       out = mixed(out, hash_of(item, work));
   } else if (value.isObject()) {
-    for (const auto member : value.asObject()) // in any order
+    for (const auto member : value.asObject()) // members may be in any order
       out += mixed(std::hash<std::string>{}(member.first), hash_of(member.second, work));
   }
   return mixed(out, 1);

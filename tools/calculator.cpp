@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool `calculator`: a recursive-descent evaluator over the
-// tokens of calculator_tokens.cpp. Its error texts are read by models, which correct their
-// expressions.
+// The tool `calculator`: evaluates the tokens of calculator_tokens.cpp by recursive descent. Models
+// read its error texts and correct their expressions.
 #include "calculator_tokens.hpp"
 
 #include <superstep/tools/built_in_tools.hpp>
@@ -23,14 +22,15 @@ namespace {
 using detail::calculator_fault;
 using detail::calculator_token;
 
-/// Evaluates an expression by the grammar
+/// Evaluates an expression by this grammar:
 ///
-///     sum     := product (± product)*
-///     product := signed ((* /)? signed)*     also with // and mod
-///     signed  := ±* power
-///     power   := operand %* (^ signed)?
+///     sum     := product (("+" | "-") product)*
+///     product := signed (("*" | "/" | "//" | "mod")? signed)*
+///     signed  := ("+" | "-")* power
+///     power   := operand "%"* ("^" signed)?
 ///
-/// So -2^2 is -4, 2^-1 is 0.5, 2^3^2 is 512 and 6/2(3) is 9.
+/// A product without operator, such as 2(3), is a multiplication. So -2^2 is -4, 2^-1 is 0.5, 2^3^2
+/// is 512 and 6/2(3) is 9.
 class evaluator {
 public:
   evaluator(const std::vector<calculator_token>& tokens, std::size_t depth_max)
@@ -48,11 +48,11 @@ public:
       fail(rest_fault());
     if (fault_)
       return *std::move(fault_);
-    return value == 0 ? 0.0 : value; // no negative zero
+    return value == 0 ? 0.0 : value; // not -0
   }
 
 private:
-  /// Returns the error for text after a complete expression.
+  /// Returns the error for text that follows a complete expression.
   [[nodiscard]] std::string_view rest_fault() const {
     const auto is_operand = kind() == 'n' || kind() == 'c' || kind() == 'f';
     if (is_operand && at_ > 0 && tokens_[at_ - 1].kind == '%')
@@ -112,7 +112,8 @@ private:
     return kind == '*' || kind == '/' || kind == 'd' || kind == 'm';
   }
 
-  /// Evaluates floor division and `mod`. As in Python, the remainder has the sign of the divisor.
+  /// Applies an operator of a product. As in Python, `//` rounds down and the remainder of `mod`
+  /// has the sign of the divisor.
   static double combined(char kind, double left, double right) {
     switch (kind) {
     case '/':
@@ -126,8 +127,8 @@ private:
     }
   }
 
-  /// Whether a product without sign follows. `(1+2)3`, `2pi` and `2sqrt(4)` are products, but `2 3`
-  /// is an error.
+  /// Whether the next token continues a product without an operator. `(1+2)3`, `2pi` and `2sqrt(4)`
+  /// are products, but `2 3` is an error.
   [[nodiscard]] bool follows_bracket() const {
     if (at_ == 0)
       return false;
@@ -188,7 +189,7 @@ private:
       return 0;
     auto arguments = std::vector<double>{};
     do {
-      ++at_; // the parenthesis or a comma
+      ++at_; // skips the parenthesis or a comma
       arguments.push_back(sum());
     } while (kind() == ',');
     --depth_;
@@ -202,7 +203,7 @@ private:
     return checked(*value, function.position);
   }
 
-  /// Returns the value of a function; nullopt for a wrong number of arguments. round() rounds
+  /// Returns the value of a function; nullopt if the number of arguments is wrong. round() rounds
   /// halves away from zero.
   static std::optional<double> value_of(std::string_view name, const std::vector<double>& given) {
     if (name == "min")
@@ -266,7 +267,7 @@ result<double> calculate(std::string_view expression, calculator_options options
   if (expression.size() > options.length_max)
     return error{errc::too_large, "the expression has " + std::to_string(expression.size()) +
                                       " bytes; at most " + std::to_string(options.length_max) +
-                                      " are taken"};
+                                      " are allowed"};
   const auto tokens = detail::tokens_of(expression);
   if (!tokens)
     return tokens.error();

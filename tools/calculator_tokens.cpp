@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits arithmetic expressions into tokens, including the signs and number formats that models
-// copy from texts. calculator.cpp evaluates the tokens.
+// Splits arithmetic expressions into tokens. Accepts the signs and number formats that occur in
+// texts from which models copy. calculator.cpp evaluates the tokens.
 #include "calculator_tokens.hpp"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace {
 
 struct spelling {
   std::string_view text;
-  char kind; ///< ' ' for characters that are dropped
+  char kind; ///< ' ' for characters that are ignored
 };
 
-// A spelling must precede its own prefixes.
+// The first match is used, so `**` precedes `*`.
 constexpr auto spellings = std::array{
     spelling{"**", '^'},
     spelling{"//", 'd'}, // floor division
@@ -143,7 +143,7 @@ private:
     return {'c', value, start};
   }
 
-  /// Reads a function, a constant, `mod`, or `x` as a multiplication sign.
+  /// Reads a function, a constant, `mod`, or an `x` that means multiplication.
   result<calculator_token> read_word() {
     if (text_.substr(at_).starts_with(pi_sign))
       return constant(std::numbers::pi, pi_sign.size());
@@ -164,7 +164,7 @@ private:
       token.name = *known;
     } else if (word == "mod") {
       token.kind = 'm';
-    } else if (is_product(word)) { // `2xsqrt(4)`
+    } else if (is_product(word)) { // `x` directly before a word, as in `2xsqrt(4)`
       token.kind = '*';
       word = word.substr(0, 1);
     } else {
@@ -182,7 +182,7 @@ private:
       into += text_[at_++];
   }
 
-  /// Whether the comma at this position separates thousands: three digits follow, and not a fourth.
+  /// Whether the comma here separates thousands: exactly three digits follow.
   [[nodiscard]] bool at_separator() const {
     return peek() == ',' && is_digit(peek(1)) && is_digit(peek(2)) && is_digit(peek(3)) &&
            !is_digit(peek(4));
@@ -211,7 +211,7 @@ private:
       take_digits(digits);
     }
     if (peek() == '.' || (peek() == ',' && !is_in_call()))
-      return calculator_fault("a number is not finished by `" + std::string{peek()} +
+      return calculator_fault("a number must not end with `" + std::string{peek()} +
                                   "`; thousands are separated as in 1,234,567.8",
                               position());
     if (has_separators && is_in_call())
@@ -230,7 +230,8 @@ private:
 
   std::string_view text_;
   std::size_t at_ = 0;
-  std::vector<bool> calls_; ///< for each open parenthesis, whether it encloses function arguments
+  /// For each open parenthesis, whether it encloses the arguments of a function.
+  std::vector<bool> calls_;
 };
 
 } // namespace

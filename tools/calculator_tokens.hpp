@@ -15,14 +15,15 @@ namespace superstep::detail {
 struct calculator_token {
   char kind = 0;
   double number = 0;
-  std::size_t position = 0; ///< counted in characters, from 1
-  std::string_view name{};  ///< of a function
+  std::size_t position = 0; ///< in characters, counted from 1
+  std::string_view name{};  ///< name of a function
 };
 
-/// Splits an expression and drops blanks and currency signs. The last token is the end.
+/// Splits an expression into tokens. Ignores blanks and currency signs. The last token marks the
+/// end.
 [[nodiscard]] result<std::vector<calculator_token>> tokens_of(std::string_view expression);
 
-/// Returns an error that names the position in characters, from 1.
+/// Returns an error text with the position, in characters counted from 1.
 [[nodiscard]] error calculator_fault(std::string_view what, std::size_t position);
 
 } // namespace superstep::detail

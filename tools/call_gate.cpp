@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits the concurrent calls of one tool, optionally for each value of an argument separately.
+// Limits how many calls of a tool run at the same time: in total, or for each value of an argument.
 #include "call_gate.hpp"
 
 #include <superstep/base/json.hpp>
@@ -24,9 +24,10 @@ std::shared_ptr<const limiter> call_gate::for_call(const json::object& args) {
   return found;
 }
 
-/// Removes limiters without users. Every running or waiting call owns a reference to its limiter,
-/// and references are created under the mutex only, so a use_count of 1 means unused. The next
-/// sweep is due when the number of entries has doubled, which makes its cost constant per call.
+/// Removes limiters that no call uses. Each running or waiting call owns a reference to its
+/// limiter. New references are created only under the mutex, so a use count of 1 means that no call
+/// has one. The next removal is due when the number of entries has doubled, so the cost per call is
+/// constant on average.
 void call_gate::drop_unused() {
   std::erase_if(by_key_, [](const auto& entry) { return entry.second.use_count() == 1; });
   sweep_at_ = std::max(std::size_t{64}, by_key_.size() * 2);

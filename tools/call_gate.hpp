@@ -11,7 +11,7 @@
 
 namespace superstep::detail {
 
-/// The limit of one tool: calls beyond it wait for each other.
+/// Limits the concurrent calls of one tool. Further calls wait.
 ///
 /// @par Threads
 /// All members may be called by any thread.
@@ -19,7 +19,7 @@ class call_gate {
 public:
   explicit call_gate(tool_limit limit);
 
-  /// Returns the limiter that a call with these arguments must acquire while it runs.
+  /// Returns the limiter that a call with these arguments must acquire before it runs.
   [[nodiscard]] std::shared_ptr<const limiter> for_call(const json::object& args);
 
 private:
@@ -27,7 +27,8 @@ private:
 
   tool_limit limit_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const limiter>> by_key_; // one entry without a key
+  // A single entry if the limit has no key.
+  std::map<std::string, std::shared_ptr<const limiter>> by_key_;
   std::size_t sweep_at_ = 64;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs as tools: net/child_process.cpp runs them; this file builds the environment, the sandbox
-// and the results.
+// Tools that run programs. This file builds the environment, the sandbox and the results;
+// net/child_process.cpp runs the programs.
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/net/detail/child_process.hpp>
@@ -35,8 +35,8 @@ void set_variable(environment& all, std::string name, std::string value) {
   all.emplace_back(std::move(name), std::move(value));
 }
 
-/// Returns the variables that the options name and no others, because this process's environment
-/// contains the API keys of models.
+/// Returns the environment for the program: some common variables and those that the options name.
+/// Other variables are not passed, because they may contain the API keys of models.
 environment environment_of(const command_options& options) {
   auto all = environment{};
   for (auto** entry = environ; entry && *entry; ++entry) {
@@ -50,7 +50,7 @@ environment environment_of(const command_options& options) {
   return all;
 }
 
-/// Returns bwrap and its arguments, up to the program.
+/// Returns the command line of bwrap up to the program that it runs.
 std::vector<std::string> sandbox_of(const command_options& options) {
   auto out = std::vector<std::string>{"bwrap",
                                       "--unshare-all",
@@ -70,7 +70,7 @@ std::vector<std::string> sandbox_of(const command_options& options) {
   const auto bind = [&out](const char* how, const std::string& folder) {
     out.insert(out.end(), {how, folder, folder});
   };
-  // Bound after /tmp was replaced, because they may be below /tmp.
+  // These folders are bound after /tmp was replaced, because they may be inside /tmp.
   if (const auto slash = options.argv.front().rfind('/');
       slash != std::string::npos && options.argv.front().front() == '/')
     bind("--ro-bind", options.argv.front().substr(0, std::max<std::size_t>(slash, 1)));
@@ -84,7 +84,7 @@ std::vector<std::string> sandbox_of(const command_options& options) {
   return out;
 }
 
-/// Returns the parts of a request that are the same for all calls.
+/// Returns the parts of a process request that are the same in all calls.
 process_request request_of(const command_options& options) {
   auto out = process_request{};
   out.argv = options.argv;
@@ -120,7 +120,8 @@ public:
     if (ended)
       co_return output_of(*std::move(ended));
     const auto code = ended.error().code;
-    // After any other error nothing was run, so the run fails and the model gets no result.
+    // After any other error the program was not started. The run then fails, and the model gets no
+    // result.
     if (code != errc::timed_out && code != errc::cancelled)
       throw tool_unavailable{error{code, "tool '" + definition_.name + "': " + ended.error().text}};
     co_return failed(ended.error().text);

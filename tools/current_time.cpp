@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool `current_time`, and offsets of time zones read from the system's TZif files (RFC 8536).
+// The tool `current_time`. Reads the offsets of time zones from the system's TZif files (RFC 8536).
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool_node.hpp>
@@ -38,7 +38,8 @@ std::optional<seconds> plain_offset(std::string_view zone) {
   return seconds{(hours * 60 + minutes) * 60 * (zone[0] == '-' ? -1 : 1)};
 }
 
-/// Whether a name is a relative path without `..`, so that it cannot leave the folder.
+/// Whether a name is a relative path without `..`, so that it cannot name a file outside the
+/// folder.
 bool is_zone_name(std::string_view zone) {
   constexpr auto allowed =
       std::string_view{"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/"};
@@ -46,7 +47,7 @@ bool is_zone_name(std::string_view zone) {
          zone.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-/// Reads the big-endian numbers of a TZif file (RFC 8536). Numbers past the end of the file are 0.
+/// Reads the big-endian numbers in a TZif file (RFC 8536). Beyond the end of the file, bytes are 0.
 class zone_reader {
 public:
   explicit zone_reader(std::string_view bytes) : bytes_{bytes} {}
@@ -55,7 +56,7 @@ public:
     auto value = std::uint64_t{0};
     for (auto i = at; i < at + width; ++i)
       value = value << 8U | (i < bytes_.size() ? static_cast<unsigned char>(bytes_[i]) : 0U);
-    const auto unused = (8 - width) * 8; // shifted left and right to extend the sign
+    const auto unused = (8 - width) * 8; // shifting left and right again extends the sign
     return static_cast<std::int64_t>(value << unused) >> unused;
   }
 
@@ -76,12 +77,13 @@ public:
     return header{start, count(0), count(1), count(2), count(3), count(4), count(5)};
   }
 
-  /// Returns the offset at a moment, from the file's table of transitions.
+  /// Returns the offset at a moment (seconds since 1970) from the table of transitions.
   [[nodiscard]] std::optional<seconds> offset_at(std::int64_t moment) const {
     const auto old = header_at(0);
     if (!old)
       return std::nullopt;
-    const auto head = header_at(old->end(4)); // the second block, with 64-bit times (version 2+)
+    // Version 2 and later: the second block has 64-bit times.
+    const auto head = header_at(old->end(4));
     if (!head || head->typecnt == 0 || head->end(8) > bytes_.size())
       return std::nullopt;
     const auto times = head->start + 44;

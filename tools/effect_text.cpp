@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tools whose calls must not have their effect twice:
-// idempotent() and journaled(). Records of calls are stored by the checkpointer
-// (tool_context::place), beside the checkpoints of the thread.
+// The text of effect records: converts a tool's result to JSON text and back. effects.cpp uses it
+// for idempotent() and journaled(). The checkpointer stores the records beside the checkpoints of
+// the thread.
 #include "effect_text.hpp"
 
 #include "base/utf8.hpp"
@@ -61,8 +61,8 @@ json::object written_item(const tool_item& item) {
 }
 
 [[noreturn]] void throw_damaged() {
-  throw std::runtime_error{"the note of a tool's result cannot be read: it is damaged, or of "
-                           "another version"};
+  throw std::runtime_error{"the stored result is corrupt, or another version of superstep "
+                           "has written it"};
 }
 
 const json::object& object_of(const json::value& from) {
@@ -167,11 +167,13 @@ std::string written_output(const tool_output& from) {
       out["reply"] = written_item(std::get<tool_command>(*from.reply));
     }
   }
-  return valid_utf8(to_text(out)); // what cannot be read again would have its effect again
+  // Text that is not UTF-8 could not be read back, and the result would be lost.
+  return valid_utf8(to_text(out));
 }
 
 tool_output read_output(std::string_view text) {
-  constexpr auto depth_max = std::size_t{1'000}; // of a state's value, which it becomes
+  // As deep as the state's values that a result can become.
+  constexpr auto depth_max = std::size_t{1'000};
   const auto parsed = parse_json(text, {.depth_max = depth_max});
   if (!parsed)
     throw_damaged();

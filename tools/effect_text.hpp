@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-// The text form in which effect records store the result of a tool.
+// The text form of a tool's result in an effect record.
 namespace superstep::detail {
 
 /// Converts a result to text.
 [[nodiscard]] std::string written_output(const tool_output&);
-/// Parses the text. Throws std::runtime_error if it is not valid.
+/// Parses such a text. Throws std::runtime_error if it is invalid.
 [[nodiscard]] tool_output read_output(std::string_view text);
 
 } // namespace superstep::detail

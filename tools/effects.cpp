@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tools whose calls must not have their effect twice: idempotent() and journaled(). Also computes
+// the key that identifies a call when it is repeated.
 #include "base/digest.hpp"
 #include "base/utf8.hpp"
 #include "effect_text.hpp"
@@ -57,7 +59,7 @@ std::vector<std::uint32_t> repeats_of(std::span<const tool_call> calls) {
 
 namespace {
 
-/// Access to the effect record of one call.
+/// Reads and writes the effect record of one call.
 class effect_log {
 public:
   explicit effect_log(const tool_context& context)
@@ -70,7 +72,7 @@ public:
   void put(std::optional<effect_record> note) const {
     journal_->put_effect(of_.thread_id, key_, std::move(note));
   }
-  /// Waits until everything written for the thread is saved. Throws checkpoint_error if that
+  /// Waits until all writes to the thread are durable. Throws checkpoint_error if one of them
   /// failed.
   [[nodiscard]] task<void> saved() const {
     auto waiting = await_callback<bool>([journal = journal_, of = of_](completer<bool> done) {
@@ -87,8 +89,8 @@ private:
   std::shared_ptr<superstep::checkpointer> journal_;
 };
 
-/// Forwards the engine's services to a body, and records whether the body interrupted without
-/// having an answer. In that case its result is dropped and it runs again when the run is resumed.
+/// Forwards the engine's services to a tool, and records whether the tool has interrupted the run.
+/// The result of an interrupted call is dropped, and the call runs again when the run is resumed.
 class watched_services final : public detail::call_services {
 public:
   explicit watched_services(detail::call_services* real) noexcept : real_{real} {}
@@ -119,8 +121,9 @@ private:
   std::atomic<bool> was_asked_{false};
 };
 
-/// A call that has started. If it is destroyed without an end it was cancelled and may have had its
-/// effect, so its record stays. If it was interrupted, it counts as without effect.
+/// A call that has started. If it is destroyed before end(), the call was cancelled and may have
+/// had its effect, so its record stays. If it has interrupted the run, the record is removed,
+/// because the call runs again.
 class begun_call {
 public:
   begun_call(const effect_log& log, tool_context& context) : log_{log} {
@@ -139,7 +142,7 @@ public:
       return;
     try {
       log_.put(std::nullopt);
-    } catch (const std::exception&) { // the run fails at its next checkpoint for the same reason
+    } catch (const std::exception&) { // the next checkpoint fails for the same reason
       return;
     }
   }
@@ -179,9 +182,9 @@ public:
 private:
   static tool_output not_known(const std::string& name) {
     auto out = tool_output{};
-    out.content = "Error: what became of this call of tool '" + name +
-                  "' is not known: it had begun when its process was lost. It was not made a "
-                  "second time; find out what it has done before you call the tool again.";
+    out.content = "Error: the result of this call of tool '" + name +
+                  "' is not known: the process ended while the call ran. The call was not "
+                  "repeated; check what it has done before you call the tool again.";
     out.is_error = true;
     return out;
   }
@@ -189,17 +192,17 @@ private:
   static tool_output not_readable(const std::string& name, const std::exception& why) {
     auto out = tool_output{};
     out.content = "Error: this call of tool '" + name +
-                  "' was made before, and what was noted of it cannot be read (" +
+                  "' was made before, and the record of it cannot be read (" +
                   valid_utf8(why.what()) +
-                  "). It was not made a second time; find out what it has done before you call "
-                  "the tool again.";
+                  "). The call was not repeated; check what it has done before you call the "
+                  "tool again.";
     out.is_error = true;
     return out;
   }
 
-  /// Returns the answer from the record of an earlier call; nullopt if the call was not made. An
-  /// unreadable record is an answer as well: an exception would make the model repeat the call. A
-  /// shortage is thrown, because it does not mean that there is a record.
+  /// Returns the answer from the record of an earlier call; nullopt if there is no record. For an
+  /// unreadable record it returns an error answer, because the model would repeat the call after an
+  /// exception. Throws if memory or the like is exhausted: the record may be readable later.
   static std::optional<tool_output> noted(const effect_log& log, const std::string& name) {
     try {
       const auto known = log.find();
@@ -208,7 +211,7 @@ private:
       return known->has_ended ? detail::read_output(known->result) : not_known(name);
     } catch (const checkpoint_error& e) {
       if (e.code() !=
-          checkpoint_errc::corrupt) // a disk error does not show whether the call was made
+          checkpoint_errc::corrupt) // a disk error does not show whether a record exists
         throw;
       return not_readable(name, e);
     } catch (const std::exception& e) {
@@ -221,8 +224,8 @@ private:
   static task<tool_output> run_noted(tool_ptr inner, tool_effects kind, tool_call call,
                                      tool_context context) {
     const auto log = effect_log{context};
-    // The checkpoint that this call follows from must be durable before the call has its effect.
-    // Afterwards the record of an earlier attempt can be found.
+    // The preceding checkpoint must be durable before the tool has its effect. A resumed run then
+    // makes this call again with the same key, and finds its record.
     co_await log.saved();
     if (auto known = noted(log, call.name))
       co_return std::move(*known);

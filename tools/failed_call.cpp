@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tool messages for calls without a result.
+// Tool messages for calls that failed or were stopped.
 #include "tools/failed_call.hpp"
 
 #include <utility>

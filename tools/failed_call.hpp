@@ -9,11 +9,12 @@
 namespace superstep {
 
 /// Returns the tool message that answers a call with an error.
-/// @param text the error that the model reads
+/// @param text the error text for the model
 [[nodiscard]] message failed_call(const tool_call& call, std::string text);
 
-/// Returns the answer to a call that was stopped from outside, so that every call has an answer.
-/// @param why what happened to the call, without a full stop
+/// Returns the answer to a call that was stopped from outside. Providers require an answer to every
+/// call.
+/// @param why the reason, without a full stop at its end
 [[nodiscard]] message stopped_call(const tool_call& call, std::string_view why);
 
 } // namespace superstep

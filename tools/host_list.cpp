@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hosts that http_get may contact, and the targets of redirects.
+// Decides which hosts http_get may contact, and computes the targets of redirects.
 #include "host_list.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool `http_get`. Redirects are followed here and not in the client, because every target must
-// be checked against the allowed hosts.
+// The tool `http_get`. It follows redirects itself, because each target must be checked against the
+// allowed hosts.
 #include "host_list.hpp"
 
 #include <superstep/base/await.hpp>
@@ -44,7 +44,7 @@ tool_output output_of(http_response response) {
   return out;
 }
 
-/// The function of the tool; owned by the tool, so its coroutines may refer to the members.
+/// The function of the tool. The tool owns it, so its coroutines may use the members.
 struct http_getter {
   std::shared_ptr<const http_client> client;
   detail::host_list hosts;
@@ -59,7 +59,8 @@ struct http_getter {
       if (!target)
         co_return failed("'" + address + "': " + target.error().text);
       if (!hosts.allows(*target))
-        co_return failed("'" + target->authority() + "' is not among the hosts that may be asked");
+        co_return failed("'" + target->authority() +
+                         "' is not among the hosts that this tool may contact");
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - at.where->now());
       if (left.count() <= 0)
         co_return failed("no answer within " + std::to_string(options.timeout.count()) + " ms");
@@ -69,7 +70,8 @@ struct http_getter {
       request.response_bytes_max = options.max_bytes;
       auto sending = client->send(std::move(request));
       auto response = co_await sending;
-      if (!response && is_shortage(response.error().code)) // not known to the model: the row waits
+      // A shortage is not reported to the model. The run fails, and its row can run again later.
+      if (!response && is_shortage(response.error().code))
         throw tool_unavailable{{response.error().code, "http_get: " + response.error().text}};
       if (!response)
         co_return failed("'" + address + "': " + response.error().text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON forms of reviews by a person: human_interrupt and
-// human_response. Error texts name the record and the member.
+// Converts human_interrupt and human_response to JSON and back. Error texts name the record and its
+// member.
 #include <superstep/tools/human_review.hpp>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ constexpr auto response_kinds = std::array{
     std::pair<std::string_view, response_kind>{"edit", response_kind::edit},
 };
 
-/// Reads the members of one record and stores the first error.
+/// Reads the members of one record, and keeps the first error.
 class record_reader {
 public:
   record_reader(std::string_view record, const json::value& v)
@@ -58,13 +58,13 @@ public:
   }
   void fail(const error& inner) { fail("contains an invalid member: " + inner.text); }
 
-  /// @param names all allowed members
+  /// @param names names of all allowed members
   template <class T>
   result<T> done(T read, std::initializer_list<std::string_view> names) {
     if (members_ != nullptr)
       for (const auto& member : *members_)
         if (std::ranges::find(names, std::string_view{member.key()}) == names.end())
-          fail("has no member \"" + std::string{std::string_view{member.key()}} + '"');
+          fail("has an unknown member \"" + std::string{std::string_view{member.key()}} + '"');
     if (!what_.empty())
       return error{errc::invalid_argument, what_};
     return read;
@@ -170,7 +170,7 @@ result<human_response> human_response_from_json(const json::value& v) {
   if (kind != response_kinds.end())
     out.type = kind->second;
   else
-    in.fail("has a type that is accept, ignore, response or edit");
+    in.fail("needs a \"type\" that is accept, ignore, response or edit");
   const auto* args = in.take("args");
   if (args == nullptr) {
     in.fail("needs \"args\", which may be null");

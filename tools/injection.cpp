@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets the arguments of tool calls that the tool node fills in, and the states that they come from.
-// tool_node.cpp calls it; injected.hpp has the types for make_tool().
+// Sets the arguments that the tool node provides instead of the model: the state, its fields and
+// the store. injected.hpp has the types for make_tool().
 #include <superstep/messages/message_json.hpp>
 #include <superstep/tools/tool.hpp>
 #include <superstep/tools/tool_node.hpp>
@@ -57,8 +57,8 @@ json::object with_messages(std::string_view key, const message_list& messages) {
   return {{key, std::move(list)}};
 }
 
-/// Returns a state with the single key `key` for a list of messages. Throws if the tool needs other
-/// fields.
+/// Returns a state with the single field `key`, for a tool node whose input is a list of messages.
+/// Throws if the tool needs other fields.
 tool_state_ptr fields_of_list(const std::vector<injection>& wanted, const tool_call& call,
                               const tool_state& list, std::string_view key) {
   const auto first = std::ranges::find_if(wanted, is_of_state);
@@ -101,7 +101,7 @@ tool_state_ptr message_tool_state(message_list messages) {
 
 tool_call inject_tool_args(const std::vector<injection>& wanted, tool_call call,
                            const tool_environment& environment, std::string_view messages_key) {
-  for (const auto& i : wanted) // what the model gave for them counts for nothing
+  for (const auto& i : wanted) // values from the model are ignored
     call.args.erase(i.argument);
   auto state = environment.state;
   if (state && state->is_list())

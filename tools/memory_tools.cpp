@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tools `remember` and `recall`, which store texts in the run's long-term memory.
+// The tools `remember` and `recall`, which write and search texts in the long-term memory.
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool.hpp>

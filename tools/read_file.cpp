@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool `read_file`. Paths are resolved and then opened segment by segment without following
-// links, so that nothing outside the root can be read even if folders are replaced in between.
+// The tool `read_file`. A path is resolved first, and then opened segment by segment without
+// following links. So no file outside the root is read, even if a folder is replaced by a link
+// meanwhile.
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool_node.hpp>
@@ -21,7 +22,7 @@ namespace superstep {
 
 namespace {
 
-/// An open file descriptor.
+/// A file descriptor that is closed on destruction.
 class descriptor {
 public:
   explicit descriptor(int fd = -1) noexcept : fd_{fd} {}
@@ -41,7 +42,8 @@ private:
   int fd_;
 };
 
-/// The error of a system call; errc::shortage if the machine lacks something.
+/// Returns the error of a system call; errc::shortage if memory, descriptors or the like are
+/// exhausted.
 error system_error_of(int number, errc otherwise = errc::io_failed) {
   const auto code = std::error_code{number, std::system_category()};
   return {is_shortage(code) ? errc::shortage : otherwise, code.message()};
@@ -53,14 +55,14 @@ std::string real_path(const std::string& path) {
   return resolved ? std::string{resolved.get()} : std::string{};
 }
 
-/// Opens a path segment by segment below `root` without following links. Links were resolved
-/// before; one that appears in between is rejected.
+/// Opens a path segment by segment below `root`. The path has no links, because it was resolved
+/// before. A link that has replaced a segment since then is rejected.
 result<descriptor> open_below(const std::string& root, std::string_view path) {
   auto at = descriptor{::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
   while (at && !path.empty()) {
     const auto step = std::string{path.substr(0, path.find('/'))};
     path.remove_prefix(std::min(path.size(), step.size() + 1));
-    // O_NONBLOCK: opening a pipe without a writer must not block before it can be rejected.
+    // O_NONBLOCK, because opening a pipe without a writer would block. Pipes are rejected later.
     const auto flags = path.empty() ? O_RDONLY | O_NONBLOCK : O_PATH | O_DIRECTORY;
     at = descriptor{::openat(at.get(), step.c_str(), flags | O_NOFOLLOW | O_CLOEXEC)};
   }
@@ -81,7 +83,7 @@ result<std::string> read_all(const descriptor& file, std::size_t bytes_max) {
     return too_large;
   auto text = std::string{};
   auto buffer = std::array<char, 16 * 1024>{};
-  // Reads to the end and not to st_size: the file may grow, and files of /proc have size 0.
+  // Reads to the end instead of st_size: the file may grow, and files in /proc have size 0.
   for (;;) {
     const auto n = ::read(file.get(), buffer.data(), buffer.size());
     if (n < 0 && errno == EINTR)
@@ -99,13 +101,13 @@ result<std::string> read_all(const descriptor& file, std::size_t bytes_max) {
 result<std::string> read_below(const std::string& root, const std::string& path,
                                std::size_t bytes_max) {
   if (path.empty() || path.front() == '/' || path.find('\0') != std::string::npos)
-    return error{errc::invalid_argument, "give a path relative to the root"};
+    return error{errc::invalid_argument, "the path must be relative to the root"};
   const auto target = real_path(root + '/' + path);
   if (target.empty())
     return system_error_of(errno, errc::not_found);
   const auto prefix = root == "/" ? root : root + '/';
   if (!target.starts_with(prefix))
-    return error{errc::invalid_argument, "leads out of the root, or is the root"};
+    return error{errc::invalid_argument, "is outside of the root, or is the root itself"};
   const auto file = open_below(root, std::string_view{target}.substr(prefix.size()));
   if (!file)
     return file.error();

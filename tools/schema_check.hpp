@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// valijson's validator with limits. Members that use std::regex, that compare every item with every
-// other, or that recurse without bound are specialised here. Included by one source file only.
+// valijson's validator with limits. It specialises members of valijson that use std::regex, compare
+// each item with every other item, or recurse without bound. Only one source file includes it.
 #pragma once
 
 #include "schema_patterns.hpp"
 
-#define VALIJSON_USE_EXCEPTIONS 1 // its other way to report a bad schema is to abort
-// An application may use valijson itself, without the specialisations below.
+#define VALIJSON_USE_EXCEPTIONS 1 // otherwise valijson aborts on an invalid schema
+// Renames valijson's namespace, because an application may use valijson without these
+// specialisations.
 #define valijson superstep_valijson
 #include <valijson/adapters/boost_json_adapter.hpp>
 #include <valijson/schema.hpp>
@@ -28,7 +29,7 @@
 
 namespace superstep::detail {
 
-/// Thrown through the validator when a limit of the check is reached.
+/// Thrown from inside the validator when a limit of the check is reached.
 class check_ended : public std::exception {
 public:
   enum class reason : std::uint8_t { enough_faults, too_deep, too_much_work, too_late };
@@ -40,8 +41,8 @@ private:
   reason why_;
 };
 
-/// The budget of one check. It is passed as the validator's cache of std::regex, the only object of
-/// the caller that reaches all levels; the cache itself stays empty.
+/// The budget of one check. It has the type of the validator's cache of std::regex, because that is
+/// the only object of the caller that reaches all levels. The cache itself is not used.
 class check_work : public std::unordered_map<std::string, std::regex> {
 public:
   check_work(const pattern_table& patterns, const schema_check_limits& limits)
@@ -63,12 +64,13 @@ public:
     }
   }
 
-  /// A schema applied to a value; counts the nesting.
+  /// Counts one level of nesting while a schema is applied to a value.
   class level {
   public:
     level(check_work& work, const valijson::ValidationResults* results) : work_{work} {
       constexpr auto faults_examined_max = std::size_t{200};
-      // Errors are only collected for a value that is known not to match, so none is missed.
+      // Errors are collected only for a value that does not match, so ending here cannot hide a
+      // mismatch.
       if (results != nullptr && results->numErrors() >= faults_examined_max)
         throw check_ended{check_ended::reason::enough_faults};
       if (work.levels_ >= work.limits_.levels_max)
@@ -84,11 +86,11 @@ public:
     check_work& work_;
   };
 
-  /// Whether a pattern of the schema matches. Longer texts count as more steps.
+  /// Whether a pattern of the schema matches the text. A long text counts as several steps.
   bool matches(const std::string& pattern, const std::string& text) {
     step(1 + text.size() / bytes_per_step);
     const auto found = patterns_.find(pattern);
-    if (found == patterns_.end()) // in a part of the schema that is only reached by a reference
+    if (found == patterns_.end()) // the pattern is in a part that only a reference reaches
       return compile_and_match(pattern, text);
     return superstep::detail::matches(*found->second, text);
   }
@@ -114,13 +116,13 @@ private:
   std::size_t levels_ = 0;
 };
 
-/// Whether the text has one of the formats that the validator checks; true for other formats.
+/// Whether the text has the format, if the validator checks this format; true for other formats.
 [[nodiscard]] bool is_of_format(const std::string& text, const std::string& format);
 
-/// Returns a hash that is equal for values that the validator considers equal.
+/// Returns a hash. Values that the validator considers equal have the same hash.
 std::size_t hash_of(const valijson::adapters::BoostJsonAdapter& value, check_work& work);
 
-/// Adds an error if errors are collected. Returns false.
+/// Adds an error if `results` is not null. Always returns false.
 inline bool fail(valijson::ValidationResults* results, const std::vector<std::string>& context,
                  const std::string& text) {
   if (results != nullptr)
@@ -128,14 +130,14 @@ inline bool fail(valijson::ValidationResults* results, const std::vector<std::st
   return false;
 }
 
-/// Parses schemas with a bounded stack: references make the parser recurse deeper than the schema
-/// is nested.
+/// Parses schemas with a limit on the stack. References can make the parser recurse deeper than the
+/// schema is nested.
 class bounded_parser : public valijson::SchemaParser {
 public:
   std::optional<std::string>
   resolveDocumentUri(const std::optional<std::string>& scope,
                      const std::optional<std::string>& document) override {
-#ifdef SUPERSTEP_ASSERTIONS // larger frames, above all with sanitizers
+#ifdef SUPERSTEP_ASSERTIONS // checked builds have larger stack frames, most of all with sanitizers
     constexpr auto stack_max = std::ptrdiff_t{4} << 20;
 #else
     constexpr auto stack_max = std::ptrdiff_t{1} << 20;
@@ -144,7 +146,7 @@ public:
     if (started_ == nullptr)
       started_ = here;
     if (started_ - here > stack_max)
-      throw std::runtime_error{"its references lead too deep"};
+      throw std::runtime_error{"its references are nested too deeply"};
     if (!scope || !document)
       return document ? document : scope;
     const auto is_absolute = document->find("://") != std::string::npos ||
@@ -165,7 +167,7 @@ using superstep_name_visitor = ValidationVisitor<adapters::StdStringAdapter>;
 using superstep_schema_text =
     std::basic_string<char, std::char_traits<char>, internal::CustomAllocator<char>>;
 
-// Both visitors need it: the one for values, and the one for names (`propertyNames`).
+// Two visitors need these specialisations: one for values, and one for names (`propertyNames`).
 #define SUPERSTEP_BOUNDED_VISITOR(visitor)                                                         \
   template <>                                                                                      \
   inline bool visitor::validateSchema(const Subschema& schema) {                                   \
@@ -259,7 +261,7 @@ superstep_boost_visitor::visit(const constraints::UniqueItemsConstraint& /*const
 
 namespace superstep::detail {
 
-/// Whether the value matches the schema. Adds the errors to `results`, if not null.
+/// Whether the value matches the schema. Adds the errors to `results` if it is not null.
 inline bool check(const valijson::Schema& schema, const json::value& value, check_work& work,
                   valijson::ValidationResults* results) {
   const auto start = std::vector<std::string>{"<root>"};

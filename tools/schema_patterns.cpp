@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks limits and patterns of a schema before the validator
-// parses it, because the parser recurses without bound and compiles patterns with std::regex.
-// argument_schema.cpp is the caller.
+// Checks a schema before valijson parses it, because valijson's parser recurses without bound and
+// compiles patterns with std::regex. argument_schema.cpp uses it.
 #include "schema_patterns.hpp"
 
 #include <re2/re2.h>
@@ -16,13 +15,14 @@ namespace superstep::detail {
 
 namespace {
 
-// Limits of one schema. The parser recurses per level of the schema, the validator per level of the
-// arguments.
+// Limits of one schema. The parser recurses for each level of a schema, and the validator for each
+// level of the arguments.
 constexpr auto levels_max = std::size_t{64};
 constexpr auto values_max = std::size_t{100'000};
 constexpr auto patterns_max = std::size_t{1'000};
 constexpr auto pattern_bytes_max = std::size_t{10'000};
-constexpr auto reference_bytes_max = std::size_t{1'000}; // the parser matches it with std::regex
+// Because the parser matches references with std::regex.
+constexpr auto reference_bytes_max = std::size_t{1'000};
 constexpr auto references_in_a_row_max = std::size_t{32};
 constexpr auto pattern_memory_max = std::int64_t{4} << 20;
 
@@ -44,7 +44,8 @@ std::optional<std::uint32_t> hex4(std::string_view text) {
   return code;
 }
 
-/// Converts `\u00e9` to `\x{00e9}`, and a surrogate pair to one character. Returns the bytes read.
+/// Converts `\u00e9` to `\x{00e9}`, and a surrogate pair to a single character. Returns the number
+/// of bytes read; 0 without an escape.
 std::size_t append_escaped_unit(std::string& out, std::string_view rest) {
   const auto first = rest.starts_with("\\u") ? hex4(rest.substr(2)) : std::nullopt;
   if (!first)
@@ -106,8 +107,8 @@ std::string unescaped_step(std::string_view step) {
   return out;
 }
 
-/// Returns the part of the schema that a reference such as `#/definitions/a` points to; nullptr if
-/// there is none, which the parser reports.
+/// Returns the part of the schema to which a reference such as `#/definitions/a` points; nullptr if
+/// it does not exist, for which the parser reports an error.
 const json::value* referred(const json::value& root, std::string_view reference) {
   const auto hash = reference.find('#');
   auto rest = hash == std::string_view::npos ? std::string_view{} : reference.substr(hash + 1);
@@ -131,13 +132,14 @@ const json::value* referred(const json::value& root, std::string_view reference)
   return at;
 }
 
-/// Whether the validator can divide by this number (multipleOf). It divides integers without
-/// checking for 0, and it reads integers above 2^63 as negative ones.
+/// Whether the validator can use this number for multipleOf. valijson divides by integers without a
+/// check for 0, and reads integers above 2^63 as negative numbers.
 bool is_factor(const json::value& v) {
   return v.is_number() && !v.is_uint64() && v.to_number<double>() > 0;
 }
 
-/// Walks over a schema once. Members that contain values instead of schemas are only counted.
+/// Visits each value of a schema once. Values that are not schemas, such as those in `enum`, are
+/// only counted.
 class walk {
 public:
   walk(const json::value& root, pattern_table& into) : root_{root}, into_{into} {}
@@ -207,7 +209,8 @@ private:
     });
   }
 
-  /// Checks a value that is not a schema. It counts, because it is copied and compared.
+  /// Visits a value that is not a schema. It is counted, because the validator copies and compares
+  /// it.
   bool plain(const json::value& value, const std::string& path, std::size_t level) {
     if (!count(path, level))
       return false;
@@ -231,7 +234,8 @@ private:
     return true;
   }
 
-  /// Rejects long or circular chains of references, which the parser follows by recursion.
+  /// Rejects long or circular chains of references, because the parser follows a chain by
+  /// recursion.
   bool reference(const std::string& text, const std::string& path) {
     if (text.size() > reference_bytes_max)
       return refuse(path, "is longer than " + std::to_string(reference_bytes_max) + " bytes");
@@ -244,8 +248,8 @@ private:
         return true;
       next = as_std(further->get_string());
     }
-    return refuse(path, "leads to more than " + std::to_string(references_in_a_row_max) +
-                            " references in a row, or in a circle");
+    return refuse(path, "starts a chain of more than " + std::to_string(references_in_a_row_max) +
+                            " references, or a circular one");
   }
 
   const json::value& root_;

@@ -16,19 +16,19 @@ class RE2;
 
 namespace superstep::detail {
 
-/// The compiled patterns of a schema by their text. RE2 matches in linear time; std::regex recurses
-/// once per character and may take exponential time.
+/// Compiled patterns, keyed by their text. RE2 matches in linear time. std::regex recurses for each
+/// character and may take exponential time.
 using pattern_table = std::unordered_map<std::string, std::unique_ptr<const re2::RE2>>;
 
-/// Compiles a pattern of a schema (ECMA-262). \uXXXX and (?<name>…) are converted to RE2's syntax.
-/// An error for look-around, back references and repetitions of more than 1,000.
+/// Compiles a pattern of a schema (ECMA-262). Converts \uXXXX and (?<name>…) to RE2's syntax.
+/// Returns an error for look-around, back references and repetitions of more than 1,000.
 [[nodiscard]] result<std::unique_ptr<const re2::RE2>> compile_pattern(std::string_view pattern);
 
 /// Whether the pattern matches a part of the text.
 [[nodiscard]] bool matches(const re2::RE2& pattern, std::string_view text);
 
-/// Checks the limits of a schema before the parser reads it, and compiles the patterns of `pattern`
-/// and `patternProperties` into `into`. Returns the first error; nullopt if there is none.
+/// Checks the limits of a schema, and compiles the patterns in `pattern` and `patternProperties`
+/// into `into`. Returns the first error; nullopt if there is none.
 [[nodiscard]] std::optional<argument_fault> read_patterns(const json::object& schema,
                                                           pattern_table& into);
 

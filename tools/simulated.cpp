@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tool for load tests that waits and then succeeds or fails, reproducibly.
+// A tool for load tests. It waits, and then succeeds or fails by a reproducible random number.
 #include <superstep/base/await.hpp>
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/detail/argument_schema.hpp>
@@ -12,15 +12,14 @@ namespace superstep {
 
 namespace {
 
-/// Mixes a text into a hash: FNV-1a with a finaliser that spreads it over all bits. The same on
-/// every machine, unlike std::hash.
+/// Mixes a text into a hash (FNV-1a). Unlike std::hash, the result is the same on every machine.
 std::uint64_t mix(std::uint64_t hash, std::string_view text) {
   for (const auto c : text)
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   return (hash ^ 0xffU) * 0x100000001b3U;
 }
 
-/// Returns a number from 0 to 1 that depends only on the call and the seed.
+/// Returns a number from 0 to 1 that depends only on the run, the call and the seed.
 double draw(std::uint64_t seed, const tool_context& context) {
   auto h = mix(mix(0xcbf29ce484222325U ^ seed, context.run_key), context.tool_call_id);
   h = (h ^ (h >> 33U)) * 0xff51afd7ed558ccdU;

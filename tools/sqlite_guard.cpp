@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits on the cost of a query that a model wrote. SQLite's progress handler runs between
-// operations only, so single operations of long duration must be prevented or replaced here.
-// sqlite_like.cpp replaces LIKE and GLOB in the same way.
+// Limits the cost of a query that a model wrote. SQLite calls its progress handler only between
+// operations. So single operations that take long are prevented or replaced here. sqlite_like.cpp
+// replaces LIKE and GLOB for the same reason.
 #include "sqlite_guard.hpp"
 
 #include "sqlite_like.hpp"
@@ -24,7 +24,8 @@ bool is_word(char c) {
          c == '$' || static_cast<unsigned char>(c) >= 0x80;
 }
 
-/// The tokens of a query in lower case, with names unquoted, and without texts and comments.
+/// The tokens of a query in lower case. Quotes of names are removed; texts and comments are
+/// omitted.
 class tokens {
 public:
   explicit tokens(std::string_view query) : rest_{query} {
@@ -35,7 +36,7 @@ public:
   [[nodiscard]] std::string_view at(std::size_t i) const {
     return i < all_.size() ? std::string_view{all_[i]} : std::string_view{};
   }
-  /// Returns the position after the bracket that closes the one at `i`.
+  /// Returns the position after the closing bracket for the opening bracket at `i`.
   [[nodiscard]] std::size_t after_bracket(std::size_t i) const {
     auto open = std::size_t{0};
     for (; i < all_.size(); ++i) {
@@ -83,8 +84,8 @@ private:
   std::vector<std::string> all_;
 };
 
-/// Whether a common table expression is defined at `i`: `name [(columns)] AS [[NOT] MATERIALIZED]
-/// (`
+/// Whether the token at `i` is the name in a definition of a common table expression:
+/// `name [(columns)] AS [[NOT] MATERIALIZED] (`
 bool defines_table(const tokens& all, std::size_t i) {
   auto next = all.at(i + 1) == "(" ? all.after_bracket(i + 1) : i + 1;
   if (all.at(next) != "as")
@@ -111,7 +112,7 @@ bool any_null(int count, sqlite3_value** values) {
                      [](auto* v) { return sqlite3_value_type(v) == SQLITE_NULL; });
 }
 
-/// Whether the query must end. Counts a call that processes `bytes`.
+/// Counts a function call that processes `bytes`. Returns whether the query must end.
 bool is_over(sqlite3_context* context, std::size_t bytes) {
   constexpr auto bytes_per_step = std::size_t{4};
   auto& watch = *static_cast<function_watch*>(sqlite3_user_data(context));
@@ -121,7 +122,7 @@ bool is_over(sqlite3_context* context, std::size_t bytes) {
   return over;
 }
 
-/// Returns the position of `part`. memmem() takes linear time.
+/// Returns the position of `part` in `text`; npos if there is none. memmem() takes linear time.
 std::size_t find_in(std::string_view text, std::string_view part, std::size_t from) {
   const auto* found = ::memmem(text.data() + from, text.size() - from, part.data(), part.size());
   return found == nullptr ? std::string_view::npos
@@ -152,7 +153,7 @@ void instr(sqlite3_context* context, int count, sqlite3_value** values) {
   auto place = sqlite3_int64{0};
   if (at != std::string_view::npos) {
     place = 1;
-    for (const auto c : text.substr(0, at)) // counts characters, or bytes in blobs
+    for (const auto c : text.substr(0, at)) // characters are counted in texts, bytes in blobs
       place += are_blobs || (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1 : 0;
   }
   sqlite3_result_int64(context, place);
@@ -187,7 +188,7 @@ void replace(sqlite3_context* context, int count, sqlite3_value** values) {
   give(context, out);
 }
 
-/// Splits a short list into its characters.
+/// Divides a text into its UTF-8 characters.
 std::vector<std::string_view> characters_of(std::string_view list) {
   auto out = std::vector<std::string_view>{};
   for (auto i = std::size_t{0}; i < list.size();) {
@@ -276,8 +277,8 @@ bool has_wide_format(std::string_view query) {
 }
 
 void limit_connection(sqlite3* db, std::size_t value_bytes_max) {
-  // The progress handler only runs at loops. Code without loops is bounded by limits on columns,
-  // operations and the length of values.
+  // The progress handler runs only in loops. Code without loops is limited by the number of columns
+  // and operations, and by the length of values.
   constexpr auto largest = std::size_t{1} << 30U;
   sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_limit(db, SQLITE_LIMIT_LENGTH, static_cast<int>(std::min(value_bytes_max, largest)));
@@ -290,7 +291,8 @@ void limit_connection(sqlite3* db, std::size_t value_bytes_max) {
 }
 
 void limit_row(sqlite3* db, sqlite3_stmt* query, std::size_t value_bytes_max) {
-  constexpr auto row_bytes_max = std::size_t{24} << 20U; // function arguments need memory as well
+  // Leaves memory for the arguments of functions.
+  constexpr auto row_bytes_max = std::size_t{24} << 20U;
   constexpr auto value_bytes_min = std::size_t{64} << 10U;
   const auto columns = static_cast<std::size_t>(std::max(sqlite3_column_count(query), 1));
   const auto share = std::max(row_bytes_max / columns, value_bytes_min);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LIKE and GLOB for queries of models. SQLite's own functions
-// run in one operation, which its progress handler cannot interrupt: a pattern of 200 characters
-// and a text of 500 KB take half a second, and a query may call them a thousand times without a
-// loop.
+// LIKE and GLOB for queries that models write. SQLite's own functions run in one operation, which
+// the progress handler cannot interrupt. A pattern of 200 characters and a text of 500 KB take half
+// a second, and a query without a loop may call them a thousand times.
 #include "sqlite_like.hpp"
 
 #include <algorithm>
@@ -17,7 +16,8 @@ namespace superstep::detail {
 
 namespace {
 
-/// Iterates over the characters of a text as SQLite decodes them, including invalid UTF-8.
+/// Returns the characters of a text one by one, decoded as SQLite decodes them, including invalid
+/// UTF-8.
 class reader {
 public:
   reader() = default;
@@ -60,12 +60,12 @@ private:
   std::string_view rest_;
 };
 
-/// The characters with a special meaning in a pattern; 0 for none.
+/// The characters with a special meaning in a pattern. 0 means that there is no such character.
 struct signs {
   std::uint32_t many = 0;
   std::uint32_t one = 0;
-  std::uint32_t set = 0;    ///< begins a set
-  std::uint32_t escape = 0; ///< the next character is literal
+  std::uint32_t set = 0;    ///< first character of a set such as [a-z]
+  std::uint32_t escape = 0; ///< makes the next character literal
   bool folds_case = false;  ///< whether the case of ASCII letters is ignored
 };
 
@@ -76,7 +76,8 @@ std::uint32_t lower(std::uint32_t c) {
   return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
-/// Whether a set contains `c`. Advances `pattern` past the set. An unclosed set contains nothing.
+/// Whether a set such as [a-z] contains `c`. Moves `pattern` to the end of the set. A set that is
+/// not closed contains nothing.
 bool set_contains(reader& pattern, std::uint32_t c) {
   auto contains = false;
   auto is_inverted = false;
@@ -105,9 +106,10 @@ bool set_contains(reader& pattern, std::uint32_t c) {
 
 enum class outcome : std::uint8_t { matches, differs, interrupted };
 
-/// Matches a text with a pattern from left to right. Every sign except `many` consumes exactly one
-/// character. Therefore the shortest match of the part before a `many` is as good as any longer
-/// one, and only the last `many` is retried, with one more character each time.
+/// Matches a text with a pattern from left to right. Each sign except `many` matches exactly one
+/// character. So for the part before a `many`, the first match is as good as any later match. If
+/// the text differs after a `many`, only the last `many` is tried again, with one more character
+/// each time.
 class matcher {
 public:
   matcher(std::string_view pattern, std::string_view text, signs meaning, function_watch& watch)
@@ -128,7 +130,7 @@ public:
           return outcome::differs;
         continue;
       }
-      if (text_.is_at_end()) // starting this part later would leave even fewer characters
+      if (text_.is_at_end()) // at a later position this part would have even fewer characters
         return sign == 0 ? outcome::matches : outcome::differs;
       if (sign != 0 && takes(sign, behind)) {
         pattern_ = behind;
@@ -143,13 +145,13 @@ public:
   }
 
 private:
-  static constexpr auto bytes_per_step = std::size_t{8}; // while searching one character
+  static constexpr auto bytes_per_step = std::size_t{8}; // when searching for a single character
 
   [[nodiscard]] bool are_same(std::uint32_t a, std::uint32_t b) const {
     return a == b || (meaning_.folds_case && a < 0x80U && b < 0x80U && lower(a) == lower(b));
   }
 
-  /// Whether the next character of the text matches `sign`. Advances `behind` past the whole sign.
+  /// Whether `sign` matches the next character of the text. Moves `behind` to the end of the sign.
   bool takes(std::uint32_t sign, reader& behind) {
     if (sign == meaning_.set)
       return set_contains(behind, text_.next());
@@ -160,7 +162,7 @@ private:
     return are_same(sign, text_.next()) || sign == meaning_.one;
   }
 
-  /// Stores the position of the pattern's part after a `many`.
+  /// Records the part of the pattern that begins after a `many`.
   void start_part() {
     has_part_ = true;
     part_pattern_ = pattern_;
@@ -174,8 +176,8 @@ private:
     part_first_ = first < 0x80U ? static_cast<char>(first) : '\0';
   }
 
-  /// Returns to the start of that part, at the next position of the text where it may match. False
-  /// if there is none.
+  /// Continues with the start of the recorded part, at the next position of the text where it may
+  /// match. Returns false if there is no such position.
   bool try_part() {
     if (part_first_ != '\0') {
       const auto rest = part_text_.rest();
@@ -203,26 +205,26 @@ private:
   reader text_;
   signs meaning_;
   function_watch& watch_;
-  std::size_t bytes_skipped_ = 0; ///< since the watch was last checked
+  std::size_t bytes_skipped_ = 0; ///< number of bytes skipped since the watch was last asked
   bool has_part_ = false;
-  char part_first_ = '\0'; ///< the part's first character, if it is a literal ASCII character
+  char part_first_ = '\0'; ///< first character of the part if it is literal and ASCII, otherwise 0
   reader part_pattern_;
   reader part_text_;
 };
 
-/// Returns a value as text up to its first NUL, where SQLite's functions end it; data() is null for
-/// NULL.
+/// Returns a value as text up to its first NUL character, because SQLite's own functions end there.
+/// For NULL, data() of the result is null.
 std::string_view c_text_of(sqlite3_value* value) {
   const auto* text = static_cast<const char*>(static_cast<const void*>(sqlite3_value_text(value)));
   return text == nullptr ? std::string_view{} : std::string_view{text, std::strlen(text)};
 }
 
-/// Whether this SQLite was compiled so that a blob matches no pattern, like Debian's.
+/// Whether SQLite was compiled so that a blob matches no pattern. Debian's SQLite is.
 bool blobs_never_match() {
   return sqlite3_compileoption_used("LIKE_DOESNT_MATCH_BLOBS") != 0;
 }
 
-/// Implements `like(pattern, text[, escape])` and `glob(pattern, text)`.
+/// Implements the SQL functions `like(pattern, text[, escape])` and `glob(pattern, text)`.
 void match(sqlite3_context* context, int count, sqlite3_value** values, signs meaning) {
   const auto is_blob = [](auto* value) { return sqlite3_value_type(value) == SQLITE_BLOB; };
   if ((is_blob(values[0]) || is_blob(values[1])) && blobs_never_match())

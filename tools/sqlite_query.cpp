@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool `sqlite_query`: read-only queries that models write.
-// An authorizer restricts what a query may do; sqlite_guard.cpp and a progress handler limit its
-// cost.
+// The tool `sqlite_query`, which runs read-only queries that models write. An authorizer restricts
+// the actions of a query. sqlite_guard.cpp and a progress handler limit its cost.
 #include "sqlite_guard.hpp"
 #include "sqlite_like.hpp"
 
@@ -33,8 +32,9 @@ struct closer {
 using database = std::unique_ptr<sqlite3, closer>;
 using statement = std::unique_ptr<sqlite3_stmt, closer>;
 
-/// The authorizer: SQLite calls it for every action of a statement while compiling it. The file is
-/// opened read-only as well; this also prevents ATTACH, temporary tables and settings.
+/// The authorizer, which SQLite calls for each action of a statement when it compiles the
+/// statement. The file is opened read-only as well. The authorizer also prevents ATTACH, temporary
+/// tables and settings.
 int authorize(void*, int action, const char* name, const char* second, const char*, const char*) {
   const auto is = [&](const char* other) { return name && std::string_view{name} == other; };
   switch (action) {
@@ -42,8 +42,8 @@ int authorize(void*, int action, const char* name, const char* second, const cha
   case SQLITE_READ:
   case SQLITE_RECURSIVE:
     return SQLITE_OK;
-  case SQLITE_FUNCTION: // load_extension() is off by default
-    // json_patch takes quadratic time in a single operation.
+  case SQLITE_FUNCTION: // load_extension() is disabled by default
+    // json_patch is denied, because it takes quadratic time in a single operation.
     return second && std::string_view{second} == "json_patch" ? SQLITE_DENY : SQLITE_OK;
   case SQLITE_PRAGMA:
     return is("table_info") || is("table_list") || is("index_list") || is("foreign_key_list")
@@ -54,20 +54,21 @@ int authorize(void*, int action, const char* name, const char* second, const cha
   }
 }
 
-/// The running queries of one tool, and SQLite's memory before the first of them. SQLite counts
-/// memory per process only.
+/// The number of running queries of a tool, and SQLite's memory before the first of them. SQLite
+/// counts the memory of the whole process only.
 struct query_load {
   std::atomic<std::int64_t> running{0};
   std::atomic<std::int64_t> memory_before{0};
 };
 
-/// Decides when a query must end. Checked by the progress handler and after each row.
+/// Decides when a query must end. The progress handler checks it, and so does the loop over the
+/// rows.
 struct end_of_query {
   enum class reason : std::uint8_t { none, time, stopped, memory };
 
   std::chrono::steady_clock::time_point deadline;
   std::stop_token stop;
-  std::int64_t memory_max; ///< of the whole process, in bytes
+  std::int64_t memory_max; ///< SQLite's memory in the whole process, in bytes
   reason why = reason::none;
 
   bool look() {
@@ -93,8 +94,8 @@ public:
   running_query& operator=(const running_query&) = delete;
   ~running_query() { load_.running.fetch_sub(1); }
 
-  /// Returns the maximum of SQLite's memory in this process: the limit of this query and a share
-  /// for each other one. Small queries may fail while a large one runs.
+  /// Returns the maximum of SQLite's memory in this process: the limit of this query, plus a share
+  /// for each running query. A small query may therefore fail while a large one runs.
   [[nodiscard]] std::int64_t memory_max(std::size_t one) const {
     constexpr auto share = std::int64_t{4} << 20U; // page cache and sorter of a small query
     return load_.memory_before.load() + static_cast<std::int64_t>(one) +
@@ -105,15 +106,15 @@ private:
   query_load& load_;
 };
 
-/// Whether SQLite failed because the machine lacks memory, descriptors or disk space.
+/// Whether SQLite failed because memory, descriptors or disk space are exhausted.
 bool is_short(sqlite3* db) {
   const auto code = db != nullptr ? sqlite3_errcode(db) & 0xff : SQLITE_NOMEM;
   const auto of_system = db != nullptr ? sqlite3_system_errno(db) : 0;
   if (code != SQLITE_NOMEM)
     return code == SQLITE_FULL || ((code == SQLITE_CANTOPEN || code == SQLITE_IOERR) &&
                                    is_shortage({of_system, std::system_category()}));
-  // printf() also fails so for a text that is too long. A process that can get this much is not
-  // short of memory.
+  // printf() reports a text that is too long as a lack of memory. If this process can allocate 16
+  // MiB, memory is not exhausted.
   constexpr auto enough = std::size_t{16} << 20U;
   const auto memory = std::unique_ptr<void, decltype(&std::free)>{std::malloc(enough), &std::free};
   return memory == nullptr;
@@ -121,15 +122,15 @@ bool is_short(sqlite3* db) {
 
 result<database> open_database(const std::string& path, std::size_t value_bytes_max,
                                detail::function_watch& watch) {
-  if (path.empty() || path == ":memory:") // SQLite would create a new database
-    return error{errc::invalid_argument, "must be the file of a database"};
+  if (path.empty() || path == ":memory:") // for these paths SQLite would create a new database
+    return error{errc::invalid_argument, "must be the path of a database file"};
   auto* raw = static_cast<sqlite3*>(nullptr);
   const auto code =
       sqlite3_open_v2(path.c_str(), &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
   auto db = database{raw};
-  // Opening reads nothing; the pragma detects a file that is not a database.
+  // Opening does not read the file. Reading schema_version detects a file that is not a database.
   if (code != SQLITE_OK || sqlite3_busy_timeout(raw, 1'000) != SQLITE_OK ||
-      // Large sorts use unnamed temporary files; their size is bounded by the timeout.
+      // Large sorts use temporary files without names. The timeout limits their size.
       sqlite3_exec(raw,
                    "PRAGMA query_only=1; PRAGMA temp_store=FILE; PRAGMA cache_size=-1024; "
                    "PRAGMA schema_version",
@@ -147,7 +148,7 @@ error refused(sqlite3* db) {
 }
 
 result<statement> prepare(sqlite3* db, const std::string& query) {
-  constexpr auto expansions_max = std::size_t{10'000}; // compiling takes about 0.1 s
+  constexpr auto expansions_max = std::size_t{10'000}; // compiling that many takes about 0.1 s
   if (detail::expansions_of(query, expansions_max) >= expansions_max)
     return error{errc::too_large, "its WITH tables refer to each other too often"};
   if (detail::has_wide_format(query))
@@ -163,12 +164,14 @@ result<statement> prepare(sqlite3* db, const std::string& query) {
     return error{errc::invalid_argument, "the query is empty"};
   const auto tail =
       std::string_view{rest, static_cast<std::size_t>(query.data() + query.size() - rest)};
-  auto* second = static_cast<sqlite3_stmt*>(nullptr); // null for blanks and comments
+  // Stays null if only blanks and comments follow.
+  auto* second = static_cast<sqlite3_stmt*>(nullptr);
   const auto more =
       sqlite3_prepare_v2(db, tail.data(), static_cast<int>(tail.size()), &second, nullptr);
   const auto other = statement{second};
   if (more != SQLITE_OK || other)
-    return error{errc::invalid_argument, "give one statement, not several"};
+    return error{errc::invalid_argument,
+                 "the query has more than one statement; send one at a time"};
   return one;
 }
 
@@ -200,7 +203,7 @@ result<void> bind(sqlite3* db, sqlite3_stmt* s, const json::array& parameters) {
   return {};
 }
 
-/// Formats a blob in hexadecimal, as SQL literals.
+/// Formats a blob in hexadecimal digits, like an SQL literal.
 std::string hex(const void* bytes, int size) {
   static constexpr auto digits = std::string_view{"0123456789ABCDEF"};
   auto out = std::string{};
@@ -231,7 +234,7 @@ json::value column(sqlite3_stmt* s, int i) {
   }
 }
 
-/// Returns unique names of the columns: a second `n` becomes `n:2`, so that no value is lost.
+/// Returns unique column names. A second column `n` becomes `n:2`, so that no value is lost.
 std::vector<std::string> column_names(sqlite3_stmt* s) {
   auto names = std::vector<std::string>{};
   for (auto i = 0; i < sqlite3_column_count(s); ++i) {
@@ -257,7 +260,7 @@ error too_long(const sqlite_query_options& options) {
                                " bytes; ask for fewer rows or columns"};
 }
 
-/// Returns the size of a row before it is copied.
+/// Returns the size of a row, to check it before the row is copied.
 std::size_t bytes_of_row(sqlite3_stmt* s) {
   auto out = std::size_t{0};
   for (auto i = 0; i < sqlite3_column_count(s); ++i)
@@ -276,7 +279,7 @@ result<std::string> rows_of(sqlite3* db, sqlite3_stmt* s, const sqlite_query_opt
     if (code == SQLITE_DONE)
       return text + ']';
     if (code == SQLITE_ROW)
-      end.look(); // the progress handler may not have run for short queries
+      end.look(); // the progress handler may not run in short queries
     if (end.why != end_of_query::reason::none)
       return ended(end, options);
     if (code != SQLITE_ROW)
@@ -312,7 +315,7 @@ result<std::string> run_query(const sqlite_query_options& options,
   const auto running = running_query{load};
   auto end = end_of_query{std::chrono::steady_clock::now() + options.timeout, stop,
                           running.memory_max(options.memory_bytes_max)};
-  // One connection per call, because calls run concurrently on any thread. Opening one is cheap.
+  // Each call opens a connection, because calls run concurrently on any thread. Opening is cheap.
   auto watch = detail::function_watch{&end_of_query::ask, &end};
   const auto db = open_database(options.path, options.value_bytes_max, watch);
   if (!db)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timeouts of tool calls, for tools that run beside others in
-// one activation. A body that suspends is destroyed at its timeout; one that blocks continues on
-// its thread, and its result is discarded.
+// Timeouts of tool calls. A call runs beside other calls of the same task. At the timeout, a
+// coroutine that waits is destroyed. A tool that blocks continues on its thread, and its result is
+// discarded.
 #include "tools/failed_call.hpp"
 
 #include <superstep/base/await.hpp>
@@ -22,8 +22,8 @@ namespace {
 
 using time_point = executor::time_point;
 
-/// The state that a call with a timeout shares between its body and the coroutine that waits for
-/// it. The body runs in a call of its own, so a blocking body does not delay its own timeout.
+/// The state that a tool's body shares with the coroutine that waits for it. The body runs as a
+/// call of its own, so a blocking body does not delay the check of its timeout.
 class timed_call {
 public:
   timed_call(tool_ptr tool, tool_call call, tool_context context, time_point end)
@@ -39,7 +39,8 @@ public:
   [[nodiscard]] task<tool_output> begin() const { return tool_->run(call_, context_); }
   void stop() { stop_.request_stop(); }
 
-  // Exactly one of these two is called, by the body's call, at most once.
+  // run_body() calls one of these two functions when the body ends, and neither if the body is
+  // destroyed.
   void gave(tool_output out, time_point when) {
     output_.emplace(std::move(out));
     ended(when);
@@ -49,7 +50,8 @@ public:
     ended(when);
   }
 
-  /// Returns the outcome of the body; throws its exception. A killed body may still be running.
+  /// Returns the result of the body or throws its exception. If the timeout has passed, the body
+  /// may still be running; the result is then an error.
   tool_output result(time_point now, std::chrono::milliseconds length) {
     const auto has_ended = is_over();
     if ((has_ended ? ended_ : now) >= end_)
@@ -110,13 +112,14 @@ task<void> stop_at(timed_ptr call) {
   call->stop();
 }
 
-/// Starts a task beside the coroutine that owns it, in the same executor, so never concurrently.
+/// Starts a task on the executor of the coroutine that owns it, so the two never run concurrently.
 void start(task<void>& beside, execution_context& at) {
   beside.start_in(at);
   beside.handle().resume();
 }
 
-/// Waits until the body has ended or its time is over. The frames are destroyed where they wait.
+/// Waits until the body has ended or its timeout has passed. The frame of a body that waits is then
+/// destroyed.
 task<void> run_until_over(timed_ptr call) {
   auto& at = co_await this_context{};
   auto running = task<void>{};

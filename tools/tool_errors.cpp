@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts for failed tool calls, and the decision which failures become answers.
+// Texts for failed tool calls. Decides which failures become answers to the model.
 #include "messages/python_text.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
@@ -12,7 +12,8 @@
 
 namespace superstep {
 
-// LangGraph's text is only the quoted name, because Python formats a KeyError like that.
+// The text is only the name in quotes, as in LangGraph, because Python formats a KeyError in this
+// way.
 missing_state_field::missing_state_field(std::string field)
     : std::out_of_range{python_text(field)}, field_{std::move(field)} {}
 

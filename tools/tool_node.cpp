@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs single calls of a tool node: injection, check of the arguments, limits, interceptor, and the
-// answer to failures. tool_node_run.cpp runs all calls of an input.
+// Runs single calls of a tool node: injects and checks arguments, applies limits, calls the
+// interceptor and answers failures. tool_node_run.cpp runs all calls of an input.
 #include "base/utf8.hpp"
 #include "tool_result.hpp"
 #include "tool_table.hpp"
@@ -23,7 +23,7 @@ namespace {
 
 using table_ptr = std::shared_ptr<const tool_node::table>;
 
-/// Represents an exception of a tool that is not derived from std::exception.
+/// Stands for an exception that is not derived from std::exception.
 class unknown_exception final : public std::exception {
 public:
   [[nodiscard]] const char* what() const noexcept override {
@@ -31,8 +31,9 @@ public:
   }
 };
 
-/// Returns the answer to the current exception; rethrows it if it must not be answered.
-/// @param any whether every class is answered, because it came out of an interceptor
+/// Returns the answer to the current exception. Rethrows the exception if it must not be answered.
+/// @param any whether exceptions of every class are answered, as for those that leave an
+/// interceptor
 std::string answer_current(const tool_errors& errors, bool any) {
   if (is_unavailable(std::current_exception()))
     throw;
@@ -78,17 +79,17 @@ tool_output within(tool_output out, std::size_t bytes_max, const std::string& na
   if (size <= bytes_max)
     return out;
   return failed(please_fix("the result of tool '" + name + "' has " + std::to_string(size) +
-                           " bytes; at most " + std::to_string(bytes_max) + " are taken"));
+                           " bytes; at most " + std::to_string(bytes_max) + " are allowed"));
 }
 
-/// Returns the items of a reply; a single message becomes the answer itself.
+/// Converts the items of a reply to an answer. A single message is the answer itself.
 tool_answer answer_of(std::vector<tool_item> items) {
   if (auto* only = items.size() == 1 ? std::get_if<message>(&items.front()) : nullptr)
     return answered(std::move(*only));
   return {nullptr, std::move(items)};
 }
 
-/// The parts of a call that are needed after its body has taken the call.
+/// The parts of a call that are needed when its body already owns the call.
 struct call_in_hand {
   std::string id;
   std::string name;
@@ -111,7 +112,7 @@ tool_answer answer_output(const tool_node::table& t, call_in_hand& call, tool_ou
   return answered(answer(std::move(call.id), std::move(call.name), std::move(out)));
 }
 
-/// Returns the answer to the current exception; see answer_current().
+/// Returns the answer to the current exception, shortened if necessary; see answer_current().
 tool_answer answer_failure(const tool_node::table& t, call_in_hand& call, bool any) {
   auto text = answer_current(t.options.errors, any);
   return answered(answer(std::move(call.id), std::move(call.name),
@@ -123,7 +124,7 @@ const tool_environment& surroundings_of(const tool_context& context) {
   return context.environment ? *context.environment : nothing;
 }
 
-/// Adds the call's id, and default values for fields that the state lacks.
+/// Adds the id of the call, and default values for fields that are missing in the state.
 void add_defaults(json::object& args, const std::vector<injection>& injections,
                   const std::string& id) {
   for (const auto& i : injections)
@@ -133,8 +134,8 @@ void add_defaults(json::object& args, const std::vector<injection>& injections,
       args[i.argument] = *i.default_value;
 }
 
-/// Checks the arguments as a part of the call: the time counts towards the call's timeout, and the
-/// check ends when the call is cancelled.
+/// Checks the arguments. The time of the check counts towards the call's timeout, and cancelling
+/// the call ends the check.
 void check_arguments(const tool_node::table::entry& entry, const tool_call& call,
                      tool_context& context) {
   auto limits = schema_check_limits{};
@@ -150,9 +151,9 @@ void check_arguments(const tool_node::table::entry& entry, const tool_call& call
     throw tool_invocation_error{call.name, call.args, std::move(faults)};
 }
 
-/// Sets the injected arguments. Returns the call without them, which is what the schema describes;
-/// null if nothing was injected. Exceptions of the injection are not failures of the call: they
-/// fail the node.
+/// Sets the injected arguments. Returns a copy of the call without them, because the schema
+/// describes only the model's arguments; null if the tool has no injected arguments. An exception
+/// here fails the node, and is not answered like a failure of the call.
 std::unique_ptr<tool_call> inject(const tool_node::table& t, const tool_node::table::entry& entry,
                                   tool_call& call, tool_context& context) {
   if (entry.injections.empty())
@@ -167,7 +168,8 @@ std::unique_ptr<tool_call> inject(const tool_node::table& t, const tool_node::ta
   return given;
 }
 
-/// Notifies an observer of one call; a call that is destroyed before its end was cancelled.
+/// Notifies an observer of one call. If the object is destroyed before end(), the call was
+/// cancelled.
 class observed_call {
 public:
   observed_call(std::shared_ptr<const call_observer> observer, std::string id,
@@ -192,8 +194,8 @@ private:
 };
 
 /// Runs one call. Owns the table, because all copies of the node may be destroyed during the call.
-/// There may be thousands of these frames, so the work before and after the body is done in
-/// separate functions, whose locals take no space here.
+/// There may be thousands of these frames. So the work before and after the body is in separate
+/// functions, whose local variables are not part of the frame.
 task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
   const auto* entry = t->find(call.name);
   if (entry == nullptr)
@@ -213,8 +215,8 @@ task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
   co_return refused;
 }
 
-/// Runs one call with an observer. A separate coroutine, so that unobserved calls have smaller
-/// frames.
+/// Runs one call with an observer. This is a separate coroutine, so that the frames of other calls
+/// are smaller.
 task<tool_answer> execute_observed(table_ptr t, tool_call call, tool_context context) {
   auto& at = co_await this_context{};
   auto observed = observed_call{std::move(context.observer), call.id, at};
@@ -229,8 +231,9 @@ task<tool_answer> execute_any(table_ptr&& t, tool_call&& call, tool_context&& co
                           : execute(std::move(t), std::move(call), std::move(context));
 }
 
-/// Runs one call after acquiring its limits: first the one of its tool and key, so that calls
-/// waiting for each other do not occupy the node's places. The fixed order excludes deadlocks.
+/// Runs one call within its limits. It acquires the limit of its tool first, so that a call that
+/// waits for it does not occupy a place among the node's calls. All calls acquire in this order, so
+/// there are no deadlocks.
 task<tool_answer> execute_in_turn(table_ptr t, tool_call call, tool_context context) {
   const auto* entry = t->find(call.name);
   const auto gate = entry != nullptr && entry->gate ? entry->gate->for_call(call.args) : nullptr;
@@ -246,7 +249,7 @@ task<tool_answer> execute_in_turn(table_ptr t, tool_call call, tool_context cont
   co_return answer;
 }
 
-/// Runs one call. Calls without limits get no frame for waiting.
+/// Runs one call. A call without limits needs no additional coroutine frame.
 task<tool_answer> execute_when_allowed(table_ptr t, tool_call&& call, tool_context&& context) {
   const auto& options = t->options;
   if (options.limits.empty() && options.calls_at_once == 0)
@@ -254,7 +257,7 @@ task<tool_answer> execute_when_allowed(table_ptr t, tool_call&& call, tool_conte
   return execute_in_turn(std::move(t), std::move(call), std::move(context));
 }
 
-/// Rejects limits that allow no call, belong to no tool, or are duplicates.
+/// Throws if the limit is 0, if its tool is unknown, or if the tool already has a limit.
 void check(const tool_limit& limit, const tool_node::table::entry* tool) {
   if (tool == nullptr)
     throw std::invalid_argument{"tool_node_options::limits: '" + limit.tool +
@@ -288,7 +291,7 @@ task<tool_answer> execute_wrapped(table_ptr t, tool_call call, tool_context cont
   co_return refused;
 }
 
-/// Returns the definition that the model reads, without the injected arguments.
+/// Returns the definition for the model, without the injected arguments.
 tool_definition visible(tool_definition definition, const std::vector<injection>& hidden) {
   auto* properties = definition.parameters.if_contains("properties");
   auto* required = definition.parameters.if_contains("required");
@@ -312,7 +315,7 @@ tool_node::tool_node(tool_list tools, tool_node_options options) {
   auto made = std::make_shared<table>();
   made->options = std::move(options);
   auto definitions = std::make_shared<std::vector<tool_definition>>();
-  definitions->reserve(tools.size()); // by_name looks into it
+  definitions->reserve(tools.size()); // prevents reallocation, because by_name refers to the names
   for (auto& tool : tools) {
     SUPERSTEP_ASSERT(tool != nullptr);
     auto injections = tool->injections();
@@ -348,9 +351,9 @@ task<tool_answer> tool_node::run(tool_call call, tool_context context) const {
 message tool_node::answer_invalid(const invalid_tool_call& call) const {
   auto text = "Error invoking tool '" + call.name + "' with arguments " + call.args +
               " with error:\n " + call.error + "\n Please fix the error and try again.";
-  // The raw text of a model that lost its way can be of any length.
+  // The arguments text of a confused model can have any length.
   if (text.size() > table_->options.result_bytes_max)
-    text = please_fix("the arguments of the call are too long and no JSON object");
+    text = please_fix("the arguments of the call are too long and are not a JSON object");
   return answer(call.id, call.name, failed(std::move(text)));
 }
 
@@ -394,7 +397,7 @@ const tool_node_options& tool_node::options() const noexcept {
 }
 
 tool_node tool_node::with_options(tool_node_options options) const {
-  auto made = std::make_shared<table>(*table_); // its names are views of the shared definitions
+  auto made = std::make_shared<table>(*table_); // its names refer to the shared definitions
   made->options = std::move(options);
   return tool_node{std::shared_ptr<const table>{std::move(made)}};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs all calls of a tool node's input. tool_node.cpp runs a single call; tool_result.cpp combines
+// Runs all calls of a tool node's input. tool_node.cpp runs each call, and tool_result.cpp combines
 // the results.
 #include "tool_result.hpp"
 #include "tool_table.hpp"
@@ -15,7 +15,7 @@ namespace superstep {
 
 namespace {
 
-/// Returns the calls of the last AI message, wherever it is in the list.
+/// Returns the calls of the last AI message, which need not be the last message.
 std::vector<tool_call> calls_of(const message_list& messages) {
   if (messages.empty())
     throw tool_value_error{"the input has no messages"};
@@ -32,7 +32,7 @@ task<tool_answer> run_limited(limiter limit, task<tool_answer> call) {
   co_return answer;
 }
 
-/// Runs a single call without forking. A fork would cost as much as the call itself.
+/// Runs a single call without a fork, because a fork would cost as much as the call itself.
 task<std::vector<settled<tool_answer>>> run_alone(task<tool_answer> call) {
   auto out = std::vector<settled<tool_answer>>(1);
   try {
@@ -48,8 +48,8 @@ task<tool_answer> at_once(message_ptr answer) {
   co_return tool_answer{std::move(answer), {}};
 }
 
-/// Returns precomputed answers, one or null per call; an empty list if the node has no such
-/// answers.
+/// Returns the precomputed answers, one per call, null where there is none. The list is empty if
+/// the node has no function for such answers.
 std::vector<message_ptr> known_answers(const tool_node& node, const std::vector<tool_call>& calls,
                                        const runtime& rt) {
   auto out = std::vector<message_ptr>{};
@@ -59,13 +59,14 @@ std::vector<message_ptr> known_answers(const tool_node& node, const std::vector<
   return out;
 }
 
-/// Returns the answer to a call that was stopped from outside, so that every call has an answer.
+/// Returns the answer to a call that was stopped from outside. Providers require an answer to every
+/// call.
 tool_answer stopped(const tool_call& call) {
   return {std::make_shared<const message>(stopped_call(call, "its actor was stopped")), {}};
 }
 
-/// Returns an environment that only contains the form of the input. The objects are static and
-/// shared without reference counting.
+/// Returns an environment that contains only the form of the input. The objects are static, and the
+/// pointers do not count references.
 std::shared_ptr<const tool_environment> bare_environment(tool_input_form form) {
   static const auto of_state = tool_environment{tool_input_form::state, {}, nullptr, {}};
   static const auto of_list = tool_environment{tool_input_form::list, {}, nullptr, {}};
@@ -76,8 +77,8 @@ std::shared_ptr<const tool_environment> bare_environment(tool_input_form form) {
   return {std::shared_ptr<void>{}, shared};
 }
 
-/// Throws if one of the calls needs a store and there is none. Checked before any call runs, so
-/// that none of them has an effect.
+/// Throws if a call needs a store but there is none. This is checked before any call runs, so that
+/// no call has an effect.
 void check_store(const tool_node& node, const std::vector<tool_call>& calls,
                  const tool_environment& environment) {
   if (environment.store != nullptr || node.options().wrap_call)
@@ -118,7 +119,7 @@ tool_node_input tool_node::from_call(tool_call call, tool_state_ptr state) const
 
 task<std::vector<settled<tool_answer>>> tool_node::run_each(tool_node_input input,
                                                             runtime rt) const {
-  const auto self = *this; // shares the table, which must outlive this coroutine
+  const auto self = *this; // shares the table, which this coroutine needs until its end
   auto context = tool_context{};
   context.come_from(rt);
   context.observer = std::move(input.observer);

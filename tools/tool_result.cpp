@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts what tools return to the output of a tool node, and checks their commands.
+// Converts the results of tools to the output of a tool node, and checks their commands.
 #include "tool_result.hpp"
 
 #include "messages/spaced_json.hpp"
@@ -84,7 +84,8 @@ void check_form(const tool_command& command, const tool_call& call, tool_input_f
       where + "; the messages: " + (messages != nullptr ? displayed_list(*messages) : "[]")};
 }
 
-/// @param needs_answer whether the command must contain the answer to the call
+/// Checks one command, and names the tool messages that answer the call.
+/// @param needs_answer whether the command must contain an answer to the call
 void check_command(tool_command& command, const tool_call& call, tool_input_form form,
                    std::string_view key, bool needs_answer) {
   check_form(command, call, form, key);
@@ -120,7 +121,8 @@ std::size_t count_answers(std::vector<tool_item>& items, const tool_call& call) 
   return static_cast<std::size_t>(count);
 }
 
-/// Returns the Sends of a command that goes to the parent and has nothing else; null for others.
+/// Returns the Sends of a command to the parent; null if the command has other destinations or is
+/// not for the parent.
 std::vector<tool_target>* sends_to_parent(tool_item& item) {
   auto* command = std::get_if<tool_command>(&item);
   if (command == nullptr || !command->to_parent)

@@ -8,12 +8,12 @@
 
 namespace superstep::detail {
 
-/// Returns a tool's reply as items and checks its commands. Tool messages in commands that answer
+/// Converts a tool's reply to items, and checks its commands. Tool messages in commands that answer
 /// the call get the tool's name. Throws tool_value_error if a command does not fit.
 [[nodiscard]] std::vector<tool_item> checked(tool_reply reply, const tool_call& call,
                                              tool_input_form form, std::string_view messages_key);
 
-/// Combines the answers of all calls into the output of the node.
+/// Combines the answers of all calls to the output of the node.
 [[nodiscard]] tool_node_output combine(std::vector<tool_answer> answers, tool_input_form form);
 
 } // namespace superstep::detail

@@ -12,20 +12,20 @@
 
 namespace superstep {
 
-/// The immutable parts of a tool node; shared by its copies and by running calls.
+/// The immutable parts of a tool node. Copies of the node and running calls share them.
 struct tool_node::table {
   struct entry {
     tool_ptr run;
-    argument_schema schema; ///< without injected arguments
+    argument_schema schema; ///< does not contain the injected arguments
     std::vector<injection> injections;
-    std::shared_ptr<detail::call_gate> gate{}; ///< null: the tool has no limit
+    std::shared_ptr<detail::call_gate> gate{}; ///< null if the tool has no limit
   };
-  std::unordered_map<std::string_view, entry> by_name; // views of the definitions below
+  std::unordered_map<std::string_view, entry> by_name; // the keys refer to `definitions`
   tool_definitions definitions;
-  std::string names; // comma separated, for the answer to a call of an unknown tool
+  std::string names; // separated by commas, for the answer to a call of an unknown tool
   bool has_injections = false;
   tool_node_options options;
-  limiter whole{0}; // all calls of the node
+  limiter whole{0}; // limits all calls of the node together
 
   [[nodiscard]] const entry* find(std::string_view name) const {
     const auto found = by_name.find(name);

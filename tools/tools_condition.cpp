@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The router after a model: to the tools if its answer calls some, else to the end.
+// The router after a model node: selects the tools if the answer calls tools, otherwise the end.
 #include <superstep/runtime/detail/program.hpp>
 #include <superstep/tools/tool_node.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validates tool calls without running tools; see the header. The schemas are compiled once.
+// Validates tool calls without running tools. The schemas are compiled once, in the constructor.
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/tools/validation_node.hpp>
 
@@ -24,7 +24,7 @@ std::string describe(const std::vector<argument_fault>& faults) {
   return text + "\n\nRespond after fixing all validation errors.";
 }
 
-// The recursion is bounded by the nesting limit of the JSON parser.
+// Adds default values to a value. The recursion is bounded, because parse_json() limits the depth.
 json::value fill(const json::value& schema, const json::value& value) {
   const auto* known = schema.if_object();
   if (known == nullptr)
@@ -98,7 +98,7 @@ bool validation_node::knows(std::string_view schema) const noexcept {
 result<message> validation_node::check(const tool_call& call) const {
   const auto found = table_->by_name.find(call.name);
   if (found == table_->by_name.end())
-    return error{errc::not_found, "no schema is called \"" + call.name + '"'};
+    return error{errc::not_found, "no schema has the name \"" + call.name + '"'};
   const auto faults = found->second.schema.check(call.args);
   if (faults.empty())
     return tool_message(to_text(fill_arguments(found->second.parameters, call.args)), call.id,

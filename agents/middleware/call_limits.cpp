@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of model and tool calls as middleware: what their hooks do with the counts. The header
-// has the templates that connect them to a field of the state.
+// The middleware for limits of model and tool calls: decides from the counts what its hooks do. The
+// templates in the header connect the hooks to a field of the state.
 #include "agents/chat_history.hpp"
 #include "tools/failed_call.hpp"
 
@@ -26,7 +26,7 @@ void check(const limit& thread_max, const limit& run_max) {
     throw std::invalid_argument{"a call limit requires thread_max or run_max"};
 }
 
-/// Returns a text that names the exceeded limits, for the model and the user.
+/// Returns a text for the model and the user that names the exceeded limits.
 std::string exceeded(std::int64_t thread, std::int64_t run,
                      const tool_call_limit_options& options) {
   auto out = std::string{};
@@ -49,7 +49,7 @@ message refusal(const tool_call& call, const std::string& tool) {
   return failed_call(call, std::move(text));
 }
 
-/// Throws if other tools were called as well: the run cannot end while their calls have no answers.
+/// Throws if other tools were called as well. The run cannot end while their calls have no answers.
 void check_others(const std::vector<tool_call>& calls, const std::string& tool) {
   auto names = std::set<std::string>{};
   for (const auto& call : calls)
@@ -146,7 +146,8 @@ limit_step after_model(const tool_call_limit_options& options, const call_counts
   }
   if (!counted)
     return out;
-  // The thread counts calls that were made, the run also those that were refused. As in LangChain.
+  // The thread's count has only calls that were made; the run's count also has refused calls.
+  // LangChain counts in the same way.
   const auto tried = static_cast<std::int64_t>(refused.size());
   out.counts = counts;
   out.counts->thread[key] = thread;
@@ -157,7 +158,7 @@ limit_step after_model(const tool_call_limit_options& options, const call_counts
     throw call_limit_error{exceeded(thread + tried, run + tried, options)};
   if (options.then == at_limit::finish) {
     check_others(last->tool_calls, options.tool);
-    // No call of this answer runs, so each needs an answer here.
+    // No call of this answer will run, so each call gets its answer here.
     for (const auto& call : last->tool_calls)
       out.messages.push_back(refusal(call, options.tool));
     out.messages.push_back(ai_message(exceeded(thread + tried, run + tried, options)));

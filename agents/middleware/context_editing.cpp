@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hides old tool results from the model to shorten the conversation. The state is not changed.
+// Shortens the conversation for the model by hiding old tool results. The state is not changed.
 #include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reviews of all calls of an answer by a person, as a middleware hook after the model.
+// Middleware in which a person reviews all tool calls of an answer at once, after the model.
 #include "agents/chat_history.hpp"
 #include "agents/review_parts.hpp"
 #include "tools/failed_call.hpp"
@@ -31,7 +31,7 @@ message rejection(const tool_call& call) {
                      "User rejected the tool call for `" + call.name + "` with id " + call.id);
 }
 
-/// The answer with the calls as reviewed, and the tool messages that the person's answers became.
+/// Returns the answer with its calls as edited, and tool messages for rejected or answered calls.
 message_step decided(const message_list& messages, const std::vector<tool_call>& calls,
                      const json::value& answer, const review_options& options) {
   const auto said = answer.is_array() ? answer.get_array() : json::array(1, answer);

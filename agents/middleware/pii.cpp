@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces personal data in messages of the state. pii_detectors.cpp finds it.
+// Replaces personal data in the messages of the state. pii_detectors.cpp finds the data.
 #include "agents/chat_history.hpp"
 #include "base/digest.hpp"
 
@@ -60,7 +60,7 @@ std::string masked(std::string_view value, std::string_view kind) {
   return value.size() > 4 ? "****" + std::string{value.substr(value.size() - 4)} : "****";
 }
 
-/// Returns the message with all matches treated; null if there are none.
+/// Returns the message with all matches replaced; null if there are no matches.
 message_ptr cleaned(const message& m, const pii_options& options) {
   const auto clean = [&](std::string_view text) {
     return without_pii(text, options.kind, options.find, options.strategy);
@@ -94,8 +94,8 @@ void add_cleaned(message_step& out, const message& m, const pii_options& options
 
 message_step clean_input(const message_list& messages, const pii_options& options) {
   auto out = message_step{};
-  auto is_newest = true; // whether no later human message was seen
-  auto is_new = true;    // whether no later AI message was seen
+  auto is_newest = true; // no later human message exists
+  auto is_new = true;    // no later AI message exists
   for (auto i = messages.size(); i > 0 && (is_newest || is_new); --i) {
     const auto& m = messages[i - 1];
     if (m.type == message_type::ai)

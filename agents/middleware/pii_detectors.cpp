@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detectors of personal data: regular expressions for candidates, and checks of the matches.
+// Detects personal data: regular expressions find candidates, and checks reject false matches.
 #include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <re2/re2.h>
@@ -48,8 +48,8 @@ bool is_address(std::string_view text) {
   return true;
 }
 
-/// Whether a candidate is a link. Bare words like example.com are prose; with a path or www. they
-/// count as links.
+/// Whether a candidate is a link. A bare host name like example.com may be ordinary text, so it
+/// needs a scheme, `www.` or a path.
 bool is_link(std::string_view text) {
   return text.starts_with("http://") || text.starts_with("https://") || text.starts_with("www.") ||
          text.find('/') != std::string_view::npos;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Retries of model and tool calls and fallback models, as middleware. They wrap each call.
+// Middleware that retries failed model and tool calls, or asks other models instead.
 #include "tools/failed_call.hpp"
 
 #include <superstep/agents/prebuilt_middleware.hpp>
@@ -41,7 +41,7 @@ bool is_worth_it(const std::exception_ptr& failure) {
   }
 }
 
-/// Whether another attempt follows the one that failed.
+/// Whether another attempt is made after this failure.
 bool goes_on(const retry_options& options, const std::exception_ptr& failure,
              std::uint32_t attempt) {
   const auto& policy = options.policy;
@@ -51,14 +51,14 @@ bool goes_on(const retry_options& options, const std::exception_ptr& failure,
 
 std::chrono::milliseconds rest_after(const retry_options& options, std::uint32_t attempt,
                                      std::string_view key) {
-  // Jitter that is the same whenever this run repeats, but differs between calls that fail
-  // together.
+  // The jitter depends on the call, so that calls that fail together are not repeated together. It
+  // is the same in each run, so that runs are reproducible.
   const auto luck = std::hash<std::string_view>{}(key) + attempt * std::uint64_t{7919};
   return wait_after(options.policy, attempt, luck);
 }
 
-/// Returns the text that replaces an answer after the last attempt; rethrows the failure if the
-/// options ask for that.
+/// Returns the text that takes the place of the answer after the last attempt. Rethrows the failure
+/// if the options require that.
 std::string last_words(const retry_options& options, const std::exception_ptr& failure,
                        std::uint32_t attempts, const std::string& who, std::string_view advice) {
   if (options.then_throw || is_broken_off(failure) || is_unavailable(failure))
@@ -86,7 +86,7 @@ task<message> ask_again(retry_options_ptr options, model_call call, model_ask as
       auto asking = ask(call);
       auto answer = co_await asking;
       co_return answer;
-    } catch (...) { // co_await is not allowed in a handler, so the wait follows after it
+    } catch (...) { // co_await is not allowed in a handler, so the wait is below
       failure = std::current_exception();
     }
     if (!goes_on(*options, failure, attempt))
@@ -113,7 +113,7 @@ task<tool_answer> run_again(retry_options_ptr options, tool_request request, too
       auto running = execute(std::move(again));
       auto answer = co_await running;
       co_return answer;
-    } catch (...) { // co_await is not allowed in a handler, so the wait follows after it
+    } catch (...) { // co_await is not allowed in a handler, so the wait is below
       failure = std::current_exception();
     }
     if (!goes_on(*options, failure, attempt))

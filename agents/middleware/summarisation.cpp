@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces older messages of a long conversation by a summary. agents/history_hooks.cpp has the
-// simpler form for agent files.
+// Middleware that replaces older messages of a long conversation by a summary. history_hooks.cpp
+// has the simpler form that agent files use.
 #include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/messages/history.hpp>
 
@@ -30,8 +30,8 @@ bool is_too_long(const message_list& messages, const summarisation_options& opti
   return tokens >= *options.tokens_max;
 }
 
-/// Returns the number of messages to remove from the front. Tool messages stay with the message
-/// that called them.
+/// Returns the number of messages to remove from the front. Moves the cut so that tool messages
+/// stay together with the message that called the tools.
 std::size_t find_cut(const message_list& messages, std::size_t keep) {
   if (messages.size() <= keep)
     return 0;
@@ -82,7 +82,7 @@ task<message_step> summarise(summarisation_options_ptr options, const message_li
     co_return message_step{};
   auto asking = options->model->complete(request_for(messages, cut, *options, rt));
   const auto answer = co_await asking;
-  if (!answer) // the conversation stays as it is, and the next call tries again
+  if (!answer) // without a summary, the state is unchanged and the next model call tries again
     co_return message_step{};
   co_return shortened(messages, cut, *answer);
 }

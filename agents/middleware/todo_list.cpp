@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tool `write_todos` and the system prompt that explains it.
+// Middleware with the tool `write_todos` and a system prompt that explains the tool.
 #include "agents/chat_history.hpp"
 #include "messages/python_text.hpp"
 #include "tools/failed_call.hpp"
@@ -66,8 +66,8 @@ private:
   std::string field_;
 };
 
-/// Rejects several calls in one answer: each replaces the whole list, so the result would be
-/// ambiguous.
+/// Rejects several calls in one answer. Each call replaces the whole list, so the result would
+/// depend on their order.
 message_step refuse_several(const message_list& messages) {
   auto out = message_step{};
   const auto* last = last_ai_message(messages);

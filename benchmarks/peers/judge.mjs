@@ -9,12 +9,12 @@ for (const line of readFileSync(theirsFile, "utf8").split("\n").filter(Boolean))
   const row = JSON.parse(line);
   theirs.set(row.name, row.bytes / row.seconds / 1e6);
 }
-const ours = new Map(); // MB/s, the best of all reports
+const ours = new Map(); // MB/s of the best report
 for (const file of oursFiles)
   for (const run of JSON.parse(readFileSync(file, "utf8")).benchmarks) {
     if (run.aggregate_name !== "least") continue;
     const name = run.run_name.split("/").slice(0, 3).join("/");
-    const speed = run.bytes / run.cpu_time * 1e3; // nanoseconds
+    const speed = run.bytes / run.cpu_time * 1e3; // cpu_time is in nanoseconds
     ours.set(name, Math.max(speed, ours.get(name) ?? 0));
   }
 

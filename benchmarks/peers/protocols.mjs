@@ -19,10 +19,10 @@ const makers = {
   qwen3_coder: parser.qwen3CoderProtocol,
 };
 const repetitions = 9;
-const secondsMax = 12; // per text: slow ones are measured fewer times
+const secondsMax = 12; // per text, so slow parsers are measured less often
 const pieceSizes = [16, 256, 4096];
 
-// Very slow parsers get only the beginning of the text, cut after a call.
+// Returns the beginning of a text, cut after a call. Slow parsers would take too long for a whole text.
 function beginning(text, size) {
   if (text.length <= size) return text;
   const end = text.lastIndexOf("\nI ", size);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The prebuilt agent of LangGraph under a scripted model: the same work as `superstep-bench W4`.
+"""Runs LangGraph's prebuilt agent with a scripted model: the same work as `superstep-bench W4`.
 
   react.py C=8 T=10 version=v2 mode=sync reps=3 [pay=1] [new=1]
 

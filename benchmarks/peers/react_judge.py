@@ -8,11 +8,11 @@ import json
 import subprocess
 import sys
 
-V2_MAX = 1.5  # v2 over v1, per call
-PEER_MIN = 50  # CPU time of the peer over that of superstep
-ROUNDS = 5  # of superstep; a slow phase of the machine affects all cases
+V2_MAX = 1.5  # maximum cost of a call in v2 divided by its cost in v1
+PEER_MIN = 50  # minimum CPU time of LangGraph divided by that of superstep
+ROUNDS = 5  # all cases are measured in each round, so a slow phase of the machine affects all
 PEER_ROUNDS = 2
-FORMS = ("plain", "react")  # make_react_agent, create_react_agent
+FORMS = ("plain", "react")  # create_react_agent() with chat_state, and with messages_state
 OURS_CALLS = 20000  # per measurement, because the CPU clock is too coarse for one small run
 
 bench, peer = sys.argv[1:3]
@@ -46,7 +46,7 @@ class Case:
 
     def ask_peer(self):
         for version in ("v1", "v2"):
-            for mode in ("sync", "async"):  # the cheaper of its engines counts
+            for mode in ("sync", "async"):  # the cheaper of LangGraph's two engines counts
                 reps = 3 if self.calls * self.rounds < 1000 else 1
                 more = (f"mode={mode}", f"reps={reps}")
                 report = ask(sys.executable, peer, *self._parameters(version), *more)

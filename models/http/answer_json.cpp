@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parsing of answers that parse_json() rejects, such as those
-// with lone surrogates or duplicate keys. All of it is a slow path: valid answers only pass through
-// parse_json().
+// Parses server texts that are not valid JSON but that the providers' SDKs accept, for example with
+// lone surrogates or duplicate keys. Valid texts never reach this slow path.
 #include "models/http/answer_json.hpp"
 
 #include "base/padded_json.hpp"
@@ -18,7 +17,7 @@ bool is_hex(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/// Returns the UTF-16 unit of an escape such as \ud83d at the start of a text, or -1.
+/// Returns the UTF-16 code unit of an escape such as \ud83d at the start of a text; -1 without one.
 int unit_at(std::string_view text) {
   constexpr auto length = std::size_t{6};
   if (text.size() < length || text[0] != '\\' || text[1] != 'u' ||
@@ -35,7 +34,7 @@ bool is_low(int unit) {
   return unit >= 0xdc00 && unit < 0xe000;
 }
 
-/// Copies a JSON text and replaces its lone surrogates.
+/// Copies a JSON text and replaces lone surrogates, which are halves of a character.
 class surrogate_mender {
 public:
   explicit surrogate_mender(std::string_view text) : text_{text} {}
@@ -56,7 +55,7 @@ public:
     }
     return out;
   }
-  /// Offset of the first lone surrogate outside of call arguments.
+  /// Returns the offset of the first replaced surrogate; npos if none was replaced.
   [[nodiscard]] std::size_t lost_at() const noexcept { return lost_at_; }
 
 private:
@@ -73,7 +72,7 @@ private:
            (key_ == "delta" && text_.find("function_call_arguments") != std::string_view::npos);
   }
 
-  /// Copies the escape at `i`; returns its length.
+  /// Copies the escape sequence at `i` and returns its length.
   std::size_t escape(std::size_t i, std::string& out) {
     constexpr auto length = std::size_t{6};
     const auto rest = text_.substr(i);
@@ -96,7 +95,7 @@ private:
   }
 
   std::string_view text_;
-  std::string_view key_; // the most recent key
+  std::string_view key_; // the key of the current value
   std::size_t begin_ = 0;
   std::size_t lost_at_ = std::string_view::npos;
 };
@@ -112,7 +111,7 @@ result<answer_json> parse_answer_json(std::string_view text, json::storage_ptr m
   auto mender = surrogate_mender{text};
   const auto mended = mender.mend();
   auto options = json::parse_options{};
-  options.max_depth = json_limits{}.depth_max - 1; // this parser counts one level more
+  options.max_depth = json_limits{}.depth_max - 1; // this parser counts one more level
   auto ec = boost::system::error_code{};
   auto out = answer_json{json::parse(mended, ec, std::move(memory), options), {}};
   if (ec || holds_infinity(out.value))

@@ -11,17 +11,18 @@ namespace superstep::models {
 /// A parsed answer, or a parsed event of a stream.
 struct answer_json {
   json::value value;
-  /// A description of what was lost, with its byte; empty if nothing was. A call whose arguments
-  /// are an object must not run then: the tool would get other arguments than the model wrote.
+  /// A description of the data that the conversion lost, with the byte offset; empty if nothing was
+  /// lost. If it is not empty, tool calls must not run, because their arguments may differ from
+  /// what the model wrote.
   std::string loss;
 };
 
-/// Parses the text of a server. In addition to parse_json() it accepts what the providers' SDKs
-/// accept: a byte order mark, and duplicate keys, of which the last counts. A lone surrogate
-/// becomes U+FFFD and an integer beyond 64 bits a double; `loss` reports both. Within the text of
-/// call arguments a lone surrogate stays an escape: its other half may be in the next piece, and
-/// the parser of the arguments reports it otherwise.
-/// @param spare readable bytes after the text; see parse_padded_json()
+/// Parses the text of a server. It also accepts what the providers' SDKs accept: a byte order mark,
+/// and duplicate keys, of which the last one counts. A lone surrogate becomes U+FFFD, and an
+/// integer that does not fit 64 bits becomes a double; `loss` reports both.
+/// In the text of call arguments a lone surrogate remains an escape, because the other half may be
+/// in the next piece. If it is not, the parser of the arguments reports an error.
+/// @param spare number of readable bytes after the text; see parse_padded_json()
 [[nodiscard]] result<answer_json>
 parse_answer_json(std::string_view text, json::storage_ptr memory = {}, std::size_t spare = 0);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads complete and streamed answers of all providers: parses events, checks limits, and adds the
-// pieces. models/providers converts JSON to messages; http_caller.cpp reads the bytes.
+// Reads complete and streamed answers of all providers: parses events, checks limits and combines
+// the pieces. models/providers converts JSON to messages; http_caller.cpp reads the bytes.
 #include "models/http/answer_stream.hpp"
 
 #include "models/http/answer_json.hpp"
@@ -28,11 +28,13 @@ namespace {
 
 using namespace providers;
 
-/// Memory for parsing one answer or event; released at once afterwards.
+/// Memory for parsing one answer or event. It is released when the answer or event has been read.
 class loan {
 public:
-  loan() noexcept : memory_{first_.data(), first_.size()} {} // unlike = default, does not zero it
-  /// Readers of some providers copy values together with their memory, so it must stay valid.
+  // Does not set first_ to zero, unlike = default.
+  loan() noexcept : memory_{first_.data(), first_.size()} {}
+  /// Returns this memory only for chat completions. The readers of the other APIs copy values
+  /// together with their memory resource, which must therefore outlive this object.
   [[nodiscard]] json::storage_ptr to(provider_api api) noexcept {
     return api == provider_api::openai_chat ? json::storage_ptr{&memory_} : json::storage_ptr{};
   }
@@ -46,11 +48,12 @@ error bad_body(std::string what, std::string_view body) {
   return {model_errc::bad_answer, std::move(what) + "; the answer begins: " + excerpt(body)};
 }
 
-/// Returns the fault of a stream that is damaged: another attempt may succeed.
+/// Returns the fault of a stream with damaged data, after which another attempt may succeed.
 fault damaged(std::string text) {
   return {{model_errc::server_error, next_step::try_again, false}, std::move(text)};
 }
 
+/// Returns the fault of an answer that another attempt would not improve.
 fault unusable(std::string text) {
   return {{model_errc::bad_answer, next_step::give_up, false}, std::move(text)};
 }
@@ -61,7 +64,7 @@ bool is_error_event(const json::object& event) {
   return is_one_of(type_of(event), {"error", "response.failed"});
 }
 
-/// Whether a message is empty. Servers send empty chat completions after internal errors.
+/// Whether a message is empty. Some servers send an empty chat completion after an internal error.
 bool says_nothing(const message& m) {
   const auto has_content = !m.content.empty() || (m.blocks && !m.blocks->empty());
   return !has_content && m.tool_calls.empty() && m.invalid_tool_calls.empty() &&
@@ -70,8 +73,9 @@ bool says_nothing(const message& m) {
          !m.additional_kwargs.contains("function_call");
 }
 
-/// Converts the sum of Ollama's lines to a message. Arguments are objects there, so a truncated
-/// call cannot be recognised by its text.
+/// Converts the combined lines of an Ollama answer to a message. If the answer was cut, its last
+/// call becomes invalid: the server sends arguments as objects, so their text does not show that
+/// they are incomplete.
 message finished_line(message_chunk sum, const std::string& cut, bool ends_in_call) {
   auto out = to_answer(std::move(sum), cut);
   if (cut.empty() || !ends_in_call || out.tool_calls.empty())
@@ -83,6 +87,7 @@ message finished_line(message_chunk sum, const std::string& cut, bool ends_in_ca
   return out;
 }
 
+/// Reads an answer of Ollama that was not streamed, which is a single line.
 result<message> read_stream_line(const json::object& line) {
   if (!object_in(line, "message") && !line.contains("error"))
     return providers::bad_answer("an answer of Ollama must have a member `message`");
@@ -110,7 +115,7 @@ result<message> read_whole(provider_api api, const json::object& answer) {
   return read_stream_line(answer); // without streaming, the body is a single line
 }
 
-/// Returns the message of a chat completion, or null.
+/// Returns the member `message` of a chat completion; null without one.
 const json::object* said_in(const json::object& answer) {
   const auto* choices = array_in(answer, "choices");
   const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
@@ -138,7 +143,7 @@ std::string too_many_calls(std::size_t most) {
   return "the answer has more than " + std::to_string(most) + " tool calls or blocks";
 }
 
-/// Marks calls as invalid whose arguments are not what the model wrote.
+/// Makes all calls invalid, because their arguments differ from what the model wrote.
 void refuse_calls(message& m, const std::string& loss) {
   for (auto& call : std::exchange(m.tool_calls, {}))
     m.invalid_tool_calls.push_back(
@@ -213,11 +218,12 @@ std::optional<fault> answer_stream::end() {
 }
 
 std::optional<fault> answer_stream::read_events() {
-  constexpr auto frame_bytes = std::size_t{200}; // approximate overhead of an event
+  constexpr auto frame_bytes = std::size_t{200}; // approximate memory of an event besides its text
   for (const auto& event : std::exchange(pending_, {})) {
     held_bytes_ -= std::min({held_bytes_, event.size(), frame_bytes});
     if (auto wrong = read_event(event)) {
-      // An excerpt may end inside a secret, so it is made again after masking.
+      // The excerpt is made again after masking, because it could end inside a secret that is then
+      // not recognised.
       if (const auto shown = without_secrets(event, secrets_); shown != event)
         wrong->text = "an event of the stream cannot be used: " + excerpt(shown, 500);
       return wrong;
@@ -259,13 +265,14 @@ std::optional<fault> answer_stream::read_event(const json::object& event, const 
   const auto type = type_of(event);
   if (api_ == provider_api::ollama)
     has_opened_ = has_opened_ || event.contains("message");
-  // Arguments given as an object may have been changed by parsing; they become invalid text.
+  // Ollama's lines and content_block_start contain the arguments as a JSON object, which parsing
+  // has changed. The text added here makes the arguments invalid JSON, so the call is invalid.
   if (!loss.empty() && (api_ == provider_api::ollama || type == "content_block_start"))
     for (auto& call : piece.call_chunks)
       call.args = "(" + loss + ") " + call.args.value_or("");
   if (api_ == provider_api::anthropic && type == "message_start") {
     has_opened_ = true;
-    // The provider's reader omits the id, as LangChain does.
+    // The provider's reader omits the id, as LangChain does. It is needed here for the metadata.
     if (const auto* begun = object_in(event, "message"))
       put_as(piece.part.response_metadata, "id", *begun, "id");
   }
@@ -299,7 +306,7 @@ std::optional<fault> answer_stream::add(message_chunk piece) {
     return std::nullopt;
   }
   if (auto added = append(*sum_, std::move(piece)); !added)
-    return damaged(added.error().text);
+    return damaged("the pieces of the server's stream do not match: " + added.error().text);
   const auto blocks = sum_->part.blocks ? sum_->part.blocks->size() : std::size_t{0};
   if (limits_.calls_max != 0 && sum_->call_chunks.size() > limits_.calls_max)
     return unusable(too_many_calls(limits_.calls_max));
@@ -324,8 +331,9 @@ result<> answer_stream::tell(message_chunk piece) {
 result<message> answer_stream::finish() {
   SUPERSTEP_ASSERT(is_whole_);
   if (!is_begun())
-    return error{errc::parse_failed, "the stream is not one of this provider's: it never began a "
-                                     "message"};
+    return error{errc::parse_failed,
+                 "the stream contains no start of a message; check that base_url "
+                 "is a server with this provider's API"};
   if (on_chunk_ && !has_told_last_)
     on_chunk_(last_chunk());
   if (!sum_)
@@ -336,7 +344,7 @@ result<message> answer_stream::finish() {
                                           : to_answer(std::move(sum), cut);
   if (api_ == provider_api::openai_chat && says_nothing(out) &&
       text_in(out.response_metadata, "finish_reason").empty())
-    return error{model_errc::bad_answer, "the stream holds neither text nor tool calls"};
+    return error{model_errc::bad_answer, "the stream contains neither text nor tool calls"};
   return out;
 }
 

@@ -18,39 +18,40 @@
 
 namespace superstep::models {
 
-/// Returns the message of a complete answer. Errors: errc::parse_failed if it is not JSON, the
-/// error that the server reports, or model_errc::bad_answer; see judge_answer().
-/// @param calls_max maximum number of tool calls; more are an error; 0 = no limit
-/// @param spare readable bytes after the body; avoids a copy of a large one
+/// Returns the message of a complete answer. Errors: errc::parse_failed if the body is not JSON,
+/// the error that the server reports, or model_errc::bad_answer. judge_answer() classifies them.
+/// @param calls_max maximum number of tool calls; an answer with more is an error; 0 means no limit
+/// @param spare number of readable bytes after the body; enough of them avoid a copy
 [[nodiscard]] result<message> read_answer(provider_api api, std::string_view body,
                                           std::size_t calls_max = 0, std::size_t spare = 0);
 
-/// Combines the events of a streamed answer, from bytes in pieces of any size.
+/// Combines the events of a streamed answer to a message. The bytes may be split anywhere.
 class answer_stream {
 public:
-  /// Limits of one answer. An answer beyond them is an error, because adding each piece takes time
-  /// proportional to the number of parts.
+  /// Limits of one answer. Adding a piece takes time proportional to the number of parts, so
+  /// answers with too many parts are errors.
   struct bounds {
     std::size_t event_bytes_max = 16 * 1024 * 1024;
     std::size_t parts_max = 1'000; ///< content blocks
     std::size_t calls_max = 1'000; ///< tool calls; 0 = no limit
   };
 
-  /// @param secrets masked in errors, because servers may repeat them
+  /// @param secrets texts to mask in errors, because servers may repeat them
   answer_stream(provider_api api, const wire_request& asked, output_version version,
                 chunk_handler on_chunk, bounds limits, std::vector<std::string> secrets = {});
 
-  /// Adds bytes. Returns the fault if the stream is not valid; it must not be called again then.
+  /// Adds bytes. Returns a fault if the stream is invalid; no member may be called after that.
   [[nodiscard]] std::optional<fault> feed(std::string_view bytes);
-  /// Reports the end of the bytes.
+  /// Reports the end of the stream. Returns a fault if the last event is invalid.
   [[nodiscard]] std::optional<fault> end();
   /// Whether the server marked the answer as complete.
   [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
-  /// Approximate number of bytes kept so far, without the overhead of events.
+  /// Returns the approximate number of bytes in memory, without the overhead of events.
   [[nodiscard]] std::size_t held_bytes() const noexcept { return held_bytes_; }
   /// Whether a piece was passed to the caller.
   [[nodiscard]] bool has_told() const noexcept { return has_told_; }
-  /// Returns the message. @pre is_whole()
+  /// Returns the combined message.
+  /// @pre is_whole()
   [[nodiscard]] result<message> finish();
 
 private:
@@ -63,7 +64,7 @@ private:
   [[nodiscard]] std::optional<fault> add(message_chunk piece);
   [[nodiscard]] result<> tell(message_chunk piece);
   void look_for_end(const message_chunk& piece);
-  /// Whether an event was seen with which this provider begins an answer.
+  /// Whether the stream has begun with the first event that this provider sends.
   [[nodiscard]] bool is_begun() const noexcept;
 
   provider_api api_;
@@ -74,13 +75,14 @@ private:
   event_reader read_;
   sse_parser events_;
   providers::line_parser lines_;
-  std::vector<std::string> pending_; ///< complete events that have not been read
+  std::vector<std::string> pending_; ///< complete events that were not read yet
   std::optional<message_chunk> sum_;
   chunk_standardizer standardizer_;
   std::size_t held_bytes_ = 0;
   bool is_whole_ = false;
-  bool has_opened_ = false;   ///< Anthropic: message_start was read; Ollama: a line with a message
-  bool ends_in_call_ = false; ///< whether the last piece with content belongs to a call
+  /// A message_start (Anthropic) or a line with a message (Ollama) was read.
+  bool has_opened_ = false;
+  bool ends_in_call_ = false; ///< whether the last piece with content belongs to a tool call
   bool has_told_ = false;
   bool has_told_last_ = false;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts tool calls before they are parsed, so that an answer with too many is rejected cheaply.
+// Counts tool calls before they are parsed, so that an answer with too many calls is rejected
+// early.
 #include "models/http/call_count.hpp"
 
 #include "models/providers/json_parts.hpp"
@@ -15,10 +16,10 @@ namespace {
 using namespace providers;
 namespace ondemand = simdjson::ondemand;
 
-/// Texts up to this size are parsed in a few milliseconds, whatever they contain.
+/// Shorter texts are not searched: parsing them takes only a few milliseconds.
 constexpr auto long_text = std::size_t{256} * 1024;
 
-/// Finds the list of calls, or of content blocks that may be calls.
+/// Finds the list of tool calls, or the list of content blocks that may contain calls.
 simdjson::error_code find_calls(provider_api api, ondemand::document& in, ondemand::array& out) {
   auto holder = ondemand::object{};
   switch (api) {
@@ -80,7 +81,7 @@ bool has_more_calls(provider_api api, std::string_view text, std::size_t calls_m
                     std::size_t spare) {
   if (text.size() < long_text)
     return false;
-  // Each call is an object, so for most long texts counting braces is enough.
+  // Each call is an object, so a text with few braces cannot have many calls.
   if (!has_more_objects(text, calls_max))
     return false;
   auto copy = simdjson::padded_string{};

@@ -9,13 +9,13 @@
 
 namespace superstep::models {
 
-/// Returns a lower bound of the tool calls in an answer or event, before a message is made of it.
+/// Returns the number of tool calls, or of blocks that may be calls, in an answer or event.
 [[nodiscard]] std::size_t count_calls(provider_api api, const json::object& answer);
 
-/// Whether a long text has more than `calls_max` tool calls. False for short texts and for texts
-/// that are not valid JSON up to that call. Creates no values: for an answer with 100,000 calls it
-/// takes a sixth of the time of parsing.
-/// @param spare readable bytes after the text; avoids a copy
+/// Whether a long text has more than `calls_max` tool calls. Returns false for short texts, and for
+/// texts that are not valid JSON up to that call. Creates no values, so it takes a sixth of the
+/// time of parsing for an answer with 100,000 calls.
+/// @param spare number of readable bytes after the text; enough of them avoid a copy
 [[nodiscard]] bool has_more_calls(provider_api api, std::string_view text, std::size_t calls_max,
                                   std::size_t spare = 0);
 

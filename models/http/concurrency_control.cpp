@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limiter's window and the decisions at its end, by state:
-// steady, lowered or raised. The header describes the algorithm.
+// The measurement windows of concurrency_control, and the decisions at the end of a window in the
+// phases steady, lowered and raised. The header describes the algorithm.
 #include "models/http/concurrency_control.hpp"
 
 #include <algorithm>
@@ -12,26 +12,28 @@ namespace {
 
 constexpr auto no_limit = 1e9;
 
-// A window ends when it has enough answers for its decision: a few without refusals; with them,
-// enough to know the share of refusals to about a third of its value.
+// A window ends when it has enough answers for a decision. Without refusals a few are enough. With
+// refusals, their share must be known to about a third of its value.
 constexpr auto answers_min = 40.0;
 constexpr auto answers_max = 1'000.0;
 constexpr auto clean_answers_min = 4.0;
 constexpr auto refusals_min = std::size_t{8};
 constexpr auto window_seconds_min = 0.02;
 
-// A share of refused calls above this is congestion, unless it was found to be normal. The share of
-// the time in flight decides. The share of answers only prevents that quick refusals become most of
+// If the share of refused calls is above these limits, the server is congested, unless this share
+// was found to be normal. share_tolerated is the share of the time in flight and decides in most
+// cases. count_tolerated is the share of answers; it prevents quick refusals from becoming most of
 // the traffic.
 constexpr auto share_tolerated = 0.03;
 constexpr auto count_tolerated = 0.25;
 
-// The load is considered irrelevant if, among the calls added or removed, at least half as many
-// were accepted as among all calls. Ideally the ratio is one or zero.
+// An experiment adds or removes calls in flight. If the accepted share of these calls is at least
+// half the accepted share of all calls, the refusals do not depend on the load. Ideally the ratio
+// of both shares is one (independent) or zero (the server is full).
 constexpr auto gradient_min = 0.5;
 
-/// A server that refuses more than this share is overloaded or down, whatever an experiment shows:
-/// at the start of an outage the accepted calls decrease with and without a change of the limit.
+/// A server that refuses a larger share is overloaded or down, whatever an experiment shows. At the
+/// start of an outage fewer calls are accepted, whether the limit changes or not.
 constexpr auto normal_share_max = 0.6;
 
 constexpr auto growth_min = 0.1;
@@ -77,7 +79,7 @@ void concurrency_control::refused(time_point sent, time_point now, std::size_t i
   if (!is_active_) {
     is_active_ = true;
     refusal_seconds_ = seconds;
-    restart(now + (now - sent)); // answers to calls sent at that time are still to come
+    restart(now + (now - sent)); // calls already sent may still be refused
   }
   refusal_seconds_ += weight * (seconds - refusal_seconds_);
   if (now < begin_)
@@ -104,10 +106,10 @@ void concurrency_control::count(time_point now, std::size_t in_flight) {
 bool concurrency_control::has_enough(double seconds) const {
   const auto answers = static_cast<double>(answers_);
   const auto in_flight = in_flight_sum_ / answers;
-  // An experiment that began among refusals must not end with the first successful answers.
+  // An experiment that began among refusals is not decided by the first successful answers.
   if (refusals_ == 0 && (phase_ == phase::steady || before_.refused_count == 0))
     return answers >= std::max(clean_answers_min, in_flight);
-  // After an outage, earlier refusals are irrelevant.
+  // After many answers without a refusal, an outage is over, and its refusals no longer count.
   const auto clean = static_cast<double>(clean_answers_);
   if (phase_ == phase::steady && clean >= 2 * std::max(clean_answers_min, in_flight))
     return true;
@@ -138,7 +140,7 @@ void concurrency_control::judge(time_point now, double seconds) {
     judge_raised(seen);
     break;
   }
-  // After a change, refusals of calls that were sent under the old limit still arrive.
+  // After a change of the limit, refusals of calls that were sent under the old limit still arrive.
   const auto settling = limit_ == seen.limit ? 0.0 : 2 * refusal_seconds_;
   restart(now + std::chrono::nanoseconds{static_cast<std::int64_t>(settling * 1e9)});
 }
@@ -148,7 +150,7 @@ void concurrency_control::judge_steady(const load& seen) {
     lower(seen);
     return;
   }
-  // Only a limit that is fully used is raised; otherwise raising it has no effect.
+  // The limit is raised only if it is fully used, because a raise has no effect otherwise.
   const auto is_used = seen.in_flight >= 0.9 * limit_;
   if (is_used && limit_ < limit_max_ && ++steady_windows_ >= raise_after_)
     raise(seen);
@@ -156,7 +158,7 @@ void concurrency_control::judge_steady(const load& seen) {
 
 void concurrency_control::judge_lowered(const load& seen) {
   if (seen.in_flight > 1.02 * limit_ + 1 && ++undrained_windows_ < undrained_windows_max)
-    return; // calls beyond the new limit are still in flight
+    return; // more calls than the new limit are still in flight
   phase_ = phase::steady;
   const auto change = before_.in_flight - seen.in_flight;
   const auto planned = before_.in_flight - limit_;
@@ -190,7 +192,8 @@ void concurrency_control::judge_raised(const load& seen) {
     phase_ = phase::steady;
 }
 
-/// Whether the number of accepted calls changed together with the calls in flight.
+/// Whether the number of accepted calls changed in proportion to the calls in flight. Both
+/// arguments are differences to the load before the experiment.
 bool concurrency_control::follows(double accepted, double in_flight) const {
   const auto of_all = before_.accepted / before_.in_flight;
   return in_flight > 0 && accepted >= gradient_min * of_all * in_flight;
@@ -205,8 +208,8 @@ bool concurrency_control::is_congested(const load& seen) const {
 }
 
 void concurrency_control::lower(const load& seen) {
-  // Somewhat below the measured number, by its uncertainty, but at most by three quarters: a large
-  // number is uncertain.
+  // The new limit is the measured number of accepted calls minus its uncertainty. It is at least a
+  // quarter of the calls in flight, because a large decrease may be an error of measurement.
   const auto refused = seen.in_flight - seen.accepted;
   const auto error = 2.5 * refused / std::sqrt(static_cast<double>(refusals_));
   const auto target = seen.accepted - std::min(error, 0.1 * seen.accepted);

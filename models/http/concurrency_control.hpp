@@ -9,26 +9,27 @@ namespace superstep::models {
 
 /// Options of concurrency_control.
 struct concurrency_options {
-  std::size_t limit_max = 256; ///< calls in flight; 0 = no limit
-  std::size_t limit_min = 1;   ///< lower bound of the limit
+  std::size_t limit_max = 256; ///< maximum number of calls in flight; 0 = no limit
+  std::size_t limit_min = 1;   ///< the limit is never lowered below this number
 };
 
-/// Finds how many calls in flight a server accepts, using only its answers and refusals.
+/// Finds how many concurrent calls a server accepts, from its answers and refusals alone.
 ///
-/// A gradient limiter. It measures, over windows of many answers, how many of the calls in flight
-/// are accepted ones: those in flight minus the time that refused calls spend, per second. Each
-/// change of the limit is an experiment whose result decides about it:
+/// It is a gradient limiter. In windows of many answers it measures how many of the calls in flight
+/// the server accepts. This number is the average of all calls in flight minus the average of
+/// refused calls. Each change of the limit is an experiment, and its result decides whether the
+/// change is kept:
 ///
-/// - Many refusals: the limit falls to the number of accepted calls. If that number then falls
-///   along with the limit, the refusals do not depend on the load; the limit returns to where it
-///   was and this share of refusals is taken as normal for a time. So a server that refuses one
-///   call in twenty at random keeps its full load, and one that can take 500 calls gets 500.
-/// - No more refusals than normal: the limit rises by a tenth. If the accepted calls rise along
-///   with it, the next rise is twice as large, up to doubling; otherwise the limit returns to where
-///   it was and the next attempt comes later.
+/// - After many refusals, the limit falls to the number of accepted calls. If this number then
+///   falls in proportion, the refusals do not depend on the load: the old limit is restored, and
+///   the share of refusals counts as normal for some time. A server that refuses one call in twenty
+///   at random therefore keeps its full load, and a server that can handle 500 calls gets 500.
+/// - Without more refusals than normal, the limit rises by a tenth. If the accepted calls rise in
+///   proportion, the next raise is twice as large, up to doubling the limit. Otherwise the old
+///   limit is restored, and the next raise comes later.
 ///
-/// All refusals of one window are one congestion event. Nothing is measured before the first
-/// refusal.
+/// All refusals in one window count as one event of congestion. Nothing is measured before the
+/// first refusal.
 ///
 /// @par Threads
 /// Not synchronised. The caller passes the time.
@@ -38,24 +39,25 @@ public:
 
   explicit concurrency_control(concurrency_options options);
 
-  /// Reports an answered call, which `in_flight` includes.
+  /// Reports that a call was answered. `in_flight` includes this call.
   void answered(time_point now, std::size_t in_flight);
-  /// Reports a call, sent at `sent`, that the server refused because it is overloaded.
+  /// Reports that the server refused a call because it is overloaded. The call was sent at `sent`.
   void refused(time_point sent, time_point now, std::size_t in_flight);
-  /// Discards measurements until `until`, because no call is sent before then.
+  /// Ignores answers until `until`, because no calls are sent during a pause.
   void paused(time_point until);
 
   /// Returns the maximum number of calls in flight; 0 = no limit.
   [[nodiscard]] std::size_t limit() const noexcept;
-  /// Whether all of the latest calls were refused. The server then accepts nothing at present, and
-  /// a time that it specifies concerns all calls. A single refusal only concerns its own call.
+  /// Whether all of the latest calls were refused. The server then accepts no calls at present, and
+  /// a wait that it requests applies to all calls. After a single refusal, it applies to that call
+  /// only.
   [[nodiscard]] bool is_shut_out() const noexcept;
-  /// Whether any call was refused; before that, answers need not be reported.
+  /// Whether a call was refused. Until then, answered() does nothing.
   [[nodiscard]] bool is_active() const noexcept { return is_active_; }
 
 private:
   enum class phase : std::uint8_t { steady, lowered, raised };
-  /// The average calls in flight during one window, by their outcome.
+  /// The averages of one window.
   struct load {
     double in_flight = 0;
     double accepted = 0;
@@ -84,7 +86,7 @@ private:
   bool is_active_ = false;
   std::size_t refusals_in_a_row_ = 0;
 
-  // The current window.
+  // The current window:
   time_point begin_{};
   std::size_t answers_ = 0;
   std::size_t refusals_ = 0;
@@ -94,12 +96,12 @@ private:
 
   load before_;                ///< the load before the current experiment
   double refusal_seconds_ = 0; ///< moving average of the duration of a refused call
-  double growth_;              ///< size of the next raise, as a share of the limit
+  double growth_;              ///< the next raise, as a share of the limit
   std::size_t steady_windows_ = 0;
-  std::size_t raise_after_ = 1; ///< steady windows before the next raise
+  std::size_t raise_after_ = 1; ///< number of steady windows before the next raise
   double normal_share_ = 0;     ///< share of refusals that does not depend on the load
   double normal_count_ = 0;
-  std::size_t normal_windows_ = 0; ///< number of windows for which normal_share_ remains valid
+  std::size_t normal_windows_ = 0; ///< number of windows until normal_share_ expires
   std::size_t undrained_windows_ = 0;
 };
 

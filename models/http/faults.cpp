@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interprets error answers of servers, and masks secrets in texts.
+// Reads the errors that servers report, and masks secrets in texts.
 #include "models/http/faults.hpp"
 
 #include "models/providers/json_parts.hpp"
@@ -20,7 +20,7 @@ constexpr auto text_max = std::size_t{500};
 
 std::string excerpt(std::string_view text, std::size_t bytes_max) {
   auto out = std::string{text.substr(0, bytes_max)};
-  if (text.size() > bytes_max) // does not cut within a character
+  if (text.size() > bytes_max) // does not cut inside a character
     while (!out.empty() && (static_cast<unsigned char>(text[out.size()]) & 0xC0) == 0x80)
       out.pop_back();
   if (!simdjson::validate_utf8(out.data(), out.size()))
@@ -79,7 +79,7 @@ failure judge_fault(const server_fault& said) noexcept {
 }
 
 fault stream_fault(const json::object& event) {
-  // The Responses API puts the error into the failed answer.
+  // The Responses API puts the error into the member `response`.
   const auto* answer = object_in(event, "response");
   auto said = answer ? read_fault(*answer) : read_fault(event);
   if (said.code.empty() && !member(event, "error"))

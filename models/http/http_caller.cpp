@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One attempt of a model call over HTTP: sends the request,
-// reads the answer, and classifies failures. models/provider_model.cpp makes further attempts and
-// applies the limits.
+// Makes one attempt of a model call over HTTP: sends the request, reads the answer and classifies
+// failures. models/provider_model.cpp repeats attempts and applies the limits.
 #include "models/http/http_caller.hpp"
 
 #include "models/http/provider_traits.hpp"
@@ -24,17 +23,17 @@ using std::chrono::milliseconds;
 
 constexpr auto media_type_max = std::size_t{100};
 
-/// Accounts the memory of one answer in the budget of all answers. The first bytes of each answer
+/// Reserves memory for one answer in the budget for all answers. The first 64 KiB of each answer
 /// are free, so small answers take no lock and never wait for large ones.
 ///
-/// An answer of known length reserves its length at once. Others double their reservation as they
-/// grow, which keeps the number of partly received large answers small.
+/// An answer of known length reserves its length at once. Other answers double their reservation as
+/// they grow. Few large answers are therefore received at the same time, and the others wait.
 class answer_room {
 public:
   explicit answer_room(const byte_budget& of) : lease_{of.open()} {}
 
   [[nodiscard]] std::size_t bytes() const noexcept { return granted_; }
-  /// Whether the answer may have this many bytes now; otherwise call wait_for().
+  /// Whether `bytes` are reserved or can be reserved now. If not, call wait_for().
   [[nodiscard]] bool has(std::size_t bytes) {
     if (bytes <= granted_)
       return true;
@@ -55,7 +54,8 @@ private:
   std::size_t granted_ = std::size_t{64} * 1024;
 };
 
-/// Returns the length of the body from the headers; nullopt if it is compressed.
+/// Returns the length of the body from the headers; nullopt if it is unknown or the body is
+/// compressed.
 std::optional<std::size_t> length_of(const http_response& head) {
   const auto* length = find_header(head.headers, "content-length");
   if (length == nullptr || find_header(head.headers, "content-encoding") != nullptr)
@@ -76,8 +76,8 @@ bool is_same_header(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-/// Whether the answer is a stream. Ollama and proxies before it also label their lines as plain
-/// JSON.
+/// Whether the answer is a stream. Ollama and its proxies may label a stream of lines as
+/// application/json.
 bool is_stream(provider_api api, std::string_view type) {
   return type.starts_with(traits_of(api).stream_type) ||
          (api == provider_api::ollama && type.starts_with("application/json"));
@@ -120,7 +120,7 @@ task<attempt> http_caller::ask(const wire_request& asked, const chunk_handler& o
   if (!opened)
     co_return broken(opened.error());
   auto& stream = *opened;
-  // Before the body is read, because other calls may be sent in the meantime.
+  // The pause begins before the body is read, because other calls could be sent in the meantime.
   if (const auto exhausted = find_exhausted(stream.head())) {
     auto& at = co_await this_context{};
     limits_->pause_until(at.where->now() + *exhausted);
@@ -149,7 +149,7 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
     auto reading = stream.next();
     auto piece = co_await reading;
     if (!piece) {
-      // The answer is complete, so only the end of the connection was lost.
+      // If the answer is complete, a failure at the end of the connection does not matter.
       if (!answer.is_whole())
         wrong = fault{judge(piece.error().code), piece.error().text};
       break;
@@ -164,7 +164,7 @@ task<attempt> http_caller::read_events(http_stream& stream, const wire_request& 
   const auto has_told = answer.has_told();
   auto out = wrong ? failed(wrong->why, wrong->text) : answered(answer.finish());
   if (!out.answer && has_told)
-    out.why.next = next_step::give_up; // pieces that were passed on cannot be revoked
+    out.why.next = next_step::give_up; // pieces were passed to the caller and cannot be withdrawn
   co_return out;
 }
 
@@ -177,7 +177,8 @@ task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& 
       auto waiting = room.wait_for(wanted);
       co_await waiting;
     }
-    const auto asked = room.bytes() - text.size() + 1; // one byte more, to detect the end
+    // One more byte than expected, to detect the end.
+    const auto asked = room.bytes() - text.size() + 1;
     auto reading = stream.next(asked);
     auto piece = co_await reading;
     if (!piece)
@@ -199,13 +200,13 @@ task<attempt> http_caller::read_whole(http_stream& stream, const chunk_handler& 
 
 attempt http_caller::judge_answer(const http_response& head, const std::string& body) const {
   if (head.status != 200) {
-    // Servers repeat the key that they reject.
+    // Some servers repeat the rejected key in their error.
     const auto said = read_fault(without_secrets(body, secrets_));
     return failed(judge(head.status, said.code),
                   fmt::format("status {}: {}", head.status, said.text));
   }
   auto answer = read_answer(api_, body, tool_calls_max_, body.capacity() - body.size());
-  if (!answer) // masked here, so that no excerpt ends inside the key
+  if (!answer) // masks first, because an excerpt could end inside the key
     if (const auto shown = without_secrets(body, secrets_); shown != body)
       if (auto again = read_answer(api_, shown, tool_calls_max_); !again)
         answer = std::move(again);
@@ -216,14 +217,14 @@ attempt http_caller::judge_answer(const http_response& head, const std::string& 
   return answered(std::move(answer));
 }
 
-/// Returns how long to pause all calls. Rate-limit headers that report nothing left are obeyed
-/// before the provider has to refuse a call.
+/// Returns how long all calls must pause. If rate-limit headers report that nothing is left, the
+/// pause begins before the provider refuses a call.
 std::optional<milliseconds> http_caller::find_exhausted(const http_response& head) const {
   const auto wait = read_exhausted(head.headers, time_->now());
   return wait ? std::optional{std::min(*wait, wait_max_)} : std::nullopt;
 }
 
-/// Returns the wait before the next attempt that the server requests for this call.
+/// Returns the wait that the server requests before this call is repeated.
 std::optional<milliseconds> http_caller::find_wait(const http_response& head) const {
   if (head.status == 200)
     return std::nullopt;
@@ -241,7 +242,7 @@ attempt http_caller::answered(result<message> answer) const {
 
 attempt http_caller::broken(const error& transport) const {
   auto out = failed(judge(transport.code), transport.text);
-  if (is_shortage(transport.code)) // a shortage of this machine is not a failure of the model
+  if (is_shortage(transport.code)) // a shortage of this machine is not the provider's failure
     out.answer = error{errc::shortage, out.answer.error().text};
   return out;
 }

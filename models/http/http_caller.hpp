@@ -20,25 +20,28 @@ namespace superstep::models {
 
 /// The outcome of one attempt.
 struct attempt {
-  result<std::unique_ptr<message>> answer;       ///< a pointer, because four coroutines pass it on
-  failure why;                                   ///< set if there is no answer
-  std::optional<std::chrono::milliseconds> wait; ///< wait that the server requests for this call
-  bool is_held_back = false;                     ///< whether the request was not sent
+  /// A pointer, so that coroutines pass it on without copying the message.
+  result<std::unique_ptr<message>> answer;
+  failure why; ///< set if there is no answer
+  /// The wait that the server requests for this call.
+  std::optional<std::chrono::milliseconds> wait;
+  bool is_held_back = false; ///< whether the request was not sent
 };
 
-/// Sends one request to a provider's server and reads its answer, without limits and retries.
+/// Sends one request to a provider's server and reads the answer. Applies neither limits nor
+/// retries.
 class http_caller {
 public:
-  /// @param options includes the values of `headers_env` among `headers`
+  /// @param options `headers_env` must already be replaced by values in `headers`
   http_caller(const provider_model_options& options, const std::string& key, http_client client,
               std::shared_ptr<model_limits> limits);
 
-  /// Makes one attempt. Both arguments must outlive the task. Rate-limit headers that report
-  /// nothing left are applied to the limits before the answer is read.
+  /// Makes one attempt. Both arguments must outlive the task. If rate-limit headers report that
+  /// nothing is left, the limits are paused before the body is read.
   [[nodiscard]] task<attempt> ask(const wire_request& asked, const chunk_handler& on_chunk) const;
-  /// The URL without its query, for errors.
+  /// Returns the URL without its query, for errors.
   [[nodiscard]] const std::string& url() const noexcept { return shown_url_; }
-  /// The query of the URL with its question mark, or "".
+  /// Returns the query of the URL including the question mark; "" without a query.
   [[nodiscard]] std::string_view query() const noexcept {
     return std::string_view{url_}.substr(shown_url_.size());
   }
@@ -56,7 +59,7 @@ private:
   [[nodiscard]] attempt answered(result<message> answer) const;
   [[nodiscard]] attempt broken(const error& transport) const;
   [[nodiscard]] attempt failed(failure why, std::string_view text) const;
-  /// Returns a text for errors: without keys, header values and the query.
+  /// Returns the text for an error, without keys, header values and the query of the URL.
   [[nodiscard]] std::string shown(std::string_view text) const;
 
   provider_api api_;
@@ -65,7 +68,7 @@ private:
   std::size_t tool_calls_max_;
   std::chrono::milliseconds wait_max_;
   const clock* time_;
-  http_headers headers_;             ///< headers of all requests
+  http_headers headers_;             ///< headers that every request has
   std::vector<std::string> secrets_; ///< the key and the values of the user's headers
   std::string shown_url_;
   std::string url_;
@@ -73,8 +76,8 @@ private:
   std::shared_ptr<model_limits> limits_;
 };
 
-/// Returns an attempt that was not made: a pause began after the call got its permission and before
-/// its first byte was sent.
+/// Returns the outcome of a request that was not sent, because a pause began after the limits had
+/// admitted the call.
 [[nodiscard]] attempt held_back();
 
 } // namespace superstep::models

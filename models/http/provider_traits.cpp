@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of the providers' names, addresses, key variables and headers.
+// A table of the providers' names, URLs, key variables and headers.
 #include "models/http/provider_traits.hpp"
 
 #include <superstep/base/detail/assert.hpp>

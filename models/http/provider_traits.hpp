@@ -8,19 +8,19 @@
 
 namespace superstep::models {
 
-/// The properties of a provider that do not concern JSON.
+/// Properties of a provider besides the format of its JSON.
 struct provider_traits {
-  std::string_view name;        ///< in fingerprints and messages
-  std::string_view base_url;    ///< the provider's own server
+  std::string_view name;        ///< name in fingerprints and messages
+  std::string_view base_url;    ///< URL of the provider's own server
   std::string_view path;        ///< appended to the base URL
-  std::string_view key_env;     ///< default environment variable of the key; empty: none
+  std::string_view key_env;     ///< environment variable of the key by default; empty = none
   std::string_view stream_type; ///< media type of a streamed answer
   bool always_streams = false;
 };
 
 [[nodiscard]] const provider_traits& traits_of(provider_api api) noexcept;
 
-/// Adds the header with the key, and other headers that the API requires.
+/// Adds the header with the key, and the other headers that the API requires.
 void add_headers(http_headers& headers, provider_api api, std::string_view key);
 
 } // namespace superstep::models

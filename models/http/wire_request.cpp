@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the HTTP body of a request: merges parameters, applies
-// what the SDKs of the providers do, and calls the conversion in models/providers.
+// Builds the body of an HTTP request: merges parameters and converts the request with
+// models/providers. Also makes the changes that the providers' SDKs make before they send a
+// request.
 #include "models/http/wire_request.hpp"
 
 #include "models/http/provider_traits.hpp"
@@ -23,10 +24,10 @@ namespace {
 
 using namespace providers;
 
-/// Default of max_tokens for Anthropic, whose API requires it.
+/// Default of max_tokens for Anthropic, whose API requires the parameter.
 constexpr auto anthropic_max_tokens = 4096;
 
-/// Whether a parameter would change the conversation itself instead of how it is answered.
+/// Whether the agent itself sets this parameter, so that it cannot be overridden.
 bool is_reserved(std::string_view name) {
   return is_one_of(name, {"messages", "input", "system", "tools", "stream", "stream_options", "n"});
 }
@@ -35,7 +36,8 @@ bool is_binding(std::string_view name) {
   return is_one_of(name, {"tool_choice", "parallel_tool_calls", "strict"});
 }
 
-/// Converts a tool choice that all providers share: auto, any (or required), none, or a name.
+/// Converts a tool choice to the provider's form. All providers share the choices auto, any,
+/// required, none and the name of a tool.
 json::value choice_for(provider_api api, json::value choice) {
   if (api != provider_api::anthropic)
     return choice;
@@ -64,8 +66,8 @@ result<> add_parameters(provider_question& q, provider_api api, const json::obje
   return {};
 }
 
-/// Adds additionalProperties: false to the objects of a schema; with `all_required` also lists all
-/// properties as required. parse_json() has bounded the depth of the schema.
+/// Adds additionalProperties: false to all objects of a schema. If `all_required`, also lists all
+/// properties as required. The recursion is bounded, because parse_json() limits the depth.
 void close_objects(json::value& schema, bool all_required) {
   if (auto* list = schema.if_array())
     for (auto& element : *list)
@@ -93,8 +95,8 @@ void close_objects(json::value& schema, bool all_required) {
   }
 }
 
-/// Sets for each tool whether its calls must match the schema, if the provider supports it. Strict
-/// schemas must be closed; OpenAI's must also require all members.
+/// Sets in each tool whether its calls must match the schema exactly, if the provider supports
+/// that. A strict schema must forbid additional properties; OpenAI also requires all properties.
 void bind_strictly(provider_question& q, provider_api api) {
   const auto* strict = member(q.binding, "strict");
   if (!strict || !strict->is_bool() || api == provider_api::ollama)
@@ -122,7 +124,7 @@ result<provider_question> make_question(const provider_model_options& options,
     for (auto i = std::size_t{0}; i < request.messages.size(); ++i)
       q.messages.push_back(request.messages.at_ptr(i));
   } else {
-    q.messages = request.messages; // shared, not copied
+    q.messages = request.messages; // shares the messages instead of copying them
   }
   q.definitions = request.tools;
   bind_strictly(q, options.api);
@@ -137,7 +139,7 @@ json::object named_schema(const answer_schema& format) {
   return out;
 }
 
-/// Adds a member to an object of the body, which may already exist.
+/// Sets a member of an object in the body, and creates the object if it does not exist.
 void put_inside(json::object& body, std::string_view outer, std::string_view key,
                 json::value value) {
   auto& into = body[outer];
@@ -146,7 +148,7 @@ void put_inside(json::object& body, std::string_view outer, std::string_view key
   into.get_object()[key] = std::move(value);
 }
 
-/// Asks for a JSON object without a schema.
+/// Requests a JSON object without a schema.
 result<> add_json_mode(json::object& body, provider_api api) {
   const auto form = json::object{{"type", "json_object"}};
   switch (api) {
@@ -194,8 +196,8 @@ result<> add_format(json::object& body, provider_api api, const answer_schema& f
   return {};
 }
 
-/// Whether a server is OpenAI's own, or Azure's with the same models. Called for each request, so
-/// it does not parse the URL, which was checked when the model was created.
+/// Whether the server is OpenAI's own, or Azure's with OpenAI's models. This function runs for each
+/// request and the URL was checked earlier, so it does not parse the URL completely.
 bool is_openai(std::string_view base_url) {
   const auto scheme = base_url.find("://");
   auto host = base_url.substr(scheme == std::string_view::npos ? 0 : scheme + 3);
@@ -215,8 +217,8 @@ openai_chat::dialect dialect_of(const provider_model_options& options) {
   return out;
 }
 
-/// Sets `strict`, which OpenAI's SDK requires. Without it the server may make a function strict and
-/// its optional parameters required.
+/// Sets `strict` to false in functions without it, because OpenAI's SDK requires the member.
+/// Otherwise the server may treat a function as strict, with all optional parameters required.
 void say_strict(json::object& body) {
   auto* tools = body.if_contains("tools");
   if (!tools || !tools->is_array())
@@ -226,7 +228,7 @@ void say_strict(json::object& body) {
       form->emplace("strict", false);
 }
 
-/// Returns the text of an answer without id; nullopt if it has other content.
+/// Returns the text of an earlier answer that has no id; nullopt if it has content other than text.
 std::optional<std::string> plain_text(const json::object& item) {
   const auto* parts = array_in(item, "content");
   if (!parts || item.contains("id"))
@@ -243,8 +245,8 @@ std::optional<std::string> plain_text(const json::object& item) {
   return out;
 }
 
-/// Adds the members that OpenAI's SDK requires of items: `status` of earlier answers, `detail` of
-/// images. An answer without id is sent in the short form, which needs neither.
+/// Adds members that OpenAI's SDK requires: `status` in earlier answers and `detail` in images. An
+/// earlier answer that is only text is sent as a string, which needs neither.
 void complete_items(json::object& body) {
   auto* input = body["input"].if_array(); // extra_body may have replaced it
   for (auto i = std::size_t{0}; input && i < input->size(); ++i) {
@@ -270,7 +272,7 @@ result<request_parts> make_parts(const provider_model_options& options, provider
   if (api == provider_api::openai_chat)
     return openai_chat::make_parts(q, dialect_of(options));
   if (api == provider_api::ollama) {
-    const auto messages = q.messages; // shared, not copied
+    const auto messages = q.messages; // shares the messages instead of copying them
     auto made = ollama::make_request(std::move(q));
     if (!made)
       return std::move(made).error();
@@ -289,7 +291,8 @@ result<request_parts> make_parts(const provider_model_options& options, provider
   return request_parts{std::move(made->body), {}, {}};
 }
 
-/// Whether a request contains documents: answers to them consist of blocks, for citations.
+/// Whether the request contains documents. An answer about documents consists of blocks with
+/// citations.
 bool has_documents(const json::object& body) {
   const auto is_document = [](const json::value& element) {
     const auto* block = element.if_object();

@@ -9,15 +9,16 @@
 
 namespace superstep::models {
 
-/// A request as it is sent, with what is needed to read the answer.
+/// The body of a request, and what the reader of its answer must know.
 struct wire_request {
   std::string body;
   bool is_streamed = false;
-  bool text_only = false;      ///< Anthropic: the answer can only be text
+  bool text_only = false;      ///< Anthropic: the answer can only contain text
   bool with_reasoning = false; ///< Ollama: thinking was requested
 };
 
-/// Builds the request; deterministic. An error for content that the provider does not support.
+/// Builds the request. Equal arguments give equal bytes. Returns an error for content that the
+/// provider does not support.
 [[nodiscard]] result<wire_request> write_request(const provider_model_options& options,
                                                  const model_request& request);
 

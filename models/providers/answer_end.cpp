@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interprets the finish reason of an answer. An answer that was cut off may contain incomplete tool
-// calls, which must not be executed.
+// Interprets the reason why an answer ended. An answer that was cut may contain incomplete tool
+// calls, which must not run.
 #include "models/providers/answer_end.hpp"
 
 #include "models/providers/json_parts.hpp"
@@ -13,7 +13,7 @@ std::string_view reason_in(const json::object& metadata) {
   for (const auto* key : {"finish_reason", "stop_reason", "done_reason"})
     if (const auto reason = text_in(metadata, key); !reason.empty())
       return reason;
-  // The Responses API reports a status, with the reason in `incomplete_details`.
+  // The Responses API has a status instead, and gives the reason in `incomplete_details`.
   const auto status = text_in(metadata, "status");
   const auto* details = object_in(metadata, "incomplete_details");
   const auto reason = details ? text_in(*details, "reason") : std::string_view{};
@@ -23,7 +23,7 @@ std::string_view reason_in(const json::object& metadata) {
 } // namespace
 
 std::string why_cut(std::string_view reason) {
-  // Servers differ in capitalisation.
+  // Some servers write reasons in upper case.
   auto word = std::string{reason};
   for (auto& c : word)
     c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

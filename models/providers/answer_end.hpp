@@ -8,15 +8,15 @@
 
 namespace superstep::providers {
 
-/// Returns "" if the model stopped by itself, otherwise a text for errors: `the answer was cut
-/// (length)`. Providers have many names for limits and filters, so every reason that is not known
-/// to be a normal end counts as a cut.
+/// Returns "" if the model ended the answer itself, otherwise an error text such as `the answer was
+/// cut (length)`. Providers have many names for limits and filters. So every reason that is not a
+/// known normal end counts as a cut.
 [[nodiscard]] std::string why_cut(std::string_view reason);
 
-/// Returns this text for the metadata of an answer, in the form of any provider.
+/// Like why_cut(reason), for the metadata of a complete answer of any provider.
 [[nodiscard]] std::string why_cut(const json::object& metadata);
 
-/// Returns this text for a stream, which must report a reason before it ends.
+/// Like why_cut(metadata), for a stream. A stream without a reason counts as cut.
 [[nodiscard]] std::string why_cut_stream(const json::object& metadata);
 
 } // namespace superstep::providers

@@ -10,26 +10,26 @@ namespace superstep::anthropic {
 
 /// Builds the body for `POST /v1/messages`. System messages become `system`. Adjacent human and
 /// tool messages become one user turn, in which tool results are tool_result blocks. Tool calls
-/// become tool_use blocks. Empty answers are omitted unless they are last.
+/// become tool_use blocks. An empty answer is omitted unless it is the last message.
 ///
-/// @return model_errc::bad_request for audio and video, and for messages of type chat, function and
-/// remove, which the API does not support
+/// @return model_errc::bad_request for audio, for video, and for messages of type chat, function or
+/// remove: the API does not support them
 /// Source: `ChatAnthropic._get_request_payload` in langchain-anthropic, chat_models.py.
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
 /// Reads a complete answer. A single text block becomes the text of the message; other content
-/// stays a list of blocks. Returns model_errc::bad_answer if the answer reports an error or lacks
-/// `content`.
+/// remains a list of blocks. Returns model_errc::bad_answer if the answer reports an error or has
+/// no `content`.
 [[nodiscard]] result<message> read_response(const json::object& answer);
 
 /// Converts token counts. Input tokens include those read from and written to the cache.
 [[nodiscard]] token_usage read_usage(const json::object& usage);
 
-/// Converts the events of one stream to message chunks; they must be read in order.
+/// Converts the events of one stream to message chunks. Events must be read in order.
 class event_reader {
 public:
-  /// @param text_only whether text is delivered as strings, for requests without tools, thinking
-  /// and documents; otherwise as blocks with an index
+  /// @param text_only whether text is returned as strings (for requests without tools, thinking and
+  /// documents) or as blocks with an index
   explicit event_reader(bool text_only) noexcept : text_only_{text_only} {}
 
   /// Reads one event. Returns nullopt for an event without content, such as `ping`.
@@ -45,9 +45,10 @@ private:
   [[nodiscard]] message_chunk empty_chunk() const;
 
   bool text_only_;
-  std::string block_type_; ///< type of the block that is being streamed
-  json::object usage_;     ///< latest counts; the last event may omit those of the first
-  optional_box<token_usage> reported_; ///< usage in earlier chunks, which must not be added again
+  std::string block_type_; ///< type of the current block
+  /// Latest token counts, because the last event may omit counts of the first.
+  json::object usage_;
+  optional_box<token_usage> reported_; ///< usage that earlier chunks have reported
 };
 
 } // namespace superstep::anthropic

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts the content of a message to Anthropic's blocks. The API rejects unknown members, so
-// blocks of answers are reduced to what it accepts. Images and files are converted by
-// anthropic_data.cpp; turns are assembled by anthropic_request.cpp.
+// blocks of earlier answers are reduced to the members that it accepts. anthropic_data.cpp converts
+// images and files; anthropic_request.cpp assembles the turns.
 #include "models/providers/anthropic_content.hpp"
 
 #include "models/providers/json_parts.hpp"
@@ -15,7 +15,7 @@ namespace superstep::providers {
 
 namespace {
 
-/// Builds a tool_use block; a missing id is sent as null.
+/// Builds a tool_use block. A missing id becomes null.
 json::object tool_use(std::string_view id, std::string_view name, json::value input) {
   auto block = json::object{
       {"type", "tool_use"}, {"id", id.empty() ? json::value{} : json::value(id)}, {"name", name}};
@@ -23,13 +23,13 @@ json::object tool_use(std::string_view id, std::string_view name, json::value in
   return block;
 }
 
-/// Parses a JSON object; an empty object if the text is not one.
+/// Parses a JSON object. Returns an empty object if the text is not one.
 json::value object_of(std::string_view text) {
   auto parsed = parse_json(text);
   return parsed && parsed->is_object() ? *std::move(parsed) : json::value(json::object{});
 }
 
-/// Returns the input of a call. A stream leaves `input` empty and delivers it as text.
+/// Returns the input of a call. After streaming, `input` is empty and `partial_json` has the text.
 json::value input_of(const json::object& block) {
   const auto* input = member(block, "input");
   const auto* object = input ? input->if_object() : nullptr;
@@ -38,8 +38,8 @@ json::value input_of(const json::object& block) {
   return object_of(text_in(block, "partial_json"));
 }
 
-/// Returns the members that the API accepts. Streams and the standard form add others. nullopt: the
-/// block is sent unchanged.
+/// Returns the members that the API accepts, because streaming and the standard form add others;
+/// nullopt if the block can be sent unchanged.
 std::optional<json::object> known_members(const json::object& block) {
   const auto type = type_of(block);
   if (type == "text")
@@ -58,7 +58,7 @@ std::optional<json::object> known_members(const json::object& block) {
   return std::nullopt;
 }
 
-/// Converts standard citations back to Anthropic's. Those of other providers cannot be sent.
+/// Converts standard citations back to Anthropic's form. Citations of other providers are dropped.
 json::array citations_of(const json::array& annotations, bool is_own) {
   auto out = json::array{};
   for (const auto& annotation : annotations) {
@@ -88,7 +88,7 @@ json::array citations_of(const json::array& annotations, bool is_own) {
   return out;
 }
 
-/// Converts a call of a provider-run tool back to the block it came from.
+/// Converts the call of a provider-run tool back to Anthropic's block.
 json::object own_server_call(const json::object& block) {
   const auto name = text_in(block, "name");
   const auto* extras = object_in(block, "extras");
@@ -106,7 +106,7 @@ json::object own_server_call(const json::object& block) {
   return out;
 }
 
-/// Converts the result of a provider-run tool back to the block it came from.
+/// Converts the result of a provider-run tool back to Anthropic's block.
 json::object own_server_result(const json::object& block) {
   const auto* extras = object_in(block, "extras");
   auto out = json::object{{"type", extras ? text_in(*extras, "block_type") : ""},
@@ -117,7 +117,8 @@ json::object own_server_result(const json::object& block) {
   return out;
 }
 
-/// Converts a standard block to Anthropic's form. Empty if there is no such form.
+/// Converts a standard block to Anthropic's form. Returns an empty object if the block must be
+/// dropped.
 json::object own_form(const json::object& block, const message& m) {
   const auto type = type_of(block);
   const auto is_own = provider_of(m) == "anthropic";
@@ -143,8 +144,8 @@ json::object own_form(const json::object& block, const message& m) {
     return tool_use(text_in(block, "id"), text_in(block, "name"), std::move(input));
   }
   if (type == "invalid_tool_call") {
-    // The arguments are unreadable, but the tool message with the error refers to this call, so it
-    // is sent without input.
+    // The arguments cannot be parsed, but a tool message with the error refers to this call. So the
+    // call is sent without arguments.
     const auto id = text_in(block, "id");
     const auto name = text_in(block, "name");
     return is_own && !id.empty() && !name.empty() ? tool_use(id, name, json::object{})
@@ -160,7 +161,7 @@ json::object own_form(const json::object& block, const message& m) {
   return block;
 }
 
-/// Builds the content of one message.
+/// Builds the content of one message as a list of blocks.
 class content_writer {
 public:
   explicit content_writer(const message& m) : m_{m} {}
@@ -190,7 +191,8 @@ private:
     return add_block(standard ? own_form(*given, m_) : *given);
   }
 
-  /// Adds one block. Reasoning of other providers is dropped, because it has no valid signature.
+  /// Adds one block. Reasoning of other providers is dropped, because Anthropic requires its own
+  /// signature.
   result<> add_block(const json::object& block) {
     const auto type = type_of(block);
     const auto from_elsewhere = m_.type != message_type::ai || provider_of(m_) != "anthropic";
@@ -217,8 +219,8 @@ private:
     return {};
   }
 
-  /// Adds a tool call. The message's parsed call is preferred, because the application may have
-  /// edited it.
+  /// Adds a tool call. Prefers the message's parsed call, because the application may have edited
+  /// it.
   result<> add_tool_use(const json::object& block) {
     const auto id = text_in(block, "id");
     const auto call = std::find_if(m_.tool_calls.begin(), m_.tool_calls.end(),
@@ -237,7 +239,7 @@ private:
       inner.blocks = *content;
       if (inside_result_)
         return bad_request("Anthropic cannot take a tool_result inside a tool_result");
-      // Converted recursively, one level deep.
+      // A result cannot contain results, so the recursion has one level.
       auto writer = content_writer{inner};
       writer.inside_result_ = true;
       auto written = writer.write();
@@ -249,8 +251,8 @@ private:
     return {};
   }
 
-  /// Adds the tool calls that the content does not contain as blocks. Calls are not compared with
-  /// each other, because several calls may lack an id.
+  /// Adds the tool calls that have no block in the content. They are compared only with blocks, and
+  /// not with each other, because several calls may have no id.
   void add_calls() {
     const auto content_end = blocks_.size();
     const auto has_call = [&](std::string_view id) {
@@ -262,7 +264,7 @@ private:
     for (const auto& c : m_.tool_calls)
       if (!has_call(c.id))
         blocks_.push_back(tool_use(c.id, c.name, c.args));
-    // The tool message with the error refers to this call, so it must be sent too.
+    // A tool message with the error refers to the invalid call, so the call must be sent too.
     for (const auto& c : m_.invalid_tool_calls)
       if (!has_call(c.id))
         blocks_.push_back(tool_use(c.id, c.name, json::object{}));

@@ -5,7 +5,7 @@
 
 namespace superstep::providers {
 
-/// Returns the content of a message as a list of Anthropic's blocks. Tool calls of an ai message
+/// Returns the content of a message as a list of Anthropic's blocks. Tool calls of an AI message
 /// that have no block are appended. Returns model_errc::bad_request for a block that the API does
 /// not support.
 [[nodiscard]] result<json::array> anthropic_blocks(const message& m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts images and documents, in the standard form or in OpenAI's, to Anthropic's blocks.
+// Converts images and documents in the standard or OpenAI's form to Anthropic's blocks.
 #include "models/providers/anthropic_content.hpp"
 #include "models/providers/json_parts.hpp"
 
@@ -13,7 +13,7 @@ error refused(std::string_view text) {
   return bad_request("Anthropic does not accept this block: " + std::string{text});
 }
 
-/// Returns a URL source, or a base64 source for the data of a data URL.
+/// Returns a URL source; for a data URL, a base64 source with its data.
 result<json::object> source_of_url(std::string_view url) {
   constexpr auto scheme = std::string_view{"data:"};
   constexpr auto encoding = std::string_view{";base64,"};
@@ -35,7 +35,7 @@ json::object base64_source(const json::object& block, std::string_view mime_type
   return {{"type", "base64"}, {"media_type", mime_type}, {"data", data}};
 }
 
-/// A plain-text document contains its text directly.
+/// Returns a source that contains the text of the document.
 json::object text_source(const json::object& block) {
   const auto mime_type = text_in(block, "mime_type");
   return {{"type", "text"},
@@ -47,13 +47,14 @@ bool is_base64(const json::object& block) {
   return block.contains("base64") || text_in(block, "source_type") == "base64";
 }
 
-/// Returns the file id; blocks converted from Anthropic's own form have it in `id`.
+/// Returns the id of a file. Blocks that were converted from Anthropic's form have it in `id`.
 std::string_view file_of(const json::object& block) {
   const auto file = text_in(block, "file_id");
   return file.empty() ? text_in(block, "id") : file;
 }
 
-/// Builds the source of a standard block: text, URL, base64 data or file id, in this order.
+/// Builds the source of a standard block from the first of these that it has: text, URL, base64
+/// data, file id.
 result<json::object> source_of(const json::object& block) {
   const auto type = type_of(block);
   if (type == "text-plain" || text_in(block, "source_type") == "text") {
@@ -75,7 +76,7 @@ result<json::object> source_of(const json::object& block) {
   return refused("it needs `url`, `base64` or `file_id`");
 }
 
-/// Converts OpenAI's file block to the standard form.
+/// Converts a file block of OpenAI's form to the standard form.
 json::object standard_file(const json::object& block) {
   const auto& file = block.at("file").get_object();
   auto out = block;
@@ -116,8 +117,8 @@ result<json::object> anthropic_data_block(const json::object& block) {
     return source;
   auto out = json::object{{"type", type == "image" ? "image" : "document"}};
   out["source"] = *std::move(source);
-  // Options of a document may be in the block itself, in `extras` or in `metadata`; the first one
-  // counts.
+  // Options of a document may be in the block, in `extras` or in `metadata`. The first one found is
+  // used.
   for (const auto* key : {"cache_control", "citations", "title", "context"})
     for (const auto* from : {&block, object_in(block, "extras"), object_in(block, "metadata")})
       if (from && from->contains(key)) {

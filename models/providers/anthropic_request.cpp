@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds requests for Anthropic's Messages API. Turns must alternate between user and assistant, so
-// adjacent human and tool messages are merged.
+// Builds requests for Anthropic's Messages API. The API requires user and assistant turns to
+// alternate, so adjacent human and tool messages are merged.
 #include "models/providers/anthropic.hpp"
 #include "models/providers/anthropic_content.hpp"
 #include "models/providers/json_parts.hpp"
@@ -15,13 +15,13 @@ namespace {
 
 using namespace providers;
 
-/// One turn of the conversation. The content is a string if the turn is a single text.
+/// One turn of the conversation. Its content is a string or a list of blocks.
 struct turn {
   bool is_user = true;
   json::value content;
 };
 
-/// Converts content to a list of blocks. Blank text is dropped because the API rejects it.
+/// Converts content to a list of blocks. Blank text is dropped, because the API rejects it.
 json::array as_blocks(json::value content) {
   if (content.is_array())
     return std::move(content.get_array());
@@ -31,7 +31,7 @@ json::array as_blocks(json::value content) {
   return blocks;
 }
 
-/// Appends content to a turn, which thereby becomes a list of blocks.
+/// Appends content to a turn. The turn's content becomes a list of blocks.
 void add_to_turn(json::value& into, json::value more) {
   auto blocks = as_blocks(std::move(into));
   for (auto& block : as_blocks(std::move(more)))
@@ -39,7 +39,7 @@ void add_to_turn(json::value& into, json::value more) {
   into = std::move(blocks);
 }
 
-/// Whether the content already consists of tool_result blocks only.
+/// Whether all content of the message is tool_result blocks.
 bool is_result_list(const message& m) {
   if (!m.blocks || m.blocks->empty())
     return false;
@@ -49,14 +49,14 @@ bool is_result_list(const message& m) {
   return true;
 }
 
-/// Converts a tool message to a tool_result block. A cache_control on its content is moved to the
+/// Converts a tool message to a tool_result block. Moves cache_control from the content to the
 /// block, where the API expects it.
 result<json::value> tool_result_of(const message& m) {
   auto content = json::value(m.content);
   auto cache_control = json::value{};
   if (m.blocks) {
     auto blocks = anthropic_blocks(m);
-    // Content that already consists of tool_result blocks is sent unchanged.
+    // If the content consists of tool_result blocks already, they are sent unchanged.
     if (!blocks || is_result_list(m))
       return blocks ? result<json::value>{*std::move(blocks)} : std::move(blocks).error();
     for (auto& block : *blocks)
@@ -86,7 +86,7 @@ result<json::value> content_of(const message& m) {
   return json::value(*std::move(blocks));
 }
 
-/// Removes trailing white space: the API rejects it in a final assistant turn.
+/// Removes white space at the end, which the API rejects in a final assistant turn.
 void trim_end(json::value& content) {
   auto* text = content.if_string();
   if (auto* blocks = content.if_array(); blocks && !blocks->empty())
@@ -103,10 +103,10 @@ bool is_empty(const json::value& content) {
   return content == "" || (blocks && blocks->empty());
 }
 
-/// Splits a conversation into the system prompt and turns.
+/// Divides a conversation into the system prompt and turns.
 class conversation {
 public:
-  /// Adds a message to the system prompt, to the current user turn, or as a new turn.
+  /// Adds a message: to the system prompt, to the current user turn, or as a new turn.
   result<> add(const message& m) {
     if (m.type == message_type::remove || m.type == message_type::chat ||
         m.type == message_type::function)
@@ -126,7 +126,7 @@ public:
     return {};
   }
 
-  /// Writes `system` and `messages`.
+  /// Adds `system` and `messages` to the body.
   void write(json::object& body) && {
     if (const auto* blocks = system_.if_array();
         !system_.is_null() && (!blocks || !blocks->empty()))
@@ -138,7 +138,7 @@ public:
       if (!t.is_user && is_last)
         trim_end(t.content);
       if (!t.is_user && !is_last && is_empty(t.content))
-        continue; // only the final answer may be empty
+        continue; // only the last answer may be empty
       auto form = json::object{{"role", t.is_user ? "user" : "assistant"}};
       form["content"] = std::move(t.content);
       messages.push_back(std::move(form));
@@ -147,7 +147,7 @@ public:
 
 private:
   result<> add_system(json::value content) {
-    is_new_turn_ = true; // messages on both sides of a system message are not merged
+    is_new_turn_ = true; // a system message separates user turns, so they are not merged
     if (const auto* blocks = content.if_array())
       for (const auto& block : *blocks)
         if (const auto type = type_of(block.as_object()); type != "text")
@@ -165,12 +165,12 @@ private:
   std::vector<turn> turns_;
 };
 
-/// Converts a tool to Anthropic's form; other forms are sent unchanged.
+/// Converts a tool to Anthropic's form. Unknown forms are sent unchanged.
 json::value tool_form(const json::value& tool) {
   const auto* given = tool.if_object();
   const auto* function = given ? object_in(*given, "function") : nullptr;
   if (given && !function && given->contains("parameters") && !given->contains("type"))
-    function = given; // a function without its wrapper object
+    function = given; // a function without the outer object
   if (!function)
     return tool;
   auto out = only(*function, {"name", "description", "strict"});
@@ -181,7 +181,7 @@ json::value tool_form(const json::value& tool) {
   return out;
 }
 
-/// Adds `tools` and `tool_choice`. A text other than auto and any is the name of a tool.
+/// Adds `tools` and `tool_choice`. A choice other than auto and any is the name of a tool.
 result<> add_tools(json::object& body, const provider_question& q) {
   if (!q.tools.empty()) {
     auto& tools = body["tools"].emplace_array();
@@ -202,7 +202,7 @@ result<> add_tools(json::object& body, const provider_question& q) {
     else
       body["tool_choice"] = json::object{{"type", "tool"}, {"name", *word}};
   }
-  // Anthropic expresses this option as a member of tool_choice.
+  // Anthropic expects parallel_tool_calls, negated, inside tool_choice.
   const auto* parallel = member(q.binding, "parallel_tool_calls");
   if (parallel && parallel->is_bool()) {
     auto& form = body["tool_choice"];
@@ -213,7 +213,7 @@ result<> add_tools(json::object& body, const provider_question& q) {
   return {};
 }
 
-/// Copies the parameters; `stop` has another name and is always a list.
+/// Copies the parameters. Anthropic's name for `stop` is stop_sequences, and its value is a list.
 void add_parameters(json::object& body, const json::object& parameters) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())

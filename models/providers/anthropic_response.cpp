@@ -16,7 +16,7 @@ namespace {
 
 using namespace providers;
 
-/// Normalises a block: `caller` null means that the model itself made the call.
+/// Normalises a block. `caller` null means that the model itself made the call.
 void complete_block(json::object& block) {
   if (type_of(block) == "tool_use")
     block.emplace("caller", nullptr);
@@ -24,7 +24,7 @@ void complete_block(json::object& block) {
     block.erase("citations");
 }
 
-/// Whether the content is a single text without citations, which becomes plain text.
+/// Whether the content is one text block without citations. It becomes a plain text.
 bool is_lone_text(const json::array& blocks) {
   const auto* block = blocks.size() == 1 ? blocks.front().if_object() : nullptr;
   if (!block || type_of(*block) != "text")
@@ -33,8 +33,8 @@ bool is_lone_text(const json::array& blocks) {
   return !member(*block, "citations") || (citations && citations->empty());
 }
 
-/// Adds a tool call. If the answer was cut (`cut` is not empty), complete-looking arguments may
-/// still be truncated, so the call is invalid.
+/// Adds a tool call. If the answer was cut (`cut` is not empty), the arguments may be incomplete
+/// even if they look complete, so the call is invalid.
 void add_tool_use(message& m, const json::object& block, std::string_view cut) {
   auto id = std::string{text_in(block, "id")};
   auto name = std::string{text_in(block, "name")};
@@ -56,8 +56,8 @@ void add_tool_use(message& m, const json::object& block, std::string_view cut) {
 } // namespace
 
 token_usage read_usage(const json::object& usage) {
-  // Anthropic reports cached tokens beside the input tokens; the sum is what other providers call
-  // input.
+  // Anthropic counts cached tokens separately. Other providers include them in the input tokens, so
+  // they are added here.
   auto out = token_usage{};
   put_as(out.input_details, "cache_read", usage, "cache_read_input_tokens");
   put_as(out.input_details, "cache_creation", usage, "cache_creation_input_tokens");
@@ -69,7 +69,7 @@ token_usage read_usage(const json::object& usage) {
       counted += count_in(*lifetimes, key);
     }
     if (counted > 0) {
-      out.input_details["cache_creation"] = 0; // the total is split into these two
+      out.input_details["cache_creation"] = 0; // replaced by the counts of the two lifetimes
       created = created == 0 ? counted : created;
     }
   }
@@ -114,7 +114,8 @@ result<message> read_response(const json::object& answer) {
   return m;
 }
 
-/// All chunks of a stream have the same form of content, so that they can be merged.
+/// Returns a chunk without content. All chunks of a stream need the same form of content for
+/// merging.
 message_chunk event_reader::empty_chunk() const {
   auto chunk = chunk_of("anthropic");
   if (!text_only_)
@@ -138,7 +139,7 @@ json::value index_of(const json::object& event) {
 
 } // namespace
 
-/// Handles `message_start`, which has the model's name and the input token counts.
+/// Handles `message_start`, which contains the model's name and the input token counts.
 message_chunk event_reader::start(const json::object& event) {
   auto chunk = empty_chunk();
   const auto* m = object_in(event, "message");
@@ -150,8 +151,8 @@ message_chunk event_reader::start(const json::object& event) {
   return chunk;
 }
 
-/// Returns the text that a block starts with, if any. Usually text and thinking come only with the
-/// deltas.
+/// Returns the text at the start of a block; nullopt if it is empty. Text and thinking usually
+/// arrive only in deltas.
 std::optional<message_chunk> event_reader::start_text(const json::object& block,
                                                       const json::object& event) const {
   const auto text = text_in(block, "text");
@@ -164,8 +165,8 @@ std::optional<message_chunk> event_reader::start_text(const json::object& block,
   return chunk;
 }
 
-/// Handles `content_block_start`. Only blocks that are complete at their start, and calls, produce
-/// a piece.
+/// Handles `content_block_start`. Returns a piece for a call, for a block that is complete at its
+/// start, and for a text that is not empty.
 std::optional<message_chunk> event_reader::start_block(const json::object& event) {
   const auto* given = object_in(event, "content_block");
   block_type_ = given ? type_of(*given) : "";
@@ -179,7 +180,7 @@ std::optional<message_chunk> event_reader::start_block(const json::object& event
   complete_block(block);
   auto chunk = chunk_of_block(block, event);
   if (block_type_ == "tool_use") {
-    // Arguments present at the start are not repeated in deltas.
+    // If the arguments are already present, no deltas follow.
     const auto* input = object_in(block, "input");
     chunk.call_chunks.push_back({std::string{text_in(block, "name")},
                                  input && !input->empty() ? to_spaced_json(*input) : std::string{},
@@ -188,7 +189,7 @@ std::optional<message_chunk> event_reader::start_block(const json::object& event
   return chunk;
 }
 
-/// Handles `content_block_delta`: converts the delta to a block with the same index.
+/// Handles `content_block_delta`. Converts the delta to a block with the same index.
 std::optional<message_chunk> event_reader::delta(const json::object& event) const {
   const auto* given = object_in(event, "delta");
   if (!given)
@@ -226,8 +227,8 @@ std::optional<message_chunk> event_reader::delta(const json::object& event) cons
   return chunk;
 }
 
-/// Handles `message_delta`. Its counts replace those of the first event, so only the difference to
-/// what was already reported is added.
+/// Handles `message_delta`. Its counts replace those of earlier events, so only the difference to
+/// the reported usage is added.
 chunk_result event_reader::end(const json::object& event) {
   auto chunk = empty_chunk();
   if (const auto* usage = object_in(event, "usage"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON accessors and small builders that all providers share.
+// Access to JSON members and small builders that all providers use.
 #include "models/providers/json_parts.hpp"
 
 #include "messages/openai_json.hpp"
@@ -80,7 +80,7 @@ std::string_view provider_of(const message& m) {
 }
 
 json::object bound_parameters(const provider_question& q) {
-  // Tool options are converted by each provider; the other members are plain parameters.
+  // Each provider converts the tool options itself. The other members are ordinary parameters.
   auto out = json::object{};
   for (const auto& [key, value] : q.binding)
     if (!is_one_of(std::string_view{key.data(), key.size()},
@@ -98,7 +98,7 @@ std::string_view name_of_tool(const json::value& tool) {
 }
 
 bool has_tool(const provider_question& q, std::string_view name) {
-  // Tools may be given as JSON or as definitions.
+  // A tool may be in the request as JSON or as a definition.
   const auto is_named = [&](const json::value& tool) { return name_of_tool(tool) == name; };
   const auto is_defined = [&](const tool_definition& tool) { return tool.name == name; };
   return std::any_of(q.tools.begin(), q.tools.end(), is_named) ||
@@ -106,7 +106,7 @@ bool has_tool(const provider_question& q, std::string_view name) {
 }
 
 void spell_out_tools(provider_question& q) {
-  // The shared definitions are dropped afterwards, so that they are not sent twice.
+  // Drops the shared definitions, so that the tools are not sent twice.
   if (const auto definitions = std::exchange(q.definitions, nullptr))
     for (const auto& tool : *definitions)
       q.tools.push_back(to_openai(tool));
@@ -121,7 +121,7 @@ error bad_answer(std::string text) {
 }
 
 std::optional<error> error_in(const json::object& answer) {
-  // Some servers report errors with status 200, so every answer is checked.
+  // Some servers report errors with status 200, so each answer is checked for one.
   constexpr auto length_max = std::size_t{500};
   const auto* fault = member(answer, "error");
   if (!fault)
@@ -148,7 +148,7 @@ result<> read_content(message& m, const json::object& answer) {
   if (!blocks || !std::all_of(blocks->begin(), blocks->end(), is_block))
     return bad_answer("content: must be text or a list of blocks, got " +
                       to_text(*content).substr(0, 200));
-  // Copied to the heap, because the answer's own memory is released after reading.
+  // Copied to the heap, because the memory of the parsed answer is released after reading.
   m.blocks.emplace(*blocks, json::storage_ptr{});
   return {};
 }

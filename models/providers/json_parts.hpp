@@ -15,63 +15,64 @@
 
 namespace superstep::providers {
 
-/// Returns the member, or nullptr if it is absent or null.
+/// Returns the member; nullptr if it is missing or null.
 [[nodiscard]] const json::value* member(const json::object& o, std::string_view key);
-/// Returns the text of a member; "" if it is absent or not a string.
+/// Returns the text of a member; "" if it is missing or not a string.
 [[nodiscard]] std::string_view text_in(const json::object& o, std::string_view key);
-/// Returns the object or list that a member contains, or nullptr. @{
+/// Returns the object or list in a member; nullptr if there is none. @{
 [[nodiscard]] const json::object* object_in(const json::object& o, std::string_view key);
 [[nodiscard]] const json::array* array_in(const json::object& o, std::string_view key);
 /// @}
-/// Returns the integer that a member contains, or 0.
+/// Returns the integer in a member; 0 if there is none.
 [[nodiscard]] std::int64_t count_in(const json::object& o, std::string_view key);
-/// Returns the member `type`; "" if there is none.
+/// Returns the text of the member `type`; "" if there is none.
 [[nodiscard]] std::string_view type_of(const json::object& block);
 [[nodiscard]] bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words);
 
-/// Returns the members of `from` with these names; absent ones are skipped.
+/// Returns the members of `from` that have these names.
 [[nodiscard]] json::object only(const json::object& from,
                                 std::initializer_list<std::string_view> keys);
-/// Returns the members that are not null.
+/// Returns the members of `from` that are not null.
 [[nodiscard]] json::object without_nulls(const json::object& from);
-/// Copies every member of `from`, replacing existing ones.
+/// Copies all members of `from`. Existing members are replaced.
 void put_all(json::object& into, const json::object& from);
-/// Copies the member `key` of `from`, unless it is absent or null, under the name `name`.
+/// Copies the member `key` of `from` to `into` under the name `name`, unless it is missing or null.
 void put_as(json::object& into, std::string_view name, const json::object& from,
             std::string_view key);
 
-/// Whether the content is in the standard form (response_metadata.output_version "v1").
+/// Whether the message's content has the standard form (response_metadata.output_version is "v1").
 [[nodiscard]] bool is_standard(const message& m);
-/// Returns response_metadata.model_provider, or "".
+/// Returns response_metadata.model_provider; "" if it is missing.
 [[nodiscard]] std::string_view provider_of(const message& m);
 
-/// Returns the members of the binding that are not tool options; they are sent as parameters.
+/// Returns the members of the binding that are not options of tools. They are sent as parameters.
 [[nodiscard]] json::object bound_parameters(const provider_question& q);
 
-/// Returns the name of a tool in any provider's form, or "".
+/// Returns the name of a tool in the form of any provider; "" if it has none.
 [[nodiscard]] std::string_view name_of_tool(const json::value& tool);
-/// Whether the request offers a tool of this name.
+/// Whether the request contains a tool with this name.
 [[nodiscard]] bool has_tool(const provider_question& q, std::string_view name);
-/// Converts the tool definitions to JSON and appends them to `tools`, for providers whose requests
-/// are built as a tree.
+/// Converts the shared tool definitions to JSON and appends them to `tools`. For providers whose
+/// requests are built as JSON values.
 void spell_out_tools(provider_question& q);
 
-/// Errors of type model_errc::bad_request and model_errc::bad_answer. @{
+/// Return errors with model_errc::bad_request and model_errc::bad_answer. @{
 [[nodiscard]] error bad_request(std::string text);
 [[nodiscard]] error bad_answer(std::string text);
 /// @}
-/// Returns the error of a response `{"error": …}`; nullopt if there is none.
+/// Returns the error in an answer `{"error": …}`; nullopt if there is none.
 [[nodiscard]] std::optional<error> error_in(const json::object& answer);
 
-/// Reads `content` into the message: text, null, or a list of strings and blocks.
+/// Reads `content` into the message. It must be text, null, or a list of strings and blocks.
 [[nodiscard]] result<> read_content(message& m, const json::object& answer);
 
-/// Returns an invalid call for a cut answer whose server sends arguments as an object. Such an
-/// object is complete JSON even if the model was cut off, because the server closes it.
+/// Returns an invalid call for the last call of a cut answer. Needed for servers that send
+/// arguments as an object: the server closes the object, so it is valid JSON although it may be
+/// incomplete.
 [[nodiscard]] invalid_tool_call object_of_cut_answer(std::string id, std::string name,
                                                      std::string_view args, std::string_view cut);
 
-/// Returns an empty ai chunk with the provider's name in its metadata.
+/// Returns an empty AI chunk with the provider's name in its metadata.
 [[nodiscard]] message_chunk chunk_of(std::string_view provider);
 /// Returns an empty chunk that marks the end of a stream.
 [[nodiscard]] message_chunk last_chunk();

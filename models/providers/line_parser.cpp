@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits a stream into lines; see line_parser.hpp.
+// Splits a stream into lines.
 #include "models/providers/line_parser.hpp"
 
 #include <algorithm>

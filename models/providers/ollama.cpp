@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests and answers of Ollama's chat API.
+// Builds requests for Ollama's chat API and reads its answers.
 #include "models/providers/ollama.hpp"
 
 #include "messages/python_text.hpp"
@@ -23,8 +23,8 @@ error refused(std::string_view text) {
   return bad_request("Ollama does not accept this block: " + std::string{text});
 }
 
-/// Returns the base64 text of a data URL; a text that is not a URL unchanged; "" for a link,
-/// because Ollama does not download images.
+/// Returns the base64 text of a data URL. Returns a text that is not a URL unchanged, and "" for a
+/// link, because Ollama does not download images.
 std::string_view image_data(std::string_view url) {
   const auto comma = url.find(',');
   if (url.find("://") != std::string_view::npos)
@@ -32,18 +32,18 @@ std::string_view image_data(std::string_view url) {
   return comma == std::string_view::npos ? url : url.substr(comma + 1);
 }
 
-/// Formats a value for the model as langchain-ollama does.
+/// Formats a value as Python text for the model, as langchain-ollama does.
 std::string python_text_of(const json::value& value) {
   const auto* text = value.if_string();
   return text ? std::string{*text} : python_literal(value);
 }
 
-/// Builds the content of one message: text in `content`, images in `images`.
+/// Builds the content of one message. Ollama expects text in `content` and images in `images`.
 class content_writer {
 public:
   explicit content_writer(const message& m) : m_{m} {}
 
-  /// Writes `content` and `images`; empty ones are omitted.
+  /// Adds `content` and `images` to the form, unless they are empty.
   result<> write(json::object& form) {
     text_ = m_.content;
     if (m_.blocks)
@@ -75,13 +75,13 @@ private:
       (text_ += '\n') += value ? python_text_of(*value) : "";
       return {};
     }
-    // Tool calls are sent beside the content. Reasoning of other models is not useful to this one.
+    // Tool calls are sent separately. Reasoning of other models is dropped.
     if (m_.type == message_type::ai &&
         is_one_of(type, {"thinking", "redacted_thinking", "reasoning", "reasoning_content",
                          "function_call", "tool_call", "tool_call_chunk", "invalid_tool_call",
                          "input_json_delta"}))
       return {};
-    // From a standard answer, only texts and images are sent back.
+    // Only texts and images of a standard answer are sent.
     if (type == "tool_use" ||
         (standard && !is_one_of(type, {"image", "image_url"}) && !block.contains("source_type")))
       return {};
@@ -109,7 +109,8 @@ private:
   json::array images_;
 };
 
-/// Ollama knows no developer role; such messages are sent as system messages.
+/// Returns the role of a message. Ollama has no role `developer`, so such messages are sent as
+/// system messages.
 result<std::string_view> role_of(const message& m) {
   if (m.type == message_type::function || m.type == message_type::remove)
     return bad_request("Ollama does not support messages of type \"" +
@@ -117,7 +118,7 @@ result<std::string_view> role_of(const message& m) {
   return m.type == message_type::system ? "system" : openai_role(m);
 }
 
-/// Converts one message. Invalid calls are not sent, because Ollama accepts only objects as
+/// Converts one message. Invalid calls are omitted, because Ollama accepts only objects as
 /// arguments.
 result<json::object> message_form(const message& m) {
   const auto role = role_of(m);
@@ -138,9 +139,9 @@ result<json::object> message_form(const message& m) {
   return form;
 }
 
-/// Returns the arguments of a call as JSON text. Anything but an object is passed on unchanged, and
-/// parse_tool_call() rejects it later. Small models write nested values as JSON text, so such texts
-/// are decoded.
+/// Returns the arguments of a call as JSON text. Small models write nested objects and lists as
+/// JSON text, which is decoded here. A value that is not an object is passed on, and
+/// parse_tool_call() rejects it.
 std::string arguments_text(const json::value* arguments, std::string_view name) {
   if (const auto* text = arguments ? arguments->if_string() : nullptr) {
     auto parsed = parse_json(*text);
@@ -152,7 +153,7 @@ std::string arguments_text(const json::value* arguments, std::string_view name) 
   auto out = json::object{};
   for (const auto& [key, value] : *given) {
     if (key == "functionName" && value == json::value(name))
-      continue; // some models repeat the name of the tool here
+      continue; // some models repeat the tool's name here
     const auto* text = value.if_string();
     auto parsed = text ? parse_json(*text) : result<json::value>{value};
     const auto decoded = parsed && (parsed->is_object() || parsed->is_array());
@@ -161,7 +162,7 @@ std::string arguments_text(const json::value* arguments, std::string_view name) 
   return to_spaced_json(out, charset::ascii);
 }
 
-/// Sorts parameters into top-level members and `options`.
+/// Adds parameters to the body: some are top-level members, all others belong to `options`.
 void add_parameters(json::object& body, const json::object& parameters) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())
@@ -170,7 +171,7 @@ void add_parameters(json::object& body, const json::object& parameters) {
     if (name == "reasoning")
       body["think"] = value;
     else if (is_one_of(name, {"format", "keep_alive", "logprobs", "top_logprobs"}) ||
-             (name == "options" && value.is_object())) // replaces the other options
+             (name == "options" && value.is_object())) // replaces all other options
       body[key] = value;
     else
       body["options"].get_object()[name == "max_tokens" ? json::string_view{"num_predict"} : key] =
@@ -201,7 +202,8 @@ result<provider_request> make_request(provider_question q) {
 
 void add_call_ids(provider_request& request, const message_list& messages) {
   auto& forms = request.body["messages"].as_array();
-  auto names = std::unordered_map<std::string_view, std::string_view>{}; // by the calls' ids
+  // Tool names by the ids of calls.
+  auto names = std::unordered_map<std::string_view, std::string_view>{};
   for (auto i = std::size_t{0}; i < messages.size(); ++i) {
     const auto& m = messages[i];
     auto& form = forms.at(i).as_object();
@@ -222,7 +224,7 @@ void add_call_ids(provider_request& request, const message_list& messages) {
   }
 }
 
-/// Generates an id from the answer itself, so that a replayed answer gets the same ids.
+/// Returns an id for a call. It depends only on the answer, so a replayed answer gets the same ids.
 std::string line_reader::next_id(const json::object& line) {
   return "call_" + std::string{text_in(line, "created_at")} + '_' + std::to_string(calls_++);
 }
@@ -241,10 +243,10 @@ chunk_result line_reader::read(const json::object& line) {
   const auto is_done = done && *done == true;
   if (is_done && text_in(line, "done_reason") == "load" &&
       m.content.find_first_not_of(" \t\r\n") == std::string::npos)
-    return std::optional<message_chunk>{}; // sent when the model was loaded; contains no answer
+    return std::optional<message_chunk>{}; // reports that the model was loaded, without an answer
   if (with_reasoning_)
     put_as(m.additional_kwargs, "reasoning_content", from, "thinking");
-  // Ollama sends each call whole, in one line, so every call is a complete piece.
+  // Ollama sends each call completely in one line.
   if (const auto* calls = array_in(from, "tool_calls"))
     for (const auto& element : *calls) {
       const auto* call = element.if_object();

@@ -9,26 +9,26 @@
 /// Ollama's chat API: https://github.com/ollama/ollama/blob/main/docs/api.md
 namespace superstep::ollama {
 
-/// Builds the body for `POST /api/chat`, with streaming. Parameters become `options`, except
-/// `format`, `keep_alive`, `logprobs` and `top_logprobs`, which stay top-level, and `reasoning`,
-/// which is sent as `think`. Images are moved from the content to `images`. Reasoning and tool
-/// blocks of other providers are omitted.
+/// Builds the body for `POST /api/chat`, with streaming. Parameters become members of `options`,
+/// except `format`, `keep_alive`, `logprobs` and `top_logprobs`, which stay top-level, and
+/// `reasoning`, which becomes `think`. Images are moved from the content to `images`. Reasoning and
+/// tool blocks of other providers are omitted.
 ///
-/// @return model_errc::bad_request for images that are not base64 data, and for messages that the
-/// API does not support
+/// @return model_errc::bad_request for images that are not base64 data, and for types of messages
+/// that the API does not support
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
 /// Adds the ids that Ollama 0.17 and later accept: the ids of tool calls, and `tool_name` and
-/// `tool_call_id` of tool messages. Without them, results of parallel calls are distinguished only
-/// by their order.
+/// `tool_call_id` of tool messages. Without ids, the server matches results to parallel calls by
+/// their order alone.
 ///
-/// @param messages the messages that `request` was built from
+/// @param messages the messages from which `request` was built
 void add_call_ids(provider_request& request, const message_list& messages);
 
-/// Converts the lines of one answer to message chunks; they must be read in order.
+/// Converts the lines of one answer to message chunks. Lines must be read in order.
 class line_reader {
 public:
-  /// @param with_reasoning whether to keep the model's thinking, as
+  /// @param with_reasoning whether to keep the model's thinking in
   /// additional_kwargs.reasoning_content
   explicit line_reader(bool with_reasoning = false) noexcept : with_reasoning_{with_reasoning} {}
 
@@ -39,7 +39,7 @@ private:
   [[nodiscard]] std::string next_id(const json::object& line);
 
   bool with_reasoning_;
-  std::size_t calls_ = 0; ///< calls so far for which the server sent no id
+  std::size_t calls_ = 0; ///< number of calls so far without an id from the server
 };
 
 } // namespace superstep::ollama

@@ -6,34 +6,34 @@
 #include <string>
 #include <vector>
 
-/// OpenAI's chat completions, also used by many compatible servers:
+/// OpenAI's API for chat completions, which many other servers also offer:
 /// https://platform.openai.com/docs/api-reference/chat
 namespace superstep::openai_chat {
 
-/// Builds the body for `POST /v1/chat/completions`. `max_tokens` is sent as max_completion_tokens.
-/// Invalid tool calls are sent with the text that the model wrote. Reasoning and tool blocks of
-/// other providers are omitted.
+/// Builds the body for `POST /v1/chat/completions`. The parameter `max_tokens` is sent as
+/// max_completion_tokens. Invalid tool calls are sent with the text that the model wrote. Reasoning
+/// and tool blocks of other providers are omitted.
 ///
 /// @return model_errc::bad_request for a block that the API does not support (see
 /// to_openai_data_block()), and for text that is not UTF-8
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
-/// Reads a complete answer: the message of its first choice. The returned message owns its memory.
-/// Arguments that are not one JSON object make invalid tool calls. Returns model_errc::bad_answer
-/// if the answer reports an error or has no choices.
+/// Reads a complete answer: the message of its first choice. The message does not use the memory of
+/// `answer`. A tool call whose arguments are not a JSON object is invalid. Returns
+/// model_errc::bad_answer if the answer reports an error or has no choices.
 [[nodiscard]] result<message> read_response(const json::object& answer);
 
-/// Stores in `kwargs` the members of an answer, or of a streamed piece, that LangChain drops: the
-/// refusal, and the reasoning of DeepSeek, vLLM, OpenRouter and others. Reasoning is read from
+/// Stores members of an answer or a streamed piece that LangChain drops in `kwargs`: the refusal,
+/// and the reasoning of DeepSeek, vLLM, OpenRouter and others. Reasoning is read from
 /// `reasoning_content` or `reasoning` and stored as `reasoning_content`.
 void keep_extras(json::object& kwargs, const json::object& answer);
 
-/// Converts one event of a stream, independent of other events.
+/// Converts one event of a stream without regard to earlier events.
 [[nodiscard]] chunk_result read_event(const json::object& event);
 
-/// Converts the events of one stream to message chunks; they must be read in order. Values that
-/// some servers repeat in every event (the name of a call, the finish reason) are reported once.
-/// Refusals and reasoning are kept in additional_kwargs.
+/// Converts the events of one stream to message chunks. Events must be read in order. If a server
+/// repeats the name of a call or the finish reason in every event, it is reported once. Refusals
+/// and reasoning are stored in additional_kwargs.
 class event_reader {
 public:
   /// Reads one event. Returns nullopt for an event without content.
@@ -48,12 +48,12 @@ private:
   void drop_repeated_name(tool_call_chunk& piece);
 
   std::vector<named_call> calls_;
-  std::string function_name_; ///< name in the older `function_call` form
+  std::string function_name_; ///< name of the call in the older form `function_call`
   bool has_ended_ = false;    ///< a finish reason was read
 };
 
-/// Converts token counts. Counts of the service tiers flex and priority get the tier as a prefix,
-/// because their prices differ.
+/// Converts token counts. Details for the service tiers flex and priority get the tier as a prefix
+/// of their names, because tokens of these tiers have other prices.
 [[nodiscard]] token_usage read_usage(const json::object& usage, std::string_view service_tier);
 
 } // namespace superstep::openai_chat

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds requests for chat completions. Messages and tools are written as text directly, which
-// avoids a JSON tree for the largest part of the request; see request_parts.hpp.
+// Builds requests for chat completions. Messages and tools, the largest part of a request, are
+// written directly as text, without JSON values in between; see request_parts.hpp.
 #include "messages/openai_json.hpp"
 #include "models/providers/json_parts.hpp"
 #include "models/providers/openai_chat.hpp"
@@ -15,8 +15,8 @@ namespace {
 
 using namespace providers;
 
-/// Returns the reference to the audio of an earlier answer. The API accepts only its id, not the
-/// data.
+/// Returns a reference to the audio of an earlier answer. The API accepts only the id of such
+/// audio, not the data.
 std::optional<json::value> audio_of(const message& m) {
   if (m.blocks)
     for (const auto& element : *m.blocks)
@@ -33,7 +33,7 @@ bool has_calls(const message& m) {
   return !m.tool_calls.empty() || !m.invalid_tool_calls.empty();
 }
 
-/// Appends one tool call to an open list.
+/// Appends one tool call to a JSON list that is not closed yet.
 void append_call(std::string& out, std::string_view id, std::string_view name,
                  std::string_view arguments) {
   out += out.back() == '[' ? R"({"type":"function","id":)" : R"(,{"type":"function","id":)";
@@ -48,7 +48,7 @@ void append_call(std::string& out, std::string_view id, std::string_view name,
   out += "}}";
 }
 
-/// Appends the members of an ai message other than its content: reasoning, calls and audio.
+/// Appends the members of an AI message other than its content: reasoning, calls and audio.
 void append_answer_members(std::string& out, const message& m, const dialect& style) {
   if (const auto* reasoning = member(m.additional_kwargs, "reasoning_content");
       reasoning && !style.reasoning.empty()) {
@@ -65,7 +65,7 @@ void append_answer_members(std::string& out, const message& m, const dialect& st
       append_call(out, c.id, c.name, c.args);
     out += ']';
   } else if (const auto* call = member(m.additional_kwargs, "function_call")) {
-    out += R"(,"function_call":)"; // never both; the API rejects that
+    out += R"(,"function_call":)"; // only without tool_calls: the API rejects both together
     append_text(out, *call);
   }
   if (const auto audio = audio_of(m)) {
@@ -76,7 +76,7 @@ void append_answer_members(std::string& out, const message& m, const dialect& st
 
 /// Appends the value of `content`. Plain text is written without an intermediate JSON value.
 result<> append_content(std::string& out, const message& m, const dialect& style) {
-  // Content may be null only beside calls. Some servers require "" instead.
+  // Null is allowed only together with calls. Some servers require "" instead.
   const auto* const nothing = style.has_null_content ? "null" : "\"\"";
   const auto may_be_null =
       m.type == message_type::ai && (has_calls(m) || member(m.additional_kwargs, "function_call"));
@@ -127,7 +127,7 @@ result<std::string> messages_text(const message_list& messages, const dialect& s
   return out.empty() ? "[]" : std::move(out) + ']';
 }
 
-/// Returns the list of tools as JSON text; "" if there are none.
+/// Returns the list of tools as JSON text; "" without tools.
 std::string tools_text(const provider_question& q) {
   auto out = std::string{};
   for (const auto& tool : q.tools) {
@@ -142,7 +142,7 @@ std::string tools_text(const provider_question& q) {
   return out.empty() ? out : std::move(out) + ']';
 }
 
-/// Copies the parameters. stop_sequences is Anthropic's name of `stop`.
+/// Copies the parameters. `stop_sequences` is Anthropic's name for `stop`.
 void add_parameters(json::object& body, const json::object& parameters, const dialect& style) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())
@@ -173,7 +173,7 @@ result<request_parts> make_parts(const provider_question& q, const dialect& styl
   body["model"] = q.model;
   body["stream"] = false;
   add_parameters(body, q.parameters, style);
-  // Null marks the places of the texts; see request_parts.
+  // Null members are replaced by the texts; see request_parts.
   body["messages"] = nullptr;
   if (!out.tools.empty())
     body["tools"] = nullptr;
@@ -188,8 +188,8 @@ result<provider_request> make_request(provider_question q) {
   const auto parts = make_parts(q);
   if (!parts)
     return parts.error();
-  // Parses the text that is sent, so that the document is exactly what the server gets. Values from
-  // JSON are nested deeper here than where they came from, so the limit is higher.
+  // Parses the text that would be sent, so that the result is exactly what the server gets. Values
+  // are nested deeper here than in the JSON from which they came, so the depth limit is higher.
   constexpr auto depth_max = std::size_t{1'000};
   auto body = parse_json(body_text(*parts), {.depth_max = depth_max});
   if (!body)

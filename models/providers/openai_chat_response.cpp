@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads answers of chat completions, complete or streamed, including the deviations of compatible
-// servers.
+// Reads answers of chat completions, complete or streamed. Also handles deviations of other servers
+// with this API.
 #include "messages/openai_json.hpp"
 #include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
@@ -15,7 +15,8 @@ namespace {
 
 using namespace providers;
 
-/// Reads one tool call. @param cut why the model could not finish this call; empty if it finished
+/// Reads one tool call.
+/// @param cut why the model could not finish the call; empty if it finished
 result<> add_call(message& to, const json::value& value, std::string_view cut) {
   const auto* call = value.if_object();
   const auto* function = call ? object_in(*call, "function") : nullptr;
@@ -39,14 +40,14 @@ result<> add_call(message& to, const json::value& value, std::string_view cut) {
   return {};
 }
 
-/// Reads the `message` of a choice.
+/// Reads the member `message` of a choice.
 result<> read_message(message& m, const json::object& from, std::string_view cut) {
   m.type = message_type::ai;
   if (auto read = read_content(m, from); !read)
     return read;
   m.id = text_in(from, "id");
   m.name = text_in(from, "name");
-  // Only the last call can be incomplete.
+  // If the answer was cut, only its last call can be incomplete.
   if (const auto* calls = array_in(from, "tool_calls"))
     for (const auto& call : *calls)
       if (auto added = add_call(m, call, &call == &calls->back() ? cut : ""); !added)
@@ -65,7 +66,7 @@ token_usage read_usage(const json::object& usage, std::string_view service_tier)
   out.total_tokens = count_in(usage, "total_tokens");
   if (!member(usage, "total_tokens"))
     out.total_tokens = out.input_tokens + out.output_tokens;
-  // These tiers have prices of their own, so their tokens are counted separately.
+  // Tokens of these tiers have other prices, so their details are counted separately.
   const auto has_own_price = service_tier == "flex" || service_tier == "priority";
   const auto tier = std::string{has_own_price ? service_tier : ""};
   const auto prefix = has_own_price ? tier + '_' : tier;
@@ -114,8 +115,8 @@ result<message> read_response(const json::object& answer) {
 
 namespace {
 
-/// Adds a piece of a tool call; absent members stay unset, so that they do not overwrite earlier
-/// ones.
+/// Adds a piece of a tool call. Missing members remain unset, so that they do not overwrite values
+/// of earlier pieces.
 void add_call_piece(message_chunk& chunk, const json::object& piece) {
   const auto text = [](const json::object& o, std::string_view key) {
     return member(o, key) ? std::optional{std::string{text_in(o, key)}} : std::nullopt;
@@ -128,7 +129,7 @@ void add_call_piece(message_chunk& chunk, const json::object& piece) {
                                index ? json::value(*index, json::storage_ptr{}) : json::value{}});
 }
 
-/// Reads the `delta` of a streamed choice.
+/// Reads the member `delta` of a streamed choice.
 result<> read_delta(message_chunk& chunk, const json::object& delta) {
   if (auto read = read_content(chunk.part, delta); !read)
     return read;
@@ -177,20 +178,20 @@ chunk_result read_event(const json::object& event) {
 
 void keep_extras(json::object& kwargs, const json::object& answer) {
   put_as(kwargs, "refusal", answer, "refusal");
-  for (const auto* key : {"reasoning", "reasoning_content"}) // the latter takes precedence
+  for (const auto* key : {"reasoning", "reasoning_content"}) // reasoning_content takes precedence
     if (!text_in(answer, key).empty())
       put_as(kwargs, "reasoning_content", answer, key);
 }
 
-/// Removes the name from a piece if it was already reported. llama.cpp's Python server and others
-/// send the name of a call with every piece of its arguments; concatenated, it would be wrong.
+/// Removes the name from a piece if it was already reported. Some servers, such as llama.cpp's
+/// Python server, send the name with every piece of the arguments. Merging would concatenate it.
 void event_reader::drop_repeated_name(tool_call_chunk& piece) {
   if (piece.index.is_null())
     return;
   const auto has_other_id = [&](const named_call& known) {
     return piece.id && !piece.id->empty() && !known.id.empty() && known.id != *piece.id;
   };
-  // From the end, because a piece usually belongs to the latest call.
+  // Searches from the end, because a piece usually belongs to the latest call.
   const auto known = std::find_if(calls_.rbegin(), calls_.rend(), [&](const named_call& c) {
     return c.index == piece.index && !has_other_id(c);
   });
@@ -227,7 +228,7 @@ chunk_result event_reader::read(const json::object& event) {
   const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
   if (const auto* delta = choice ? object_in(*choice, "delta") : nullptr)
     keep_extras(kwargs, *delta);
-  // Metadata texts are concatenated when pieces are added, so they must be reported only once.
+  // Merging concatenates texts in metadata, so they must be reported only once.
   auto& metadata = chunk.part.response_metadata;
   if (metadata.contains("finish_reason") && std::exchange(has_ended_, true))
     for (const auto* key : {"finish_reason", "model_name", "system_fingerprint", "service_tier"})

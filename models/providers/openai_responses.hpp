@@ -14,22 +14,22 @@
 namespace superstep::openai_responses {
 
 /// Builds the body for `POST /v1/responses`. Messages, tool calls and results become items of
-/// `input`. The reasoning of earlier answers is sent back unchanged. `max_tokens` is sent as
+/// `input`. Reasoning in earlier answers is sent unchanged. `max_tokens` is sent as
 /// max_output_tokens.
 ///
 /// @return model_errc::bad_request for a block that the API does not support
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
-/// Reads a complete answer: its items become blocks of one message. Returns model_errc::bad_answer
-/// if the answer reports a failure or lacks `output`.
+/// Reads a complete answer. Its items become blocks of one message. Returns model_errc::bad_answer
+/// if the answer reports a failure or has no `output`.
 [[nodiscard]] result<message> read_response(const json::object& answer);
 
-/// Converts token counts. Counts of the service tiers flex and priority get the tier as a prefix,
-/// because their prices differ.
+/// Converts token counts. Details for the service tiers flex and priority get the tier as a prefix
+/// of their names, because tokens of these tiers have other prices.
 [[nodiscard]] token_usage read_usage(const json::object& usage, std::string_view service_tier);
 
-/// Converts the events of one stream to message chunks; they must be read in order. Items and their
-/// parts become blocks with an index.
+/// Converts the events of one stream to message chunks. Events must be read in order. Each item,
+/// and each part of an item, becomes a block with an index.
 class event_reader {
 public:
   /// Reads one event. Returns nullopt for an event without content.
@@ -45,18 +45,20 @@ private:
   [[nodiscard]] std::optional<message_chunk> add_reasoning(const json::object& event);
   [[nodiscard]] message_chunk chunk_of_block(json::object block) const;
   std::int64_t place_of(const json::object& event);
-  /// Advances the block index if the event belongs to a new item or part.
+  /// Increments the block index if the event belongs to another item or part than the previous
+  /// event.
   void move_to(const json::object& event, std::string_view part_key);
 
   std::int64_t index_ = -1;
   std::int64_t item_ = -1;
   std::int64_t part_ = -1;
-  std::map<std::string, std::int64_t, std::less<>> places_; ///< output_index of items, by item id
+  /// Output_index of each item, by the item's id.
+  std::map<std::string, std::int64_t, std::less<>> places_;
   struct streamed_call {
     std::string arguments;
-    bool is_announced = false; ///< its name and id were reported
+    bool is_announced = false; ///< whether name and id were reported
   };
-  std::map<std::int64_t, streamed_call> calls_; ///< by output_index
+  std::map<std::int64_t, streamed_call> calls_; ///< keyed by output_index
 };
 
 } // namespace superstep::openai_responses

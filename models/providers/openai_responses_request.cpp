@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds requests for OpenAI's Responses API, whose input is a list of items: messages, tool calls,
-// tool results, reasoning. Answers that were read as blocks are converted back to the items they
-// came from (responses_items.cpp).
+// tool results and reasoning. The blocks of earlier answers are converted back to items by
+// responses_items.cpp.
 #include "messages/spaced_json.hpp"
 #include "models/providers/json_parts.hpp"
 #include "models/providers/openai_content.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using namespace providers;
 
-/// Converts a chat-completions block to a block of the Responses API.
+/// Converts a block of chat completions to a block of the Responses API.
 result<json::object> input_block(const json::value& element) {
   if (const auto* text = element.if_string())
     return json::object{{"type", "input_text"}, {"text", *text}};
@@ -55,7 +55,7 @@ result<json::array> input_blocks(const json::array& content) {
   return out;
 }
 
-/// Whether a block of an answer is an item of its own, sent back unchanged.
+/// Whether a block of an earlier answer is a complete item, which is sent unchanged.
 bool is_item(std::string_view type) {
   return is_one_of(type, {"reasoning", "compaction", "function_call", "web_search_call",
                           "file_search_call", "computer_call", "custom_tool_call",
@@ -64,15 +64,15 @@ bool is_item(std::string_view type) {
                           "apply_patch_call", "apply_patch_call_output"});
 }
 
-/// Whether a tool result may contain this block. If it contains others, the whole result is sent as
-/// JSON text.
+/// Whether the API accepts this block in a tool result. If a result has other blocks, all of it is
+/// sent as JSON text.
 bool is_result_block(const json::value& element) {
   const auto* block = element.if_object();
   return !block || is_one_of(type_of(*block), {"input_text", "input_image", "input_file", "text",
                                                "image_url", "file"});
 }
 
-/// Replaces non_standard blocks by the OpenAI items that they contain.
+/// Replaces each non_standard block by the OpenAI item that it contains.
 void unwrap(json::array& blocks) {
   for (auto& element : blocks)
     if (auto* block = element.if_object(); block && type_of(*block) == "non_standard")
@@ -115,7 +115,7 @@ public:
   json::array take() && { return std::move(input_); }
 
 private:
-  /// Adds a tool message as a function_call_output item.
+  /// Adds a tool message as an item of type function_call_output.
   result<> add_result(const message& m, json::value content) {
     const auto* list = content.if_array();
     if (list && !std::all_of(list->begin(), list->end(), is_result_block)) {
@@ -132,7 +132,7 @@ private:
     return {};
   }
 
-  /// Adds an answer: its blocks as items, then the calls that no block represents.
+  /// Adds an earlier answer: its blocks as items, followed by the calls that no block represents.
   result<> add_answer(const message& m) {
     auto standard = m;
     if (m.blocks)
@@ -163,7 +163,7 @@ private:
     if (is_one_of(type, {"text", "output_text", "refusal"})) {
       add_text(block);
     } else if (type == "image_generation_call") {
-      input_.push_back(only(block, {"type", "id"})); // identified by its id
+      input_.push_back(only(block, {"type", "id"})); // the API identifies an image by its id
     } else if (is_item(type)) {
       auto item = block;
       item.erase("index");
@@ -203,8 +203,8 @@ private:
     input_.push_back(std::move(item));
   }
 
-  /// Adds a tool call unless the content already contains it as an item. Calls are not compared
-  /// with each other, because several calls may lack an id.
+  /// Adds a tool call unless the content has an item for it. Calls are not compared with each
+  /// other, because several calls may have no id.
   void add_call(const json::object& call, std::size_t content_end) {
     for (auto i = first_; i < content_end; ++i) {
       const auto& item = input_[i].get_object();
@@ -221,10 +221,10 @@ private:
   }
 
   json::array input_;
-  std::size_t first_ = 0; ///< first item of the answer that is being added
+  std::size_t first_ = 0; ///< index of the first item of the current answer
 };
 
-/// Returns the `text` member, which contains the options of the answer's text.
+/// Returns the member `text` of the body, which has the options for the answer's text.
 json::object& text_part(json::object& body) {
   auto& text = body["text"];
   if (!text.is_object())
@@ -232,7 +232,7 @@ json::object& text_part(json::object& body) {
   return text.get_object();
 }
 
-/// Converts a response_format of chat completions: the schema without its wrapper object.
+/// Converts a response_format of chat completions: removes the object around the schema.
 json::value answer_form(const json::value& form) {
   const auto* given = form.if_object();
   const auto* schema = given ? object_in(*given, "json_schema") : nullptr;
@@ -243,7 +243,8 @@ json::value answer_form(const json::value& form) {
   return out;
 }
 
-/// Converts the parameters of chat completions, which users know, to those of the Responses API.
+/// Converts parameters of chat completions to those of the Responses API, so that users can use the
+/// same names for both.
 void add_parameters(json::object& body, const json::object& parameters) {
   for (const auto& [key, value] : parameters) {
     if (value.is_null())
@@ -269,7 +270,7 @@ void add_parameters(json::object& body, const json::object& parameters) {
   }
 }
 
-/// Moves the members of `function` next to `type`, as the Responses API expects.
+/// Moves the members of `function` to the object around it, as the Responses API expects.
 json::value flat(json::value form) {
   auto* object = form.if_object();
   auto* function = object ? object->if_contains("function") : nullptr;

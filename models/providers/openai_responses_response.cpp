@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads complete answers of OpenAI's Responses API; streams are read by
-// openai_responses_stream.cpp, which uses this file for the last event.
+// Reads complete answers of OpenAI's Responses API. openai_responses_stream.cpp reads streams, and
+// uses this file for the last event.
 #include "messages/openai_json.hpp"
 #include "models/providers/answer_end.hpp"
 #include "models/providers/json_parts.hpp"
@@ -15,8 +15,8 @@ namespace {
 
 using namespace providers;
 
-/// Converts the texts and refusals of a message item to blocks. Each block keeps the id of the
-/// item, so that it can be sent back as one message.
+/// Converts the texts and refusals of a message item to blocks. Each block gets the id of the item,
+/// so that a later request can combine them to one message again.
 void add_message(json::array& blocks, const json::object& item) {
   const auto* content = array_in(item, "content");
   if (!content)
@@ -43,7 +43,7 @@ void add_message(json::array& blocks, const json::object& item) {
   }
 }
 
-/// Adds the tool call of an item.
+/// Adds the tool call in an item.
 void add_call(message& m, const json::object& item, std::string_view cut) {
   auto id = std::string{text_in(item, "call_id")};
   auto name = std::string{text_in(item, "name")};
@@ -58,7 +58,7 @@ void add_call(message& m, const json::object& item, std::string_view cut) {
       superstep::add_call(m, parse_tool_call(std::move(id), std::move(name), text, cut));
     return;
   }
-  // A custom call has free text, in which truncation cannot be detected.
+  // The input of a custom call is free text, which does not show whether it is complete.
   const auto input = text_in(item, "input");
   if (text_in(item, "status") == "incomplete" || (!cut.empty() && !member(item, "status")))
     m.invalid_tool_calls.push_back(
@@ -90,7 +90,7 @@ token_usage read_usage(const json::object& usage, std::string_view service_tier)
 }
 
 result<message> read_response(const json::object& answer) {
-  // Items other than messages are kept as blocks, so that they can be sent back unchanged.
+  // Items other than messages become blocks, so that a later request can send them unchanged.
   if (auto fault = error_in(answer))
     return *std::move(fault);
   const auto* output = array_in(answer, "output");

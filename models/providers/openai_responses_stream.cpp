@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads streams of OpenAI's Responses API. Every item and part of an answer becomes a block with an
-// index; the index advances when an event belongs to a new item or part.
+// Reads streams of OpenAI's Responses API. Each item, and each part of an item, becomes a block
+// with an index. The index is incremented when an event belongs to another item or part.
 #include "messages/spaced_json.hpp"
 #include "models/providers/json_parts.hpp"
 #include "models/providers/openai_responses.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using namespace providers;
 
-/// Reads the last event. It repeats the whole answer, of which only usage and metadata are new.
+/// Reads the last event. It repeats the whole answer, so only usage and metadata are reported.
 chunk_result end_of(const json::object& event) {
   const auto* answer = object_in(event, "response");
   if (!answer)
@@ -23,19 +23,19 @@ chunk_result end_of(const json::object& event) {
   if (!whole)
     return std::move(whole).error();
   auto chunk = last_chunk();
-  chunk.part.blocks.emplace(); // so that the content of all pieces is a list
+  chunk.part.blocks.emplace(); // the content of every chunk must be a list
   chunk.part.usage = std::move(whole->usage);
   chunk.part.response_metadata = std::move(whole->response_metadata);
-  chunk.part.response_metadata.erase("id"); // reported by the first event
+  chunk.part.response_metadata.erase("id"); // the first event has reported it
   return std::optional{std::move(chunk)};
 }
 
-/// Builds the error of an `error` or `response.failed` event.
+/// Returns the error in an `error` or `response.failed` event.
 error failure_of(const json::object& event) {
   const auto* answer = object_in(event, "response");
   if (auto fault = answer ? error_in(*answer) : error_in(event))
     return *std::move(fault);
-  // An `error` event contains code and message itself; a failed response may contain only its id.
+  // An `error` event contains code and message directly. A failed response may contain only its id.
   auto text = std::string{text_in(event, "code")};
   for (const auto detail : {text_in(event, "message"), answer ? text_in(*answer, "id") : ""})
     if (!detail.empty())
@@ -52,11 +52,11 @@ message_chunk empty_piece() {
 
 } // namespace
 
-/// Returns the position of the event's item in the answer. After provider-run tools, the API may
-/// use a higher output_index in the last event of an item than in the first. The first one counts;
-/// otherwise one item would become two blocks.
+/// Returns the position of the event's item in the answer. For tools that the provider runs, the
+/// last event of an item may have a higher output_index than the first event. The index of the
+/// first event is used, because the item would become two blocks otherwise.
 std::int64_t event_reader::place_of(const json::object& event) {
-  // Bounds the map for a server that invents ids.
+  // Limits the memory if a server uses a new id in every event.
   constexpr auto places_max = std::size_t{10'000};
   const auto given = count_in(event, "output_index");
   const auto* item = object_in(event, "item");
@@ -95,11 +95,11 @@ std::optional<message_chunk> event_reader::start_item(const json::object& event)
   if (type == "message")
     return start_message(event, *item);
   if (!is_one_of(type, {"function_call", "custom_tool_call", "reasoning"}))
-    return std::nullopt; // texts come with their deltas, other items when they are complete
+    return std::nullopt; // texts arrive in deltas, other items are reported when they are complete
   move_to(event, "");
   if (type == "reasoning") {
     auto block = without_nulls(*item);
-    block.erase("encrypted_content"); // repeated at the end of the item, where it would be appended
+    block.erase("encrypted_content"); // the end of the item repeats it, and merging would append it
     return chunk_of_block(std::move(block));
   }
   if (type != "function_call")
@@ -113,8 +113,8 @@ std::optional<message_chunk> event_reader::start_item(const json::object& event)
   return chunk;
 }
 
-/// Starts a message item. Its phase appears only here and not in the deltas, so it is reported as
-/// an empty text. Without a phase, an empty piece shows that the model is working.
+/// Starts a message item. The phase is reported with an empty text, because deltas do not repeat
+/// it. Without a phase, an empty piece reports that the model is working.
 message_chunk event_reader::start_message(const json::object& event, const json::object& item) {
   if (!member(item, "phase"))
     return empty_piece();
@@ -124,8 +124,8 @@ message_chunk event_reader::start_message(const json::object& event, const json:
   return chunk_of_block({{"type", "text"}, {"text", ""}, {"phase", item.at("phase")}});
 }
 
-/// Handles the end of a call, which repeats all arguments. Some servers send the arguments only
-/// here; ignoring them would leave a call without arguments.
+/// Handles the end of a call, which repeats all arguments. Some servers send the arguments only in
+/// this event.
 std::optional<message_chunk> event_reader::end_call(const json::object& event,
                                                     const json::object& item) {
   auto& known = calls_[place_of(event)];
@@ -133,7 +133,7 @@ std::optional<message_chunk> event_reader::end_call(const json::object& event,
   const auto rest =
       std::string{whole.starts_with(known.arguments) ? whole.substr(known.arguments.size()) : ""};
   if (rest.empty() && known.is_announced)
-    return std::nullopt; // the deltas contained everything
+    return std::nullopt; // the deltas contained all arguments
   move_to(event, "");
   auto block = known.is_announced ? json::object{{"type", "function_call"}}
                                   : only(item, {"type", "id", "call_id", "name", "namespace"});
@@ -150,7 +150,7 @@ std::optional<message_chunk> event_reader::end_call(const json::object& event,
   return chunk;
 }
 
-/// Handles the end of an item: reports what the deltas did not contain.
+/// Handles the end of an item. Reports what the deltas did not contain.
 std::optional<message_chunk> event_reader::end_item(const json::object& event) {
   const auto* item = object_in(event, "item");
   const auto type = item ? type_of(*item) : std::string_view{};
@@ -159,7 +159,7 @@ std::optional<message_chunk> event_reader::end_item(const json::object& event) {
     auto chunk = chunk_of_block(*item);
     auto args = to_spaced_json(json::object{{"__arg1", text_in(*item, "input")}}, charset::ascii);
     if (text_in(*item, "status") == "incomplete")
-      args.pop_back(); // leave the object unclosed, so that the truncated call is invalid
+      args.pop_back(); // an unclosed object makes the incomplete call invalid
     chunk.call_chunks.push_back({std::string{text_in(*item, "name")}, std::move(args),
                                  std::string{text_in(*item, "call_id")}, index_});
     return chunk;
@@ -173,12 +173,13 @@ std::optional<message_chunk> event_reader::end_item(const json::object& event) {
   if (type == "function_call")
     return end_call(event, *item);
   if (!item || is_one_of(type, {"message", "reasoning"}))
-    return std::nullopt; // reported by the deltas
+    return std::nullopt; // the deltas contained the whole item
   move_to(event, "");
   return chunk_of_block(*item);
 }
 
-/// Handles the events of a text: deltas, annotations, and its end, which has the id of the item.
+/// Handles the events of a text: deltas, annotations, and the end of the text, which has the item's
+/// id.
 std::optional<message_chunk> event_reader::add_text(const json::object& event) {
   const auto type = type_of(event);
   move_to(event, "content_index");
@@ -196,7 +197,7 @@ std::optional<message_chunk> event_reader::add_text(const json::object& event) {
   return chunk_of_block(std::move(block));
 }
 
-/// Handles the parts of a reasoning summary; summary_index identifies a part.
+/// Handles the parts of a reasoning summary. summary_index is the number of the part.
 std::optional<message_chunk> event_reader::add_reasoning(const json::object& event) {
   const auto is_delta = type_of(event) == "response.reasoning_summary_text.delta";
   move_to(event, "");
@@ -211,7 +212,7 @@ std::optional<message_chunk> event_reader::add_reasoning(const json::object& eve
 
 chunk_result event_reader::read(const json::object& event) {
   const auto type = type_of(event);
-  // Every event is registered, so that the first output_index of an item counts.
+  // Records the output_index of each event's item, because the first one is used.
   place_of(event);
   if (type == "error" || type == "response.failed")
     return failure_of(event);

@@ -10,20 +10,22 @@
 
 namespace superstep {
 
-/// A request in provider-independent form. The functions in models/providers that convert it and
-/// read answers are pure: they use no network, clock or random numbers.
+/// A request in a form that does not depend on the provider. The functions in models/providers that
+/// convert requests and read answers are pure: they use no network, clock or random numbers.
 struct provider_question {
   std::string model;
   message_list messages;
-  /// Tools as JSON, in the form of chat completions ({type: "function", function: {name,
-  /// description, parameters}}) or in the provider's own form, which is sent unchanged.
+  /// Tools as JSON: in the form of chat completions ({type: "function", function: {name,
+  /// description, parameters}}), or in the provider's own form, which is sent unchanged.
   json::array tools;
-  /// Tool options: `tool_choice` (a tool's name, "any", "auto", true, or the provider's form) and
-  /// `parallel_tool_calls`. Other members are sent unchanged.
+  /// Options of tools: `tool_choice` (a tool's name, "any", "auto", true, or the provider's form)
+  /// and `parallel_tool_calls`. Other members are sent unchanged.
   json::object binding;
-  /// temperature, max_tokens, stop, …. The members of `model_kwargs` are sent unchanged.
+  /// Parameters such as temperature, max_tokens and stop. The members of `model_kwargs` are sent
+  /// unchanged.
   json::object parameters;
-  /// The tools of an agent, shared with it and sent after `tools`; null: none.
+  /// The tools of an agent, which owns them too. They are sent after `tools`; null if there are
+  /// none.
   tool_definitions definitions = {};
 };
 
@@ -33,7 +35,7 @@ struct provider_request {
   json::object body;
 };
 
-/// The result of reading one stream event: a chunk, nullopt for an event without content, or an
+/// The result of reading one event of a stream: a chunk, nullopt if the event has no content, or an
 /// error.
 using chunk_result = result<std::optional<message_chunk>>;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins the parts of a request body to one text.
+// Combines the parts of a request body to its JSON text.
 #include "models/providers/request_parts.hpp"
 
 #include <string_view>
@@ -9,7 +9,7 @@ namespace superstep::providers {
 
 namespace {
 
-/// Returns the text that replaces a null member, or "".
+/// Returns the text that replaces a null member; "" for members that are written as they are.
 std::string_view text_for(const request_parts& parts, const json::key_value_pair& member) {
   if (!member.value().is_null())
     return {};

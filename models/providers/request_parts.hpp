@@ -11,28 +11,29 @@
 
 namespace superstep::providers {
 
-/// A request body before it is sent. Messages and tools make up nearly all of it, so they may be
-/// written as text directly, without building a JSON tree first.
+/// A request body before it is sent. Messages and tools are the largest part, so they may be
+/// written directly as text, without JSON values in between.
 struct request_parts {
-  json::object body;    ///< members in order; null marks the place of a text below
+  json::object body;    ///< all members in order; null marks where a text below is inserted
   std::string messages; ///< a JSON list; "" if `body` contains the messages
   std::string tools;    ///< a JSON list; "" if `body` contains the tools
 };
 
-/// Returns the JSON text of the whole body.
+/// Returns the complete body as JSON text.
 [[nodiscard]] std::string body_text(const request_parts&);
 
 } // namespace superstep::providers
 
 namespace superstep::openai_chat {
 
-/// Differences between servers of chat completions. The defaults are those of OpenAI.
+/// Differences between servers that offer chat completions. The defaults are those of OpenAI.
 struct dialect {
-  /// Request member for the parameter max_tokens.
+  /// Name of the request member for the parameter max_tokens.
   std::string_view max_tokens = "max_completion_tokens";
-  /// Whether content is null beside tool calls; otherwise "", which more servers accept.
+  /// Whether empty content next to tool calls is null. Otherwise it is "", which more servers
+  /// accept.
   bool has_null_content = true;
-  /// Request member for the reasoning of earlier answers; empty: it is not sent.
+  /// Name of the request member for the reasoning of earlier answers. If empty, it is not sent.
   std::string_view reasoning;
 };
 

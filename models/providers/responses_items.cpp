@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts standard blocks back to the items of OpenAI's Responses API that they came from. The
-// inverse of messages/blocks/openai_blocks.cpp and openai_server_blocks.cpp.
+// Converts standard blocks back to items of OpenAI's Responses API.
+// messages/blocks/openai_blocks.cpp and openai_server_blocks.cpp convert items to standard blocks.
 #include "models/providers/responses_items.hpp"
 
 #include "models/providers/json_parts.hpp"
@@ -12,13 +12,14 @@ namespace superstep::providers {
 
 namespace {
 
-/// Moves the members of `extras` back to where they were before the conversion to a standard block.
+/// Moves the members of `extras` into the item. The conversion to a standard block stored members
+/// there for which the standard has no place.
 void put_extras(json::object& into, const json::object& block) {
   if (const auto* extras = object_in(block, "extras"))
     put_all(into, *extras);
 }
 
-/// Converts a tool call back to a function_call item.
+/// Converts a tool call to a function_call item.
 json::object function_call(const json::object& block) {
   auto out = json::object{{"type", "function_call"}};
   put_as(out, "call_id", block, "id");
@@ -32,7 +33,7 @@ json::object function_call(const json::object& block) {
   return out;
 }
 
-/// Converts a standard citation back to OpenAI's annotation.
+/// Converts a standard citation to OpenAI's annotation.
 json::object annotation_form(const json::object& citation) {
   auto out = citation;
   if (type_of(citation) == "non_standard_annotation") {
@@ -54,7 +55,7 @@ json::object annotation_form(const json::object& citation) {
   return out;
 }
 
-/// Converts the citations of a text block back to annotations.
+/// Converts the citations of a text block to annotations.
 json::object text_block(const json::object& block) {
   auto out = block;
   if (auto* annotations = out.if_contains("annotations"); annotations && annotations->is_array())
@@ -64,7 +65,7 @@ json::object text_block(const json::object& block) {
   return out;
 }
 
-/// Appends a reasoning block to the previous item if both have the same id; otherwise starts an
+/// Appends a reasoning block to the previous item if both have the same id. Otherwise starts a new
 /// item.
 void add_reasoning(json::array& into, const json::object& block) {
   auto* last = into.empty() ? nullptr : into.back().if_object();
@@ -86,7 +87,7 @@ void add_reasoning(json::array& into, const json::object& block) {
     summary->push_back(json::object{{"type", "summary_text"}, {"text", *text}});
 }
 
-/// Converts a generated image back to the call that made it.
+/// Converts a generated image to the call that generated it.
 json::object image_call(const json::object& block) {
   auto out = json::object{{"type", "image_generation_call"}};
   put_as(out, "id", block, "id");
@@ -95,7 +96,7 @@ json::object image_call(const json::object& block) {
   return out;
 }
 
-/// Converts the call of a provider-run tool together with its result block.
+/// Converts the call of a provider-run tool, together with its result, to one item.
 json::object server_call(const json::object& block, const json::array& all) {
   const auto name = text_in(block, "name");
   auto out = json::object{};
@@ -138,7 +139,7 @@ json::object server_call(const json::object& block, const json::array& all) {
   return out;
 }
 
-/// Renames the position of a file citation.
+/// Renames the member of a file citation that contains its position.
 void rename(json::object& annotation, std::string_view from, std::string_view to) {
   if (type_of(annotation) != "file_citation" || !annotation.contains(from))
     return;

@@ -5,13 +5,13 @@
 
 namespace superstep::providers {
 
-/// Converts the standard blocks of an answer back to the items they came from. Reasoning that was
-/// split into several blocks is joined again.
+/// Converts the standard blocks of an answer back to the items of the Responses API. Reasoning that
+/// was divided into several blocks becomes one item.
 [[nodiscard]] json::array responses_blocks(const json::array& standard, const message& m);
 
-/// Converts an annotation for use in a block. The `index` of a file citation is renamed to
-/// `file_index`, because pieces of a stream are merged by `index`, and two citations may have the
-/// same position.
+/// Converts an annotation to the form for a block. Renames the `index` of a file citation to
+/// `file_index`. Otherwise the merging of pieces, which combines elements with the same `index`,
+/// would combine different citations.
 [[nodiscard]] json::object annotation_of(json::object given);
 /// Reverses annotation_of().
 [[nodiscard]] json::object own_annotation(json::object annotation);

@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(failing_tool_call_is_reported_to_model_only) {
       {"killed", {"killed", "{}", "signal 9"}},
       {"hangs", {"hangs", "{}", "300 ms"}},
       {"floods", {"floods", "{}", "1000 bytes"}},
-      {"floods-more", {"floods_more", "{}", "at most 1048576 are taken"}},
+      {"floods-more", {"floods_more", "{}", "at most 1048576 are allowed"}},
       {"division", {"calculator", R"({"expression":"1/0"})", "zero"}},
       {"fine", {"calculator", R"({"expression":"6*7"})", "42"}}};
   auto input = std::string{};

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares superstep-bench with threads.py, alternately and on one disk, and checks the requirements.
+"""Compares superstep-bench and threads.py alternately on one disk, and checks the requirements.
 
     python judge.py SUPERSTEP_BENCH [FOLDER]
 
-Each is measured three times; the minimum of CPU time and of wall time counts. The speed of the disk
-is measured by appending two pages with their headers and fdatasync, as a super-step does. It changes
-from second to second, so figures that wait for the disk are measured nine times, each between two
-measurements of the disk, and the median of the nine ratios counts. Exit code 1: a requirement is not met.
+Each program is measured three times; the minimum of CPU time and of wall time counts. The speed of the
+disk is measured like a super-step writes: two pages with their headers are appended, then fdatasync. This
+speed changes within seconds. Figures that depend on it are therefore measured nine times, each between two
+measurements of the disk, and the median of the nine ratios counts.
+Exit code: 0 if all requirements are met, else 1.
 """
 import json
 import os
@@ -111,7 +112,7 @@ def judge_chat():
               (r["bytes"] - 65536) / r["json_bytes"], 2.5)
         old, young = (r[w + "_cpu_ms"] for w in ("old", "young"))
         judge(f"W8chat, {turns} turns: CPU of the last, times the first", old / young, 1.3)
-        judge("  the same without the passes of the model itself",
+        judge("  the same without the model's reading of messages",
               (old - r["old_model_ms"]) / (young - r["young_model_ms"]), 1.3)
 
 

@@ -38,7 +38,7 @@ def make_loop(steps, saver):
 
 
 class Scripted(BaseChatModel):
-    """One call of the tool per human message, then a text."""
+    """A model that calls the tool once per human message, and then answers with a text."""
 
     @property
     def _llm_type(self):

@@ -150,7 +150,7 @@ void check_row(const json::object& row, const std::string& tool) {
   const auto expected = tool == "fine"     ? std::string{"42"}
                         : tool == "throws" ? "Error: no such luck\n Please fix your mistakes."
                                            : "Error: the result of tool 'floods' has 100000000 "
-                                             "bytes; at most 1048576 are taken\n Please fix your "
+                                             "bytes; at most 1048576 are allowed\n Please fix your "
                                              "mistakes.";
   BOOST_TEST(said == expected);
 }

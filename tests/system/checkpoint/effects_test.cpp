@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(journaled_call_is_not_repeated_and_model_informed) {
   auto p = place{};
   BOOST_TEST(p.send(&journaled, death::in_the_tool) == "killed");
   const auto said = p.send(&journaled, death::never);
-  BOOST_TEST(said.starts_with("Error: what became of this call of tool 'send' is not known"), said);
+  BOOST_TEST(said.starts_with("Error: the result of this call of tool 'send' is not known"), said);
   BOOST_TEST(said.ends_with(";after;"), said);
   BOOST_TEST(p.outside.lines().size() == 1U);
 }

@@ -132,7 +132,7 @@ const auto bad_files = std::vector<bad_file>{
     {"two hooks that do the same",
      "model: {provider: scripted, path: a}\nhooks: {trim: {}, summarise: {keep: 0}, sort: {}}\n",
      "a.yaml:2: hooks.summarise.keep: must be an integer of at least 1\n"
-     "a.yaml:2: hooks: trim and summarise exclude each other; remove one of them\n"
+     "a.yaml:2: hooks: trim and summarise cannot be combined; remove one of them\n"
      "a.yaml:2: hooks.sort: is not a known key; known keys: trim, summarise"},
     {"a store without a path", "model: {provider: scripted, path: a}\nstore: {file: a}\n",
      "a.yaml:2: store.path: is missing; it is required\n"

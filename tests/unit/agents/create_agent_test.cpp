@@ -371,8 +371,8 @@ BOOST_AUTO_TEST_CASE(inconsistent_options_are_rejected) {
     }
   };
   auto plain = middleware<desk>{};
-  BOOST_TEST(refusal(plain) == "a middleware has no name; set middleware::name, which its "
-                               "nodes are named after");
+  BOOST_TEST(refusal(plain) == "a middleware has no name; set middleware::name, because its "
+                               "nodes get this name");
   plain.name = "a";
   BOOST_TEST(refusal(plain, true) == "two middlewares have the name 'a'; names must be unique");
   const auto before = &middleware<desk>::before_model;

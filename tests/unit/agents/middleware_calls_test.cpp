@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(invalid_review_responses_fail_run) {
        {std::pair{R"([{"type":"accept"}])",
                   "Number of human decisions (1) does not match number of hanging tool calls (3)."},
         std::pair{R"([{"type":"accept"},{"type":"ignore"},{"type":"accept"}])",
-                  "its type is not allowed by the config"}}) {
+                  "the review does not allow this type of answer"}}) {
     auto talk = reviewed(which);
     static_cast<void>(talk.say("question"));
     const auto ended = talk.answer(parse_json(answer).value());

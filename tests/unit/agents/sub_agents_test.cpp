@@ -198,8 +198,8 @@ BOOST_AUTO_TEST_CASE(options_unsupported_by_sub_agents_are_rejected) {
   BOOST_TEST(files.faults("boss").find("an agent as a tool requires version v2") !=
              std::string::npos);
   files.add("early", "tools:\n" + calls("expert", "plain") + "early_tools: [expert]\n");
-  BOOST_TEST(files.faults("early") == "early.yaml:4: early_tools: 'expert' is an agent, which "
-                                      "can only run in the step of the tools");
+  BOOST_TEST(files.faults("early") == "early.yaml:4: early_tools: 'expert' is an agent; "
+                                      "calls of agents cannot start early");
   files.add("knows", "tools: [recall]\nstore: {path: m.db}\n");
   files.add("forgets", "tools:\n" + calls("expert", "knows"));
   BOOST_TEST(files.faults("forgets") ==
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(options_unsupported_by_sub_agents_are_rejected) {
   files.add("other", "store: {path: o.db}\ntools:\n" + calls("expert", "knows"));
   BOOST_TEST(files.faults("other") ==
              "other.yaml:4: tools.0: agent 'expert' has its long-term memory in 'm.db': this "
-             "agent in 'o.db'; both must be the same");
+             "agent has it in 'o.db'; use the same `store` in both files");
   files.add("same", "store: {path: m.db}\ntools:\n" + calls("expert", "knows"));
   BOOST_TEST(files.faults("same") == "");
 }

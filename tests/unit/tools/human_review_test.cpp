@@ -28,11 +28,11 @@ const auto bad_responses = std::vector<bad_response>{
     {"[]", "HumanResponse must be an object"},
     {R"({"args":null})", "HumanResponse needs \"type\", a text"},
     {R"({"type":"maybe","args":null})",
-     "HumanResponse has a type that is accept, ignore, response or edit"},
+     "HumanResponse needs a \"type\" that is accept, ignore, response or edit"},
     {R"({"type":"accept"})", "HumanResponse needs \"args\", which may be null"},
     {R"({"type":"edit","args":{"action":"a"}})",
      "HumanResponse contains an invalid member: ActionRequest needs \"args\", an object"},
-    {R"({"type":"accept","args":null,"why":1})", "HumanResponse has no member \"why\""}};
+    {R"({"type":"accept","args":null,"why":1})", "HumanResponse has an unknown member \"why\""}};
 
 } // namespace
 

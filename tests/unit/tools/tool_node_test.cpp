@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(oversized_result_is_an_error) {
   BOOST_TEST(call(node, "echo", {{"text", "0123456789"}}).content == "0123456789");
   const auto m = call(node, "echo", {{"text", "0123456789a"}});
   BOOST_TEST(m.is_error);
-  BOOST_TEST(m.content.find("has 11 bytes; at most 10 are taken") != std::string::npos);
+  BOOST_TEST(m.content.find("has 11 bytes; at most 10 are allowed") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(invalid_utf8_in_result_is_replaced) {

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(unsuitable_messages_are_rejected) {
   BOOST_TEST(node.run(messages).error().text == "the last message is not an AI message");
   const auto unknown = node.run(asks("{}", "Nope")).error();
   BOOST_TEST((unknown.code == errc::not_found));
-  BOOST_TEST(unknown.text == "no schema is called \"Nope\"");
+  BOOST_TEST(unknown.text == "no schema has the name \"Nope\"");
 }
 
 BOOST_AUTO_TEST_CASE(invalid_or_duplicate_schemas_are_rejected) {
