@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses and checks one line of a job's input with simdjson. scan.cpp reads whole inputs with it.
+// Parses and checks one line of a job's input with simdjson. scan.cpp calls this for each line.
 #include "batch/input_row.hpp"
 
 #include "element_json.hpp"
@@ -20,8 +20,8 @@ namespace dom = simdjson::dom;
 using detail::bad_member;
 using detail::quoted_excerpt;
 
-// The allowed members of each format. Only the first error of a line is reported, so their order
-// affects error texts only.
+// The allowed members of each format. All three lists contain `error`, so that a file of dead letters
+// can be used as input.
 constexpr auto openai_members =
     std::array<std::string_view, 5>{"custom_id", "method", "url", "body", "error"};
 constexpr auto native_members =
@@ -57,7 +57,8 @@ result<row_shape> shape_of(dom::object row) {
                R"(row) and "messages" (chat row))"};
 }
 
-// Rejects unknown and duplicate members. Rows have few members, so a linear search is fastest.
+// Rejects unknown and duplicate members. `seen` has one bit for each allowed member. Rows have few
+// members, so a linear search is fastest.
 result<void> check_members(dom::object row, row_shape shape) {
   const auto known = members_of(shape);
   auto seen = std::uint32_t{0};
@@ -74,6 +75,7 @@ result<void> check_members(dom::object row, row_shape shape) {
   return {};
 }
 
+// Reads the key of a row. A row without a key uses its line number, unless the parser got none.
 result<void> read_key(dom::object row, std::string_view name, input_row& into) {
   auto value = std::string_view{};
   auto number = std::string{};
@@ -88,7 +90,7 @@ result<void> read_key(dom::object row, std::string_view name, input_row& into) {
   into.key_name = name;
   into.request.key = value;
   into.request.config.run_id = value;
-  into.request.config.recursion_limit = 0; // not specified
+  into.request.config.recursion_limit = 0; // 0: the row specifies no limit, so the job's applies
   return {};
 }
 
@@ -114,8 +116,8 @@ result<void> expect_text(dom::object row, std::string_view name, std::string_vie
   return {};
 }
 
-// Reads the body of a batch request. Rejects members that a batch cannot support. All others except
-// the messages become parameters of the model, which checks them.
+// Reads the body of a batch request. Rejects members that a batch cannot support. All other members
+// except `messages` are passed to the model as parameters, and the model checks them.
 result<void> read_body(dom::object body, row_request& into) {
   for (auto [name, value] : body) {
     if (name == "messages") {
@@ -293,7 +295,7 @@ result<input_row> row_parser::impl::parse(std::string_view line, std::uint64_t n
                                             : read_chat(row, into);
   if (!read)
     return read.error();
-  shape = found.value();
+  shape = found.value(); // only a valid line determines the format of the file
   return into;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases among the runs of one process. in_memory_checkpointer uses it alone,
-// sqlite_file_checkpointer together with locks between processes (sqlite_lease_manager.cpp).
-// Callbacks are always called without the lock, because they start runs.
+// Grants leases among the runs of one process. This is enough for in_memory_checkpointer.
+// sqlite_file_checkpointer also needs locks between processes (sqlite_lease_manager.cpp). Callbacks
+// start runs, so they are always called without holding the mutex.
 #include "lease_queue.hpp"
 
 #include <atomic>
@@ -65,7 +65,7 @@ void lease_queue::release(const lease& back) {
   {
     const auto lock = std::scoped_lock{mutex_};
     const auto found = lines_.find(back.thread_id());
-    if (found == lines_.end() || found->second.holder != &back) // another run took it over
+    if (found == lines_.end() || found->second.holder != &back) // another run took the thread over
       return;
     auto& of = found->second;
     of.holder = nullptr;
