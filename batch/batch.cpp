@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a batch job: the calling thread reads the input and submits rows (class batch_run), the
 // engine runs them, and the writer thread (row_writer.cpp) writes them in groups. row_table.cpp
-// connects the three threads. job_files.cpp opens the files, and recover.cpp repairs the files of an
-// interrupted job.
+// connects the three threads. job_files.cpp opens the files, and recover.cpp repairs the files of
+// an interrupted job.
 #include "base/digest.hpp"
 #include "base/file_size_signal.hpp"
 #include "job_files.hpp"
@@ -40,9 +40,11 @@ result<void> check(const batch_options& options) {
   if (options.write_queue_max == 0)
     return error{errc::invalid_argument, "write_queue_max must be at least 1"};
   if (options.fresh && options.force)
-    return error{errc::invalid_argument, "--fresh and --force exclude each other"};
+    return error{errc::invalid_argument,
+                 "--fresh starts again and --force resumes; use only one of them"};
   if (options.fresh && options.retry_dead)
-    return error{errc::invalid_argument, "--fresh and --retry-dead exclude each other"};
+    return error{errc::invalid_argument,
+                 "--fresh runs all rows and --retry-dead only failed ones; use only one of them"};
   return {};
 }
 
@@ -72,7 +74,8 @@ row_origin origin_of(const input_item& item) {
   origin.line = item.line.number;
   origin.offset = item.line.offset;
   origin.size = item.line.size;
-  origin.has_error = true; // an invalid line may have an `error` member; feed_item() knows it for others
+  origin.has_error =
+      true; // an invalid line may have an `error` member; feed_item() knows it for others
   return origin;
 }
 
@@ -146,9 +149,9 @@ result<batch_summary> batch_run::run() {
   return summarise(*end);
 }
 
-/// Returns the error of a failed job, extended with advice. If another process has deleted or replaced
-/// a file of the job, its content is copied to a new file first: only the open descriptor of this
-/// process can still read it.
+/// Returns the error of a failed job, extended with advice. If another process has deleted or
+/// replaced a file of the job, its content is copied to a new file first: only the open descriptor
+/// of this process can still read it.
 error batch_run::rescue(const error& why) {
   auto text = why.text;
   for (const auto* lost : {&files_.output, &files_.dead, &files_.journal}) {
@@ -205,8 +208,8 @@ result<void> batch_run::feed_returned() {
   return {};
 }
 
-/// Takes the rows that ended in a shortage out of the table, and adapts the concurrency. The user is
-/// informed once per shortage, not once per row.
+/// Takes the rows that ended in a shortage out of the table, and adapts the concurrency. The user
+/// is informed once per shortage, not once per row.
 void batch_run::take_returned() {
   auto returned = table_->take_returned();
   const auto now = monotonic::now();

@@ -34,8 +34,8 @@ std::optional<message_type> simple_role(std::string_view role) noexcept {
   return std::nullopt;
 }
 
-/// Reads a message that has only a role and a text. Returns nullopt for any other message, which the
-/// caller then reads with message_from_json().
+/// Reads a message that has only a role and a text. Returns nullopt for any other message, which
+/// the caller then reads with message_from_json().
 std::optional<message> read_simple_message(dom::element element) {
   auto object = dom::object{};
   auto role = std::string_view{};

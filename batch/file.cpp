@@ -19,8 +19,8 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-/// Returns the path with symbolic links resolved. rename(2) would otherwise replace the link instead
-/// of the file.
+/// Returns the path with symbolic links resolved. rename(2) would otherwise replace the link
+/// instead of the file.
 std::string real_path(const std::string& path) {
   auto failed = std::error_code{};
   auto real = std::filesystem::canonical(path, failed);
@@ -57,9 +57,10 @@ result<file> file::open_regular(const std::string& path, int flags) {
   if (::fstat(fd, &info) != 0)
     return disk_error("open", path, errno);
   if (!S_ISREG(info.st_mode))
-    return error{errc::io_failed, "cannot write " + path +
-                                      ": it is not a regular file, from which a job could not be "
-                                      "resumed; specify a regular file"};
+    return error{errc::io_failed,
+                 "cannot write " + path +
+                     ": it is not a regular file, so the job could not be resumed; "
+                     "specify a regular file"};
   return opened;
 }
 
@@ -173,7 +174,8 @@ result<void> file::read_at(std::uint64_t offset, std::size_t size, std::string& 
 
 bool exists(const std::string& path) noexcept {
   struct stat info {};
-  return ::lstat(path.c_str(), &info) == 0; // lstat: a dangling symbolic link also occupies the name
+  return ::lstat(path.c_str(), &info) ==
+         0; // lstat: a dangling symbolic link also occupies the name
 }
 
 std::string free_name(const std::string& path, std::string_view suffix) {
@@ -226,7 +228,8 @@ result<void> sync_folder_of(const std::string& path) {
 }
 
 result<void> file::replace_content(const std::string& path, std::string_view bytes) {
-  auto name = path + ".XXXXXX"; // mkostemp() makes the name unique, so no user's file is overwritten
+  auto name =
+      path + ".XXXXXX"; // mkostemp() makes the name unique, so no user's file is overwritten
   auto fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0)
     return disk_error("create", name, errno);

@@ -65,12 +65,12 @@ private:
 [[nodiscard]] bool exists(const std::string& path) noexcept;
 /// Returns an unused name: `path` with a suffix and a number.
 [[nodiscard]] std::string free_name(const std::string& path, std::string_view suffix);
-/// Copies the bytes from `offset` to the end into a new file in the same folder. Returns the path of
-/// the new file.
+/// Copies the bytes from `offset` to the end into a new file in the same folder. Returns the path
+/// of the new file.
 [[nodiscard]] result<std::string> copy_aside(const file& from, std::string_view suffix,
                                              std::uint64_t offset);
-/// Copies the whole file to its original path if no other file has it now, else to a new name in the
-/// same folder. Returns the path of the copy.
+/// Copies the whole file to its original path if no other file has it now, else to a new name in
+/// the same folder. Returns the path of the copy.
 [[nodiscard]] result<std::string> copy_to_free_name(const file& from);
 /// Syncs the folder of `path`, so that new and renamed files survive a power failure.
 [[nodiscard]] result<void> sync_folder_of(const std::string& path);

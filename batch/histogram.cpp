@@ -25,8 +25,8 @@ void histogram::add(std::chrono::nanoseconds duration) noexcept {
   ++count_;
 }
 
-/// Adds up the buckets from the smallest until the wanted share of the values is reached. Returns the
-/// lower bound of the last bucket, which inverts the computation in add().
+/// Adds up the buckets from the smallest until the wanted share of the values is reached. Returns
+/// the lower bound of the last bucket, which inverts the computation in add().
 std::chrono::nanoseconds histogram::percentile(double share) const noexcept {
   const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count_)));
   auto seen = std::uint64_t{0};

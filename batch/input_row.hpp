@@ -22,8 +22,8 @@ enum class row_shape : std::uint8_t {
 /// Returns the name of a format, for messages.
 [[nodiscard]] std::string_view name_of(row_shape) noexcept;
 
-/// Maximum length of a key in bytes. The limit is low because the key is part of every message id of
-/// its row and of several journal records.
+/// Maximum length of a key in bytes. The limit is low because the key is part of every message id
+/// of its row and of several journal records.
 inline constexpr std::size_t row_key_bytes_max = 1024;
 
 /// A valid line of the input.
@@ -37,8 +37,9 @@ struct input_row {
 };
 
 /// Parses and checks the lines of one file. It rejects lines that are not JSON, lines in another
-/// format than the first valid line, and members that are unknown, duplicate, missing or of the wrong
-/// type. An `error` member is accepted and ignored, so that dead letters can be used as input.
+/// format than the first valid line, and members that are unknown, duplicate, missing or of the
+/// wrong type. An `error` member is accepted and ignored, so that dead letters can be used as
+/// input.
 ///
 /// One thread at a time may use a parser, because it reuses its buffers. docs/batch-files.md
 /// describes the formats.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens, locks and creates the files of a job, and decides whether an existing job is resumed. If it
-// is, recover.cpp repairs files that a crash left incomplete.
+// Opens, locks and creates the files of a job, and decides whether an existing job is resumed. If
+// it is, recover.cpp repairs files that a crash left incomplete.
 #include "job_files.hpp"
 
 #include "recover.hpp"
@@ -22,7 +22,8 @@ namespace {
 
 constexpr auto read_append_create = O_RDWR | O_APPEND | O_CREAT;
 
-/// Returns the output's path without its extension. The paths of the job's other files begin with it.
+/// Returns the output's path without its extension. The paths of the job's other files begin with
+/// it.
 std::string stem_of(const std::string& output) {
   auto stem = std::string_view{output};
   for (auto extension : {".jsonl", ".ndjson", ".json"})
@@ -86,8 +87,8 @@ std::string free_suffix(const job_paths& paths) {
   }
 }
 
-/// Renames all files of a job. The journal is renamed last: until then, another process that opens it
-/// by name finds it locked.
+/// Renames all files of a job. The journal is renamed last: until then, another process that opens
+/// it by name finds it locked.
 result<void> move_aside(const job_paths& paths, std::vector<std::string>& notes) {
   const auto suffix = free_suffix(paths);
   auto moved = false;
@@ -109,8 +110,8 @@ result<void> check_files(const batch_options& options) {
   return check_distinct_files(files);
 }
 
-/// Returns the names of the parts in which the job differs from the job in the journal, for an error
-/// text.
+/// Returns the names of the parts in which the job differs from the job in the journal, for an
+/// error text.
 std::string differences(const job_header& before, const job_header& now) {
   auto out = std::string{};
   auto compare = [&out](std::string_view name, const std::string& a, const std::string& b) {
@@ -140,8 +141,8 @@ result<void> write_header(job_files& files, const job_header& header) {
   return sync_folder_of(files.paths.output);
 }
 
-/// Whether a file with these first bytes can be a journal whose first write was interrupted by a power
-/// failure: only zeros, or the beginning of a header.
+/// Whether a file with these first bytes can be a journal whose first write was interrupted by a
+/// power failure: only zeros, or the beginning of a header.
 bool is_torn_header(std::string_view bytes) noexcept {
   constexpr auto digits = std::size_t{8};
   constexpr auto rest = std::string_view{" [\"job\",{"};
@@ -153,9 +154,9 @@ bool is_torn_header(std::string_view bytes) noexcept {
          (text.starts_with(rest) || rest.starts_with(text));
 }
 
-/// Handles a file that has the journal's name but contains no valid record. If a crash can have left
-/// the file, it is moved aside and a new journal is created. Any other file belongs to the user, and
-/// the job is rejected.
+/// Handles a file that has the journal's name but contains no valid record. If a crash can have
+/// left the file, it is moved aside and a new journal is created. Any other file belongs to the
+/// user, and the job is rejected.
 result<void> refuse_or_move_foreign(job_files& files) {
   auto start = std::string{};
   constexpr auto start_bytes = std::size_t{4096};
@@ -192,8 +193,9 @@ std::string job_id_in(const file& output) {
   return {};
 }
 
-/// Replaces a damaged header of the journal. Without the old header it is unknown whether the job had
-/// the same agent and input, so this requires --force. Lines of the output still contain the job id.
+/// Replaces a damaged header of the journal. Without the old header it is unknown whether the job
+/// had the same agent and input, so this requires --force. Lines of the output still contain the
+/// job id.
 result<void> replace_header(job_files& files, const batch_options& options, job_header wanted) {
   if (!options.force)
     return error{errc::invalid_argument,

@@ -37,8 +37,8 @@ std::uint32_t checksum(std::string_view bytes) noexcept {
   return static_cast<std::uint32_t>(::crc32(0, data, static_cast<uInt>(bytes.size())));
 }
 
-/// Writes one record. The constructor writes the beginning, add() the fields, and the destructor the
-/// end and the checksum.
+/// Writes one record. The constructor writes the beginning, add() the fields, and the destructor
+/// the end and the checksum.
 class record {
 public:
   record(std::string& out, std::string_view kind) : out_{out}, at_{out.size()} {
@@ -96,8 +96,8 @@ std::string_view checked(std::string_view line) noexcept {
   return checksum(text) == sum ? text : std::string_view{};
 }
 
-// The checksum is correct, so the text is what some version of superstep wrote. A missing field means
-// that an earlier version did not write it; it is read as zero or empty.
+// The checksum is correct, so the text is what some version of superstep wrote. A missing field
+// means that an earlier version did not write it; it is read as zero or empty.
 std::uint64_t number_at(dom::array fields, std::size_t i) noexcept {
   auto value = std::uint64_t{0};
   return fields.at(i).get(value) == simdjson::SUCCESS ? value : 0;
@@ -231,8 +231,8 @@ result<journal_content> read_journal(const file& journal) {
       ++bad;
       continue;
     }
-    // Damaged lines at the end of the file are what a crash leaves. Only those before a valid record
-    // count as damage.
+    // Damaged lines at the end of the file are what a crash leaves. Only those before a valid
+    // record count as damage.
     if (bad > 0) {
       if (content.damaged_lines == 0)
         content.first_damaged_line = (*line)->number - bad;

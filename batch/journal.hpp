@@ -22,7 +22,8 @@
 //             "input":…}]                      written on one line
 //     ["start",KEY]                            the row was submitted
 //     ["ok",KEY,OUT,[…counts]]                 its output line ends at byte OUT of out.jsonl
-//     ["dead",KEY,OUT,DEAD,[…counts]]          the row failed; its output line ends at byte OUT, its
+//     ["dead",KEY,OUT,DEAD,[…counts]]          the row failed; its output line ends at byte OUT,
+//     its
 //                                              dead letter at byte DEAD of out.dead.jsonl
 //     ["bad",LINE,DEAD]                        input line LINE is invalid; its dead letter ends
 //                                              at byte DEAD
@@ -33,9 +34,9 @@
 //             failed tool calls
 //
 // The first record is a `job`. --force adds another `job` record, which replaces the first. `ok`,
-// `dead` and `bad` are written only after their bytes in the other files were synced. An invalid end
-// of the file is the result of a crash and is cut off. A line with a wrong checksum before the last
-// valid line is damage, and the journal is rebuilt (rebuild.hpp).
+// `dead` and `bad` are written only after their bytes in the other files were synced. An invalid
+// end of the file is the result of a crash and is cut off. A line with a wrong checksum before the
+// last valid line is damage, and the journal is rebuilt (rebuild.hpp).
 
 namespace superstep::detail {
 
@@ -68,12 +69,13 @@ struct row_counts {
 struct journal_content {
   std::optional<job_header> header;
   boost::unordered_flat_set<key_digest> done; ///< rows that succeeded or failed
-  boost::unordered_flat_map<key_digest, std::uint32_t> starts; ///< number of starts, by unfinished row
+  boost::unordered_flat_map<key_digest, std::uint32_t>
+      starts;                                         ///< number of starts, by unfinished row
   boost::unordered_flat_set<std::uint64_t> bad_lines; ///< numbers of invalid input lines
   std::uint64_t ok = 0;
   std::uint64_t dead = 0;
-  std::uint64_t output_end = 0; ///< size of out.jsonl according to the journal
-  std::uint64_t dead_end = 0;   ///< size of out.dead.jsonl according to the journal
+  std::uint64_t output_end = 0;  ///< size of out.jsonl according to the journal
+  std::uint64_t dead_end = 0;    ///< size of out.dead.jsonl according to the journal
   std::uint64_t valid_bytes = 0; ///< size of the journal up to its last valid record
   row_counts counts;
   std::uint64_t rows_with_failed_calls = 0; ///< rows with a failed tool call

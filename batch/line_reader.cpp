@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a file line by line. The memory is bounded: of a line that is too long, only the beginning is
-// kept.
+// Reads a file line by line. The memory is bounded: of a line that is too long, only the beginning
+// is kept.
 #include "line_reader.hpp"
 
 #include <algorithm>

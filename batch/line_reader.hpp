@@ -17,7 +17,7 @@ struct text_line {
   std::uint64_t offset = 0; ///< position in the file
   std::uint64_t size = 0;   ///< length in bytes, also if the text was cut
   bool is_too_long = false; ///< whether the line is longer than `line_bytes_max`
-  bool is_complete = true; ///< whether a newline ends the line
+  bool is_complete = true;  ///< whether a newline ends the line
 };
 
 /// Reads a file line by line. It needs at most `line_bytes_max` bytes of memory plus two blocks.
@@ -33,7 +33,8 @@ public:
   [[nodiscard]] result<std::optional<text_line>> next();
 
 private:
-  /// Drops the bytes of returned lines and reads one more block. Returns false at the end of the file.
+  /// Drops the bytes of returned lines and reads one more block. Returns false at the end of the
+  /// file.
   result<bool> fill();
   result<text_line> skip_long_line(text_line line);
 

@@ -160,8 +160,8 @@ void append_completion(std::string& out, const row_origin& row, const row_outcom
   out += "}}";
 }
 
-// OpenAI's ids are random. These ids are derived from the key, so that a repeated row produces the same
-// ids.
+// OpenAI's ids are random. These ids are derived from the key, so that a repeated row produces the
+// same ids.
 void append_openai(std::string& out, const row_origin& row, const row_outcome& outcome,
                    const job_identity& job) {
   out += '{';
@@ -200,8 +200,8 @@ void append_dead_line(std::string& out, const row_origin& row, std::string_view 
                       const row_error& why) {
   auto text = std::string{input_line};
   if (row.has_error) {
-    // The input line is a dead letter of an earlier job: remove its old error. This is rare, so it may
-    // cost a JSON document.
+    // The input line is a dead letter of an earlier job: remove its old error. This is rare, so it
+    // may cost a JSON document.
     if (auto parsed = parse_json(text); parsed && parsed->is_object()) {
       parsed->as_object().erase("error");
       text = to_text(*parsed);

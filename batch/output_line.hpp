@@ -12,14 +12,14 @@
 
 namespace superstep::detail {
 
-/// Facts about a row that are known before it runs: its key and its place in the input. They are used
-/// to write its output line and its dead letter.
+/// Facts about a row that are known before it runs: its key and its place in the input. They are
+/// used to write its output line and its dead letter.
 struct row_origin {
   row_shape shape = row_shape::chat;
   std::string key;
   std::string key_name;
-  std::uint64_t line = 0;   ///< line number in the input
-  std::uint64_t offset = 0; ///< position of the line in the input
+  std::uint64_t line = 0;    ///< line number in the input
+  std::uint64_t offset = 0;  ///< position of the line in the input
   std::uint64_t size = 0;    ///< length of the line in bytes
   std::uint32_t attempt = 1; ///< how often the row was started, over all runs of the job
   bool has_error = false;    ///< whether the input line may have an `error` member

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways in which `superstep run` reports progress: a bar for terminals, plain lines, JSON lines, or
-// notes only.
+// The ways in which `superstep run` reports progress: a bar for terminals, plain lines, JSON lines,
+// or notes only.
 #include <superstep/base/json.hpp>
 #include <superstep/batch/batch.hpp>
 

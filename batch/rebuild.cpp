@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives a new journal from the output and the dead letters; rebuild.hpp states when and why. Lines
-// that do not belong to a finished row are dropped from both files at the same time.
+// Derives a new journal from the output and the dead letters; rebuild.hpp states when and why.
+// Lines that do not belong to a finished row are dropped from both files at the same time.
 #include "rebuild.hpp"
 
 #include "output_line.hpp"
@@ -17,8 +17,8 @@ using found = written_lines::found;
 
 constexpr auto block_bytes = std::size_t{1} << 20U;
 
-/// A filtered copy of a file under a temporary name. finish() replaces the file with the copy, but only
-/// if a line was dropped; otherwise the copy is deleted.
+/// A filtered copy of a file under a temporary name. finish() replaces the file with the copy, but
+/// only if a line was dropped; otherwise the copy is deleted.
 class rewritten_file {
 public:
   /// @param old the file to filter; if it is not open, it has no lines
@@ -97,8 +97,8 @@ public:
   }
 
 private:
-  /// Voids the journal's records of rows. If the process dies before finish(), the next run finds this
-  /// record without its end and repeats the rebuild.
+  /// Voids the journal's records of rows. If the process dies before finish(), the next run finds
+  /// this record without its end and repeats the rebuild.
   result<void> begin() {
     auto& content = files_.content;
     if (auto cut = files_.journal.cut(content.valid_bytes); !cut)
@@ -119,7 +119,8 @@ private:
     return written;
   }
 
-  /// Calls `see` for each line with a JSON object. Drops all other lines from `into`, if it is given.
+  /// Calls `see` for each line with a JSON object. Drops all other lines from `into`, if it is
+  /// given.
   template <class See>
   static result<void> for_each(const file& from, rewritten_file* into, See see) {
     if (!from.is_open())
@@ -152,8 +153,8 @@ private:
     });
   }
 
-  /// Keeps one output line per row. The line of a failed row is dropped if the row has no dead letter or
-  /// is to run again.
+  /// Keeps one output line per row. The line of a failed row is dropped if the row has no dead
+  /// letter or is to run again.
   result<void> copy_output() {
     auto& content = files_.content;
     return for_each(files_.output, &output_, [&](const written_lines& at) {
@@ -234,7 +235,8 @@ private:
   std::string records_;
   std::vector<kept_row> rows_;
   boost::unordered_flat_set<key_digest> letters_; ///< rows with a dead letter that stay failed
-  boost::unordered_flat_set<key_digest> failed_;  ///< failed rows whose dead letter is not copied yet
+  boost::unordered_flat_set<key_digest>
+      failed_; ///< failed rows whose dead letter is not copied yet
 };
 
 } // namespace

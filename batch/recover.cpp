@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings the files of an interrupted job into a consistent state. Output and dead letters may be longer
-// than the journal records, because the writer thread writes the journal last (row_writer.hpp).
+// Brings the files of an interrupted job into a consistent state. Output and dead letters may be
+// longer than the journal records, because the writer thread writes the journal last
+// (row_writer.hpp).
 #include "recover.hpp"
 
 #include "rebuild.hpp"
@@ -21,11 +22,12 @@ result<void> expect_promised_bytes(const file& opened, const std::string& path,
   if (!size)
     return size.error();
   if (*size < promised)
-    return error{errc::invalid_argument,
-                 path + " has " + std::to_string(*size) + " bytes, but the job has written " +
-                     std::to_string(promised) +
-                     ": it was changed, replaced or deleted. Restore it, use --force to run the rows of the "
-                     "missing lines again, or use --fresh to start again"};
+    return error{
+        errc::invalid_argument,
+        path + " has " + std::to_string(*size) + " bytes, but the job has written " +
+            std::to_string(promised) +
+            ": it was changed, replaced or deleted. Restore it, use --force to run the rows of the "
+            "missing lines again, or use --fresh to start again"};
   return {};
 }
 
@@ -49,13 +51,13 @@ result<bool> find_letter(job_files& files, written_lines& dead, std::string_view
   return false;
 }
 
-/// Reads the complete lines behind the end that the journal records, and marks their rows as finished.
-/// Returns the missing journal records.
+/// Reads the complete lines behind the end that the journal records, and marks their rows as
+/// finished. Returns the missing journal records.
 ///
 /// The dead letters and the output lines of failed rows have the same order, and a dead letter is
-/// written first. So the next output line of a failed row must belong to the next dead letter. At the
-/// first line for which that is not true, the search ends, and the rows of the remaining lines run
-/// again. Running a row again is always correct.
+/// written first. So the next output line of a failed row must belong to the next dead letter. At
+/// the first line for which that is not true, the search ends, and the rows of the remaining lines
+/// run again. Running a row again is always correct.
 result<std::string> keep_finished_lines(job_files& files) {
   auto& content = files.content;
   auto records = std::string{};
@@ -89,8 +91,8 @@ result<std::string> keep_finished_lines(job_files& files) {
   }
 }
 
-/// Whether all bytes after `end` can come from this job: complete JSON lines, zeros, or an incomplete
-/// last line. Such bytes are cut off without keeping a copy.
+/// Whether all bytes after `end` can come from this job: complete JSON lines, zeros, or an
+/// incomplete last line. Such bytes are cut off without keeping a copy.
 result<bool> is_torn_from(const file& opened, std::uint64_t end) {
   auto lines = written_lines{opened, end};
   while (true) {
@@ -138,8 +140,8 @@ result<void> repair_damage(job_files& files) {
   return rebuild(files, false);
 }
 
-/// Rebuilds the journal if it is damaged, if an earlier rebuild was interrupted, or if --force accepts
-/// that lines of the output are missing. Returns whether the journal was rebuilt.
+/// Rebuilds the journal if it is damaged, if an earlier rebuild was interrupted, or if --force
+/// accepts that lines of the output are missing. Returns whether the journal was rebuilt.
 result<bool> rebuild_if_needed(job_files& files, const batch_options& options) {
   auto& content = files.content;
   auto done = result<void>{};

@@ -7,12 +7,12 @@ namespace superstep::detail {
 
 /// Brings the files of an interrupted job into a consistent state.
 ///
-/// A row whose complete output line was written before a crash has finished, even if the journal does
-/// not mention it. Running the row again would repeat its model and tool calls. So the line is kept and
-/// recorded in the journal now. Everything after the last such line is cut off.
+/// A row whose complete output line was written before a crash has finished, even if the journal
+/// does not mention it. Running the row again would repeat its model and tool calls. So the line is
+/// kept and recorded in the journal now. Everything after the last such line is cut off.
 ///
-/// A damaged journal is rebuilt from the output (rebuild.hpp). With batch_options::force, the journal
-/// is also rebuilt if lines of the output are missing; otherwise that is an error. With
+/// A damaged journal is rebuilt from the output (rebuild.hpp). With batch_options::force, the
+/// journal is also rebuilt if lines of the output are missing; otherwise that is an error. With
 /// batch_options::retry_dead, failed rows that may succeed in another run become unfinished.
 [[nodiscard]] result<void> recover(job_files& files, const batch_options& options);
 

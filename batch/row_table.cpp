@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows in flight and the queue of finished rows. One mutex protects everything, and two condition
-// variables wake the thread that submits rows and the writer thread.
+// The rows in flight and the queue of finished rows. One mutex protects everything, and two
+// condition variables wake the thread that submits rows and the writer thread.
 #include "row_table.hpp"
 
 #include "journal.hpp"
@@ -44,8 +44,8 @@ row_table::slot_index row_table::begin(row_origin origin) {
 }
 
 // The row may have ended before its handle arrives. Its slot cannot belong to another row by then,
-// because only the calling thread takes slots. `handle` is swapped, not moved, so that an unused handle
-// is destroyed by the caller, after the lock.
+// because only the calling thread takes slots. `handle` is swapped, not moved, so that an unused
+// handle is destroyed by the caller, after the lock.
 void row_table::attach(slot_index index, std::unique_ptr<running_row> handle) {
   const auto guard = std::lock_guard{mutex_};
   if (slots_[index].is_running)
@@ -145,8 +145,8 @@ void row_table::take(work& into, std::optional<time_point> until) {
   into.rows.clear();
   into.starts.clear();
   auto lock = std::unique_lock{mutex_};
-  // With a deadline, the writer collects rows for a group until the deadline, unless the queue fills up
-  // earlier. Without one, it waits for the first row or start record.
+  // With a deadline, the writer collects rows for a group until the deadline, unless the queue
+  // fills up earlier. Without one, it waits for the first row or start record.
   if (until)
     writer_.wait_until(lock, *until, [this] { return is_closed_ || queue_.size() >= wake_size(); });
   else

@@ -26,10 +26,10 @@ struct finished_row {
   bool is_duplicate = false; ///< whether the only error of an invalid line is a duplicate key
 };
 
-/// The rows in flight and the finished rows that wait to be written. Three kinds of threads share the
-/// table: the feeding thread, which submits rows, the engine's threads, which run them, and the writer
-/// thread. The table bounds the job's memory: at most `concurrency` rows run at a time, and no row
-/// starts while `write_queue_max` finished rows wait to be written.
+/// The rows in flight and the finished rows that wait to be written. Three kinds of threads share
+/// the table: the feeding thread, which submits rows, the engine's threads, which run them, and the
+/// writer thread. The table bounds the job's memory: at most `concurrency` rows run at a time, and
+/// no row starts while `write_queue_max` finished rows wait to be written.
 class row_table {
 public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -64,13 +64,14 @@ public:
     std::vector<finished_row> rows;
     std::uint64_t finished = 0; ///< total number of rows that ended without a shortage
   };
-  /// Takes the rows that ended in a shortage of the machine since the last call. The caller submits them
-  /// again.
+  /// Takes the rows that ended in a shortage of the machine since the last call. The caller submits
+  /// them again.
   [[nodiscard]] returned_rows take_returned();
 
   // --- any thread ---
 
-  /// Ends a row: queues it for the writer, or returns it to the feeding thread if the machine failed.
+  /// Ends a row: queues it for the writer, or returns it to the feeding thread if the machine
+  /// failed.
   void finish(slot_index slot, row_outcome outcome);
 
   // --- the writer thread ---
@@ -80,8 +81,8 @@ public:
     std::string starts;   ///< journal records of the rows that started since the last call
     bool is_last = false; ///< whether the table is closed, so that no further work follows
   };
-  /// Takes all queued work. Waits for it if there is none, at most until `until`, and may then return
-  /// nothing.
+  /// Takes all queued work. Waits for it if there is none, at most until `until`, and may then
+  /// return nothing.
   void take(work& into, std::optional<time_point> until);
   /// Reports an error that ends the job, for example of the disk. No further row starts.
   void fail(error why);

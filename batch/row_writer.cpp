@@ -68,7 +68,7 @@ result<void> row_writer::start() {
   try {
     thread_ = std::thread{[this] { run(); }};
   } catch (const std::system_error& e) {
-    return error{e.code(), "cannot start the writer thread (see the limit of processes, "
+    return error{e.code(), "cannot start the writer thread (check the process limit, "
                            "ulimit -u): " +
                                e.code().message()};
   }
@@ -112,7 +112,8 @@ void row_writer::render(finished_row& row) {
   if (row.bad_line)
     return render_bad_line(row);
   auto& outcome = row.outcome;
-  // This job cancelled the row itself, so the row is not finished: it runs again when the job resumes.
+  // This job cancelled the row itself, so the row is not finished: it runs again when the job
+  // resumes.
   if (outcome.status == row_status::cancelled && is_aborting_.load())
     return;
   // Every failed row needs an error for its dead letter.
@@ -154,8 +155,8 @@ void row_writer::render_bad_line(const finished_row& row) {
   const auto before = dead_.size();
   constexpr auto read_bytes_max = std::uint64_t{4096};
   const auto& origin = row.origin;
-  // A duplicate line is valid otherwise, so its dead letter contains all of it. Any other invalid line
-  // may have any length, and its dead letter contains an excerpt.
+  // A duplicate line is valid otherwise, so its dead letter contains all of it. Any other invalid
+  // line may have any length, and its dead letter contains an excerpt.
   const auto size = row.is_duplicate ? origin.size : std::min(origin.size, read_bytes_max);
   if (auto line = input_.read_at(origin.offset, size, input_line_); !line) {
     has_failed_ = true;
@@ -179,8 +180,8 @@ void row_writer::commit() {
     return;
   if (auto written = write_group(); !written) {
     has_failed_ = true;
-    // These bytes will never be written. has_pending() must become false, or run() would call commit()
-    // again and again.
+    // These bytes will never be written. has_pending() must become false, or run() would call
+    // commit() again and again.
     starts_.clear();
     done_.clear();
     return table_.fail(written.error());
@@ -209,8 +210,8 @@ result<void> row_writer::put(file& into, std::string& bytes, std::string_view na
   return {};
 }
 
-// Start records are not synced. If a crash loses one, the only effect is that the member `attempt` of a
-// later output line is too small.
+// Start records are not synced. If a crash loses one, the only effect is that the member `attempt`
+// of a later output line is too small.
 result<void> row_writer::put_start_records() {
   if (starts_.empty())
     return {};

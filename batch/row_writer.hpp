@@ -15,8 +15,8 @@
 
 namespace superstep::detail {
 
-/// Totals of the rows that are safely on disk, over all runs of the job. The times are those of this
-/// run only.
+/// Totals of the rows that are safely on disk, over all runs of the job. The times are those of
+/// this run only.
 struct written_totals {
   std::uint64_t ok = 0;
   std::uint64_t dead = 0; ///< failed rows, without invalid lines
@@ -34,12 +34,13 @@ struct written_totals {
 /// recover() relies on the order within a group: journal (started rows), dead letters, sync,
 /// output, sync, journal (finished rows), sync. A row counts as done only after the last sync.
 ///
-/// After a disk error, the thread writes nothing more and only removes rows from the table. The files
-/// then look as after a crash, which recover() can repair.
+/// After a disk error, the thread writes nothing more and only removes rows from the table. The
+/// files then look as after a crash, which recover() can repair.
 class row_writer {
 public:
   /// All arguments must outlive the writer.
-  /// @param is_aborting whether this job has cancelled its rows; cancelled rows are then not written
+  /// @param is_aborting whether this job has cancelled its rows; cancelled rows are then not
+  /// written
   ///   and run again when the job is resumed
   row_writer(row_table& table, job_files& files, const file& input, const batch_options& options,
              const std::atomic<bool>& is_aborting);

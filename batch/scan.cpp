@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the input of a job twice: once completely before the first row runs, to check all lines, and
-// again while rows run, because the rows are not kept in memory.
+// Reads the input of a job twice: once completely before the first row runs, to check all lines,
+// and again while rows run, because the rows are not kept in memory.
 #include "scan.hpp"
 
 #include "base/digest.hpp"

@@ -22,8 +22,8 @@ struct input_item {
   bool is_duplicate = false; ///< whether the only error is that an earlier line has the same key
 };
 
-/// Reads and checks the rows of an input one at a time. The same class reads the input before the first
-/// row runs and while rows run, so that both passes accept the same lines.
+/// Reads and checks the rows of an input one at a time. The same class reads the input before the
+/// first row runs and while rows run, so that both passes accept the same lines.
 class input_reader {
 public:
   /// @param find_duplicates whether a repeated key is an error; this keeps a digest of every key in
@@ -34,8 +34,8 @@ public:
 
   /// Returns the next row or error; nullopt at the end. `line.text` is valid until the next call.
   [[nodiscard]] result<std::optional<input_item>> next();
-  /// Reads again a row that next() has returned before. The arguments are its line number, its position
-  /// and its length.
+  /// Reads again a row that next() has returned before. The arguments are its line number, its
+  /// position and its length.
   [[nodiscard]] result<input_row> reread(std::uint64_t number, std::uint64_t offset,
                                          std::uint64_t size);
   [[nodiscard]] line_reader& lines() noexcept { return lines_; }
@@ -60,8 +60,8 @@ struct input_facts {
   std::string digest; ///< of all bytes; identifies the input in the journal
 };
 
-/// Reads and checks the whole input. With on_bad_line::fail, invalid lines are an error that lists the
-/// first of them. Fails with errc::cancelled if `stop` is requested during the check.
+/// Reads and checks the whole input. With on_bad_line::fail, invalid lines are an error that lists
+/// the first of them. Fails with errc::cancelled if `stop` is requested during the check.
 [[nodiscard]] result<input_facts> scan_input(const file& input, const batch_options& options,
                                              const stop_request& stop);
 

@@ -11,10 +11,10 @@ namespace superstep::detail {
 /// Decides how many rows of a job may run when rows end in a shortage of the machine, and how long
 /// the job pauses.
 ///
-/// A shortage halves the number of rows and starts a pause. Further rows that report a shortage during
-/// the pause do not count again. The pause doubles with each shortage until a row finishes. Whenever as
-/// many rows have finished as may run at a time, the number rises by a quarter, up to the configured
-/// concurrency.
+/// A shortage halves the number of rows and starts a pause. Further rows that report a shortage
+/// during the pause do not count again. The pause doubles with each shortage until a row finishes.
+/// Whenever as many rows have finished as may run at a time, the number rises by a quarter, up to
+/// the configured concurrency.
 ///
 /// Only the feeding thread (see row_table) uses it, so it has no lock.
 class shortage_control {

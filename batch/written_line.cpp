@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads lines of the output and of the dead letters, to recover the files of an interrupted job or to
-// rebuild its journal.
+// Reads lines of the output and of the dead letters, to recover the files of an interrupted job or
+// to rebuild its journal.
 #include "written_line.hpp"
 
 #include "output_line.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code that all checkpointers share: the default implementations of class checkpointer, the merging of
-// task records, and record_index, which finds a record by its task.
+// Code that all checkpointers share: the default implementations of class checkpointer, the merging
+// of task records, and record_index, which finds a record by its task.
 #include <superstep/checkpoint/checkpointer.hpp>
 
 #include <algorithm>
@@ -80,8 +80,8 @@ task_record storable_part(const task_record& of, const graph_layout& layout) {
 
 namespace {
 
-/// Adds a later record of the same task to an earlier one. Each record contains only what became known
-/// since the last one.
+/// Adds a later record of the same task to an earlier one. Each record contains only what became
+/// known since the last one.
 void merge_into(task_record& old, const task_record& more) {
   if (more.output && !old.output) {
     old.output = more.output;
@@ -114,8 +114,8 @@ const task_record* record_index::find(const std::vector<task_record>& known,
     const auto found = std::ranges::find(known, task, &task_record::task);
     return found == known.end() ? nullptr : &*found;
   }
-  // A linear search is slow for many records. Add those to the index that were appended since the last
-  // call.
+  // A linear search is slow for many records. Add those to the index that were appended since the
+  // last call.
   SUPERSTEP_ASSERT(indexed_ <= known.size());
   for (; indexed_ < known.size(); ++indexed_)
     by_task_.try_emplace(known[indexed_].task, indexed_);

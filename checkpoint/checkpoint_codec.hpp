@@ -13,23 +13,23 @@
 // Converts checkpoints and task records to JSON and back. docs/checkpoint-format.md describes the
 // format.
 //
-// A stored checkpoint is usually a delta: a row with the differences from an earlier checkpoint, its
-// base. checkpoint_writer.cpp writes rows. Reading has two stages, both in checkpoint_reader.cpp. First
-// the rows are applied in order; this needs no C++ types, and the result is a folded_checkpoint, still
-// JSON. Then a checkpoint_reader converts the JSON to the layout of a compiled graph, that is, to its
-// channels, nodes and joins.
+// A stored checkpoint is usually a delta: a row with the differences from an earlier checkpoint,
+// its base. checkpoint_writer.cpp writes rows. Reading has two stages, both in
+// checkpoint_reader.cpp. First the rows are applied in order; this needs no C++ types, and the
+// result is a folded_checkpoint, still JSON. Then a checkpoint_reader converts the JSON to the
+// layout of a compiled graph, that is, to its channels, nodes and joins.
 namespace superstep::detail {
 
 /// Maximum nesting of lists and objects in a row that is written.
 inline constexpr auto row_depth_max = std::size_t{1'000};
-/// Maximum nesting of a text that is read. It is larger, because a task record may be nested in the row
-/// of the next checkpoint, and that row in a line of an exported thread.
+/// Maximum nesting of a text that is read. It is larger, because a task record may be nested in the
+/// row of the next checkpoint, and that row in a line of an exported thread.
 inline constexpr auto read_depth_max = row_depth_max + 8;
 /// Maximum size of a row's text in bytes.
 inline constexpr auto row_bytes_max = std::size_t{512} << 20U;
 
-/// The layout of the graph that wrote a row. Rows refer to channels, nodes and joins by their index in
-/// the layout, and the layout gives their names.
+/// The layout of the graph that wrote a row. Rows refer to channels, nodes and joins by their index
+/// in the layout, and the layout gives their names.
 struct stored_layout {
   struct channel {
     std::string name;
@@ -55,7 +55,8 @@ struct stored_layout {
 /// Appends the row of a checkpoint: the differences from `base`, or everything if `base` is null.
 /// @param base an earlier checkpoint with the same layout
 /// @param whose the thread to name in error texts; may be null
-/// @throws checkpoint_error{not_storable} for a value whose type has no stored form, and for text that
+/// @throws checkpoint_error{not_storable} for a value whose type has no stored form, and for text
+/// that
 ///   is not UTF-8
 void write_checkpoint(std::string& out, const checkpoint& now, const checkpoint* base,
                       const thread_key* whose = nullptr);
@@ -63,8 +64,8 @@ void write_checkpoint(std::string& out, const checkpoint& now, const checkpoint*
 /// @throws checkpoint_error{not_storable} as write_checkpoint() does
 void write_task(std::string& out, const task_record&, const graph_layout&,
                 const thread_key* whose = nullptr);
-/// Checks a row against row_bytes_max and row_depth_max. A row beyond these limits could not be read
-/// back.
+/// Checks a row against row_bytes_max and row_depth_max. A row beyond these limits could not be
+/// read back.
 /// @param key the thread to name in error texts
 /// @throws checkpoint_error{not_storable}
 void check_row_limits(const std::string& row, const thread_key& key);
@@ -92,14 +93,15 @@ struct checkpoint_header {
   std::int64_t step = 0;
 };
 
-/// Converts checkpoints with a stored layout to the layout of a compiled graph. The arguments of the
-/// constructor must outlive the object.
+/// Converts checkpoints with a stored layout to the layout of a compiled graph. The arguments of
+/// the constructor must outlive the object.
 class checkpoint_reader {
 public:
   /// @param from layout that the rows refer to
   /// @param as layout of the current graph
   /// @param whose the thread to name in error texts
-  /// @throws checkpoint_error{type_changed} if the type of a channel differs and `as` has no converter
+  /// @throws checkpoint_error{type_changed} if the type of a channel differs and `as` has no
+  /// converter
   checkpoint_reader(const stored_layout& from, const layout_ptr& as, const thread_key& whose);
 
   /// Converts a checkpoint or a task record. @throws checkpoint_error @{

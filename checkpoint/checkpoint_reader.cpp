@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads checkpoints and task records from JSON, as checkpoint_writer.cpp writes them. The functions
-// below do not trust their input: a row may be damaged in spite of its checksum, and another program
-// may have written it. So every access checks the type of a value and the range of a number.
+// below do not trust their input: a row may be damaged in spite of its checksum, and another
+// program may have written it. So every access checks the type of a value and the range of a
+// number.
 #include "checkpoint_codec.hpp"
 #include "error_codec.hpp"
 #include "untyped.hpp"
@@ -89,8 +90,8 @@ stored_layout read_layout(std::string_view text) {
   return out;
 }
 
-/// A row contains only the channels and versions that changed, so these are merged. All other members
-/// are complete in each row, so the newest row replaces them.
+/// A row contains only the channels and versions that changed, so these are merged. All other
+/// members are complete in each row, so the newest row replaces them.
 void folded_checkpoint::fold(json::object&& row) {
   if (auto* changes = row.if_contains("c")) {
     if (!changes->is_object())
@@ -114,8 +115,8 @@ void folded_checkpoint::fold(json::object&& row) {
 /// Builds the row that write_checkpoint() would write without a base.
 json::object folded_checkpoint::whole_row() const {
   auto row = where;
-  // `c`, `b` and `k` are deltas; the merged values replace them below. `r` contains the task records of
-  // the previous checkpoint.
+  // `c`, `b` and `k` are deltas; the merged values replace them below. `r` contains the task
+  // records of the previous checkpoint.
   for (const auto* key : {"c", "b", "k", "r"})
     row.erase(key);
   auto values = json::object{};
@@ -176,8 +177,8 @@ checkpoint_error checkpoint_reader::wrong(checkpoint_errc code, const std::strin
                                      what};
 }
 
-/// Returns the converted value if the type of the channel has changed; nullopt if the stored value can
-/// be read without a conversion.
+/// Returns the converted value if the type of the channel has changed; nullopt if the stored value
+/// can be read without a conversion.
 std::optional<json::value> checkpoint_reader::value_of(const place& to, std::size_t from,
                                                        const json::value& held) const {
   if (!to.is_converted)
@@ -206,8 +207,8 @@ void checkpoint_reader::read_channel(state_block& state, std::size_t from,
                 "the value of channel '" + channel.name() + "': " + done.error().text);
 }
 
-/// Returns the current index of a stored node. If the node no longer exists, adds its name to `lost` and
-/// returns `gone`.
+/// Returns the current index of a stored node. If the node no longer exists, adds its name to
+/// `lost` and returns `gone`.
 std::uint32_t checkpoint_reader::node_of(std::int64_t number,
                                          std::vector<std::string>& lost) const {
   const auto i = static_cast<std::size_t>(number);
@@ -252,8 +253,8 @@ std::vector<write> checkpoint_reader::read_writes(const json::value& from) const
   return out;
 }
 
-/// Each Send is [node, input] or [node, input, timeout in milliseconds]. Sends to nodes that no longer
-/// exist are dropped.
+/// Each Send is [node, input] or [node, input, timeout in milliseconds]. Sends to nodes that no
+/// longer exist are dropped.
 std::vector<send> checkpoint_reader::read_sends(const json::value& from,
                                                 std::vector<std::string>& lost) const {
   auto out = std::vector<send>{};
@@ -288,8 +289,8 @@ std::vector<trigger> checkpoint_reader::read_triggers(const json::object& where,
   return out;
 }
 
-/// Versions are stored with the node's index in the stored layout. They are assigned to the same nodes
-/// of the current layout. Nodes that are new in the current graph get version 0.
+/// Versions are stored with the node's index in the stored layout. They are assigned to the same
+/// nodes of the current layout. Nodes that are new in the current graph get version 0.
 void checkpoint_reader::read_versions(const folded_checkpoint& held, seen_versions& into) const {
   const auto& all = list_in(held.where, "v");
   if (all.size() != 3)
@@ -309,8 +310,8 @@ void checkpoint_reader::read_versions(const folded_checkpoint& held, seen_versio
       std::tie(into.join[joins_[i]], into.join_seen[joins_[i]]) = *seen;
 }
 
-/// Reads the scheduling state: the input, the triggered nodes, joins, Sends, versions and metadata. The
-/// members have names of one letter, to keep rows short; docs/checkpoint-format.md lists them.
+/// Reads the scheduling state: the input, the triggered nodes, joins, Sends, versions and metadata.
+/// The members have names of one letter, to keep rows short; docs/checkpoint-format.md lists them.
 void checkpoint_reader::read_where(const folded_checkpoint& held, checkpoint& into) const {
   auto& at = into.where;
   auto& lost = into.lost_nodes;
@@ -400,8 +401,8 @@ task_record checkpoint_reader::read_task(const json::value& row) const {
     out.cause = read_error(*cause, as_->error_categories);
   if (const auto* resume = from.if_contains("m"))
     out.resume = *resume;
-  // read() only lists lost nodes in checkpoint::lost_nodes, because the run may not need them. Here a
-  // finished task has triggered the lost node, so its output cannot be applied.
+  // read() only lists lost nodes in checkpoint::lost_nodes, because the run may not need them. Here
+  // a finished task has triggered the lost node, so its output cannot be applied.
   if (!lost.empty())
     throw wrong(checkpoint_errc::node_gone,
                 "task '" + out.task + "' triggers node '" + lost.front() +
@@ -410,8 +411,8 @@ task_record checkpoint_reader::read_task(const json::value& row) const {
   return out;
 }
 
-/// Writes JSON with the old layout and reads it with the new one, so that matching by name and type has
-/// only one implementation.
+/// Writes JSON with the old layout and reads it with the new one, so that matching by name and type
+/// has only one implementation.
 saved_checkpoint for_layout(const saved_checkpoint& saved, const layout_ptr& as,
                             const thread_key& whose) {
   if (saved.checkpoint->layout == as)
@@ -437,7 +438,8 @@ saved_checkpoint for_layout(const saved_checkpoint& saved, const layout_ptr& as,
     text.clear();
     write_task(text, record, own, &whose);
     out.tasks.push_back(reader.read_task(parsed(text)));
-    out.tasks.back().cause = record.cause; // keep the original exception instead of the restored one
+    out.tasks.back().cause =
+        record.cause; // keep the original exception instead of the restored one
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes layouts, checkpoints and task records as JSON; checkpoint_reader.cpp reads them.
-// docs/checkpoint-format.md explains the names of the members. The code appends text to a string and
-// builds no JSON document, because it runs after every super-step of every saved run.
+// docs/checkpoint-format.md explains the names of the members. The code appends text to a string
+// and builds no JSON document, because it runs after every super-step of every saved run.
 #include "base/utf8.hpp"
 #include "checkpoint_codec.hpp"
 #include "error_codec.hpp"
@@ -59,8 +59,8 @@ checkpoint_error not_storable(const std::string& what) {
 }
 
 /// Throws for text that is not UTF-8. The row could not be read back, and its thread would be lost.
-/// Invalid bytes cannot be replaced either: the deltas in later rows count the bytes of the original
-/// value.
+/// Invalid bytes cannot be replaced either: the deltas in later rows count the bytes of the
+/// original value.
 /// @param what returns a description of the value; called only on failure
 template <class What>
 void check_text(std::string_view written, const What& what) {
@@ -103,8 +103,8 @@ void write_one(std::string& out, const send& s, const graph_layout& layout) {
   out += ']';
 }
 
-/// Writes the channels that differ from the base. The form of a change depends on the channel; see the
-/// table of changes in docs/checkpoint-format.md.
+/// Writes the channels that differ from the base. The form of a change depends on the channel; see
+/// the table of changes in docs/checkpoint-format.md.
 void write_channels(members& row, const checkpoint& now, const checkpoint* base) {
   auto changes = std::string{};
   auto change = std::string{};
@@ -221,7 +221,8 @@ void write_members(std::string& out, const checkpoint& now, const checkpoint* ba
   const auto& layout = *now.layout;
   auto row = members{out};
   write_channels(row, now, base);
-  // `h` records that there is an input, `i` its writes: an input without writes still triggers START.
+  // `h` records that there is an input, `i` its writes: an input without writes still triggers
+  // START.
   if (at.input)
     row.add("h") += '1';
   auto kept_input = std::vector<const write*>{};
@@ -263,7 +264,8 @@ void write_members(std::string& out, const task_record& record, const graph_layo
     }
     into += ']';
   }
-  check_rest("an interrupt"); // invalid UTF-8 in error texts is replaced below, so they need no check
+  check_rest(
+      "an interrupt"); // invalid UTF-8 in error texts is replaced below, so they need no check
   row.add_list("a", record.answers, [&](const json::value& v) { append_text(out, v); });
   check_rest("an answer");
   if (!record.error.empty())

@@ -53,8 +53,9 @@ json::array written(const std::exception_ptr& error, std::exception_ptr& nested)
   }
 }
 
-/// Returns the exception `e` with `inner` nested in it; `inner` may be null. std::throw_with_nested()
-/// nests the exception that is being handled, so `inner` is rethrown and caught first.
+/// Returns the exception `e` with `inner` nested in it; `inner` may be null.
+/// std::throw_with_nested() nests the exception that is being handled, so `inner` is rethrown and
+/// caught first.
 template <class Error>
 std::exception_ptr around(Error e, const std::exception_ptr& inner) {
   if (!inner)
@@ -70,8 +71,8 @@ std::exception_ptr around(Error e, const std::exception_ptr& inner) {
   }
 }
 
-/// Returns the error category with a name, or null. Searches the library's own categories first, then
-/// `known`.
+/// Returns the error category with a name, or null. Searches the library's own categories first,
+/// then `known`.
 const std::error_category* find_category(std::string_view name,
                                          std::span<const std::error_category* const> known) {
   const auto own = std::array<const std::error_category*, 5>{

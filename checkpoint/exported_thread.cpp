@@ -35,8 +35,8 @@ void append_member(std::string& out, std::string_view key, std::string_view text
   append_quoted(out, text);
 }
 
-/// Appends the line of one checkpoint. Its row and the rows of its tasks are JSON already, so they are
-/// inserted without changes.
+/// Appends the line of one checkpoint. Its row and the rows of its tasks are JSON already, so they
+/// are inserted without changes.
 void append_checkpoint(std::string& out, const exported_checkpoint& p) {
   out += "{\"ns\":";
   append_quoted(out, p.ns);
@@ -98,7 +98,7 @@ exported_checkpoint read_checkpoint(const json::object& line) {
   out.row = to_text(*row);
   for (const auto& t : tasks->get_array()) {
     if (!t.is_array() || t.get_array().size() != 2 || !t.get_array()[0].is_int64())
-      throw unreadable("a task is not a list of layout number and record");
+      throw unreadable("a task is not a list of a layout number and a record");
     out.tasks.push_back(
         {static_cast<std::size_t>(t.get_array()[0].get_int64()), to_text(t.get_array()[1])});
   }
@@ -111,19 +111,19 @@ std::vector<std::string_view> checked_lines(std::string_view text) {
   for (auto from = std::size_t{0}; from < text.size();) {
     const auto to = text.find('\n', from);
     if (to == std::string_view::npos)
-      throw unreadable("its end is missing");
+      throw unreadable("its last line is incomplete; export the thread again");
     lines.push_back(text.substr(from, to - from));
     from = to + 1;
   }
   if (lines.size() < 2)
-    throw unreadable("it is empty");
+    throw unreadable("it has fewer than two lines; use the complete output of an export");
   const auto last = parse_line(lines.back(), lines.size());
   const auto body = text.substr(0, static_cast<std::size_t>(lines.back().data() - text.data()));
   lines.pop_back();
   if (!last.is_object() || !last.get_object().contains("sum"))
-    throw unreadable("its end is missing");
+    throw unreadable("its last line with the checksum is missing; export the thread again");
   if (number_in(last.get_object(), "sum") != static_cast<std::int64_t>(checksum_of({body})))
-    throw unreadable("its checksum does not match");
+    throw unreadable("its checksum does not match, so it was changed; export the thread again");
   return lines;
 }
 
@@ -204,8 +204,8 @@ std::string thread_of_values(const json::object& values, std::int64_t step) {
     channels.push_back(json::array{name, detail::untyped});
     held[name] = json::array{v};
   }
-  // The thread has a layout without nodes, whose channels have the type `untyped`, and one checkpoint
-  // without a next step.
+  // The thread has a layout without nodes, whose channels have the type `untyped`, and one
+  // checkpoint without a next step.
   auto thread = detail::exported_thread{};
   thread.layouts.push_back(to_text(json::object{
       {"graph", ""}, {"channels", channels}, {"nodes", json::array{}}, {"joins", json::array{}}}));
@@ -224,10 +224,11 @@ std::string cut_thread(std::string_view exported, std::string_view at) {
   });
   if (last == thread.points.end())
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
-                           "the thread has no checkpoint '" + std::string{at} + "'"};
+                           "the exported thread has no checkpoint '" + std::string{at} +
+                               "'; specify the id of one of its checkpoints"};
   last->tasks.clear(); // these records are later than the checkpoint, so its tasks run again
-  // The id of a subgraph's checkpoint starts with the id of the parent's checkpoint during which it ran.
-  // So it compares as greater than the parent's id, and equal or greater ids are later.
+  // The id of a subgraph's checkpoint starts with the id of the parent's checkpoint during which it
+  // ran. So it compares as greater than the parent's id, and equal or greater ids are later.
   std::erase_if(thread.points, [&](const detail::exported_checkpoint& p) {
     return p.ns.empty() ? p.header.id > at : p.header.id >= at;
   });

@@ -7,16 +7,16 @@
 #include <string_view>
 #include <vector>
 
-// The text form of exported threads; docs/checkpoint-format.md describes it under "Exported threads".
-// Rows are the same JSON texts as in a database. So export and import need neither the graph that wrote
-// the thread nor its C++ types.
+// The text form of exported threads; docs/checkpoint-format.md describes it under "Exported
+// threads". Rows are the same JSON texts as in a database. So export and import need neither the
+// graph that wrote the thread nor its C++ types.
 namespace superstep::detail {
 
 /// One line of an exported thread: a checkpoint and its task records.
 struct exported_checkpoint {
   std::string ns;
   checkpoint_header header;
-  std::string base;       ///< id of the checkpoint that the row is a delta to; empty for a whole row
+  std::string base; ///< id of the checkpoint that the row is a delta to; empty for a whole row
   std::size_t layout = 0; ///< index into exported_thread::layouts
   std::string row;        ///< JSON
   struct task {

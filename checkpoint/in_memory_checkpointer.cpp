@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checkpointer in memory. It keeps the checkpoint objects of the runs, without converting them to
-// JSON. Only two operations use JSON: the export and import of a thread (exported_thread.cpp), and the
-// loading of a thread that another version of the graph has written (checkpoint_reader.cpp).
+// The checkpointer in memory. It keeps the checkpoint objects of the runs, without converting them
+// to JSON. Only two operations use JSON: the export and import of a thread (exported_thread.cpp),
+// and the loading of a thread that another version of the graph has written
+// (checkpoint_reader.cpp).
 #include "in_memory_checkpointer.hpp"
 
 #include "checkpoint_codec.hpp"
@@ -19,8 +20,8 @@ namespace superstep {
 
 using namespace detail;
 
-/// A checkpoint as it was imported. It stays JSON until a graph loads it, because only the graph knows
-/// the types of the channels.
+/// A checkpoint as it was imported. It stays JSON until a graph loads it, because only the graph
+/// knows the types of the channels.
 struct in_memory_checkpointer::imported_checkpoint {
   std::shared_ptr<const stored_layout> layout;
   std::string layout_text;
@@ -36,8 +37,8 @@ struct in_memory_checkpointer::imported_checkpoint {
 
 namespace {
 
-/// Returns the checkpoint without the values of untracked channels. Makes a copy only if there are such
-/// values.
+/// Returns the checkpoint without the values of untracked channels. Makes a copy only if there are
+/// such values.
 checkpoint_ptr without_untracked(checkpoint_ptr point) {
   const auto is_left_out = [&](const auto& channel) {
     return !channel->is_kept() && channel->is_available(*point->state);
@@ -87,8 +88,8 @@ in_memory_checkpointer::load(const thread_key& key, std::string_view id, const l
   const auto found = id.empty() ? std::prev(points.end()) : points.find(id);
   if (found == points.end())
     return std::nullopt;
-  // The first graph that loads an imported checkpoint determines its layout. The records that a run of
-  // this graph adds later then have the same layout.
+  // The first graph that loads an imported checkpoint determines its layout. The records that a run
+  // of this graph adds later then have the same layout.
   if (found->second.raw)
     found->second = {read(found->second, as, key), {}};
   return for_layout(found->second.typed, as, key);
@@ -192,8 +193,8 @@ std::size_t in_memory_checkpointer::delete_runs(const std::vector<std::string>& 
     return is_of_runs(e.raw ? metadata_in(e.raw->held.where) : e.typed.checkpoint->metadata.get(),
                       run_ids);
   };
-  // The leases of the affected threads are acquired without the lock, because granting a lease may call
-  // a run, which may use this checkpointer.
+  // The leases of the affected threads are acquired without the lock, because granting a lease may
+  // call a run, which may use this checkpointer.
   auto names = std::set<std::string>{};
   {
     const auto lock = std::scoped_lock{mutex_};
@@ -205,8 +206,9 @@ std::size_t in_memory_checkpointer::delete_runs(const std::vector<std::string>& 
   const auto lock = std::scoped_lock{mutex_};
   auto gone = std::map<thread_key, std::set<std::string, std::less<>>>{};
   auto count = std::size_t{0};
-  // The namespace of a parent graph is a prefix of its subgraphs' namespaces, so it comes first in the
-  // map. When a subgraph is examined, `gone` already contains the deleted checkpoints of its parent.
+  // The namespace of a parent graph is a prefix of its subgraphs' namespaces, so it comes first in
+  // the map. When a subgraph is examined, `gone` already contains the deleted checkpoints of its
+  // parent.
   for (auto& [key, points] : threads_) {
     if (!names.contains(key.thread_id))
       continue;

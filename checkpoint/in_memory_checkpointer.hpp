@@ -14,9 +14,9 @@ namespace detail {
 class lease_queue;
 } // namespace detail
 
-/// The checkpointer that memory_checkpointer() returns. It shares channel values with the runs that made
-/// them, so their types need no stored form (stored_form.hpp). Class checkpointer documents each
-/// function.
+/// The checkpointer that memory_checkpointer() returns. It shares channel values with the runs that
+/// made them, so their types need no stored form (stored_form.hpp). Class checkpointer documents
+/// each function.
 class in_memory_checkpointer final : public checkpointer {
 public:
   in_memory_checkpointer();
@@ -43,9 +43,11 @@ public:
 private:
   struct imported_checkpoint;
   struct entry {
-    saved_checkpoint typed; ///< while `raw` is set: only task records that were added after the import
-    std::shared_ptr<const imported_checkpoint> raw; ///< an import that no graph has loaded yet, or null
-    record_index index{};                           ///< finds records in `typed.tasks`
+    saved_checkpoint
+        typed; ///< while `raw` is set: only task records that were added after the import
+    std::shared_ptr<const imported_checkpoint>
+        raw;              ///< an import that no graph has loaded yet, or null
+    record_index index{}; ///< finds records in `typed.tasks`
   };
   /// The checkpoints of one thread and namespace, by id.
   using line = std::map<std::string, entry, std::less<>>;

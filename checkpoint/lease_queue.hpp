@@ -14,18 +14,18 @@
 
 namespace superstep::detail {
 
-/// Returns the error of a run that tries to start an effect although another run has already recorded
-/// the start of this effect.
+/// Returns the error of a run that tries to start an effect although another run has already
+/// recorded the start of this effect.
 [[nodiscard]] checkpoint_error effect_already_started(std::string_view thread_id);
 
-/// Grants leases on the threads of one checkpointer to the runs of this process. Each thread has one
-/// holder at a time, and waiting runs get the lease in the order of their requests. Leases share
-/// ownership of the queue. All members may be called from any operating-system thread.
+/// Grants leases on the threads of one checkpointer to the runs of this process. Each thread has
+/// one holder at a time, and waiting runs get the lease in the order of their requests. Leases
+/// share ownership of the queue. All members may be called from any operating-system thread.
 class lease_queue : public std::enable_shared_from_this<lease_queue> {
 public:
   using callback = std::function<void(result<lease_ptr>)>;
-  /// Requests a lease; see checkpointer::take(). `done` is called before take() returns, or later by the
-  /// operating-system thread on which the current holder releases its lease.
+  /// Requests a lease; see checkpointer::take(). `done` is called before take() returns, or later
+  /// by the operating-system thread on which the current holder releases its lease.
   void take(const std::string& thread_id, busy_policy, callback done);
 
 private:

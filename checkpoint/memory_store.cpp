@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The long-term store in memory. It shares three files with sqlite_store.cpp: store_filter.cpp
-// evaluates filters, store_index.cpp finds the texts to index, and store_labels.cpp checks namespaces.
+// evaluates filters, store_index.cpp finds the texts to index, and store_labels.cpp checks
+// namespaces.
 #include "store_index.hpp"
 #include "store_labels.hpp"
 
@@ -30,8 +31,8 @@ struct stored_item {
   [[nodiscard]] bool is_there(time_point now) const { return ttl.count() == 0 || now < end; }
 };
 
-/// The items of one namespace, in the order in which their keys were first put. Searches return items in
-/// this order, as LangGraph's InMemoryStore does.
+/// The items of one namespace, in the order in which their keys were first put. Searches return
+/// items in this order, as LangGraph's InMemoryStore does.
 struct stored_namespace {
   std::uint64_t number = 0; ///< position of the namespace in searches: lower if it was used earlier
   std::map<std::uint64_t, stored_item> items{};

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-// Relations between checkpoints that matter when checkpoints are deleted: which run wrote a checkpoint,
-// and which checkpoint of a parent graph a subgraph's namespace belongs to.
+// Relations between checkpoints that matter when checkpoints are deleted: which run wrote a
+// checkpoint, and which checkpoint of a parent graph a subgraph's namespace belongs to.
 namespace superstep::detail {
 
 /// Whether one of these runs wrote a checkpoint with this metadata. The metadata has the member
@@ -27,17 +27,17 @@ inline const json::object* metadata_in(const json::object& row) {
   return metadata != nullptr ? metadata->if_object() : nullptr;
 }
 
-/// The owner of a subgraph's namespace: the checkpoint of the parent graph during whose super-step the
-/// subgraph ran.
+/// The owner of a subgraph's namespace: the checkpoint of the parent graph during whose super-step
+/// the subgraph ran.
 struct ns_owner {
   std::string_view parent; ///< namespace of the parent graph
-  std::string_view id; ///< checkpoint of the parent; `id.N` for a later call by the same task
+  std::string_view id;     ///< checkpoint of the parent; `id.N` for a later call by the same task
 };
 
-/// Returns the owner of a namespace, which is part of the namespace's name. The namespace of a subgraph
-/// that starts empty in each call ends with `node:task@checkpoint`. The namespace of a `per_thread`
-/// subgraph, whose state lasts as long as the thread, ends with the node name and has no owner. A node
-/// name may contain `@` but no colon, so the colon distinguishes the two forms.
+/// Returns the owner of a namespace, which is part of the namespace's name. The namespace of a
+/// subgraph that starts empty in each call ends with `node:task@checkpoint`. The namespace of a
+/// `per_thread` subgraph, whose state lasts as long as the thread, ends with the node name and has
+/// no owner. A node name may contain `@` but no colon, so the colon distinguishes the two forms.
 inline std::optional<ns_owner> owner_of(std::string_view ns) {
   const auto bar = ns.rfind('|');
   const auto own = ns.substr(bar == std::string_view::npos ? 0 : bar + 1);

@@ -9,9 +9,9 @@
 
 namespace superstep::detail {
 
-/// A lease that keeps the cached state of its thread (thread_state) in memory. While a run holds the
-/// lease, the state is not evicted, and loads by other callers do not replace the newest checkpoint that
-/// the run has written.
+/// A lease that keeps the cached state of its thread (thread_state) in memory. While a run holds
+/// the lease, the state is not evicted, and loads by other callers do not replace the newest
+/// checkpoint that the run has written.
 class pinned_lease final : public thread_lease {
 public:
   /// @pre the caller has incremented `thread->leases` for this lease

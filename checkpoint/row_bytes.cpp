@@ -19,9 +19,9 @@ constexpr auto short_row = std::size_t{8} << 10U;
 constexpr auto few_tables = 5;   // zlib memory level for short rows: 8 KB of tables
 constexpr auto usual_tables = 8; // zlib's default level: 64 KB of tables
 
-/// A zlib stream that one operating-system thread reuses for all its rows, because allocating the tables
-/// of a stream costs more than compressing a row. zlib also clears the tables before each row, so short
-/// rows use a stream with small tables.
+/// A zlib stream that one operating-system thread reuses for all its rows, because allocating the
+/// tables of a stream costs more than compressing a row. zlib also clears the tables before each
+/// row, so short rows use a stream with small tables.
 class deflater {
 public:
   explicit deflater(int memory_level) {

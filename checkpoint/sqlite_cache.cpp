@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache of task outputs in an SQLite file, in table `outputs`. An output is stored as a task record
-// (checkpoint_writer.cpp) together with the layout of the graph that wrote it. find() converts the record
-// to the layout of the caller's graph. memory_cache.cpp implements the same interface in memory.
+// The cache of task outputs in an SQLite file, in table `outputs`. An output is stored as a task
+// record (checkpoint_writer.cpp) together with the layout of the graph that wrote it. find()
+// converts the record to the layout of the caller's graph. memory_cache.cpp implements the same
+// interface in memory.
 #include "checkpoint_codec.hpp"
 #include "exported_thread.hpp"
 #include "sqlite_db.hpp"
@@ -79,8 +80,8 @@ public:
       write_task(text, record, of);
       const auto row = db_.to_row(std::move(text), output_place(scope, key));
       const auto layout = write_layout(of);
-      // One transaction for all three statements: an output never refers to a missing layout, and other
-      // processes never see more than `entries_max` outputs.
+      // One transaction for all three statements: an output never refers to a missing layout, and
+      // other processes never see more than `entries_max` outputs.
       db_.exec("BEGIN IMMEDIATE");
       add_layout_.bind_text(1, layout);
       add_layout_.run();
@@ -127,8 +128,8 @@ private:
         .count();
   }
 
-  /// Runs a call and stores its error for last_failure() instead of throwing it. A run should not fail
-  /// because its cache does; it then computes the output again.
+  /// Runs a call and stores its error for last_failure() instead of throwing it. A run should not
+  /// fail because its cache does; it then computes the output again.
   template <class Call>
   void attempt(Call call) {
     try {

@@ -28,10 +28,10 @@ checkpoint_errc code_of(int code) noexcept {
   }
 }
 
-/// Whether an error means that there is no space left. SQLite reports SQLITE_FULL only for a full disk.
-/// For an exceeded quota or file-size limit it reports an I/O error, and sqlite3_system_errno() does not
-/// give the cause if a commit fails. So the cause is taken from errno, which is cleared before each
-/// statement.
+/// Whether an error means that there is no space left. SQLite reports SQLITE_FULL only for a full
+/// disk. For an exceeded quota or file-size limit it reports an I/O error, and
+/// sqlite3_system_errno() does not give the cause if a commit fails. So the cause is taken from
+/// errno, which is cleared before each statement.
 bool is_full(int code) noexcept {
   return (code & 0xff) == SQLITE_FULL ||
          ((code & 0xff) == SQLITE_IOERR && (errno == EFBIG || errno == EDQUOT || errno == ENOSPC));
@@ -41,8 +41,7 @@ bool is_full(int code) noexcept {
 const char* advice(int code) noexcept {
   if (is_full(code))
     return "the disk is full, or a quota or file-size limit is reached: make room, then run again "
-           "to "
-           "resume; what was saved before is safe";
+           "to resume; what was saved before is safe";
   switch (code & 0xff) {
   case SQLITE_READONLY:
   case SQLITE_PERM:
@@ -52,8 +51,9 @@ const char* advice(int code) noexcept {
            "written";
   case SQLITE_CORRUPT:
   case SQLITE_NOTADB:
-    return "the file is damaged or not a database: keep a copy, export the threads that can still "
-           "be read, and start a new file; nothing was overwritten";
+    return "check the path; if it is right, the file is damaged: keep a copy, export the threads "
+           "that "
+           "can still be read, and start a new file; nothing was overwritten";
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
     return "another process has locked the file for longer than the busy timeout: run again; what "
@@ -164,7 +164,8 @@ std::string_view statement::bytes(int column) const noexcept {
 
 void database::close(sqlite3* db) noexcept {
   // Closing the last connection copies the write-ahead log to the database. If that exceeds the
-  // file-size limit, the result must be an error and not the signal SIGXFSZ, which ends the process.
+  // file-size limit, the result must be an error and not the signal SIGXFSZ, which ends the
+  // process.
   const auto is_an_error = file_size_signal_blocked{};
   sqlite3_close_v2(db);
 }

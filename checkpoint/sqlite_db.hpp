@@ -14,20 +14,21 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-// A thin C++ wrapper of the SQLite API. Statements and connections are closed by destructors, and errors
-// are thrown as checkpoint_error. The checkpointer, the store and the cache use it. sqlite_schema.cpp
-// opens files, creates their tables and checks their key.
+// A thin C++ wrapper of the SQLite API. Statements and connections are closed by destructors, and
+// errors are thrown as checkpoint_error. The checkpointer, the store and the cache use it.
+// sqlite_schema.cpp opens files, creates their tables and checks their key.
 namespace superstep::detail {
 
-/// A prepared statement. It must not outlive its database. As in SQLite, columns are counted from 0 and
-/// parameters (`place`) from 1.
+/// A prepared statement. It must not outlive its database. As in SQLite, columns are counted from 0
+/// and parameters (`place`) from 1.
 class statement {
 public:
   explicit statement(sqlite3_stmt* prepared, const std::string& path)
       : at_{prepared, &finish}, path_{&path} {}
 
   void bind(int place, std::int64_t n);
-  /// Binds a text or bytes without copying; the data must stay valid until the statement is reset. @{
+  /// Binds a text or bytes without copying; the data must stay valid until the statement is reset.
+  /// @{
   void bind_text(int place, std::string_view text);
   void bind_bytes(int place, std::string_view bytes);
   /// @}
@@ -79,8 +80,8 @@ public:
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   void exec(const char* sql);
-  /// Runs a statement to which SQLite does not apply the busy timeout, such as a change of the journal
-  /// mode. Retries until the file is not locked, or the busy timeout has passed.
+  /// Runs a statement to which SQLite does not apply the busy timeout, such as a change of the
+  /// journal mode. Retries until the file is not locked, or the busy timeout has passed.
   void exec_with_retry(const char* sql);
   /// Runs a statement of this database without waiting. Returns false if another connection has
   /// locked the file.
@@ -109,8 +110,8 @@ public:
   void roll_back() noexcept;
 
   [[nodiscard]] const row_cipher& cipher() const noexcept { return cipher_; }
-  /// Converts a text to the bytes of a row, and back. The text is compressed if that makes it shorter,
-  /// and then encrypted. Encrypted bytes can only be read at the same place. @{
+  /// Converts a text to the bytes of a row, and back. The text is compressed if that makes it
+  /// shorter, and then encrypted. Encrypted bytes can only be read at the same place. @{
   [[nodiscard]] std::string to_row(std::string text, const row_place& place) const;
   [[nodiscard]] result<std::string> from_row(std::string_view bytes, const row_place& place) const;
   /// @}
@@ -123,8 +124,8 @@ private:
   std::unique_ptr<sqlite3, void (*)(sqlite3*)> at_;
 };
 
-/// Opens or creates a file for writing. Migrates it to the current schema, switches it to a write-ahead
-/// log, and checks the key. A new file has mode 0600.
+/// Opens or creates a file for writing. Migrates it to the current schema, switches it to a
+/// write-ahead log, and checks the key. A new file has mode 0600.
 /// @param survives_power_loss whether every commit is synced to the disk
 /// @param key encryption key; empty for a file without encryption
 /// @throws checkpoint_error, for example {wrong_key} if the file was created with another key or
@@ -141,8 +142,8 @@ void claim(database& db, const std::string& owner);
 /// in-memory databases, because each connection would open a separate one.
 [[nodiscard]] const std::string& checked_file_path(const std::string& path);
 
-/// Migrates the file to the current schema in one transaction. Throws for a file of another program or
-/// of a newer version of superstep, without writing to it.
+/// Migrates the file to the current schema in one transaction. Throws for a file of another program
+/// or of a newer version of superstep, without writing to it.
 void open_schema(database&);
 
 } // namespace superstep::detail

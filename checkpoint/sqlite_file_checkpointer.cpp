@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checkpointer on SQLite. This file decides what is read and written. Other files do the work:
-// sqlite_reader.cpp loads, sqlite_writer.cpp has the queue and its transactions, sqlite_maintenance.cpp
-// imports, prunes and deletes, and sqlite_lease_manager.cpp grants leases.
+// sqlite_reader.cpp loads, sqlite_writer.cpp has the queue and its transactions,
+// sqlite_maintenance.cpp imports, prunes and deletes, and sqlite_lease_manager.cpp grants leases.
 //
 // The newest checkpoint of each recently used thread is cached in a thread_state. The cache has two
-// uses: a load often needs no access to the database, and the next checkpoint can be written as a delta
-// to the cached one. Other processes may write to the database, so is_current() verifies the cache
-// before it is used.
+// uses: a load often needs no access to the database, and the next checkpoint can be written as a
+// delta to the cached one. Other processes may write to the database, so is_current() verifies the
+// cache before it is used.
 #include "exported_thread.hpp"
 #include "pinned_lease.hpp"
 #include "sqlite_file_checkpointer_impl.hpp"
@@ -24,12 +24,13 @@ using namespace detail;
 namespace {
 
 constexpr auto branch_bases_max = std::size_t{8};
-constexpr auto namespaces_max = std::size_t{256}; // cached namespaces per thread, besides those in use
-// A load reads all rows of a chain: the last whole row and the deltas after it. To bound the time of a
-// load, a chain may have at most chain_factor times the size of a whole row, plus chain_min bytes. A
-// list that only grows has small deltas and stays in one chain. A state that changes completely gets
-// short chains. The size of a whole row is known only when one is written. So when a chain exceeds the
-// limit, a whole row is written to measure it again.
+constexpr auto namespaces_max =
+    std::size_t{256}; // cached namespaces per thread, besides those in use
+// A load reads all rows of a chain: the last whole row and the deltas after it. To bound the time
+// of a load, a chain may have at most chain_factor times the size of a whole row, plus chain_min
+// bytes. A list that only grows has small deltas and stays in one chain. A state that changes
+// completely gets short chains. The size of a whole row is known only when one is written. So when
+// a chain exceeds the limit, a whole row is written to measure it again.
 constexpr auto chain_factor = std::int64_t{4};
 constexpr auto chain_min = std::int64_t{32} << 10U;
 constexpr auto row_overhead = std::int64_t{64};
@@ -41,8 +42,8 @@ bool is_idle(const thread_state_ptr& thread) {
                              [](const auto& c) { return c.second->tasks.empty(); });
 }
 
-/// Caches an older checkpoint that was loaded. A run may start a branch from it, and the branch's first
-/// checkpoint is then a delta to it.
+/// Caches an older checkpoint that was loaded. A run may start a branch from it, and the branch's
+/// first checkpoint is then a delta to it.
 void keep_branch_base(namespace_head& head, loaded_checkpoint base_candidate) {
   head.branch_bases.push_front(std::move(base_candidate));
   if (head.branch_bases.size() > branch_bases_max)
@@ -67,8 +68,8 @@ thread_state_ptr& sqlite_file_checkpointer::impl::state_of(std::string_view thre
   return found->second;
 }
 
-/// Removes the threads from the cache that were not used in the last threads_max / 2 accesses. Threads in
-/// use and threads with a failed write stay.
+/// Removes the threads from the cache that were not used in the last threads_max / 2 accesses.
+/// Threads in use and threads with a failed write stay.
 void sqlite_file_checkpointer::impl::evict() {
   const auto limit = uses_ - options_.threads_max / 2;
   std::erase_if(threads_, [&](const auto& b) {
@@ -76,8 +77,8 @@ void sqlite_file_checkpointer::impl::evict() {
   });
 }
 
-/// Removes the less recently used half of a thread's subgraph namespaces from the cache, except those in
-/// use. A removed namespace is read from the database when it is needed again.
+/// Removes the less recently used half of a thread's subgraph namespaces from the cache, except
+/// those in use. A removed namespace is read from the database when it is needed again.
 void sqlite_file_checkpointer::impl::evict(thread_state& thread) {
   auto used = std::vector<std::uint64_t>{};
   for (const auto& [ns, head] : thread.namespaces)
@@ -103,8 +104,8 @@ namespace_head_ptr sqlite_file_checkpointer::impl::namespace_of(thread_state& th
   return found->second;
 }
 
-/// Removes the cached state of a thread after a failed write, unless a run still holds the thread. The
-/// next run then starts from the checkpoint that the database contains.
+/// Removes the cached state of a thread after a failed write, unless a run still holds the thread.
+/// The next run then starts from the checkpoint that the database contains.
 void sqlite_file_checkpointer::impl::drop_failed_state(const thread_key& key) {
   if (const auto found = threads_.find(key.thread_id); key.ns.empty() && found != threads_.end() &&
                                                        found->second->failed &&
@@ -123,8 +124,8 @@ lease_ptr sqlite_file_checkpointer::impl::pin(const std::string& thread_id, leas
   return std::make_shared<pinned_lease>(std::move(own), thread, writer_);
 }
 
-/// Whether the cached newest checkpoint is also the newest one in the database. Another process may have
-/// written a newer one. Releases the lock while it reads the database.
+/// Whether the cached newest checkpoint is also the newest one in the database. Another process may
+/// have written a newer one. Releases the lock while it reads the database.
 bool sqlite_file_checkpointer::impl::is_current(lock_type& lock, const thread_state_ptr& thread,
                                                 namespace_head& head) {
   if (!head.is_known)
@@ -139,9 +140,9 @@ bool sqlite_file_checkpointer::impl::is_current(lock_type& lock, const thread_st
   return found.id == known;
 }
 
-/// Caches the newest checkpoint that was read from the database. No effect if a run of this process has
-/// written a checkpoint or has pending writes: the cached state is then newer, and the writer detects
-/// conflicts with other processes.
+/// Caches the newest checkpoint that was read from the database. No effect if a run of this process
+/// has written a checkpoint or has pending writes: the cached state is then newer, and the writer
+/// detects conflicts with other processes.
 void sqlite_file_checkpointer::impl::adopt_newest(const thread_state& thread, namespace_head& head,
                                                   loaded_checkpoint newest) {
   if ((thread.leases > 0 && head.is_written) || thread.saved != thread.enqueued ||
@@ -189,7 +190,8 @@ std::vector<saved_checkpoint> sqlite_file_checkpointer::impl::list(const thread_
                                                                    const layout_ptr& as) {
   wait_for_writes(key.thread_id);
   auto out = reading([&](sqlite_reader& r) { return r.list(key, query, as); });
-  // A caller that looks for a single checkpoint probably starts a branch from it: cache it as a base.
+  // A caller that looks for a single checkpoint probably starts a branch from it: cache it as a
+  // base.
   if (query.limit == 1 && !out.empty()) {
     const auto lock = std::scoped_lock{writer_->mutex()};
     const auto head = namespace_of(*state_of(key.thread_id), key);
@@ -215,8 +217,8 @@ std::string sqlite_file_checkpointer::impl::head(const thread_key& key) {
   return found.id;
 }
 
-/// Returns the base for the row of a new checkpoint: its parent, if the parent is cached and has the same
-/// layout. Returns null if the checkpoint must be written as a whole row.
+/// Returns the base for the row of a new checkpoint: its parent, if the parent is cached and has
+/// the same layout. Returns null if the checkpoint must be written as a whole row.
 const loaded_checkpoint* sqlite_file_checkpointer::impl::base_for(const namespace_head& head,
                                                                   const checkpoint& point) {
   const auto* base = static_cast<const loaded_checkpoint*>(nullptr);
@@ -230,8 +232,8 @@ const loaded_checkpoint* sqlite_file_checkpointer::impl::base_for(const namespac
   return base;
 }
 
-/// Writes the JSON row of a checkpoint. It is a delta, or a whole row if there is no base or the chain
-/// would become too long.
+/// Writes the JSON row of a checkpoint. It is a delta, or a whole row if there is no base or the
+/// chain would become too long.
 void sqlite_file_checkpointer::impl::write(pending_write& j, const checkpoint& point,
                                            const loaded_checkpoint* base) const {
   const auto is_too_long = [&](std::int64_t whole) {
@@ -275,8 +277,8 @@ void sqlite_file_checkpointer::impl::put(const thread_key& key, checkpoint_ptr p
   auto j = pending_write{};
   j.thread = thread;
   j.head = head;
-  // Writing JSON takes long, so the lock is released. The base is a copy, and only one run at a time
-  // writes to a thread.
+  // Writing JSON takes long, so the lock is released. The base is a copy, and only one run at a
+  // time writes to a thread.
   lock.unlock();
   write(j, *point, base ? &*base : nullptr);
   lock.lock();
@@ -359,8 +361,8 @@ void sqlite_file_checkpointer::impl::put_effect(std::string_view thread_id, effe
   thread->effects[name] = thread->enqueued;
 }
 
-/// Waits until the record of one effect is written. It does not wait for records of other effects: it is
-/// called before each tool call, and blocks the lane of the call.
+/// Waits until the record of one effect is written. It does not wait for records of other effects:
+/// it is called before each tool call, and blocks the lane of the call.
 void sqlite_file_checkpointer::impl::wait_for_effect(std::string_view thread_id,
                                                      std::string_view key) {
   auto lock = std::unique_lock{writer_->mutex()};
@@ -417,8 +419,9 @@ void sqlite_file_checkpointer::impl::forget(std::string_view thread_id) {
     threads_.erase(found);
 }
 
-/// Updates the cache after a prune. Cached older checkpoints may no longer exist in the database, so they
-/// are dropped. The newest checkpoint of a thread in use stays cached, because a prune keeps it.
+/// Updates the cache after a prune. Cached older checkpoints may no longer exist in the database,
+/// so they are dropped. The newest checkpoint of a thread in use stays cached, because a prune
+/// keeps it.
 /// @param thread_id the pruned thread; empty if all threads were pruned
 void sqlite_file_checkpointer::impl::forget_branch_bases(std::string_view thread_id) {
   const auto lock = std::scoped_lock{writer_->mutex()};
@@ -475,8 +478,8 @@ void sqlite_file_checkpointer::check(const thread_key& key) {
 
 void sqlite_file_checkpointer::take(const std::string& thread_id, busy_policy choice,
                                     std::function<void(result<lease_ptr>)> done) {
-  // A run may still wait for the lease when this object is destroyed. The manager then calls back with
-  // an error.
+  // A run may still wait for the lease when this object is destroyed. The manager then calls back
+  // with an error.
   impl_->leases().take(thread_id, choice,
                        [thread_id, checkpointer = std::weak_ptr{impl_},
                         done = std::move(done)](result<lease_ptr> got) {

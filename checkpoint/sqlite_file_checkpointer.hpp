@@ -16,9 +16,9 @@ namespace superstep {
 /// A checkpointer that stores threads in an SQLite database. Several processes may use one file.
 /// docs/checkpoint-format.md describes the tables, and class checkpointer the inherited functions.
 ///
-/// Each object has one writer thread for the checkpoints of all runs. The writer thread writes everything
-/// that is queued in one transaction, so that many runs share one disk sync. A checkpoint is one row,
-/// usually a delta to the previous checkpoint.
+/// Each object has one writer thread for the checkpoints of all runs. The writer thread writes
+/// everything that is queued in one transaction, so that many runs share one disk sync. A
+/// checkpoint is one row, usually a delta to the previous checkpoint.
 class sqlite_file_checkpointer final : public checkpointer {
 public:
   /// Opens or creates the database, and starts the writer thread.

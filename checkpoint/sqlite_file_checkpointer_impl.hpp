@@ -19,10 +19,10 @@
 
 namespace superstep {
 
-/// The implementation of an sqlite_file_checkpointer: the cache of thread states, and the reader and
-/// writer of the database. Functions may be called from any operating-system thread. The writer's mutex
-/// protects the cache, and `read_mutex_` the reader. No thread holds both at the same time, so that a
-/// slow read does not block writes.
+/// The implementation of an sqlite_file_checkpointer: the cache of thread states, and the reader
+/// and writer of the database. Functions may be called from any operating-system thread. The
+/// writer's mutex protects the cache, and `read_mutex_` the reader. No thread holds both at the
+/// same time, so that a slow read does not block writes.
 class sqlite_file_checkpointer::impl {
 public:
   impl(const std::string& path, const sqlite_checkpointer_options& options)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases on the threads of a database. The runs of one process first queue for a thread in a lease_queue.
-// The run at the head of the queue then competes with other processes for a file lock (thread_locks.cpp).
-// A file lock cannot notify a waiting process, so timers of the writer thread poll it.
+// Leases on the threads of a database. The runs of one process first queue for a thread in a
+// lease_queue. The run at the head of the queue then competes with other processes for a file lock
+// (thread_locks.cpp). A file lock cannot notify a waiting process, so timers of the writer thread
+// poll it.
 #include "sqlite_lease_manager.hpp"
 
 #include <algorithm>
@@ -11,8 +12,8 @@ namespace superstep::detail {
 
 namespace {
 
-/// A run that is at the head of the queue of this process and waits for another process to release the
-/// file lock.
+/// A run that is at the head of the queue of this process and waits for another process to release
+/// the file lock.
 struct waiting_run {
   std::weak_ptr<sqlite_writer> writer; // weak, because a timer of the writer owns this object
   std::shared_ptr<thread_locks> locks;
@@ -22,9 +23,10 @@ struct waiting_run {
   std::chrono::milliseconds pause{1}; // time until the next attempt
 };
 
-/// Tries to lock the thread. If another process holds the lock, schedules the next attempt. The pause
-/// between attempts doubles up to 50 ms.
-/// @param is_stopping whether the writer stops; the run then gets an error instead of another attempt
+/// Tries to lock the thread. If another process holds the lock, schedules the next attempt. The
+/// pause between attempts doubles up to 50 ms.
+/// @param is_stopping whether the writer stops; the run then gets an error instead of another
+/// attempt
 void retry_lock(const std::shared_ptr<waiting_run>& run, bool is_stopping) {
   constexpr auto pause_max = std::chrono::milliseconds{50};
   const auto writer = run->writer.lock();

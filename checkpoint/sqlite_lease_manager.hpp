@@ -11,8 +11,8 @@
 
 namespace superstep::detail {
 
-/// Grants leases on the threads of a database. A run must first get the lease among the runs of this
-/// checkpointer, and then the file lock among processes. All members may be called from any
+/// Grants leases on the threads of a database. A run must first get the lease among the runs of
+/// this checkpointer, and then the file lock among processes. All members may be called from any
 /// operating-system thread.
 class sqlite_lease_manager {
 public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Import, prune and deletion of checkpoints. Two things make deletion difficult. Most rows are deltas, so
-// before a row is deleted, the rows based on it are rewritten as whole rows. And a row also contains the
-// task records of the previous checkpoint; if that checkpoint remains, these records are moved to table
-// `tasks`.
+// Import, prune and deletion of checkpoints. Two things make deletion difficult. Most rows are
+// deltas, so before a row is deleted, the rows based on it are rewritten as whole rows. And a row
+// also contains the task records of the previous checkpoint; if that checkpoint remains, these
+// records are moved to table `tasks`.
 #include "sqlite_maintenance.hpp"
 
 #include "ownership.hpp"
@@ -123,8 +123,8 @@ class remover {
 protected:
   remover(database& db, sqlite_reader& reader) : db_{db}, reader_{reader} {}
 
-  /// Row numbers in table `threads` by namespace. A parent's namespace is a prefix of its subgraphs'
-  /// namespaces, so the parent comes first in the map.
+  /// Row numbers in table `threads` by namespace. A parent's namespace is a prefix of its
+  /// subgraphs' namespaces, so the parent comes first in the map.
   using spaces_type = std::map<std::string, std::int64_t>;
 
   spaces_type spaces_of(const std::string& thread_id) {
@@ -165,7 +165,8 @@ protected:
   }
 
   /// Rewrites a row as a whole row, so that its base can be deleted.
-  /// @param without_tasks whether the task records of the previous checkpoint are removed from the row
+  /// @param without_tasks whether the task records of the previous checkpoint are removed from the
+  /// row
   void make_whole(const thread_key& key, std::int64_t no, const std::string& id,
                   bool without_tasks = false) {
     auto whole = reader_.whole_row(key, id);
@@ -187,8 +188,8 @@ protected:
   sqlite_reader& reader_; ///< uses another connection, which sees the state before this transaction
 };
 
-/// Prunes one thread: first the outermost namespace, which is that of the graph itself, then those of its
-/// subgraphs.
+/// Prunes one thread: first the outermost namespace, which is that of the graph itself, then those
+/// of its subgraphs.
 class pruner : remover {
 public:
   pruner(database& db, sqlite_reader& reader, const prune_options& what)
@@ -257,9 +258,9 @@ private:
     return young.step() ? std::min(first, std::string{young.text(0)}) : first;
   }
 
-  /// Returns the id of the oldest checkpoint of a subgraph that a remaining checkpoint of the outermost
-  /// graph needs; empty if none is needed. A run that resumes from a checkpoint of the outermost graph
-  /// restores each subgraph from the subgraph's newest checkpoint that is older.
+  /// Returns the id of the oldest checkpoint of a subgraph that a remaining checkpoint of the
+  /// outermost graph needs; empty if none is needed. A run that resumes from a checkpoint of the
+  /// outermost graph restores each subgraph from the subgraph's newest checkpoint that is older.
   std::string first_needed(std::int64_t no, std::int64_t outermost) {
     auto s = db_.prepare(
         "SELECT ifnull(max(id), '') FROM points WHERE thread = ?1 AND id < (SELECT min(id) FROM "
@@ -327,8 +328,8 @@ public:
 private:
   using ids_type = std::set<std::string, std::less<>>;
 
-  /// Whether this call deletes the checkpoint that owns the namespace. It does not matter whether the
-  /// owner exists, because a subgraph's checkpoint may be written before the owner.
+  /// Whether this call deletes the checkpoint that owns the namespace. It does not matter whether
+  /// the owner exists, because a subgraph's checkpoint may be written before the owner.
   [[nodiscard]] bool is_owner_going(const std::string& ns) const {
     const auto owner = owner_of(ns);
     const auto parent = owner ? going_.find(owner->parent) : going_.end();
@@ -336,8 +337,8 @@ private:
            has_owner(owner->id, [&](std::string_view id) { return parent->second.contains(id); });
   }
 
-  /// Deletes the checkpoints in `going`. The row of a deleted checkpoint contains the task records of the
-  /// previous checkpoint. If that checkpoint remains, its records are kept.
+  /// Deletes the checkpoints in `going`. The row of a deleted checkpoint contains the task records
+  /// of the previous checkpoint. If that checkpoint remains, its records are kept.
   void part(const std::vector<stored_checkpoint>& rows, const ids_type& going,
             const thread_key& key, std::int64_t no) {
     for (const auto& row : rows) {
@@ -372,8 +373,8 @@ private:
   std::map<std::string, ids_type, std::less<>> going_; // by namespace
 };
 
-/// Returns a reader with a connection of its own. It sees the state before the writer's transaction, so
-/// it can still read the bases of rows that are rewritten.
+/// Returns a reader with a connection of its own. It sees the state before the writer's
+/// transaction, so it can still read the bases of rows that are rewritten.
 sqlite_reader reader_of(const database& db) {
   return sqlite_reader{db.path(), std::chrono::seconds{30}, db.cipher()};
 }

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-// Operations on many rows: import, prune and deletion. sqlite_file_checkpointer.cpp calls each of them in
-// one transaction on the writer thread (sqlite_writer::run()).
+// Operations on many rows: import, prune and deletion. sqlite_file_checkpointer.cpp calls each of
+// them in one transaction on the writer thread (sqlite_writer::run()).
 namespace superstep::detail {
 
 /// Adds the rows of an exported thread. @throws checkpoint_error if the thread exists
@@ -30,8 +30,8 @@ void import_rows(database&, std::string_view thread_id, const exported_thread&);
 /// Deletes all rows of a thread and its effect records.
 void remove_thread(database&, std::string_view thread_id);
 
-/// Inserts a task record, unless its checkpoint was deleted in the meantime. Otherwise a new checkpoint
-/// that happens to get the same id would later get the record.
+/// Inserts a task record, unless its checkpoint was deleted in the meantime. Otherwise a new
+/// checkpoint that happens to get the same id would later get the record.
 inline constexpr auto add_task_sql =
     "INSERT INTO tasks (thread, point, layout, sum, row) SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS "
     "(SELECT 1 FROM points WHERE thread = ?1 AND id = ?2)";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads checkpoints from the database. A load finds the chain of rows that make up a checkpoint, applies
-// them in order, and adds the task records. Checksums and indexes are verified on the way, because a
-// checkpoint that is silently incomplete is worse than an error. show() and history() are in
-// sqlite_views.cpp.
+// Reads checkpoints from the database. A load finds the chain of rows that make up a checkpoint,
+// applies them in order, and adds the task records. Checksums and indexes are verified on the way,
+// because a checkpoint that is silently incomplete is worse than an error. show() and history() are
+// in sqlite_views.cpp.
 #include "sqlite_reader.hpp"
 
 #include "base/utf8.hpp"
@@ -28,8 +28,8 @@ checkpoint_error damaged(const database& db, const thread_key& key, std::string_
               "read: resume from an older checkpoint, or start a new thread"};
 }
 
-/// Calls `act`. If it reports a damaged row, adds the file, the thread and the checkpoint to the error
-/// text.
+/// Calls `act`. If it reports a damaged row, adds the file, the thread and the checkpoint to the
+/// error text.
 template <class Act>
 auto naming(const database& db, const thread_key& key, std::string_view id, const Act& act) {
   try {
@@ -119,9 +119,10 @@ std::int64_t sqlite_reader::thread_no(const thread_key& key) {
   return 0;
 }
 
-/// Checks the index of table `threads` when a thread is not found. A run would start such a thread over,
-/// but a damaged index may hide an existing thread, because SQLite's index pages have no checksum. One
-/// check per connection is enough, because a file is usually damaged while no process has it open.
+/// Checks the index of table `threads` when a thread is not found. A run would start such a thread
+/// over, but a damaged index may hide an existing thread, because SQLite's index pages have no
+/// checksum. One check per connection is enough, because a file is usually damaged while no process
+/// has it open.
 void sqlite_reader::check_threads() {
   if (are_threads_checked_)
     return;
@@ -131,9 +132,10 @@ void sqlite_reader::check_threads() {
   are_threads_checked_ = true;
 }
 
-/// Checks that a thread without checkpoints in the index has no checkpoints in the table either. This
-/// scans the table, but threads without checkpoints are rare. A single statement reads index and table,
-/// so that both belong to the same snapshot: another connection may be writing the first checkpoint.
+/// Checks that a thread without checkpoints in the index has no checkpoints in the table either.
+/// This scans the table, but threads without checkpoints are rare. A single statement reads index
+/// and table, so that both belong to the same snapshot: another connection may be writing the first
+/// checkpoint.
 void sqlite_reader::check_has_no_checkpoints(std::int64_t thread) {
   auto s = db_.prepare("SELECT 1 FROM points NOT INDEXED WHERE thread = ?1 AND NOT EXISTS (SELECT "
                        "1 FROM points INDEXED BY points_by_id WHERE thread = ?1) LIMIT 1");
@@ -142,9 +144,10 @@ void sqlite_reader::check_has_no_checkpoints(std::int64_t thread) {
     throw threads_damaged(db_, "checkpoints are missing from their index");
 }
 
-/// Checks that no damaged index hides rows of a thread, before the thread is exported. The export must be
-/// complete, because the user may delete the file afterwards. Compares the number of rows in each table
-/// with the number in its index. If a table itself is damaged, the later reading of its rows fails.
+/// Checks that no damaged index hides rows of a thread, before the thread is exported. The export
+/// must be complete, because the user may delete the file afterwards. Compares the number of rows
+/// in each table with the number in its index. If a table itself is damaged, the later reading of
+/// its rows fails.
 void sqlite_reader::check_indexes(std::string_view thread_id) {
   const auto count = [&](const std::string& from) {
     auto s = db_.prepare("SELECT count(*) FROM " + from +
@@ -166,8 +169,8 @@ void sqlite_reader::check_indexes(std::string_view thread_id) {
     });
 }
 
-/// A run starts a thread without checkpoints over. So before an empty result is returned, the table is
-/// checked as well.
+/// A run starts a thread without checkpoints over. So before an empty result is returned, the table
+/// is checked as well.
 sqlite_reader::head_row sqlite_reader::head(const thread_key& key) {
   {
     auto s = statement_use{find_head_};
@@ -181,8 +184,8 @@ sqlite_reader::head_row sqlite_reader::head(const thread_key& key) {
   return {};
 }
 
-/// Returns a layout from the cache or from table `layouts`. Layouts have no checksum, but each text is
-/// stored in the table and in its index, and the two must be equal.
+/// Returns a layout from the cache or from table `layouts`. Layouts have no checksum, but each text
+/// is stored in the table and in its index, and the two must be equal.
 const sqlite_reader::known_layout& sqlite_reader::layout(std::int64_t no) {
   if (const auto known = layouts_.find(no); known != layouts_.end())
     return known->second;
@@ -204,8 +207,8 @@ const sqlite_reader::known_layout& sqlite_reader::layout(std::int64_t no) {
   return layouts_.emplace(no, std::move(out)).first->second;
 }
 
-/// Reads the current row of a statement, and verifies its checksum. The column `parent` is null if the
-/// parent is the base.
+/// Reads the current row of a statement, and verifies its checksum. The column `parent` is null if
+/// the parent is the base.
 stored_checkpoint sqlite_reader::row_of(statement& s, const thread_key& key) {
   auto out = stored_checkpoint{};
   out.no = s.number(0);
@@ -249,8 +252,8 @@ std::vector<stored_checkpoint> sqlite_reader::chain_of(std::int64_t thread, std:
   const auto newest = std::string{id.empty() ? std::string_view{"\x7f"} : id};
   s->bind_text(2, newest);
   auto wanted = std::string{id};
-  // The rows come newest first. A base is always older than the rows based on it, so one pass finds the
-  // whole chain. Rows of other branches are skipped.
+  // The rows come newest first. A base is always older than the rows based on it, so one pass finds
+  // the whole chain. Rows of other branches are skipped.
   while (s->step()) {
     if (!wanted.empty() && s->text(1) != wanted)
       continue;
@@ -269,8 +272,8 @@ std::vector<stored_checkpoint> sqlite_reader::chain_of(std::int64_t thread, std:
   return out;
 }
 
-/// Returns the records of the tasks that ran after a checkpoint: first those in table `tasks`, then those
-/// in the row of the next checkpoint.
+/// Returns the records of the tasks that ran after a checkpoint: first those in table `tasks`, then
+/// those in the row of the next checkpoint.
 std::vector<sqlite_reader::stored_task>
 sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread_key& key) {
   auto out = std::vector<stored_task>{};
@@ -295,8 +298,8 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
   try {
     next = row_of(next_, key);
   } catch (const checkpoint_error&) {
-    // The next row is damaged, so its task records are lost. This checkpoint can still be resumed: the
-    // tasks run again.
+    // The next row is damaged, so its task records are lost. This checkpoint can still be resumed:
+    // the tasks run again.
     return out;
   }
   if (auto* tasks = next.row.if_contains("r"); tasks != nullptr && tasks->is_array())
@@ -401,7 +404,8 @@ sqlite_reader::list(const thread_key& key, const checkpoint_query& query, const 
   if (thread == 0)
     return out;
   const auto ids = ids_of(thread, query, key);
-  // The oldest checkpoint is read first: most later checkpoints are deltas to it, so `held` is reused.
+  // The oldest checkpoint is read first: most later checkpoints are deltas to it, so `held` is
+  // reused.
   auto held = folded_checkpoint{};
   auto at = std::string{};
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
@@ -447,8 +451,8 @@ std::set<std::string> sqlite_reader::threads_of_runs(const std::vector<std::stri
   return out;
 }
 
-/// Exports the rows as they are, without applying deltas. Only the task records in a row are moved: an
-/// export lists them with the checkpoint after which the tasks ran.
+/// Exports the rows as they are, without applying deltas. Only the task records in a row are moved:
+/// an export lists them with the checkpoint after which the tasks ran.
 exported_thread sqlite_reader::export_rows(std::string_view thread_id) {
   auto out = exported_thread{};
   auto spaces = std::vector<std::pair<std::int64_t, std::string>>{};

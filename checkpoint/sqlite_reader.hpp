@@ -29,8 +29,8 @@ namespace superstep::detail {
 }
 /// @}
 
-/// Queries for the text of a layout by its row number, and for the row number by the text. The first one
-/// reads the table, the second one its index. @{
+/// Queries for the text of a layout by its row number, and for the row number by the text. The
+/// first one reads the table, the second one its index. @{
 inline constexpr auto layout_sql = "SELECT text FROM layouts WHERE no = ?1";
 inline constexpr auto find_layout_sql = "SELECT no FROM layouts WHERE text = ?1";
 /// @}
@@ -58,8 +58,9 @@ struct loaded_checkpoint {
   record_index index{};        ///< finds records in `saved.tasks`
 };
 
-/// Reads checkpoints from the tables, through a connection of its own. Only one operating-system thread at
-/// a time may use it. All functions throw checkpoint_error if the file cannot be read or is damaged.
+/// Reads checkpoints from the tables, through a connection of its own. Only one operating-system
+/// thread at a time may use it. All functions throw checkpoint_error if the file cannot be read or
+/// is damaged.
 class sqlite_reader {
 public:
   sqlite_reader(const std::string& path, std::chrono::milliseconds busy_timeout, row_cipher cipher);
@@ -97,9 +98,9 @@ private:
   [[nodiscard]] stored_checkpoint row_of(statement&, const thread_key&);
   [[nodiscard]] std::optional<stored_checkpoint> row_at(std::int64_t thread, std::string_view id,
                                                         const thread_key&);
-  /// Returns the rows that make up a checkpoint, oldest first. They start with the last whole row; if the
-  /// chain contains the row `known`, they start after it. Returns no rows if the checkpoint does not
-  /// exist.
+  /// Returns the rows that make up a checkpoint, oldest first. They start with the last whole row;
+  /// if the chain contains the row `known`, they start after it. Returns no rows if the checkpoint
+  /// does not exist.
   /// @param id the checkpoint; empty for the newest
   /// @param known a checkpoint whose folded state the caller has; may be empty
   [[nodiscard]] std::vector<stored_checkpoint> chain_of(std::int64_t thread, std::string_view id,

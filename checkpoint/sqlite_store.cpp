@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The long-term store in an SQLite file, in table `items`. It shares three files with memory_store.cpp:
-// store_filter.cpp evaluates filters, store_index.cpp finds the texts to index, and store_labels.cpp
-// checks namespaces.
+// The long-term store in an SQLite file, in table `items`. It shares three files with
+// memory_store.cpp: store_filter.cpp evaluates filters, store_index.cpp finds the texts to index,
+// and store_labels.cpp checks namespaces.
 #include "checkpoint_codec.hpp"
 #include "exported_thread.hpp"
 #include "sqlite_db.hpp"
@@ -25,8 +25,8 @@ using namespace detail;
 
 namespace {
 
-/// Returns the labels of a namespace joined by zero bytes. No label contains a zero byte, so the texts have
-/// the same order as the lists of labels.
+/// Returns the labels of a namespace joined by zero bytes. No label contains a zero byte, so the
+/// texts have the same order as the lists of labels.
 std::string joined(const store_namespace& ns) {
   auto out = std::string{};
   for (const auto& label : ns) {
@@ -74,8 +74,8 @@ std::string written(const vectors& all) {
   return out;
 }
 
-/// Reads vectors in the form that written() returns. Bytes at the end that do not form a complete vector
-/// are ignored.
+/// Reads vectors in the form that written() returns. Bytes at the end that do not form a complete
+/// vector are ignored.
 vectors read_vectors(std::string_view bytes) {
   auto out = vectors{};
   auto length = std::uint32_t{0};
@@ -96,7 +96,8 @@ row_place item_place(std::string_view ns, std::string_view key) {
   return {"item", ns, key};
 }
 
-/// Returns the place of an item's vectors for their encryption. It differs from the place of the value.
+/// Returns the place of an item's vectors for their encryption. It differs from the place of the
+/// value.
 row_place vectors_place(std::string_view ns, std::string_view key) {
   return {"item", ns, key, "meaning"};
 }
@@ -110,8 +111,9 @@ struct found_item {
   std::optional<double> score{};
 };
 
-/// Selects the columns in the order that impl::read() expects. `until` is the expiry time in milliseconds
-/// since 1970-01-01 UTC, or 0 for an item that does not expire. Parameter 4 is the current time.
+/// Selects the columns in the order that impl::read() expects. `until` is the expiry time in
+/// milliseconds since 1970-01-01 UTC, or 0 for an item that does not expire. Parameter 4 is the
+/// current time.
 constexpr auto item_columns = "SELECT ns, key, value, ttl, until, meaning FROM items ";
 constexpr auto is_there = "(until = 0 OR until > ?4)";
 
@@ -246,15 +248,15 @@ private:
     return out;
   }
 
-  /// Returns matching items, sorted by namespace and key. Without a text to compare with, these are only
-  /// the items of the query's page. With a text, all matches are returned, because the page is known only
-  /// after they are ranked.
+  /// Returns matching items, sorted by namespace and key. Without a text to compare with, these are
+  /// only the items of the query's page. With a text, all matches are returned, because the page is
+  /// known only after they are ranked.
   /// @param wanted vector of the query's text, with which items are scored; may be null
   std::vector<found_item> matching(const store_query& query, const std::vector<float>* wanted) {
     auto out = std::vector<found_item>{};
     const auto prefix = joined(query.prefix);
-    // The text of each namespace below `prefix` starts with the prefix and a zero byte. These texts are a
-    // range of the index.
+    // The text of each namespace below `prefix` starts with the prefix and a zero byte. These texts
+    // are a range of the index.
     const auto from = prefix + '\0';
     const auto to = prefix + '\1';
     auto& reading = query.prefix.empty() ? all_ : search_;
@@ -280,8 +282,8 @@ private:
     return out;
   }
 
-  /// Returns the similarity of an item. Throws if the item's vectors have another length, because another
-  /// embedding made them.
+  /// Returns the similarity of an item. Throws if the item's vectors have another length, because
+  /// another embedding made them.
   static std::optional<double> score(const std::vector<float>& wanted, const vectors& meaning,
                                      const found_item& of) {
     if (!meaning.empty() && meaning.front().size() != wanted.size())
@@ -293,8 +295,9 @@ private:
     return score_of(wanted, meaning);
   }
 
-  /// Restarts the lifetime of items that were read, if the options say so. A new expiry time is written only
-  /// if it is later by at least 1/20 of the lifetime. Otherwise almost every read would cause a write.
+  /// Restarts the lifetime of items that were read, if the options say so. A new expiry time is
+  /// written only if it is later by at least 1/20 of the lifetime. Otherwise almost every read
+  /// would cause a write.
   void renew(std::span<const found_item> items) {
     constexpr auto parts = 20;
     const auto at = now();

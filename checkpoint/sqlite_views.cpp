@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of sqlite_reader that return checkpoints as JSON. They do not need the graph that wrote
-// the checkpoints. The command `superstep threads` calls them through checkpointer::show() and history().
+// The functions of sqlite_reader that return checkpoints as JSON. They do not need the graph that
+// wrote the checkpoints. The command `superstep threads` calls them through checkpointer::show()
+// and history().
 #include "ownership.hpp"
 #include "sqlite_reader.hpp"
 
@@ -10,8 +11,8 @@ namespace superstep::detail {
 
 namespace {
 
-/// Appends the names of the nodes in the list `key` of a row. Each element of the list is a node's index in
-/// the layout, or an array that starts with such an index.
+/// Appends the names of the nodes in the list `key` of a row. Each element of the list is a node's
+/// index in the layout, or an array that starts with such an index.
 void add_nodes(json::array& to, const json::object& row, const char* key,
                const stored_layout& layout) {
   const auto* list = row.if_contains(key);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the queue of an sqlite_file_checkpointer. The writer thread takes everything that is queued and
-// commits it in one transaction, so that all runs of the process share one disk sync. Before a
-// checkpoint is written, check_heads() compares the newest checkpoint in the database with the one that
-// the run expects. A difference means that another process has written to the thread.
+// Writes the queue of an sqlite_file_checkpointer. The writer thread takes everything that is
+// queued and commits it in one transaction, so that all runs of the process share one disk sync.
+// Before a checkpoint is written, check_heads() compares the newest checkpoint in the database with
+// the one that the run expects. A difference means that another process has written to the thread.
 #include "sqlite_writer.hpp"
 
 #include "base/file_size_signal.hpp"
@@ -135,11 +135,13 @@ void sqlite_writer::write_or_enqueue(std::unique_lock<std::mutex>& lock, pending
   lock.unlock();
   for (const auto& f : done)
     f();
-  done.clear(); // without the lock: a callback may own the checkpointer, whose destructor takes the lock
+  done.clear(); // without the lock: a callback may own the checkpointer, whose destructor takes the
+                // lock
   lock.lock();
 }
 
-/// Ends a write. Wakes the writer thread if it waits for the database, and callers that wait for writes.
+/// Ends a write. Wakes the writer thread if it waits for the database, and callers that wait for
+/// writes.
 /// @pre the lock is held
 void sqlite_writer::release_database() {
   is_writing_ = false;
@@ -157,8 +159,8 @@ void sqlite_writer::schedule_flush(const thread_state_ptr& thread, const namespa
 
 namespace {
 
-/// Returns a queue entry that writes the task records of a namespace to rows of their own; nullopt if
-/// there are no such records. The next checkpoint then no longer includes them.
+/// Returns a queue entry that writes the task records of a namespace to rows of their own; nullopt
+/// if there are no such records. The next checkpoint then no longer includes them.
 std::optional<pending_write> write_of_tasks(sqlite_writer& to, const thread_state_ptr& thread,
                                             const namespace_head_ptr& head) {
   if (head->tasks.empty())
@@ -180,8 +182,8 @@ void sqlite_writer::flush(const thread_state_ptr& thread) {
       enqueue(std::move(*j));
 }
 
-/// Enqueues the scheduled flushes that are due. Most of them are obsolete and only removed, because the
-/// next checkpoint has included their records.
+/// Enqueues the scheduled flushes that are due. Most of them are obsolete and only removed, because
+/// the next checkpoint has included their records.
 void sqlite_writer::enqueue_due_flushes(clock::time_point now) {
   const auto is_over = [](const scheduled_flush& l) { // obsolete
     return l.head->tasks.empty() || l.head->tasks_due != l.due;
@@ -241,8 +243,8 @@ void sqlite_writer::run(const std::function<void(database&)>& what) {
     std::rethrow_exception(e.failed);
 }
 
-/// Waits until there is a queued write, a maintenance task, or a timer that is due. Returns false if the
-/// thread must end. The thread ends only when everything has been written.
+/// Waits until there is a queued write, a maintenance task, or a timer that is due. Returns false
+/// if the thread must end. The thread ends only when everything has been written.
 bool sqlite_writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
   while (true) {
     is_worker_blocked_ = is_writing_;
@@ -301,16 +303,16 @@ void sqlite_writer::work() {
     lock.unlock();
     for (const auto& f : done)
       f();
-    // Destroy callbacks and entries without the lock: they may own the checkpointer, whose destructor takes
-    // it.
+    // Destroy callbacks and entries without the lock: they may own the checkpointer, whose
+    // destructor takes it.
     done.clear();
     batch.clear();
     lock.lock();
   }
 }
 
-/// Removes and returns the callbacks whose writes have been saved. The caller calls them without the
-/// lock. @pre the lock is held
+/// Removes and returns the callbacks whose writes have been saved. The caller calls them without
+/// the lock. @pre the lock is held
 std::vector<std::function<void()>> sqlite_writer::take_callbacks(std::span<pending_write> batch) {
   auto done = std::vector<std::function<void()>>{};
   for (const auto& j : batch) {
@@ -324,16 +326,16 @@ std::vector<std::function<void()>> sqlite_writer::take_callbacks(std::span<pendi
   return done;
 }
 
-/// Clears the cached row numbers after a rollback or a maintenance task. The cached rows may no longer
-/// exist.
+/// Clears the cached row numbers after a rollback or a maintenance task. The cached rows may no
+/// longer exist.
 void sqlite_writer::invalidate_numbers() {
   layouts_.clear();
   last_data_version_ = -1;
 }
 
-/// Writes a batch in one transaction. If the transaction fails, each entry is written separately, so that
-/// the failure of one thread does not affect the others. That is not done if the file was locked for the
-/// whole busy timeout, because each entry would wait again.
+/// Writes a batch in one transaction. If the transaction fails, each entry is written separately,
+/// so that the failure of one thread does not affect the others. That is not done if the file was
+/// locked for the whole busy timeout, because each entry would wait again.
 void sqlite_writer::write(std::span<pending_write> batch) {
   const auto started = clock::now();
   auto failed = try_to_write(batch);
@@ -345,8 +347,9 @@ void sqlite_writer::write(std::span<pending_write> batch) {
     record_outcome(batch.subspan(i, 1), try_to_write(batch.subspan(i, 1)));
 }
 
-/// Writes on the thread of a caller, without waiting for the file. Returns false without writing if another
-/// process has locked the file. The caller then enqueues the write, and the writer thread waits.
+/// Writes on the thread of a caller, without waiting for the file. Returns false without writing if
+/// another process has locked the file. The caller then enqueues the write, and the writer thread
+/// waits.
 bool sqlite_writer::try_write_now(std::span<pending_write> batch) noexcept {
   const auto is_an_error = file_size_signal_blocked{};
   try {
@@ -358,8 +361,8 @@ bool sqlite_writer::try_write_now(std::span<pending_write> batch) noexcept {
   return true;
 }
 
-/// Writes a batch in one transaction, which may already be open. If that fails, rolls the transaction back
-/// and returns the error.
+/// Writes a batch in one transaction, which may already be open. If that fails, rolls the
+/// transaction back and returns the error.
 std::optional<error> sqlite_writer::try_to_write(std::span<pending_write> batch) {
   try {
     if (!db_.is_in_transaction())
@@ -404,9 +407,10 @@ void sqlite_writer::write_batch(std::span<pending_write> batch) {
   last_data_version_ = data_version_;
 }
 
-/// Compares, for each thread in the batch, the newest checkpoint in the database with the one that the
-/// thread's first write expects. If they differ, marks the thread as failed, and its writes are skipped.
-/// The transaction is open, so no other process can write between this check and the writes.
+/// Compares, for each thread in the batch, the newest checkpoint in the database with the one that
+/// the thread's first write expects. If they differ, marks the thread as failed, and its writes are
+/// skipped. The transaction is open, so no other process can write between this check and the
+/// writes.
 void sqlite_writer::check_heads(std::span<pending_write> batch) {
   {
     // SQLite changes `data_version` when another connection commits, but not for our own commits.
@@ -494,8 +498,9 @@ void sqlite_writer::insert(const pending_write& j) {
   insert_checkpoint(j);
 }
 
-/// Checks that the base of a delta still exists. A branch starts at an older checkpoint, which may have been
-/// pruned since it was loaded. The newest checkpoint is not checked again; see check_heads().
+/// Checks that the base of a delta still exists. A branch starts at an older checkpoint, which may
+/// have been pruned since it was loaded. The newest checkpoint is not checked again; see
+/// check_heads().
 void sqlite_writer::check_base(const pending_write& j) {
   if (j.base.empty() || j.base == j.before)
     return;
@@ -526,7 +531,8 @@ void sqlite_writer::insert_checkpoint(const pending_write& j) {
   auto s = statement_use{add_checkpoint_};
   s->bind(1, j.head->thread_no);
   s->bind_text(2, j.header.id);
-  if (!j.base.empty() && j.base == j.header.parent) // the usual case: do not store the same id twice
+  if (!j.base.empty() &&
+      j.base == j.header.parent) // the usual case: do not store the same id twice
     s->bind_null(3);
   else
     s->bind_text(3, j.header.parent);
@@ -555,8 +561,8 @@ void sqlite_writer::insert_tasks(const pending_write& j) {
              task);
 }
 
-/// Writes or erases an effect record. Only one run can record the start of an effect. If the row exists
-/// already, the thread of this write fails with checkpoint_errc::conflict.
+/// Writes or erases an effect record. Only one run can record the start of an effect. If the row
+/// exists already, the thread of this write fails with checkpoint_errc::conflict.
 void sqlite_writer::insert_effect(const pending_write& j) {
   const auto& [key, record] = *j.effect;
   auto s = statement_use{!record             ? forget_effect_

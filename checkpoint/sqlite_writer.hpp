@@ -21,21 +21,21 @@
 
 namespace superstep::detail {
 
-// The write queue of an sqlite_file_checkpointer, and the in-memory state of threads that both share.
-// sqlite_file_checkpointer.cpp converts checkpoints to rows and enqueues the rows. sqlite_writer writes
-// the queue in batches, with one transaction per batch.
+// The write queue of an sqlite_file_checkpointer, and the in-memory state of threads that both
+// share. sqlite_file_checkpointer.cpp converts checkpoints to rows and enqueues the rows.
+// sqlite_writer writes the queue in batches, with one transaction per batch.
 struct thread_state;
 
-/// The in-memory state of one namespace of a thread: the newest checkpoint, and task records that are not
-/// written yet.
+/// The in-memory state of one namespace of a thread: the newest checkpoint, and task records that
+/// are not written yet.
 struct namespace_head {
   thread_key key;
-  /// Whether `newest` is up to date: it is then the newest checkpoint, in the queue or in the database. If
-  /// it contains no checkpoint, the thread has none.
+  /// Whether `newest` is up to date: it is then the newest checkpoint, in the queue or in the
+  /// database. If it contains no checkpoint, the thread has none.
   bool is_known = false;
   loaded_checkpoint newest; ///< with its task records
-  /// Older checkpoints that were loaded recently. If a run starts a branch from one of them, its first
-  /// checkpoint can be written as a delta.
+  /// Older checkpoints that were loaded recently. If a run starts a branch from one of them, its
+  /// first checkpoint can be written as a delta.
   std::deque<loaded_checkpoint> branch_bases;
   /// JSON of task records that wait to be written in the row of the next checkpoint.
   std::vector<std::string> tasks;
@@ -50,8 +50,8 @@ struct namespace_head {
 };
 using namespace_head_ptr = std::shared_ptr<namespace_head>;
 
-/// The in-memory state of one thread, with the namespaces of its graph and its subgraphs. After a failed
-/// write, all later writes of the thread fail too, because they build on the failed one.
+/// The in-memory state of one thread, with the namespaces of its graph and its subgraphs. After a
+/// failed write, all later writes of the thread fail too, because they build on the failed one.
 struct thread_state {
   std::string thread_id;
   std::map<std::string, namespace_head_ptr, std::less<>> namespaces; // by namespace
@@ -96,9 +96,10 @@ struct pending_write {
   [[nodiscard]] std::size_t bytes() const noexcept;
 };
 
-/// The write queue of a database and the thread that writes it. If the queue is empty, a caller that would
-/// only wait for its write can write on its own thread, which avoids two thread switches
-/// (write_or_enqueue()). One thread at a time uses the database; `is_writing_` tells whether one does.
+/// The write queue of a database and the thread that writes it. If the queue is empty, a caller
+/// that would only wait for its write can write on its own thread, which avoids two thread switches
+/// (write_or_enqueue()). One thread at a time uses the database; `is_writing_` tells whether one
+/// does.
 /// @par Lifetime
 /// Shared by the checkpointer, its leases, and the writer thread until stop().
 class sqlite_writer {
@@ -109,8 +110,8 @@ public:
   /// Opens the database and starts the writer thread. @throws checkpoint_error
   static std::shared_ptr<sqlite_writer> start(const std::string& path,
                                               const sqlite_checkpointer_options& options);
-  /// Writes the queue and ends the thread. A callback on the writer thread may release the last reference
-  /// to the checkpointer and thus call this. The thread then ends after the callback.
+  /// Writes the queue and ends the thread. A callback on the writer thread may release the last
+  /// reference to the checkpointer and thus call this. The thread then ends after the callback.
   void stop();
   sqlite_writer(const sqlite_writer&) = delete;
   sqlite_writer& operator=(const sqlite_writer&) = delete;
@@ -140,8 +141,8 @@ public:
   /// Calls `what` on the writer thread at a given time, or earlier if the writer stops. If it has
   /// stopped already, calls it at once on the calling thread.
   void run_at(clock::time_point when, std::function<void(bool is_stopping)> what);
-  /// Runs a function on the writer thread, in a transaction of its own, after all queued writes. Waits
-  /// until the function has returned, and rethrows its exception.
+  /// Runs a function on the writer thread, in a transaction of its own, after all queued writes.
+  /// Waits until the function has returned, and rethrows its exception.
   void run(const std::function<void(database&)>&);
   [[nodiscard]] sqlite_file_checkpointer::counts counts() const noexcept {
     return {transactions_.load(), rows_.load()};
@@ -203,8 +204,8 @@ private:
   statement commit_;
   statement version_;
   std::map<std::string, std::int64_t, std::less<>> layouts_; ///< row numbers of layouts by text
-  /// Incremented when another connection has committed, or our transaction was rolled back. In a new
-  /// epoch, namespace_head::written must be verified again.
+  /// Incremented when another connection has committed, or our transaction was rolled back. In a
+  /// new epoch, namespace_head::written must be verified again.
   std::uint64_t epoch_ = 0;
   std::int64_t data_version_ = -1;      ///< PRAGMA data_version in the current transaction
   std::int64_t last_data_version_ = -1; ///< in our last committed transaction; -1 if unknown

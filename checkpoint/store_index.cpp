@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extracts texts from an item by path, and computes similarities of vectors. Paths have the syntax of
-// LangGraph 1.2.22 (langgraph/store/base/embed.py, get_text_at_path).
+// Extracts texts from an item by path, and computes similarities of vectors. Paths have the syntax
+// of LangGraph 1.2.22 (langgraph/store/base/embed.py, get_text_at_path).
 #include "store_index.hpp"
 
 #include <algorithm>
@@ -39,8 +39,8 @@ using steps = std::vector<std::string_view>;
 void collect(std::vector<std::string>& out, const json::value& at, const steps& path,
              std::size_t i);
 
-/// Handles the step `[n]` or `[*]`: continues with one item of a list or with all items. Negative indices
-/// count from the end, as in Python. An index out of range selects nothing.
+/// Handles the step `[n]` or `[*]`: continues with one item of a list or with all items. Negative
+/// indices count from the end, as in Python. An index out of range selects nothing.
 void collect_item(std::vector<std::string>& out, const json::array& list, const steps& path,
                   std::size_t i) {
   const auto index = path[i].substr(1, path[i].size() - 2);
@@ -85,8 +85,8 @@ void collect_several(std::vector<std::string>& out, const json::value& at, const
   }
 }
 
-// Follows the path from step `i` and appends the texts at its end. The recursion is only as deep as the
-// path is long, whatever the depth of the value.
+// Follows the path from step `i` and appends the texts at its end. The recursion is only as deep as
+// the path is long, whatever the depth of the value.
 void collect(std::vector<std::string>& out, const json::value& at, const steps& path,
              std::size_t i) {
   if (i == path.size()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks on threads between processes, as advisory locks on byte ranges of a file (fcntl(2), F_OFD_SETLK).
-// thread_locks.hpp explains the layout of the bytes. sqlite_lease_manager.cpp takes such a lock after
-// the lease within the process was granted.
+// Locks on threads between processes, as advisory locks on byte ranges of a file (fcntl(2),
+// F_OFD_SETLK). thread_locks.hpp explains the layout of the bytes. sqlite_lease_manager.cpp takes
+// such a lock after the lease within the process was granted.
 #include "thread_locks.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -25,9 +25,9 @@ constexpr auto number_bytes = off_t{sizeof(std::uint64_t)};
 constexpr auto place_bits = 12U;
 constexpr auto places = thread_locks::place{1} << place_bits;
 
-/// Returns the offset of a thread's byte range, derived from the FNV-1a hash of its id. Two threads with the
-/// same offset would block each other. The offset has 50 bits of the hash, so that does not occur in
-/// practice.
+/// Returns the offset of a thread's byte range, derived from the FNV-1a hash of its id. Two threads
+/// with the same offset would block each other. The offset has 50 bits of the hash, so that does
+/// not occur in practice.
 off_t first_byte_of(std::string_view thread_id) noexcept {
   auto hash = std::uint64_t{0xcbf29ce484222325};
   for (const auto c : thread_id) {
@@ -40,9 +40,9 @@ off_t first_byte_of(std::string_view thread_id) noexcept {
 
 using lock_words = struct flock;
 
-// The locks are "open file description" locks: they belong to the opened file and not to the process. So
-// two checkpointers of one process exclude each other as well. And if another part of the program closes
-// the same file, the locks are not released.
+// The locks are "open file description" locks: they belong to the opened file and not to the
+// process. So two checkpointers of one process exclude each other as well. And if another part of
+// the program closes the same file, the locks are not released.
 bool set(int file, short how, off_t first, off_t count) noexcept {
   auto words = lock_words{};
   words.l_type = how;
@@ -52,7 +52,8 @@ bool set(int file, short how, off_t first, off_t count) noexcept {
   return ::fcntl(file, F_OFD_SETLK, &words) == 0;
 }
 
-/// Returns a lock that another open file has on one of these bytes; nullopt if there is no such lock.
+/// Returns a lock that another open file has on one of these bytes; nullopt if there is no such
+/// lock.
 std::optional<lock_words> lock_of_others(int file, off_t first, off_t count) noexcept {
   auto words = lock_words{};
   words.l_type = F_WRLCK;
@@ -64,8 +65,8 @@ std::optional<lock_words> lock_of_others(int file, off_t first, off_t count) noe
   return words;
 }
 
-/// Returns the path of the lock file for a database. Symbolic links are resolved, so that all names of the
-/// database lead to the same lock file.
+/// Returns the path of the lock file for a database. Symbolic links are resolved, so that all names
+/// of the database lead to the same lock file.
 std::string lock_file_of(const std::string& database) {
   auto failed = std::error_code{};
   const auto real = std::filesystem::canonical(database, failed);
@@ -80,8 +81,8 @@ public:
       : own_{std::move(own)}, locks_{std::move(locks)}, thread_id_{std::move(thread_id)},
         place_{place}, seen_{not_looked} {}
   ~locked_lease() override { locks_->unlock(thread_id_); } // before own_ lets the next run proceed
-  /// Called before every write, so the usual case must be fast. It reads one number in mapped memory. The
-  /// locks are examined only if another process has changed the number by a take-over.
+  /// Called before every write, so the usual case must be fast. It reads one number in mapped
+  /// memory. The locks are examined only if another process has changed the number by a take-over.
   [[nodiscard]] bool is_held() const noexcept override {
     if (!own_->is_held() || is_lost_.load(std::memory_order_acquire))
       return false;
@@ -144,8 +145,8 @@ std::optional<thread_locks::place> thread_locks::try_lock(const std::string& thr
   }
   if (!set(file_, F_WRLCK, row, 1))
     return std::nullopt;
-  // Our byte is locked now, so a later take-over finds it. A process that took the thread over earlier
-  // has locked a byte after ours and still holds the thread.
+  // Our byte is locked now, so a later take-over finds it. A process that took the thread over
+  // earlier has locked a byte after ours and still holds the thread.
   if (lock_of_others(file_, row + 1, places - 1)) {
     (void)set(file_, F_UNLCK, row, 1);
     return std::nullopt;
@@ -154,8 +155,8 @@ std::optional<thread_locks::place> thread_locks::try_lock(const std::string& thr
   return 0;
 }
 
-/// Returns the first place, not before `from`, after all places that other processes have locked. Returns
-/// `places` if there is none.
+/// Returns the first place, not before `from`, after all places that other processes have locked.
+/// Returns `places` if there is none.
 thread_locks::place thread_locks::first_place_after_others(off_t row, place from) const noexcept {
   while (from < places) {
     const auto other = lock_of_others(file_, row + from, places - from);
@@ -180,10 +181,10 @@ std::optional<thread_locks::place> thread_locks::take_over(const std::string& th
   auto& ours = held_[thread_id];
   ++ours.times;
   ours.last = at;
-  // Tell the previous holder by changing the number. A random number is used instead of a counter: if two
-  // processes increment a counter at the same time, both write the same number, and a third process may
-  // miss a take-over. If the write fails, the previous holder notices the take-over when its next
-  // checkpoint is rejected.
+  // Tell the previous holder by changing the number. A random number is used instead of a counter:
+  // if two processes increment a counter at the same time, both write the same number, and a third
+  // process may miss a take-over. If the write fails, the previous holder notices the take-over
+  // when its next checkpoint is rejected.
   auto random = std::random_device{};
   const auto number = (std::uint64_t{random()} << 31U) | random();
   [[maybe_unused]] const auto done = ::pwrite(file_, &number, sizeof number, 0);

@@ -15,14 +15,14 @@
 
 namespace superstep::detail {
 
-/// Locks on the threads of a database, among all processes that use the database. They are locks of the
-/// operating system on bytes of a file next to the database. When a process ends, even by a crash, the
-/// system releases its locks. So no heartbeat is needed.
+/// Locks on the threads of a database, among all processes that use the database. They are locks of
+/// the operating system on bytes of a file next to the database. When a process ends, even by a
+/// crash, the system releases its locks. So no heartbeat is needed.
 ///
-/// Each thread has a range of bytes in the file. A run that finds the thread free locks the first byte. A
-/// run that takes the thread over locks the byte after all locked bytes. The run with the last locked byte
-/// holds the thread. The content of the file is a single number, which changes with each take-over. A
-/// holder examines the locks only after the number has changed.
+/// Each thread has a range of bytes in the file. A run that finds the thread free locks the first
+/// byte. A run that takes the thread over locks the byte after all locked bytes. The run with the
+/// last locked byte holds the thread. The content of the file is a single number, which changes
+/// with each take-over. A holder examines the locks only after the number has changed.
 /// @par Threads
 /// All members may be called from any thread.
 class thread_locks {
@@ -45,8 +45,8 @@ public:
   [[nodiscard]] std::optional<place> take_over(const std::string& thread_id);
   /// Releases one lock; call it once per successful try_lock() or take_over().
   void unlock(const std::string& thread_id) noexcept;
-  /// Returns a number that changes with each take-over of any thread. It only reads mapped memory, so it is
-  /// fast.
+  /// Returns a number that changes with each take-over of any thread. It only reads mapped memory,
+  /// so it is fast.
   [[nodiscard]] std::uint64_t takeovers() const noexcept;
   /// Whether another process has taken the thread over from the run whose lock is at `from`.
   [[nodiscard]] bool is_taken_over(const std::string& thread_id, place from) const noexcept;

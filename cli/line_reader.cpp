@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads input lines without editing.
+// Reads input lines from a pipe, a file, or a terminal without line editing.
 #include "cli/line_reader.hpp"
 
 #include <array>
@@ -45,7 +45,7 @@ line_reader::read line_reader::next() {
     const auto count = ::read(input_, bytes.data(), bytes.size());
     if (count > 0)
       held_.append(bytes.data(), static_cast<std::size_t>(count));
-    else if (count == 0 || errno == EIO) // EIO: the terminal was closed
+    else if (count == 0 || errno == EIO) // EIO means that the terminal was closed
       has_ended_ = true;
     else if (errno != EINTR && errno != EAGAIN)
       throw std::system_error{errno, std::generic_category(), "standard input cannot be read"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line: parses arguments, calls the library, prints.
+// The program `superstep`: parses the command line and calls the chosen verb.
 #include "cli/commands.hpp"
 #include "cli/out_of_resources.hpp"
 #include "net/descriptor_limit.hpp"
@@ -16,8 +16,9 @@
 
 namespace {
 
-/// Opens closed standard streams. Otherwise the next opened file would become standard output and
-/// receive what is printed. Writing to the opened stream is still an error.
+/// Opens /dev/null for standard streams that are closed. Otherwise the next file that the program
+/// opens would get the descriptor of standard output, and printed text would be written to it. The
+/// streams are opened in the wrong direction on purpose, so that using them is still an error.
 void fill_closed_standard_streams() {
   for (const auto fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(fd, F_GETFD) < 0)
@@ -37,7 +38,8 @@ int run_program(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    // CLI11 has an exit status per kind of error; this program has 0 for help and 1 for errors.
+    // CLI11 has an exit status for each kind of error. This program returns 0 for help, and 1 for
+    // errors.
     return program.exit(e) == 0 ? 0 : 1;
   }
   const auto code = chosen();
