@@ -74,8 +74,9 @@ row_origin origin_of(const input_item& item) {
   origin.line = item.line.number;
   origin.offset = item.line.offset;
   origin.size = item.line.size;
-  origin.has_error =
-      true; // an invalid line may have an `error` member; feed_item() knows it for others
+  // An invalid line may have an `error` member. For a valid line, feed_item() sets the correct
+  // value.
+  origin.has_error = true;
   return origin;
 }
 

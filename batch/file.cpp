@@ -174,8 +174,7 @@ result<void> file::read_at(std::uint64_t offset, std::size_t size, std::string& 
 
 bool exists(const std::string& path) noexcept {
   struct stat info {};
-  return ::lstat(path.c_str(), &info) ==
-         0; // lstat: a dangling symbolic link also occupies the name
+  return ::lstat(path.c_str(), &info) == 0; // lstat: even a dangling symbolic link has the name
 }
 
 std::string free_name(const std::string& path, std::string_view suffix) {
@@ -228,8 +227,7 @@ result<void> sync_folder_of(const std::string& path) {
 }
 
 result<void> file::replace_content(const std::string& path, std::string_view bytes) {
-  auto name =
-      path + ".XXXXXX"; // mkostemp() makes the name unique, so no user's file is overwritten
+  auto name = path + ".XXXXXX"; // made unique by mkostemp(), so that no other file is overwritten
   auto fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0)
     return disk_error("create", name, errno);

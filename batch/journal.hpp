@@ -68,10 +68,9 @@ struct row_counts {
 /// The content of a journal.
 struct journal_content {
   std::optional<job_header> header;
-  boost::unordered_flat_set<key_digest> done; ///< rows that succeeded or failed
-  boost::unordered_flat_map<key_digest, std::uint32_t>
-      starts;                                         ///< number of starts, by unfinished row
-  boost::unordered_flat_set<std::uint64_t> bad_lines; ///< numbers of invalid input lines
+  boost::unordered_flat_set<key_digest> done;                  ///< rows that succeeded or failed
+  boost::unordered_flat_map<key_digest, std::uint32_t> starts; ///< of unfinished rows: how often
+  boost::unordered_flat_set<std::uint64_t> bad_lines;          ///< numbers of invalid input lines
   std::uint64_t ok = 0;
   std::uint64_t dead = 0;
   std::uint64_t output_end = 0;  ///< size of out.jsonl according to the journal

@@ -235,8 +235,7 @@ private:
   std::string records_;
   std::vector<kept_row> rows_;
   boost::unordered_flat_set<key_digest> letters_; ///< rows with a dead letter that stay failed
-  boost::unordered_flat_set<key_digest>
-      failed_; ///< failed rows whose dead letter is not copied yet
+  boost::unordered_flat_set<key_digest> failed_; ///< failed rows whose dead letter is still to copy
 };
 
 } // namespace

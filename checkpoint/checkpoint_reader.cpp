@@ -438,8 +438,7 @@ saved_checkpoint for_layout(const saved_checkpoint& saved, const layout_ptr& as,
     text.clear();
     write_task(text, record, own, &whose);
     out.tasks.push_back(reader.read_task(parsed(text)));
-    out.tasks.back().cause =
-        record.cause; // keep the original exception instead of the restored one
+    out.tasks.back().cause = record.cause; // the original exception, not the restored one
   }
   return out;
 }

@@ -264,10 +264,11 @@ void write_members(std::string& out, const task_record& record, const graph_layo
     }
     into += ']';
   }
-  check_rest(
-      "an interrupt"); // invalid UTF-8 in error texts is replaced below, so they need no check
+  check_rest("an interrupt");
   row.add_list("a", record.answers, [&](const json::value& v) { append_text(out, v); });
   check_rest("an answer");
+  // Error texts are not checked. Invalid UTF-8 in them is replaced, because a failure must be
+  // stored.
   if (!record.error.empty())
     append_quoted(row.add("e"), valid_utf8(record.error));
   if (record.cause)

@@ -43,10 +43,10 @@ public:
 private:
   struct imported_checkpoint;
   struct entry {
-    saved_checkpoint
-        typed; ///< while `raw` is set: only task records that were added after the import
-    std::shared_ptr<const imported_checkpoint>
-        raw;              ///< an import that no graph has loaded yet, or null
+    /// The checkpoint. While `raw` is set, only task records that were added after the import.
+    saved_checkpoint typed;
+    /// The checkpoint as it was imported, until the first load(); then null.
+    std::shared_ptr<const imported_checkpoint> raw;
     record_index index{}; ///< finds records in `typed.tasks`
   };
   /// The checkpoints of one thread and namespace, by id.

@@ -52,8 +52,7 @@ const char* advice(int code) noexcept {
   case SQLITE_CORRUPT:
   case SQLITE_NOTADB:
     return "check the path; if it is right, the file is damaged: keep a copy, export the threads "
-           "that "
-           "can still be read, and start a new file; nothing was overwritten";
+           "that can still be read, and start a new file; nothing was overwritten";
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
     return "another process has locked the file for longer than the busy timeout: run again; what "

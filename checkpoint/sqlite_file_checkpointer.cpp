@@ -24,8 +24,7 @@ using namespace detail;
 namespace {
 
 constexpr auto branch_bases_max = std::size_t{8};
-constexpr auto namespaces_max =
-    std::size_t{256}; // cached namespaces per thread, besides those in use
+constexpr auto namespaces_max = std::size_t{256}; // cached per thread, besides those in use
 // A load reads all rows of a chain: the last whole row and the deltas after it. To bound the time
 // of a load, a chain may have at most chain_factor times the size of a whole row, plus chain_min
 // bytes. A list that only grows has small deltas and stays in one chain. A state that changes

@@ -152,8 +152,7 @@ const std::string& checked_file_path(const std::string& path) {
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
                            "checkpoints in '" + path +
                                "': not the path of a file: specify a path; in C++, "
-                               "memory_checkpointer() keeps threads "
-                               "in memory"};
+                               "memory_checkpointer() keeps threads in memory"};
   return path;
 }
 

@@ -135,14 +135,11 @@ void sqlite_writer::write_or_enqueue(std::unique_lock<std::mutex>& lock, pending
   lock.unlock();
   for (const auto& f : done)
     f();
-  done.clear(); // without the lock: a callback may own the checkpointer, whose destructor takes the
-                // lock
+  done.clear(); // without the lock: destroying a callback may destroy the checkpointer
   lock.lock();
 }
 
-/// Ends a write. Wakes the writer thread if it waits for the database, and callers that wait for
-/// writes.
-/// @pre the lock is held
+/// Ends a write. Wakes the writer thread, and callers that wait for writes. @pre the lock is held
 void sqlite_writer::release_database() {
   is_writing_ = false;
   if (is_worker_blocked_)
@@ -185,7 +182,7 @@ void sqlite_writer::flush(const thread_state_ptr& thread) {
 /// Enqueues the scheduled flushes that are due. Most of them are obsolete and only removed, because
 /// the next checkpoint has included their records.
 void sqlite_writer::enqueue_due_flushes(clock::time_point now) {
-  const auto is_over = [](const scheduled_flush& l) { // obsolete
+  const auto is_over = [](const scheduled_flush& l) {
     return l.head->tasks.empty() || l.head->tasks_due != l.due;
   };
   while (!scheduled_flushes_.empty()) {
@@ -303,8 +300,7 @@ void sqlite_writer::work() {
     lock.unlock();
     for (const auto& f : done)
       f();
-    // Destroy callbacks and entries without the lock: they may own the checkpointer, whose
-    // destructor takes it.
+    // Without the lock, because destroying them may destroy the checkpointer.
     done.clear();
     batch.clear();
     lock.lock();
@@ -326,8 +322,7 @@ std::vector<std::function<void()>> sqlite_writer::take_callbacks(std::span<pendi
   return done;
 }
 
-/// Clears the cached row numbers after a rollback or a maintenance task. The cached rows may no
-/// longer exist.
+/// Clears cached row numbers after a rollback or a maintenance task: the rows may no longer exist.
 void sqlite_writer::invalidate_numbers() {
   layouts_.clear();
   last_data_version_ = -1;
@@ -348,8 +343,7 @@ void sqlite_writer::write(std::span<pending_write> batch) {
 }
 
 /// Writes on the thread of a caller, without waiting for the file. Returns false without writing if
-/// another process has locked the file. The caller then enqueues the write, and the writer thread
-/// waits.
+/// another process has locked the file; the caller then leaves the write to the writer thread.
 bool sqlite_writer::try_write_now(std::span<pending_write> batch) noexcept {
   const auto is_an_error = file_size_signal_blocked{};
   try {
@@ -408,9 +402,8 @@ void sqlite_writer::write_batch(std::span<pending_write> batch) {
 }
 
 /// Compares, for each thread in the batch, the newest checkpoint in the database with the one that
-/// the thread's first write expects. If they differ, marks the thread as failed, and its writes are
-/// skipped. The transaction is open, so no other process can write between this check and the
-/// writes.
+/// the thread's first write expects. If they differ, marks the thread as failed, so that its writes
+/// are skipped. The transaction is open: no other process can write before this batch.
 void sqlite_writer::check_heads(std::span<pending_write> batch) {
   {
     // SQLite changes `data_version` when another connection commits, but not for our own commits.
@@ -498,9 +491,8 @@ void sqlite_writer::insert(const pending_write& j) {
   insert_checkpoint(j);
 }
 
-/// Checks that the base of a delta still exists. A branch starts at an older checkpoint, which may
-/// have been pruned since it was loaded. The newest checkpoint is not checked again; see
-/// check_heads().
+/// Checks that the base of a branch's first delta still exists: an older checkpoint may have been
+/// pruned since it was loaded.
 void sqlite_writer::check_base(const pending_write& j) {
   if (j.base.empty() || j.base == j.before)
     return;
@@ -531,8 +523,7 @@ void sqlite_writer::insert_checkpoint(const pending_write& j) {
   auto s = statement_use{add_checkpoint_};
   s->bind(1, j.head->thread_no);
   s->bind_text(2, j.header.id);
-  if (!j.base.empty() &&
-      j.base == j.header.parent) // the usual case: do not store the same id twice
+  if (!j.base.empty() && j.base == j.header.parent) // the usual case: store the id only once
     s->bind_null(3);
   else
     s->bind_text(3, j.header.parent);
@@ -584,8 +575,7 @@ void sqlite_writer::insert_effect(const pending_write& j) {
   }
 }
 
-/// Runs the first maintenance task in a transaction. Releases the lock while the task runs.
-/// @pre the lock is held
+/// Runs one maintenance task in a transaction. The lock is held, except while the task runs.
 void sqlite_writer::run_maintenance() {
   auto& e = *maintenance_.front();
   maintenance_.pop_front();

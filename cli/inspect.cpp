@@ -89,8 +89,7 @@ void add_check(CLI::App& program, action& chosen) {
   add_agent_options(verb, *given);
   verb.footer(
       "Example:\n  superstep check agent.yaml --set version=v1\n\n"
-      "Also reads the files that the agent file refers to. Warnings are written to standard "
-      "error.\n"
+      "Also reads the files that the agent file refers to. Warnings go to standard error.\n"
       "Exit code: 0 no errors (warnings are allowed), 4 the machine lacks file descriptors or\n"
       "memory, 1 any other error.");
   verb.callback([given, &chosen] { chosen = [given] { return check(*given); }; });

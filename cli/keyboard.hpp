@@ -46,8 +46,7 @@ public:
 private:
   void set_echo(bool on) noexcept;
 
-  std::optional<termios>
-      before_; ///< the terminal's settings to restore; nullopt without a terminal
+  std::optional<termios> before_; ///< the terminal's settings to restore; nullopt for a pipe
   bool echoes_ = true;
   bool shows_keys_itself_ = false; ///< whether the editor displays keys, so that the echo stays off
   line_reader lines_;

@@ -196,8 +196,7 @@ bool line_editor::is_possible() {
 
 line_editor::line_editor(const wake_up& bell) : impl_{std::make_unique<impl>(bell)} {
   if (std::setlocale(LC_CTYPE, "") == nullptr || MB_CUR_MAX == 1)
-    std::setlocale(LC_CTYPE,
-                   "C.UTF-8"); // libedit needs a UTF-8 locale, like the rest of the program
+    std::setlocale(LC_CTYPE, "C.UTF-8"); // like the rest of the program, libedit must use UTF-8
   auto& at = *impl_;
   at.editor = el_init("superstep", stdin, stdout, stderr);
   at.history = history_winit();

@@ -18,8 +18,7 @@ public:
   explicit retry_notes(std::shared_ptr<const wake_up> bell) : bell_{std::move(bell)} {}
 
   void add(std::string text) {
-    constexpr auto notes_max =
-        std::size_t{100}; // further remarks are dropped until take() is called
+    constexpr auto notes_max = std::size_t{100}; // further remarks are dropped
     {
       const auto lock = std::scoped_lock{mutex_};
       if (held_.size() < notes_max)

@@ -244,8 +244,7 @@ void add_run(CLI::App& program, action& chosen) {
                 "recursion limit");
   verb.add_option("--on-bad-line", given->bad_lines,
                   "What to do if the input has invalid lines. fail: report them and run nothing; "
-                  "dead-letter: write "
-                  "them to the dead letters and run the other rows")
+                  "dead-letter: write them to the dead letters and run the other rows")
       ->check(CLI::IsMember({"fail", "dead-letter"}))
       ->capture_default_str();
   verb.add_option("--row-deadline-ms", given->row_deadline_ms,

@@ -264,7 +264,7 @@ void add_threads(CLI::App& program, action& chosen) {
   constexpr auto hours_max = std::int64_t{24} * 366 * 10'000;
   auto* const age = pruned
                         .add_option("--older-than-hours", given->older_than_hours,
-                                    "Also keep all checkpoints that are younger than this")
+                                    "Also keep checkpoints younger than this many hours")
                         ->check(CLI::Range(std::int64_t{0}, hours_max));
   pruned.add_flag("--whole-threads", given->whole_threads,
                   "Remove threads completely if their newest checkpoint is old enough");
