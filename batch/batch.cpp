@@ -119,9 +119,9 @@ private:
   const input_facts& facts_;
   job_files& files_;
   shortage_control shortages_;
-  std::vector<row_origin> again_; ///< rows that ended in a shortage and must run again
+  std::vector<row_origin> again_; ///< rows that ended in a shortage, to submit again
   std::atomic<bool> is_aborting_{false};
-  std::shared_ptr<row_table> table_; // also owned by callbacks that are still returning
+  std::shared_ptr<row_table> table_; // shared with the callbacks of rows
   input_reader reader_;
   row_writer writer_;
   monotonic::time_point begun_ = monotonic::now();
@@ -204,7 +204,7 @@ result<void> batch_run::feed_returned() {
   if (!row)
     return row.error();
   ++origin.attempt;
-  --rows_begun_; // submit() counts it a second time
+  --rows_begun_; // because submit() counts the row again
   submit(std::move(*row), std::move(origin));
   return {};
 }

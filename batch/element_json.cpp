@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion of simdjson elements to JSON values and messages, for the rows of the input.
+// Converts values that simdjson has parsed to JSON values and messages, for the rows of the input.
 #include "element_json.hpp"
 
 #include "json_text.hpp"

@@ -50,7 +50,7 @@ public:
   result<void> remove() noexcept;
   /// Whether path() still leads to the open file. Another process may have deleted or replaced it.
   [[nodiscard]] bool has_its_name() const noexcept;
-  /// Reads up to `size` bytes from `offset`; fewer only at the end of the file.
+  /// Reads `size` bytes from `offset`. Reads fewer bytes only at the end of the file.
   [[nodiscard]] result<void> read_at(std::uint64_t offset, std::size_t size,
                                      std::string& into) const;
 
@@ -61,9 +61,9 @@ private:
   std::string path_;
 };
 
-/// Whether a file of any type has this name.
+/// Whether the path exists. A symbolic link counts, even if its target does not exist.
 [[nodiscard]] bool exists(const std::string& path) noexcept;
-/// Returns an unused name: `path` with a suffix and a number.
+/// Returns a path that does not exist: `path`, the suffix, a hyphen and a number.
 [[nodiscard]] std::string free_name(const std::string& path, std::string_view suffix);
 /// Copies the bytes from `offset` to the end into a new file in the same folder. Returns the path
 /// of the new file.

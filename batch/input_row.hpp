@@ -14,7 +14,7 @@ namespace superstep {
 /// The three formats of input lines. All lines of a file must have the format of its first valid
 /// line.
 enum class row_shape : std::uint8_t {
-  openai, ///< {"custom_id","method","url","body"}: a request of OpenAI's Batch API, also vLLM's
+  openai, ///< {"custom_id","method","url","body"}: a line of OpenAI's or vLLM's Batch API
   native, ///< {"id","input":{state},"thread_id"?,"config"?,"tags"?}
   chat,   ///< {"custom_id" or "id","messages":[…]}
 };

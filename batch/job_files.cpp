@@ -34,7 +34,7 @@ std::string stem_of(const std::string& output) {
   return std::string{stem};
 }
 
-/// How long to wait for a lock that another process holds. A child process inherits the lock and
+/// Timeout for a lock that another process holds. A child process inherits the lock and
 /// holds it until it calls exec, even if its parent was killed in the meantime.
 constexpr auto lock_patience = std::chrono::milliseconds{1000};
 
@@ -48,7 +48,8 @@ bool lock_patiently(int fd) {
   return true;
 }
 
-/// Opens or creates the journal and locks it. O_EXCL tells whether this process creates the file.
+/// Opens or creates the journal, and locks it. O_EXCL detects whether this process creates the
+/// file.
 /// @param is_created set to whether the journal did not exist before
 result<file> open_locked_journal(const job_paths& paths, bool& is_created) {
   auto journal = file::open_regular(paths.journal, read_append_create | O_EXCL);

@@ -78,7 +78,7 @@ struct journal_content {
   std::uint64_t valid_bytes = 0; ///< size of the journal up to its last valid record
   row_counts counts;
   std::uint64_t rows_with_failed_calls = 0; ///< rows with a failed tool call
-  std::uint64_t damaged_lines = 0;          ///< invalid lines before a valid one
+  std::uint64_t damaged_lines = 0; ///< number of damaged lines before the last valid record
   std::uint64_t first_damaged_line = 0;
   bool has_records = false;   ///< whether the file has a valid record, so that it is a journal
   bool needs_rebuild = false; ///< whether an earlier run started a rebuild but did not finish it

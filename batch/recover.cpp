@@ -104,8 +104,8 @@ result<bool> is_torn_from(const file& opened, std::uint64_t end) {
   }
 }
 
-/// Cuts a file off at `end`. If the job did not write all of the removed bytes, they are copied to
-/// another file first.
+/// Truncates a file to `end` bytes. If another program wrote some of the removed bytes, they are
+/// copied to another file first.
 result<void> cut_and_sync(job_files& files, file& opened, std::uint64_t end) {
   auto size = opened.size();
   if (!size)

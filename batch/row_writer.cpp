@@ -26,8 +26,8 @@ row_counts counts_of(const row_outcome& outcome) noexcept {
           .failed_tool_calls = outcome.failed_tool_calls};
 }
 
-/// Fails if another process removed, replaced or cut an open file. Rows written afterwards would be
-/// lost, although the journal records them as done.
+/// Fails if another process has removed, replaced or truncated an open file. Rows written
+/// afterwards would be lost, although the journal records them as done.
 result<void> expect_untouched(const file& opened, std::uint64_t size) {
   if (!opened.is_open())
     return {};

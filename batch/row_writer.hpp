@@ -35,7 +35,7 @@ struct written_totals {
 /// output, sync, journal (finished rows), sync. A row counts as done only after the last sync.
 ///
 /// After a disk error, the thread writes nothing more and only removes rows from the table. The
-/// files then look as after a crash, which recover() can repair.
+/// files are then in the same state as after a crash, which recover() can repair.
 class row_writer {
 public:
   /// All arguments must outlive the writer.

@@ -81,7 +81,7 @@ struct folded_checkpoint {
 
   /// Applies one row. The caller applies the rows oldest first. @throws checkpoint_error{corrupt}
   void fold(json::object&& row);
-  /// Returns a row without a base that has the same content.
+  /// Returns the checkpoint as a whole row, which needs no base.
   [[nodiscard]] json::object whole_row() const;
 };
 

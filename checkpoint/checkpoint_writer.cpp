@@ -125,7 +125,8 @@ void write_channels(members& row, const checkpoint& now, const checkpoint* base)
     row.add("c") += changes + '}';
 }
 
-/// Writes [number, written, seen] for the nodes or joins whose versions differ from the base.
+/// Writes [index, written version, seen version] for each node or join whose versions differ from
+/// those of the base.
 void write_seen(members& row, std::string_view key, const std::vector<std::uint64_t>& written,
                 const std::vector<std::uint64_t>& seen, const std::vector<std::uint64_t>* old,
                 const std::vector<std::uint64_t>* old_seen) {

@@ -48,7 +48,7 @@ json::array written(const std::exception_ptr& error, std::exception_ptr& nested)
       out.emplace_back(coded->code().value());
     }
     return out;
-  } catch (...) { // a body may throw anything
+  } catch (...) { // a node's body may throw an object of any type
     return {"", "an exception of a type not derived from std::exception"};
   }
 }

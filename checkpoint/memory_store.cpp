@@ -34,7 +34,7 @@ struct stored_item {
 /// The items of one namespace, in the order in which their keys were first put. Searches return
 /// items in this order, as LangGraph's InMemoryStore does.
 struct stored_namespace {
-  std::uint64_t number = 0; ///< position of the namespace in searches: lower if it was used earlier
+  std::uint64_t number = 0; ///< order of the namespaces in searches: the first one used comes first
   std::map<std::uint64_t, stored_item> items{};
   std::map<std::string, std::uint64_t, std::less<>> numbers{};
 

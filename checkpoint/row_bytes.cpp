@@ -88,7 +88,7 @@ result<std::string> unpack_row(std::string_view bytes) {
                                reinterpret_cast<const Bytef*>(bytes.data()) + header_size,
                                static_cast<uLong>(bytes.size() - header_size));
   if (code == Z_MEM_ERROR)
-    throw std::bad_alloc{}; // the row is not damaged
+    throw std::bad_alloc{}; // too little memory does not mean a damaged row
   if (code != Z_OK || length != size)
     return error{errc::parse_failed, "a compressed row cannot be decompressed"};
   return out;

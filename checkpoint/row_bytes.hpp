@@ -16,7 +16,7 @@ namespace superstep::detail {
 /// time.
 inline constexpr std::size_t packed_min = 256;
 
-/// Returns the form of a row on disk.
+/// Returns the bytes to store for the text of a row. Compresses the text if that makes it shorter.
 [[nodiscard]] std::string pack_row(std::string text);
 /// Returns the text of a row; an error if the compressed form is damaged.
 [[nodiscard]] result<std::string> unpack_row(std::string_view bytes);

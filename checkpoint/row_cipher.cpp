@@ -54,7 +54,7 @@ namespace {
 constexpr auto nonce_size = std::size_t{12};
 constexpr auto tag_size = std::size_t{16};
 constexpr auto seal_marker = 'f';
-constexpr auto legacy_seal_marker = 'e'; // format versions 1 and 2
+constexpr auto legacy_seal_marker = 'e'; // the marker in format versions 1 and 2
 constexpr auto sealed_header_size = 1 + nonce_size;
 
 using context_ptr = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;

@@ -166,7 +166,7 @@ std::optional<saved_checkpoint> sqlite_file_checkpointer::impl::load(const threa
         return head->newest.saved;
   }
   writer_->wait_for(lock, thread);
-  const auto enqueued = thread->enqueued; // tells below whether a run wrote during the read
+  const auto enqueued = thread->enqueued; // compared below: has a run written since?
   lock.unlock();
   auto found = reading([&](sqlite_reader& r) { return r.load(key, id, as); });
   const auto newest = reading([&](sqlite_reader& r) { return r.head(key); });

@@ -370,7 +370,7 @@ private:
   }
 
   const std::vector<std::string>& run_ids_;
-  std::map<std::string, ids_type, std::less<>> going_; // by namespace
+  std::map<std::string, ids_type, std::less<>> going_; ///< deleted ids by namespace
 };
 
 /// Returns a reader with a connection of its own. It sees the state before the writer's

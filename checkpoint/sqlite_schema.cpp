@@ -125,7 +125,8 @@ bool has_its_key(database& db) {
 void record_encryption(database& db) {
   const auto* rows = "SELECT EXISTS (SELECT 1 FROM points) OR EXISTS (SELECT 1 FROM items) OR "
                      "EXISTS (SELECT 1 FROM outputs) OR EXISTS (SELECT 1 FROM effects)";
-  if (db.cipher().is_on() && db.pragma(rows) != 0) // an early version wrote rows, but no record
+  // Early versions of superstep wrote unencrypted rows without this record.
+  if (db.cipher().is_on() && db.pragma(rows) != 0)
     refuse_plain(db);
   const auto sealed = db.cipher().seal(std::string{proof}, proof_place);
   auto add = db.prepare("INSERT INTO facts (name, value) VALUES (?1, ?2)");
@@ -134,13 +135,13 @@ void record_encryption(database& db) {
   add.run();
 }
 
-/// Checks the key of this connection, or records it if no other connection has done so. All rows of
-/// a file are encrypted with the same key, or none is.
+/// Checks the key of this connection, or records it if no other connection has done so. Either
+/// all rows of a file are encrypted with the same key, or no row is encrypted.
 void check_key(database& db) {
   if (has_its_key(db) || (db.is_read_only() && !db.cipher().is_on()))
     return;
   db.in_transaction("BEGIN IMMEDIATE", [&] {
-    if (!has_its_key(db)) // again: another process may have recorded it in the meantime
+    if (!has_its_key(db)) // another process may have recorded it since
       record_encryption(db);
   });
 }

@@ -159,7 +159,7 @@ public:
   void put(const std::string& ns, std::string_view key, const json::object& value,
            const store_put_options& put) {
     const auto meaning =
-        embed_item(options_.embed, options_.fields, value, put); // without the lock: may be slow
+        embed_item(options_.embed, options_.fields, value, put); // may be slow, so without the lock
     const auto ttl = put.ttl.value_or(options_.ttl).count();
     const auto row = db_.cipher().seal(to_text(value), item_place(ns, key));
     const auto found = db_.cipher().seal(written(meaning), vectors_place(ns, key));

@@ -74,7 +74,7 @@ std::vector<json::object> sqlite_reader::history(const thread_key& key,
   if (thread == 0)
     return out;
   for (const auto& id : ids_of(thread, query, key))
-    if (const auto row = row_at(thread, id, key)) // another process may have deleted it
+    if (const auto row = row_at(thread, id, key)) // nullopt if another process has deleted it
       out.push_back(describe(key, *row));
   return out;
 }

@@ -41,7 +41,7 @@ struct namespace_head {
   std::vector<std::string> tasks;
   /// The time at which `tasks` are written to rows of their own if no checkpoint has followed.
   std::chrono::steady_clock::time_point tasks_due;
-  bool is_written = false; ///< whether `newest` was put by the run that holds the lease
+  bool is_written = false; ///< whether the holder of the lease has written to the namespace
   std::uint64_t last_used = 0;
   // Used only by the thread that is writing to the database.
   std::int64_t thread_no = 0; ///< row number in `threads`; 0 if unknown
@@ -81,15 +81,18 @@ struct pending_write {
   namespace_head_ptr head;  ///< one of the thread's namespaces
   std::uint64_t number = 0; ///< position among the writes of the thread
   bool is_checkpoint = false;
-  checkpoint_header header; ///< for task records: only the id, of the checkpoint they follow
+  checkpoint_header header; ///< without a checkpoint: only the id of the records' checkpoint
   std::string base;         ///< id of the row's base; empty for a whole row
-  std::string before;       ///< the checkpoint expected to be newest before this; see check_heads()
+  /// For a checkpoint: the id that the newest checkpoint in the database must have before this
+  /// write; see check_heads().
+  std::string before;
   std::shared_ptr<const std::string> layout;
-  std::int64_t chain = 0;         ///< see stored_checkpoint
-  std::int64_t whole = 0;         ///< see stored_checkpoint
-  std::string row;                ///< JSON of a checkpoint, without task records
-  std::vector<std::string> tasks; ///< JSON; for a checkpoint: records of the previous super-step
-  bool ends_effects = false;      ///< whether this write also deletes the thread's effect records
+  std::int64_t chain = 0; ///< see stored_checkpoint
+  std::int64_t whole = 0; ///< see stored_checkpoint
+  std::string row;        ///< JSON of a checkpoint, without task records
+  std::vector<std::string>
+      tasks;                 ///< JSON of task records; with a checkpoint: of the tasks before it
+  bool ends_effects = false; ///< whether this write also deletes the thread's effect records
   std::optional<effect_write> effect;
 
   /// Returns the approximate size in memory, to bound the queue.
@@ -98,7 +101,7 @@ struct pending_write {
 
 /// The write queue of a database and the thread that writes it. If the queue is empty, a caller
 /// that would only wait for its write can write on its own thread, which avoids two thread switches
-/// (write_or_enqueue()). One thread at a time uses the database; `is_writing_` tells whether one
+/// (write_or_enqueue()). One thread at a time uses the database; `is_writing_` is true while one
 /// does.
 /// @par Lifetime
 /// Shared by the checkpointer, its leases, and the writer thread until stop().
@@ -219,8 +222,8 @@ private:
   std::multimap<clock::time_point, std::function<void(bool)>> timers_;
   std::size_t queued_bytes_ = 0;
   bool is_stopping_ = false;
-  bool is_writing_ = false;        ///< whether a thread uses the database, without the lock
-  bool is_worker_blocked_ = false; ///< whether the writer thread waits for is_writing_
+  bool is_writing_ = false;        ///< whether a thread is writing; it does not hold the mutex
+  bool is_worker_blocked_ = false; ///< whether the writer thread waits until is_writing_ is false
   std::map<layout_ptr, std::shared_ptr<const std::string>> texts_; ///< cache of layout_text()
   std::atomic<std::uint64_t> transactions_{0};
   std::atomic<std::uint64_t> rows_{0};

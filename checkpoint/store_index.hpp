@@ -31,8 +31,8 @@ using vectors = std::vector<std::vector<float>>;
 /// Returns the vectors of the indexed texts of a value; empty if the value is not indexed.
 [[nodiscard]] vectors embed_item(const embedding& embed, const std::vector<std::string>& fields,
                                  const json::object& value, const store_put_options& put);
-/// Returns the similarity of the vector in `meaning` that is nearest to `wanted`; nullopt if there
-/// are no vectors.
+/// Returns the similarity of the vector in `meaning` that is nearest to `wanted`; nullopt if
+/// `meaning` is empty.
 [[nodiscard]] std::optional<double> score_of(const std::vector<float>& wanted,
                                              const vectors& meaning);
 

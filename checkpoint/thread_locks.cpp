@@ -155,8 +155,8 @@ std::optional<thread_locks::place> thread_locks::try_lock(const std::string& thr
   return 0;
 }
 
-/// Returns the first place, not before `from`, after all places that other processes have locked.
-/// Returns `places` if there is none.
+/// Returns the first place, starting at `from`, that comes after all places that other processes
+/// have locked. Returns `places` if there is none.
 thread_locks::place thread_locks::first_place_after_others(off_t row, place from) const noexcept {
   while (from < places) {
     const auto other = lock_of_others(file_, row + from, places - from);

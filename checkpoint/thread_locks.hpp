@@ -30,8 +30,8 @@ public:
   /// Index of a run's byte in the range of the thread.
   using place = std::int64_t;
 
-  /// Opens or creates the lock file. If that fails, no locks are taken; conflicting writes are
-  /// still detected by the compare-and-set in the writer.
+  /// Opens or creates the lock file. If that fails, no locks are taken. sqlite_writer still detects
+  /// conflicting writes, and rejects them.
   explicit thread_locks(const std::string& database);
   thread_locks(const thread_locks&) = delete;
   thread_locks& operator=(const thread_locks&) = delete;

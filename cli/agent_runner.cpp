@@ -96,7 +96,7 @@ bool is_of_storage(std::error_code code) {
          code != checkpoint_errc::node_gone;
 }
 
-/// Returns the fault of the machine that an error code stands for; nullopt for an error of the row.
+/// Returns a fault if an error code means that the machine failed; nullopt for an error of the row.
 std::optional<row_fault> fault_of(std::error_code code, const std::string& text) {
   if (is_of_storage(code))
     return row_fault{row_fault::kind::broken, text};
@@ -117,7 +117,7 @@ std::optional<row_fault> fault_in(const std::exception_ptr& cause, const std::st
     } catch (const std::exception& e) {
       if (auto found = fault_of(code_of(e), text))
         return found;
-      if (dynamic_cast<const tool_unavailable*>(&e) != nullptr) // it would fail for every row
+      if (dynamic_cast<const tool_unavailable*>(&e) != nullptr) // the tool fails for every row
         return row_fault{row_fault::kind::broken, text};
       const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
       at = nested != nullptr ? nested->nested_ptr() : nullptr;

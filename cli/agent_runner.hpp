@@ -38,13 +38,13 @@ public:
                                                     done_function done) override;
 
 private:
-  /// How a row's run starts.
+  /// The start of a row's run.
   struct beginning {
     detail::run_input input;
     std::int64_t steps = 0; ///< super-steps of earlier runs, if the row is resumed
   };
   [[nodiscard]] beginning begin(row_request& request) const;
-  /// What is needed to report the outcome of a row when its run has ended.
+  /// The data that is needed to report the outcome of a row when its run has ended.
   struct ending {
     std::shared_ptr<const agent_context> context;
     std::size_t messages_before = 0;

@@ -61,7 +61,7 @@ bool wants_colours() {
 
 run_config config_of(const agent_spec& spec, std::string thread) {
   auto out = run_config{};
-  out.run_id = thread; // the model sees the same id however often the thread is resumed
+  out.run_id = thread; // the model gets the same run id when the thread is resumed
   out.thread_id = std::move(thread);
   out.recursion_limit = spec.recursion_limit;
   if (spec.limits.row_deadline.count() > 0)

@@ -27,7 +27,7 @@ public:
     bool is_at_keyboard = false;            ///< whether standard input and output are terminals
     std::shared_ptr<retry_notes> retries{}; ///< the model's retries to show; may be null
   };
-  /// How the conversation ended.
+  /// The reason for the end of the conversation.
   enum class leaving : std::uint8_t {
     ended,  ///< end of input or /quit, and all messages were answered
     failed, ///< end of input or /quit, and an answer or a line failed
@@ -43,7 +43,7 @@ public:
   [[nodiscard]] leaving run();
 
 private:
-  /// What follows a turn: the prompt, or the end of the conversation.
+  /// The result of a turn: show the prompt again, or end the conversation.
   enum class turn : std::uint8_t { over, leave };
 
   [[nodiscard]] turn begin();

@@ -15,7 +15,7 @@ namespace superstep::cli {
 struct typed_line {
   enum class kind : std::uint8_t { nothing, words, history, help, resume, quit, unknown };
   kind what = kind::nothing;
-  std::string text{}; ///< words: the message; unknown: the unknown command
+  std::string text{}; ///< the message (`words`), or the unknown command (`unknown`)
 };
 /// Parses a line. A line that begins with a slash is a command. A line that begins with two slashes
 /// is a message that begins with one slash.

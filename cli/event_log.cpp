@@ -38,7 +38,7 @@ bool is_writable(const std::string& path) {
   auto failed = std::error_code{};
   if (fs::exists(path, failed))
     return !fs::is_directory(path, failed) && ::access(path.c_str(), W_OK) == 0;
-  // A symbolic link to a file that does not exist: event_log::open() creates the file or fails.
+  // The path is a symbolic link to a file that does not exist. event_log::open() creates the file.
   if (fs::is_symlink(path, failed))
     return true;
   const auto folder = fs::path{path}.parent_path();

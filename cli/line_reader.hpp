@@ -15,7 +15,7 @@ public:
   /// @param input a file descriptor; it must stay open, and nothing else may read from it
   line_reader(int input, const wake_up& bell) : input_{input}, bell_{bell} {}
 
-  /// What ended a read: a line break, the end of the input, or Ctrl-C.
+  /// The event that ended a read: a line break, the end of the input, or Ctrl-C.
   enum class end : std::uint8_t { line, input, interrupt };
   struct read {
     end why = end::input;
