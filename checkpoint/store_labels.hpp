@@ -12,9 +12,8 @@
 // sqlite_store. The caches use add_saturated() as well.
 namespace superstep::detail {
 
-/// Throws std::invalid_argument for an invalid label of a namespace. The error texts are those of
-/// LangGraph 1.2.22, because tests compare them
-/// (tests/reference/goldens/cases/prebuilt.store.jsonl).
+/// Throws std::invalid_argument if a label of the namespace is invalid: it is empty, or contains a
+/// period or a zero byte. LangGraph 1.2.22 has the first two rules.
 void check_labels(const store_namespace& ns);
 /// Throws std::invalid_argument for a namespace that cannot be written to: it has an invalid label,
 /// is empty, or starts with the reserved label "langgraph".

@@ -25,6 +25,7 @@ void fill_closed_standard_streams() {
       static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
 }
 
+/// Parses the arguments and runs the chosen verb. Returns the exit status.
 int run_program(int argc, char** argv) {
   auto program = CLI::App{"Runs LLM agents as graphs, many at a time.", "superstep"};
   auto chosen = superstep::cli::action{};
@@ -44,7 +45,7 @@ int run_program(int argc, char** argv) {
   }
   const auto code = chosen();
   if (code == 0 && !(std::cout << std::flush)) {
-    std::cerr << "superstep: cannot write to standard output\n";
+    std::cerr << "superstep: cannot write to standard output; check where it is redirected\n";
     return 1;
   }
   return code;
@@ -56,7 +57,7 @@ int main(int argc, char** argv) {
   superstep::cli::end_with_shortage_on_terminate();
   fill_closed_standard_streams();
   superstep::raise_descriptor_limit();
-  std::signal(SIGXFSZ, SIG_IGN); // a file size limit is reported as a write error
+  std::signal(SIGXFSZ, SIG_IGN); // exceeding the file-size limit must be a write error
   try {
     return run_program(argc, argv);
   } catch (const std::exception& e) {
