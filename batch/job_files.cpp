@@ -62,7 +62,8 @@ result<file> open_locked_journal(const job_paths& paths, bool& is_created) {
     return journal;
   if (errno == EWOULDBLOCK)
     return error{errc::invalid_argument, "another process is running the job of " + paths.output +
-                                             " (it holds the lock of " + paths.journal + ")"};
+                                             " (it holds the lock of " + paths.journal +
+                                             "); wait until it ends, or use another --output"};
   return disk_error("lock", paths.journal, errno);
 }
 

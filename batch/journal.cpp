@@ -231,8 +231,8 @@ result<journal_content> read_journal(const file& journal) {
       ++bad;
       continue;
     }
-    // Damaged lines at the end of the file are what a crash leaves. Only those before a valid
-    // record count as damage.
+    // Invalid lines at the end of the file are the result of a crash. Invalid lines before a valid
+    // record are damage.
     if (bad > 0) {
       if (content.damaged_lines == 0)
         content.first_damaged_line = (*line)->number - bad;

@@ -22,9 +22,8 @@
 //             "input":…}]                      written on one line
 //     ["start",KEY]                            the row was submitted
 //     ["ok",KEY,OUT,[…counts]]                 its output line ends at byte OUT of out.jsonl
-//     ["dead",KEY,OUT,DEAD,[…counts]]          the row failed; its output line ends at byte OUT,
-//     its
-//                                              dead letter at byte DEAD of out.dead.jsonl
+//     ["dead",KEY,OUT,DEAD,[…counts]]          the row failed; its output line ends at byte OUT
+//                                              and its dead letter at byte DEAD of out.dead.jsonl
 //     ["bad",LINE,DEAD]                        input line LINE is invalid; its dead letter ends
 //                                              at byte DEAD
 //     ["rebuild"]                              earlier records of rows are void, because the output
@@ -68,9 +67,10 @@ struct row_counts {
 /// The content of a journal.
 struct journal_content {
   std::optional<job_header> header;
-  boost::unordered_flat_set<key_digest> done;                  ///< rows that succeeded or failed
-  boost::unordered_flat_map<key_digest, std::uint32_t> starts; ///< of unfinished rows: how often
-  boost::unordered_flat_set<std::uint64_t> bad_lines;          ///< numbers of invalid input lines
+  boost::unordered_flat_set<key_digest> done; ///< rows that succeeded or failed
+  /// The number of starts of each unfinished row.
+  boost::unordered_flat_map<key_digest, std::uint32_t> starts;
+  boost::unordered_flat_set<std::uint64_t> bad_lines; ///< numbers of invalid input lines
   std::uint64_t ok = 0;
   std::uint64_t dead = 0;
   std::uint64_t output_end = 0;  ///< size of out.jsonl according to the journal

@@ -115,7 +115,7 @@ private:
   std::ostream& out_;
 };
 
-/// Prints notes, but no progress: the form `none`.
+/// Prints notes but no progress, for `--progress none`.
 class note_sink final : public progress_sink {
 public:
   explicit note_sink(std::ostream& out) : out_{out} {}

@@ -79,7 +79,7 @@ private:
   bool has_foreign_ = false;
 };
 
-/// One rebuild. run() performs the steps in order.
+/// Performs one rebuild. run() calls the steps in order.
 class rebuilding {
 public:
   rebuilding(job_files& files, bool retries_dead)

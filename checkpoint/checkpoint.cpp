@@ -33,7 +33,8 @@ bool has_entries(const json::object* metadata, const json::object& wanted) noexc
 namespace {
 
 checkpoint_error not_supported(const std::string& what) {
-  return {make_error_code(checkpoint_errc::failed), "this checkpointer cannot " + what};
+  return {make_error_code(checkpoint_errc::failed),
+          "this checkpointer cannot " + what + "; sqlite_checkpointer() can"};
 }
 
 } // namespace

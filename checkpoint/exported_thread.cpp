@@ -133,7 +133,8 @@ void check_order(const exported_thread& thread) {
   for (const auto& p : thread.points) {
     const auto has_layout = [&](const auto& x) { return x.layout < thread.layouts.size(); };
     if (!has_layout(p) || !std::ranges::all_of(p.tasks, has_layout))
-      throw unreadable("checkpoint " + p.header.id + " has no layout");
+      throw unreadable("checkpoint " + p.header.id +
+                       " refers to a layout that the export does not have");
     if (!p.base.empty() && !seen.contains({p.ns, p.base}))
       throw unreadable("the base of checkpoint " + p.header.id + " does not come before it");
     if (!seen.emplace(p.ns, p.header.id).second)

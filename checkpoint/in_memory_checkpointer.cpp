@@ -298,7 +298,7 @@ void in_memory_checkpointer::import_thread(std::string_view thread_id, std::stri
   if (std::ranges::any_of(threads_, [&](const auto& t) { return t.first.thread_id == thread_id; }))
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
                            "thread '" + std::string{thread_id} +
-                               "' already exists; import under another name, or delete it first"};
+                               "' already exists; choose another id, or delete the thread first"};
   threads_.merge(made);
 }
 

@@ -10,9 +10,11 @@
 namespace superstep::detail {
 
 checkpoint_error effect_already_started(std::string_view thread_id) {
-  return {make_error_code(checkpoint_errc::conflict),
-          "thread '" + std::string{thread_id} +
-              "': another run has already started the same effect; it was not started again"};
+  return {
+      make_error_code(checkpoint_errc::conflict),
+      "thread '" + std::string{thread_id} +
+          "': another run has already started the same effect, so it was not started again: wait "
+          "for that run, then resume the thread"};
 }
 
 class lease_queue::lease final : public thread_lease {

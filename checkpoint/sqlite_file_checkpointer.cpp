@@ -286,7 +286,8 @@ void sqlite_file_checkpointer::impl::put(const thread_key& key, checkpoint_ptr p
     throw checkpoint_error{
         make_error_code(checkpoint_errc::conflict),
         "thread '" + key.thread_id + "' already has checkpoint " + point->id +
-            " or a newer one: another run is writing to it; nothing was overwritten"};
+            " or a newer one: another run is writing to it; nothing was overwritten: run again "
+            "to resume from there"};
   j.before = newest;
   j.layout = writer_->layout_text(point->layout);
   j.ends_effects = key.ns.empty() && std::exchange(thread->may_have_effects, false);

@@ -72,7 +72,7 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
   if (taken.step())
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
                            "thread '" + std::string{thread_id} +
-                               "' already exists; import under another name, or delete it first"};
+                               "' already exists; choose another id, or delete the thread first"};
   auto layouts = std::vector<std::int64_t>{};
   for (const auto& text : thread.layouts)
     layouts.push_back(number_of_layout(db, text));

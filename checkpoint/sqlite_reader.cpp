@@ -264,7 +264,7 @@ std::vector<stored_checkpoint> sqlite_reader::chain_of(std::int64_t thread, std:
       return out;
     }
     if (wanted >= out.back().header.id)
-      throw damaged(db_, key, out.back().header.id, "its base is not older than itself");
+      throw damaged(db_, key, out.back().header.id, "its base is not an older checkpoint");
   }
   if (!out.empty())
     throw damaged(db_, key, out.front().header.id,

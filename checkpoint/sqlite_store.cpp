@@ -68,7 +68,7 @@ std::string written(const vectors& all) {
     if (v.size() != length)
       throw std::invalid_argument{"the embedding returned vectors of different lengths (" +
                                   std::to_string(length) + " and " + std::to_string(v.size()) +
-                                  ")"};
+                                  " numbers); all must have the same length"};
     out.append(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float));
   }
   return out;

@@ -123,7 +123,8 @@ vectors embedded(const embedding& embed, const std::vector<std::string>& texts) 
   auto out = embed(texts);
   if (out.size() != texts.size())
     throw std::invalid_argument{"the embedding returned " + std::to_string(out.size()) +
-                                " vectors for " + std::to_string(texts.size()) + " texts"};
+                                " vectors for " + std::to_string(texts.size()) +
+                                " texts; it must return one vector per text"};
   return out;
 }
 

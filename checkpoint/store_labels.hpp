@@ -13,7 +13,7 @@
 namespace superstep::detail {
 
 /// Throws std::invalid_argument if a label of the namespace is invalid: it is empty, or contains a
-/// period or a zero byte. LangGraph 1.2.22 has the first two rules.
+/// period or a zero byte.
 void check_labels(const store_namespace& ns);
 /// Throws std::invalid_argument for a namespace that cannot be written to: it has an invalid label,
 /// is empty, or starts with the reserved label "langgraph".

@@ -228,7 +228,7 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
   if (!request.input.empty()) {
     done(refused("invalid_input", "the agent's state has no member '" +
                                       std::string{request.input.begin()->key()} +
-                                      "'; members: messages"));
+                                      "'; the only member is messages"));
     return std::make_unique<nothing_running>();
   }
   if (checkpointer_)

@@ -34,7 +34,8 @@ result<human_interrupt> read_question(const json::value& asked) {
   const auto* list = asked.if_array();
   if (list == nullptr || list->size() != 1)
     return error{errc::parse_failed,
-                 "the pending interrupt is not a tool review; chat cannot answer it"};
+                 "the pending interrupt is not a tool review, so chat cannot answer it; resume the "
+                 "thread with the program that raised the interrupt"};
   return human_interrupt_from_json(list->front());
 }
 

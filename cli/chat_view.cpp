@@ -41,7 +41,7 @@ void chat_view::hear(const detail::run_event& event) {
     for (const auto& w : event.writes)
       if (event.node == react::structured_name)
         show_response(w);
-      else if (event.node != react::pre_hook_name) // its messages were displayed before
+      else if (event.node != react::pre_hook_name) // the hook's messages are old
         show_messages(w);
   }
 }

@@ -29,7 +29,7 @@ struct typed_line {
 /// Returns a text with the allowed answers, such as `accept or ignore`.
 [[nodiscard]] std::string choices_of(const human_interrupt_config& config);
 
-/// Whether a line is valid UTF-8. A line that is not cannot be saved in a checkpoint.
+/// Whether a line is valid UTF-8. Only valid text can be saved in a checkpoint.
 [[nodiscard]] bool is_utf8(std::string_view line);
 
 /// Returns a text in the form of visible_text(), on one line. A text longer than `bytes_max` bytes

@@ -109,8 +109,9 @@ struct line_editor::impl {
   bool take(wchar_t& into) {
     for (;;) {
       if (held.size() > line_reader::line_bytes_max)
-        throw std::runtime_error{"a line is longer than " +
-                                 std::to_string(line_reader::line_bytes_max) + " bytes"};
+        throw std::runtime_error{"a message is longer than " +
+                                 std::to_string(line_reader::line_bytes_max) +
+                                 " bytes; shorten it, or let a tool read the text from a file"};
       if (held.empty())
         return false;
       if (held.starts_with(paste_begins) || held.starts_with(paste_ends)) {
@@ -201,7 +202,9 @@ line_editor::line_editor(const wake_up& bell) : impl_{std::make_unique<impl>(bel
   at.editor = el_init("superstep", stdin, stdout, stderr);
   at.history = history_winit();
   if (at.editor == nullptr || at.history == nullptr)
-    throw std::runtime_error{"cannot prepare the terminal for line editing"};
+    throw std::runtime_error{
+        "cannot prepare the terminal for line editing; set TERM=dumb to read plain "
+        "lines"};
   auto event = HistEventW{};
   history_w(at.history, &event, H_SETSIZE, static_cast<int>(history_max));
   history_w(at.history, &event, H_SETUNIQUE, 1);

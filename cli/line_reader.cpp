@@ -36,8 +36,8 @@ line_reader::read line_reader::next() {
     if (has_ended_)
       return held_.empty() ? read{end::input} : read{end::line, std::exchange(held_, {})};
     if (held_.size() > line_bytes_max)
-      throw std::runtime_error{"a line is longer than " + std::to_string(line_bytes_max) +
-                               " bytes"};
+      throw std::runtime_error{"a message is longer than " + std::to_string(line_bytes_max) +
+                               " bytes; shorten it, or let a tool read the text from a file"};
     bell_.sleep(input_);
     if (!is_readable(input_))
       continue;
