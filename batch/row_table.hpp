@@ -81,8 +81,8 @@ public:
     std::string starts;   ///< journal records of the rows that started since the last call
     bool is_last = false; ///< whether the table is closed, so that no further work follows
   };
-  /// Takes all queued work. Waits for it if there is none, at most until `until`, and may then
-  /// return nothing.
+  /// Takes all queued work. Without `until`, waits for the first entry. With `until`, collects
+  /// entries until that time or until the queue is half full, and may return nothing.
   void take(work& into, std::optional<time_point> until);
   /// Reports an error that ends the job, for example of the disk. No further row starts.
   void fail(error why);

@@ -70,7 +70,7 @@ void write_task(std::string& out, const task_record&, const graph_layout&,
 /// @throws checkpoint_error{not_storable}
 void check_row_limits(const std::string& row, const thread_key& key);
 
-/// A checkpoint as JSON, after its delta rows were applied to each other.
+/// A checkpoint as JSON. It is the result of applying the rows of a chain in order.
 struct folded_checkpoint {
   /// Values by channel name; nullopt for a channel without a value.
   std::map<std::string, std::optional<json::value>, std::less<>> channels;

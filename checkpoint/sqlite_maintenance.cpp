@@ -328,8 +328,8 @@ public:
 private:
   using ids_type = std::set<std::string, std::less<>>;
 
-  /// Whether this call deletes the checkpoint that owns the namespace. It does not matter whether
-  /// the owner exists, because a subgraph's checkpoint may be written before the owner.
+  /// Whether this call deletes the checkpoint that owns the namespace. An owner that is missing in
+  /// the database does not count: a subgraph's checkpoint may be written before its owner.
   [[nodiscard]] bool is_owner_going(const std::string& ns) const {
     const auto owner = owner_of(ns);
     const auto parent = owner ? going_.find(owner->parent) : going_.end();

@@ -90,8 +90,8 @@ struct pending_write {
   std::int64_t chain = 0; ///< see stored_checkpoint
   std::int64_t whole = 0; ///< see stored_checkpoint
   std::string row;        ///< JSON of a checkpoint, without task records
-  std::vector<std::string>
-      tasks;                 ///< JSON of task records; with a checkpoint: of the tasks before it
+  /// JSON of task records. If the entry is a checkpoint, they belong to the previous checkpoint.
+  std::vector<std::string> tasks;
   bool ends_effects = false; ///< whether this write also deletes the thread's effect records
   std::optional<effect_write> effect;
 

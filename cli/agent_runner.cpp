@@ -285,7 +285,8 @@ agent_runner::beginning agent_runner::begin(row_request& request) const {
   kept.checkpointer = checkpointer_;
   const auto saved =
       checkpointer_->load({config.thread_id, {}}, {}, detail::program_of(agent_.graph())->layout());
-  out.steps = saved ? saved->checkpoint->step : -1; // a saved run also counts the step of its input
+  // The statistics of a saved run also count the step that stores its input. -1 compensates for it.
+  out.steps = saved ? saved->checkpoint->step : -1;
   if (!saved)
     return out;
   out.input = detail::run_input::resume();
