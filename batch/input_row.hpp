@@ -19,7 +19,7 @@ enum class row_shape : std::uint8_t {
   chat,   ///< {"custom_id" or "id","messages":[…]}
 };
 
-/// Returns the name of a format, for messages.
+/// Returns the name of a format, for error texts.
 [[nodiscard]] std::string_view name_of(row_shape) noexcept;
 
 /// Maximum length of a key in bytes. The limit is low because the key is part of every message id

@@ -25,7 +25,7 @@ struct job_paths {
 struct job_files {
   job_paths paths;
   file output;
-  file dead; ///< the dead letters; created with the first failed row, not open before
+  file dead; ///< the dead letters; created and opened when the first row fails
   file journal;
   journal_content content; ///< results of earlier runs, including the valid sizes of the files
   bool is_resumed = false;

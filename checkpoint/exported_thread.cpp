@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes, reads and truncates exported threads, and converts the values of another program to an
-// exported thread. Importing a thread is up to each checkpointer.
+// exported thread. Each checkpointer has its own code to import the result.
 #include "exported_thread.hpp"
 
 #include "base/utf8.hpp"

@@ -194,7 +194,7 @@ std::size_t in_memory_checkpointer::delete_runs(const std::vector<std::string>& 
                       run_ids);
   };
   // The leases of the affected threads are acquired without the lock, because granting a lease may
-  // call a run, which may use this checkpointer.
+  // start a run, which may use this checkpointer.
   auto names = std::set<std::string>{};
   {
     const auto lock = std::scoped_lock{mutex_};

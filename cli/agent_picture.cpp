@@ -34,8 +34,8 @@ std::string free_name(std::string name, std::set<std::string>& taken) {
   return name;
 }
 
-/// Returns a graph with the nodes and edges of an agent's graph, but without its bodies, and with a
-/// node for each sub-agent.
+/// Returns a copy of an agent's graph for drawing. The nodes have no bodies, and each sub-agent is
+/// an additional node.
 compiled_json_graph copy_of(const agent& drawn, bool expand, std::set<std::string>& taken) {
   const auto shape = to_graph_json(*detail::program_of(drawn.graph()));
   auto out = json_graph{};
