@@ -102,8 +102,7 @@ result<void> file::append(std::string_view bytes) {
     if (written > 0)
       bytes.remove_prefix(static_cast<std::size_t>(written));
     else if (written == 0 || errno != EINTR)
-      return disk_error("write", path_,
-                        written == 0 ? ENOSPC : errno); // a result of 0 sets no errno
+      return disk_error("write", path_, written == 0 ? ENOSPC : errno); // 0 leaves errno unset
   }
   return {};
 }
