@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a batch job: the calling thread reads the input and submits rows (class batch_run), the
 // engine runs them, and the writer thread (row_writer.cpp) writes them in groups. row_table.cpp
-// connects the three. job_files.cpp opens the files and recovers those of an interrupted job.
+// connects the three threads. job_files.cpp opens the files, and recover.cpp repairs the files of
+// an interrupted job.
 #include "base/digest.hpp"
 #include "base/file_size_signal.hpp"
 #include "job_files.hpp"
@@ -25,8 +26,8 @@ namespace {
 using namespace detail;
 using monotonic = std::chrono::steady_clock;
 
-// The feeding thread polls for stop requests at this interval, because a signal handler cannot wake
-// it in a portable way.
+// The thread that submits rows polls for stop requests at this interval. A signal handler may not
+// notify a condition variable, so it cannot wake the thread.
 constexpr auto stop_poll = std::chrono::milliseconds{50};
 
 result<void> check(const batch_options& options) {
@@ -39,13 +40,15 @@ result<void> check(const batch_options& options) {
   if (options.write_queue_max == 0)
     return error{errc::invalid_argument, "write_queue_max must be at least 1"};
   if (options.fresh && options.force)
-    return error{errc::invalid_argument, "--fresh and --force exclude each other"};
+    return error{errc::invalid_argument,
+                 "--fresh starts again and --force resumes; use only one of them"};
   if (options.fresh && options.retry_dead)
-    return error{errc::invalid_argument, "--fresh and --retry-dead exclude each other"};
+    return error{errc::invalid_argument,
+                 "--fresh runs all rows and --retry-dead only failed ones; use only one of them"};
   return {};
 }
 
-/// Returns an id for a new job. The only random value in its files.
+/// Returns an id for a new job: `run-` and 12 random hexadecimal digits.
 std::string new_job_id() {
   auto random = std::random_device{};
   auto id = std::string{"run-"};
@@ -71,11 +74,13 @@ row_origin origin_of(const input_item& item) {
   origin.line = item.line.number;
   origin.offset = item.line.offset;
   origin.size = item.line.size;
-  origin.has_error = true; // unless the row is valid and has no error
+  // An invalid line may have an `error` member. For a valid line, feed_item() sets the correct
+  // value.
+  origin.has_error = true;
   return origin;
 }
 
-/// One run of a job. Submits rows until the input ends or the job is stopped.
+/// One run of a job: submits rows until the input ends or the job is stopped.
 class batch_run {
 public:
   batch_run(const batch_options& options, row_runner& runner, progress_sink& progress,
@@ -90,6 +95,7 @@ public:
   result<batch_summary> run();
 
 private:
+  /// Why no further row is submitted: end of the input, --limit, or a stop request or failure.
   enum class feed_end : std::uint8_t { input, limit, stop };
 
   result<feed_end> feed();
@@ -113,9 +119,9 @@ private:
   const input_facts& facts_;
   job_files& files_;
   shortage_control shortages_;
-  std::vector<row_origin> again_; ///< rows that ended in a shortage and must run again
+  std::vector<row_origin> again_; ///< rows that ended in a shortage, to submit again
   std::atomic<bool> is_aborting_{false};
-  std::shared_ptr<row_table> table_; // also owned by callbacks that are still returning
+  std::shared_ptr<row_table> table_; // shared with the callbacks of rows
   input_reader reader_;
   row_writer writer_;
   monotonic::time_point begun_ = monotonic::now();
@@ -134,6 +140,7 @@ result<batch_summary> batch_run::run() {
   table_->close();
   writer_.join();
   progress_.finish(progress_now());
+  // A failed write comes first: it explains why later rows were not submitted.
   if (auto failure = table_->failure())
     return rescue(*failure);
   if (auto same = writer_.check_at_end(); !same)
@@ -143,8 +150,9 @@ result<batch_summary> batch_run::run() {
   return summarise(*end);
 }
 
-/// Returns the error of a job that failed, with advice. Files whose names were removed are written
-/// again, because only this process still has their content.
+/// Returns the error of a failed job, extended with advice. If another process has deleted or
+/// replaced a file of the job, its content is copied to a new file first: only the open descriptor
+/// of this process can still read it.
 error batch_run::rescue(const error& why) {
   auto text = why.text;
   for (const auto* lost : {&files_.output, &files_.dead, &files_.journal}) {
@@ -157,12 +165,14 @@ error batch_run::rescue(const error& why) {
     if (*kept != lost->path())
       text += ", which must take its place before the job is run again";
   }
+  // If no file was rescued and the machine does not lack resources, a file was changed or cut.
   const auto is_cut = why.code != errc::shortage && text == why.text;
   text += is_cut ? "; restore it, or use --force to run the rows of the missing lines again"
                  : "; finished rows are safe, fix this and rerun to resume";
   return {why.code, std::move(text)};
 }
 
+/// Submits all rows, then submits the rows again that end in a shortage, until no row is left.
 result<batch_run::feed_end> batch_run::feed() {
   auto end = feed_input();
   while (end && *end != feed_end::stop) {
@@ -186,7 +196,7 @@ result<batch_run::feed_end> batch_run::feed() {
   return end;
 }
 
-/// Submits a row again that ended in a shortage.
+/// Submits one of the rows again that ended in a shortage.
 result<void> batch_run::feed_returned() {
   auto origin = std::move(again_.back());
   again_.pop_back();
@@ -194,12 +204,13 @@ result<void> batch_run::feed_returned() {
   if (!row)
     return row.error();
   ++origin.attempt;
-  --rows_begun_; // submit() counts it a second time
+  --rows_begun_; // because submit() counts the row again
   submit(std::move(*row), std::move(origin));
   return {};
 }
 
-/// Takes back rows that ended in a shortage, and reduces the concurrency.
+/// Takes the rows that ended in a shortage out of the table, and adapts the concurrency. The user
+/// is informed once per shortage, not once per row.
 void batch_run::take_returned() {
   auto returned = table_->take_returned();
   const auto now = monotonic::now();
@@ -245,13 +256,14 @@ result<void> batch_run::feed_item(input_item& item) {
       return error{errc::parse_failed,
                    "line " + std::to_string(item.line.number) +
                        " of the input was changed while the job ran: " + item.row.error().text};
+    // An earlier run may have written the dead letter of this line already.
     if (!done.bad_lines.contains(item.line.number))
       table_->add_bad_line(std::move(origin), item.row.error(), item.is_duplicate);
     return {};
   }
   auto& row = *item.row;
   const auto key = digest_of(row.request.key);
-  if (done.done.contains(key))
+  if (done.done.contains(key)) // an earlier run of the job has finished the row
     return {};
   origin.shape = row.shape;
   origin.key = row.request.key;
@@ -271,6 +283,8 @@ void batch_run::submit(input_row row, row_origin origin) {
   if (config.recursion_limit == 0)
     config.recursion_limit = options_.recursion_limit;
   row.request.job = files_.content.header->job_id;
+  // The slot must exist before submit(), which may call back before it returns. The callback shares
+  // ownership of the table, because an aborted row may end after this object is destroyed.
   const auto slot = table_->begin(std::move(origin));
   ++rows_begun_;
   auto handle = runner_.submit(std::move(row.request), [table = table_, slot](row_outcome outcome) {
@@ -279,8 +293,8 @@ void batch_run::submit(input_row row, row_origin origin) {
   table_->attach(slot, std::move(handle));
 }
 
-/// Waits until a row may start. False if none may start any more: on request, or after a disk
-/// error.
+/// Waits until another row may start. Returns false if no further row may start, because a stop was
+/// requested or a write failed.
 bool batch_run::wait_for_room() {
   while (stop_.current() == stop_request::none) {
     const auto has_room = table_->wait_for_room(monotonic::now() + stop_poll);
@@ -298,6 +312,8 @@ bool batch_run::wait_for_room() {
   return false;
 }
 
+/// Waits until all running rows have ended. Aborts them on request, or if they do not end within
+/// failure_drain after a failure.
 void batch_run::wait_until_idle() {
   while (!table_->wait_until_idle(monotonic::now() + stop_poll)) {
     const auto now = monotonic::now();
@@ -366,6 +382,8 @@ batch_summary batch_run::summarise(feed_end end) const {
   summary.barrier_waits = totals.barrier_waits;
   summary.output = files_.paths.output;
   summary.dead = files_.paths.dead;
+  // The second Ctrl-C may come after the last row was submitted: rows are left, but feed() returned
+  // feed_end::input.
   const auto was_stopped = end == feed_end::stop || (summary.left() > 0 && is_aborting_.load());
   if (was_stopped && summary.left() > 0)
     summary.code = exit_code::drained;
@@ -374,7 +392,8 @@ batch_summary batch_run::summarise(feed_end end) const {
   return summary;
 }
 
-/// Returns the summary of a job that an earlier run finished; nullopt if rows are left.
+/// Returns the summary if an earlier run has finished the job; nullopt if rows are left. A job
+/// without a summary file counts as unfinished, so that this run writes the file.
 std::optional<batch_summary> finished_before(const job_files& files, const input_facts& facts) {
   const auto& done = files.content;
   if (!files.is_resumed || !exists(files.paths.summary) || done.header->input != facts.digest ||
@@ -426,6 +445,7 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   auto files = open_job(options, header_of(options, *facts));
   if (!files)
     return files.error();
+  // The summary of an earlier run would be wrong from the first new row on, so it is removed now.
   auto finished = finished_before(*files, *facts);
   if (!finished)
     if (auto dropped = drop_summary(files->paths, files->notes); !dropped)

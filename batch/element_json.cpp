@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion of simdjson elements to JSON values and messages, for the rows of the input.
+// Converts values that simdjson has parsed to JSON values and messages, for the rows of the input.
 #include "element_json.hpp"
 
 #include "json_text.hpp"
@@ -34,7 +34,8 @@ std::optional<message_type> simple_role(std::string_view role) noexcept {
   return std::nullopt;
 }
 
-/// Reads a message that has only a role and a text.
+/// Reads a message that has only a role and a text. Returns nullopt for any other message, which
+/// the caller then reads with message_from_json().
 std::optional<message> read_simple_message(dom::element element) {
   auto object = dom::object{};
   auto role = std::string_view{};
@@ -99,6 +100,7 @@ error bad_member(std::string_view name, std::string_view must_be) {
 std::string quoted_excerpt(std::string_view text) {
   constexpr auto bytes_max = std::size_t{80};
   auto size = std::min(text.size(), bytes_max);
+  // Bytes 10xxxxxx continue a UTF-8 character: move the cut to the first byte of the character.
   while (size > 0 && size < text.size() &&
          (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U)
     --size;

@@ -15,17 +15,18 @@ class object;
 
 namespace superstep::detail {
 
-/// Converts parsed text to JSON values.
+/// Converts a value that simdjson has parsed to a JSON value of the project.
 [[nodiscard]] json::value to_json_value(simdjson::dom::element element);
 [[nodiscard]] json::object to_json_object(simdjson::dom::object object);
 
-/// Reads a message in any form that message_from_json() accepts; errors begin with `where`. The
-/// common form, a role with a text, is read without intermediate JSON values.
+/// Reads a message in any form that message_from_json() accepts. Error texts begin with `where`.
+/// The most frequent form, a role and a text, is read without intermediate JSON values.
 [[nodiscard]] result<message> read_message(simdjson::dom::element element, std::string_view where);
 
 /// Returns an error such as `"body.n" must be …`.
 [[nodiscard]] error bad_member(std::string_view name, std::string_view must_be);
-/// Returns at most 80 bytes of a text in quotes, cut between characters.
+/// Returns the beginning of a text, at most 80 bytes, in quotes. Never cuts within a UTF-8
+/// character; `…` after the quotes marks a cut.
 [[nodiscard]] std::string quoted_excerpt(std::string_view text);
 
 } // namespace superstep::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of a job: appending, syncing, and replacing with
-// rename, so that a crash at any point leaves the old or the new content.
+// Files of a job: appends, syncs, and replaces files. A file is replaced by a rename, so a crash at
+// any point leaves the complete old content or the complete new content.
 #include "file.hpp"
 
 #include <cerrno>
@@ -19,7 +19,8 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-/// Returns the path without symbolic links: rename must replace the file and not the link.
+/// Returns the path with symbolic links resolved. rename(2) would otherwise replace the link
+/// instead of the file.
 std::string real_path(const std::string& path) {
   auto failed = std::error_code{};
   auto real = std::filesystem::canonical(path, failed);
@@ -31,7 +32,7 @@ std::string real_path(const std::string& path) {
 error disk_error(std::string_view action, std::string_view path, int code) {
   auto what = std::error_code{code, std::generic_category()};
   auto text = std::string{"cannot "}.append(action).append(" ").append(path).append(": ");
-  const auto is_limit = code == EFBIG; // the user's file size limit has the effect of a full disk
+  const auto is_limit = code == EFBIG; // the file-size limit was reached, which is like a full disk
   return {is_shortage(what) || is_limit ? errc::shortage : errc::io_failed, text + what.message()};
 }
 
@@ -47,6 +48,7 @@ file::~file() {
 }
 
 result<file> file::open_regular(const std::string& path, int flags) {
+  // O_NONBLOCK: opening a named pipe must fail below instead of waiting for the other end.
   auto fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0600);
   if (fd < 0)
     return disk_error("open", path, errno);
@@ -55,9 +57,10 @@ result<file> file::open_regular(const std::string& path, int flags) {
   if (::fstat(fd, &info) != 0)
     return disk_error("open", path, errno);
   if (!S_ISREG(info.st_mode))
-    return error{errc::io_failed, "cannot write " + path +
-                                      ": it is not a regular file, from which a job could not be "
-                                      "resumed; specify a regular file"};
+    return error{errc::io_failed,
+                 "cannot write " + path +
+                     ": it is not a regular file, so the job could not be resumed; "
+                     "specify a regular file"};
   return opened;
 }
 
@@ -79,7 +82,7 @@ result<file> file::open_temporary(const file& like) {
   if (fd < 0)
     return disk_error("create", name, errno);
   struct stat info {};
-  if (::fstat(like.fd(), &info) == 0) // otherwise the file stays private to its owner
+  if (::fstat(like.fd(), &info) == 0) // on failure the file keeps mode 0600 of mkostemp()
     static_cast<void>(::fchmod(fd, info.st_mode & 07777));
   return file{fd, std::move(name)};
 }
@@ -99,7 +102,7 @@ result<void> file::append(std::string_view bytes) {
     if (written > 0)
       bytes.remove_prefix(static_cast<std::size_t>(written));
     else if (written == 0 || errno != EINTR)
-      return disk_error("write", path_, written == 0 ? ENOSPC : errno);
+      return disk_error("write", path_, written == 0 ? ENOSPC : errno); // 0 leaves errno unset
   }
   return {};
 }
@@ -133,6 +136,7 @@ bool file::has_its_name() const noexcept {
 }
 
 result<void> file::sync() {
+  // fdatasync() also writes a changed file size, so appended lines survive a power failure.
   if (::fdatasync(fd_) != 0)
     return disk_error("sync", path_, errno);
   return {};
@@ -170,7 +174,7 @@ result<void> file::read_at(std::uint64_t offset, std::size_t size, std::string& 
 
 bool exists(const std::string& path) noexcept {
   struct stat info {};
-  return ::lstat(path.c_str(), &info) == 0;
+  return ::lstat(path.c_str(), &info) == 0; // lstat: even a dangling symbolic link has the name
 }
 
 std::string free_name(const std::string& path, std::string_view suffix) {
@@ -223,7 +227,7 @@ result<void> sync_folder_of(const std::string& path) {
 }
 
 result<void> file::replace_content(const std::string& path, std::string_view bytes) {
-  auto name = path + ".XXXXXX"; // a unique name, to overwrite no file of the user
+  auto name = path + ".XXXXXX"; // made unique by mkostemp(), so that no other file is overwritten
   auto fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0)
     return disk_error("create", name, errno);

@@ -10,7 +10,7 @@
 
 namespace superstep::detail {
 
-/// An open file. Errors contain the path and the system's message.
+/// An open file. Error texts contain the path and the message of the operating system.
 class file {
 public:
   file() = default;
@@ -18,14 +18,16 @@ public:
   file& operator=(file&& other) noexcept;
   ~file();
 
-  /// Opens a regular file. `flags` as for open(2); O_CLOEXEC is added. A new file is private to its
-  /// owner. Other types are rejected, because a job cuts and resumes its files.
+  /// Opens a regular file, with the flags of open(2); O_CLOEXEC is added. Only the owner can read
+  /// and write a new file. Devices and pipes are rejected, because a job truncates its files and
+  /// reads them again when it is resumed.
   [[nodiscard]] static result<file> open_regular(const std::string& path, int flags);
-  /// Opens any readable file, also a pipe.
+  /// Opens a readable file of any type, for example a pipe. The path `-` means standard input.
   [[nodiscard]] static result<file> open_input(const std::string& path);
   /// Creates a file with a unique name in the folder of `like`, with the same permissions.
   [[nodiscard]] static result<file> open_temporary(const file& like);
-  /// Creates a file without name in the folder of `beside`; closing deletes it.
+  /// Creates a file without a name in the folder of `beside`. The system deletes it when it is
+  /// closed, even after a crash.
   [[nodiscard]] static result<file> open_nameless(const std::string& beside);
 
   /// Replaces the content of `path` atomically: readers see the old or the new content.
@@ -36,18 +38,19 @@ public:
   [[nodiscard]] int fd() const noexcept { return fd_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  /// Appends all bytes. After an error a part of them may have been written.
+  /// Appends all bytes. After an error, some of the bytes may have been written.
   [[nodiscard]] result<void> append(std::string_view bytes);
   [[nodiscard]] result<void> sync();
   [[nodiscard]] result<std::uint64_t> size() const;
   [[nodiscard]] result<void> cut(std::uint64_t size);
-  /// Renames this file to the name of `old`, which then refers to it. For open_temporary().
+  /// Renames this file, made by open_temporary(), to the path of `old`. Afterwards `old` refers to
+  /// the new content, and this object is closed.
   [[nodiscard]] result<void> replace(file& old);
-  /// Deletes and closes the file, if it is open. For open_temporary().
+  /// Deletes and closes a file made by open_temporary(). No effect if the object is not open.
   result<void> remove() noexcept;
-  /// Whether path() still refers to this file.
+  /// Whether path() still leads to the open file. Another process may have deleted or replaced it.
   [[nodiscard]] bool has_its_name() const noexcept;
-  /// Reads up to `size` bytes from `offset`; fewer only at the end of the file.
+  /// Reads `size` bytes from `offset`. Reads fewer bytes only at the end of the file.
   [[nodiscard]] result<void> read_at(std::uint64_t offset, std::size_t size,
                                      std::string& into) const;
 
@@ -58,14 +61,16 @@ private:
   std::string path_;
 };
 
-/// Whether a file of any type has this name.
+/// Whether the path exists. A symbolic link counts, even if its target does not exist.
 [[nodiscard]] bool exists(const std::string& path) noexcept;
-/// Returns an unused name: `path` with a suffix and a number.
+/// Returns a path that does not exist: `path`, the suffix, a hyphen and a number.
 [[nodiscard]] std::string free_name(const std::string& path, std::string_view suffix);
-/// Copies the bytes from `offset` on to a new file in the same folder. Returns its name.
+/// Copies the bytes from `offset` to the end into a new file in the same folder. Returns the path
+/// of the new file.
 [[nodiscard]] result<std::string> copy_aside(const file& from, std::string_view suffix,
                                              std::uint64_t offset);
-/// Copies the whole file to its original name if that is unused, else to another name beside it.
+/// Copies the whole file to its original path if no other file has it now, else to a new name in
+/// the same folder. Returns the path of the copy.
 [[nodiscard]] result<std::string> copy_to_free_name(const file& from);
 /// Syncs the folder of `path`, so that new and renamed files survive a power failure.
 [[nodiscard]] result<void> sync_folder_of(const std::string& path);

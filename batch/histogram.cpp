@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Percentiles of durations in constant memory; see the header.
+// A histogram of durations with buckets of growing width, so that percentiles need constant memory.
+// The header states the precision.
 #include <superstep/batch/batch.hpp>
 
 #include <algorithm>
@@ -8,8 +9,9 @@
 
 namespace superstep {
 
-// Each duration below 2^bits has a bucket of its own. Above, a bucket is identified by the position
-// of the highest bit and the following `bits` bits.
+// A value below 2^bits has its own bucket. A larger value is assigned to the bucket of its highest
+// `bits + 1` bits: the position of the highest bit selects a group of 2^bits buckets, and the
+// following `bits` bits select the bucket in the group.
 void histogram::add(std::chrono::nanoseconds duration) noexcept {
   const auto value = static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0));
   const auto width = static_cast<std::size_t>(std::bit_width(value));
@@ -23,6 +25,8 @@ void histogram::add(std::chrono::nanoseconds duration) noexcept {
   ++count_;
 }
 
+/// Adds up the buckets from the smallest until the wanted share of the values is reached. Returns
+/// the lower bound of the last bucket, which inverts the computation in add().
 std::chrono::nanoseconds histogram::percentile(double share) const noexcept {
   const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count_)));
   auto seen = std::uint64_t{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses and checks one line of a job's input with simdjson. scan.cpp reads whole inputs with it.
+// Parses and checks one line of a job's input with simdjson. scan.cpp calls this for each line.
 #include "batch/input_row.hpp"
 
 #include "element_json.hpp"
@@ -20,8 +20,8 @@ namespace dom = simdjson::dom;
 using detail::bad_member;
 using detail::quoted_excerpt;
 
-// The allowed members of each format. Only the first error of a line is reported, so their order
-// affects error texts only.
+// The allowed members of each format. All three lists contain `error`, so that a file of dead
+// letters can be used as input.
 constexpr auto openai_members =
     std::array<std::string_view, 5>{"custom_id", "method", "url", "body", "error"};
 constexpr auto native_members =
@@ -53,11 +53,12 @@ result<row_shape> shape_of(dom::object row) {
   if (has(row, "messages"))
     return row_shape::chat;
   return error{errc::parse_failed,
-               R"(unknown kind of row: it has none of "body" (batch request), "input" (native )"
-               R"(row) and "messages" (chat row))"};
+               R"(unknown kind of row: it must have one of the members "body" (batch request), )"
+               R"("input" (native row) and "messages" (chat row))"};
 }
 
-// Rejects unknown and duplicate members. Rows have few members, so a linear search is fastest.
+// Rejects unknown and duplicate members. `seen` has one bit for each allowed member. Rows have few
+// members, so a linear search is fastest.
 result<void> check_members(dom::object row, row_shape shape) {
   const auto known = members_of(shape);
   auto seen = std::uint32_t{0};
@@ -74,6 +75,7 @@ result<void> check_members(dom::object row, row_shape shape) {
   return {};
 }
 
+// Reads the key of a row. A row without a key uses its line number, unless the parser got none.
 result<void> read_key(dom::object row, std::string_view name, input_row& into) {
   auto value = std::string_view{};
   auto number = std::string{};
@@ -82,13 +84,13 @@ result<void> read_key(dom::object row, std::string_view name, input_row& into) {
     value = number;
     into.is_numbered = true;
   } else if (row.at_key(name).get(value) != simdjson::SUCCESS || value.empty())
-    return bad_member(name, "the row's key, a non-empty string");
+    return bad_member(name, "a non-empty string, because it is the row's key");
   if (value.size() > row_key_bytes_max)
     return bad_member(name, "at most " + std::to_string(row_key_bytes_max) + " bytes long");
   into.key_name = name;
   into.request.key = value;
   into.request.config.run_id = value;
-  into.request.config.recursion_limit = 0; // not specified
+  into.request.config.recursion_limit = 0; // 0: the row specifies no limit, so the job's applies
   return {};
 }
 
@@ -114,8 +116,8 @@ result<void> expect_text(dom::object row, std::string_view name, std::string_vie
   return {};
 }
 
-// Reads the body of a batch request. Rejects members that a batch cannot support. All others except
-// the messages become parameters of the model, which checks them.
+// Reads the body of a batch request. Rejects members that a batch cannot support. All other members
+// except `messages` are passed to the model as parameters, and the model checks them.
 result<void> read_body(dom::object body, row_request& into) {
   for (auto [name, value] : body) {
     if (name == "messages") {
@@ -123,12 +125,13 @@ result<void> read_body(dom::object body, row_request& into) {
         return read;
     } else if (name == "stream" || name == "stream_options") {
       if (auto streams = false; value.get(streams) != simdjson::SUCCESS || streams)
-        return bad_member("body." + std::string{name}, "absent: batches do not stream");
+        return bad_member("body." + std::string{name}, "absent, because batches do not stream");
     } else if (name == "n") {
       if (auto n = std::int64_t{0}; value.get(n) != simdjson::SUCCESS || n != 1)
-        return bad_member("body.n", "1: a row has one answer");
+        return bad_member("body.n", "1, because a row has one answer");
     } else if (name == "tools" || name == "tool_choice" || name == "functions") {
-      return bad_member("body." + std::string{name}, "absent: the agent file defines the tools");
+      return bad_member("body." + std::string{name},
+                        "absent, because the agent file defines the tools");
     } else {
       into.parameters.insert_or_assign(name, detail::to_json_value(value));
     }
@@ -279,9 +282,9 @@ result<input_row> row_parser::impl::parse(std::string_view line, std::uint64_t n
   if (!found)
     return found.error();
   if (shape && *shape != *found)
-    return error{errc::parse_failed, "a " + std::string{name_of(*found)} +
-                                         " row in a file that begins with a " +
-                                         std::string{name_of(*shape)} + " row"};
+    return error{errc::parse_failed,
+                 "a " + std::string{name_of(*found)} + " row in a file that begins with a " +
+                     std::string{name_of(*shape)} + " row; all rows must have the same format"};
   if (auto members = check_members(row, *found); !members)
     return members.error();
   auto into = input_row{};
@@ -293,7 +296,7 @@ result<input_row> row_parser::impl::parse(std::string_view line, std::uint64_t n
                                             : read_chat(row, into);
   if (!read)
     return read.error();
-  shape = found.value();
+  shape = found.value(); // only a valid line determines the format of the file
   return into;
 }
 

@@ -11,18 +11,19 @@
 
 namespace superstep {
 
-/// The three formats of input lines. All lines of a file must have the format of its first line.
+/// The three formats of input lines. All lines of a file must have the format of its first valid
+/// line.
 enum class row_shape : std::uint8_t {
-  openai, ///< {"custom_id","method","url","body"}: a request of OpenAI's Batch API, also vLLM's
+  openai, ///< {"custom_id","method","url","body"}: a line of OpenAI's or vLLM's Batch API
   native, ///< {"id","input":{state},"thread_id"?,"config"?,"tags"?}
   chat,   ///< {"custom_id" or "id","messages":[…]}
 };
 
-/// Returns the name of a format, for messages.
+/// Returns the name of a format, for error texts.
 [[nodiscard]] std::string_view name_of(row_shape) noexcept;
 
-/// Maximum length of a key in bytes. Keys are part of every message id of their row and of the
-/// journal.
+/// Maximum length of a key in bytes. The limit is low because the key is part of every message id
+/// of its row and of several journal records.
 inline constexpr std::size_t row_key_bytes_max = 1024;
 
 /// A valid line of the input.
@@ -30,16 +31,18 @@ struct input_row {
   row_shape shape = row_shape::chat; ///< the format of the line
   std::string key_name;              ///< "custom_id" or "id", as in the line
   row_request request;               ///< the row to run
-  std::uint64_t line = 0;            ///< line number, if the parser got one
-  bool is_numbered = false;          ///< whether the line has no key, so that its number is the key
-  bool has_error = false; ///< whether the line is a dead letter, with the error of its last run
+  std::uint64_t line = 0;            ///< line number; 0 if the caller of parse() passed none
+  bool is_numbered = false; ///< whether the line has no key, so the line number is used as the key
+  bool has_error = false;   ///< whether the line has an `error` member, as dead letters have
 };
 
-/// Parses and checks the lines of one file. It rejects lines that are not JSON or have another
-/// format than the first line, and members that are unknown, duplicate, missing or of the wrong
-/// type. An `error` member is accepted and ignored, so that dead letters can be used as input.
+/// Parses and checks the lines of one file. It rejects lines that are not JSON, lines in another
+/// format than the first valid line, and members that are unknown, duplicate, missing or of the
+/// wrong type. An `error` member is accepted and ignored, so that dead letters can be used as
+/// input.
 ///
-/// Not synchronised, because it reuses its buffers. Docs: docs/batch-files.md.
+/// One thread at a time may use a parser, because it reuses its buffers. docs/batch-files.md
+/// describes the formats.
 /// Source of the openai format: https://platform.openai.com/docs/api-reference/batch
 class row_parser {
 public:
@@ -48,8 +51,9 @@ public:
   ~row_parser();
 
   /// Parses one line. The row's recursion_limit is 0 unless the line specifies one.
-  /// @param number line number, used as key of a row without one; 0: such a row is an error
-  /// @return the row, or an error that names the member
+  /// @param number line number, used as the key of a row that has no key; if 0, such a row is an
+  ///   error
+  /// @return the row, or an error that names the invalid member
   [[nodiscard]] result<input_row> parse(std::string_view line, std::uint64_t number = 0);
   /// The format of the file; nullopt before the first valid line.
   [[nodiscard]] std::optional<row_shape> shape() const noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens, locks and creates the files of a job, and decides whether an existing job is resumed.
-// recover.cpp then repairs what a crash left behind.
+// Opens, locks and creates the files of a job, and decides whether an existing job is resumed. If
+// it is, recover.cpp repairs files that a crash left incomplete.
 #include "job_files.hpp"
 
 #include "recover.hpp"
@@ -22,7 +22,8 @@ namespace {
 
 constexpr auto read_append_create = O_RDWR | O_APPEND | O_CREAT;
 
-/// Returns the output's path without extension: the common prefix of the job's other files.
+/// Returns the output's path without its extension. The paths of the job's other files begin with
+/// it.
 std::string stem_of(const std::string& output) {
   auto stem = std::string_view{output};
   for (auto extension : {".jsonl", ".ndjson", ".json"})
@@ -33,8 +34,8 @@ std::string stem_of(const std::string& output) {
   return std::string{stem};
 }
 
-/// Timeout for a lock that is held. After a process was killed, a child that it had just forked
-/// holds the lock as well, until the child calls exec.
+/// Timeout for a lock that another process holds. A child process inherits the lock and
+/// holds it until it calls exec, even if its parent was killed in the meantime.
 constexpr auto lock_patience = std::chrono::milliseconds{1000};
 
 bool lock_patiently(int fd) {
@@ -47,7 +48,9 @@ bool lock_patiently(int fd) {
   return true;
 }
 
-/// @param is_created set if there was no such file
+/// Opens or creates the journal, and locks it. O_EXCL detects whether this process creates the
+/// file.
+/// @param is_created set to whether the journal did not exist before
 result<file> open_locked_journal(const job_paths& paths, bool& is_created) {
   auto journal = file::open_regular(paths.journal, read_append_create | O_EXCL);
   is_created = journal.has_value();
@@ -59,7 +62,8 @@ result<file> open_locked_journal(const job_paths& paths, bool& is_created) {
     return journal;
   if (errno == EWOULDBLOCK)
     return error{errc::invalid_argument, "another process is running the job of " + paths.output +
-                                             " (it holds the lock of " + paths.journal + ")"};
+                                             " (it holds the lock of " + paths.journal +
+                                             "); wait until it ends, or use another --output"};
   return disk_error("lock", paths.journal, errno);
 }
 
@@ -72,7 +76,8 @@ std::uint64_t size_of(const std::string& path) noexcept {
   return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
 }
 
-/// Returns a suffix with which none of the job's file names exists.
+/// Returns a suffix that can be appended to all file names of the job without meeting an existing
+/// file.
 std::string free_suffix(const job_paths& paths) {
   for (auto n = 1;; ++n) {
     auto candidate = ".old-" + std::to_string(n);
@@ -84,7 +89,8 @@ std::string free_suffix(const job_paths& paths) {
   }
 }
 
-/// Renames all files of a job. The journal is last, because its name is what other processes lock.
+/// Renames all files of a job. The journal is renamed last: until then, another process that opens
+/// it by name finds it locked.
 result<void> move_aside(const job_paths& paths, std::vector<std::string>& notes) {
   const auto suffix = free_suffix(paths);
   auto moved = false;
@@ -106,7 +112,8 @@ result<void> check_files(const batch_options& options) {
   return check_distinct_files(files);
 }
 
-/// Returns the parts in which the job differs from the one in the journal.
+/// Returns the names of the parts in which the job differs from the job in the journal, for an
+/// error text.
 std::string differences(const job_header& before, const job_header& now) {
   auto out = std::string{};
   auto compare = [&out](std::string_view name, const std::string& a, const std::string& b) {
@@ -127,7 +134,7 @@ result<void> write_header(job_files& files, const job_header& header) {
   auto written = files.journal.append(text);
   if (written)
     written = files.journal.sync();
-  if (!written) { // an incomplete header would not be recognised later
+  if (!written) { // remove an incomplete header: the next run would not recognise it as a journal
     static_cast<void>(files.journal.cut(files.content.valid_bytes));
     return written;
   }
@@ -136,7 +143,8 @@ result<void> write_header(job_files& files, const job_header& header) {
   return sync_folder_of(files.paths.output);
 }
 
-/// Whether the bytes can be the beginning of a header whose write a power failure interrupted.
+/// Whether a file with these first bytes can be a journal whose first write was interrupted by a
+/// power failure: only zeros, or the beginning of a header.
 bool is_torn_header(std::string_view bytes) noexcept {
   constexpr auto digits = std::size_t{8};
   constexpr auto rest = std::string_view{" [\"job\",{"};
@@ -148,8 +156,9 @@ bool is_torn_header(std::string_view bytes) noexcept {
          (text.starts_with(rest) || rest.starts_with(text));
 }
 
-/// Handles a file with the journal's name that contains no record. It is moved aside if a crash can
-/// have left it, and rejected otherwise.
+/// Handles a file that has the journal's name but contains no valid record. If a crash can have
+/// left the file, it is moved aside and a new journal is created. Any other file belongs to the
+/// user, and the job is rejected.
 result<void> refuse_or_move_foreign(job_files& files) {
   auto start = std::string{};
   constexpr auto start_bytes = std::size_t{4096};
@@ -174,19 +183,21 @@ result<void> refuse_or_move_foreign(job_files& files) {
   return {};
 }
 
-/// Returns the job id in the lines of the output; empty if there is none.
+/// Returns the job id in the first line of the output; empty if the line has none.
 std::string job_id_in(const file& output) {
   auto lines = written_lines{output, 0};
   auto id = std::string_view{};
   if (auto line = lines.next(); !line || *line != written_lines::found::object)
     return {};
-  for (const auto* name : {"job_id", "run_id"}) // run_id in lines of earlier versions
+  for (const auto* name : {"job_id", "run_id"}) // earlier versions wrote `run_id`
     if (lines.object().at_key(name).get(id) == simdjson::SUCCESS)
       return std::string{id};
   return {};
 }
 
-/// Replaces a damaged header, which described what the job runs.
+/// Replaces a damaged header of the journal. Without the old header it is unknown whether the job
+/// had the same agent and input, so this requires --force. Lines of the output still contain the
+/// job id.
 result<void> replace_header(job_files& files, const batch_options& options, job_header wanted) {
   if (!options.force)
     return error{errc::invalid_argument,
@@ -203,11 +214,14 @@ result<void> replace_header(job_files& files, const batch_options& options, job_
   return write_header(files, wanted);
 }
 
+/// Deletes the journal if this process created it, so that a rejected job leaves no new file.
 void remove_new_journal(const job_files& files) noexcept {
   if (files.is_journal_new)
     ::unlink(files.paths.journal.c_str());
 }
 
+/// Starts a new job. Rejects an output or dead letters without a journal: they may belong to a job
+/// whose journal was lost.
 result<void> begin_job(job_files& files, const job_header& wanted) {
   for (const auto* path : {&files.paths.output, &files.paths.dead})
     if (size_of(*path) > 0) {
@@ -232,6 +246,8 @@ result<void> begin_job(job_files& files, const job_header& wanted) {
   return {};
 }
 
+/// Resumes the job in the journal. If --force accepts a changed job, the journal gets a new header,
+/// which later runs are compared with.
 result<void> resume_job(job_files& files, const batch_options& options, const job_header& wanted) {
   files.is_resumed = true;
   auto differ = differences(*files.content.header, wanted);
@@ -248,11 +264,11 @@ result<void> resume_job(job_files& files, const batch_options& options, const jo
       return opened;
   if (auto recovered = recover(files, options); !recovered || differ.empty())
     return recovered;
-  auto now = wanted;
+  auto now = wanted; // the job keeps its id and its start time
   now.job_id = files.content.header->job_id;
   now.created = files.content.header->created;
   if (now.input != files.content.header->input)
-    files.content.bad_lines.clear();
+    files.content.bad_lines.clear(); // line numbers of the old input
   return write_header(files, now);
 }
 
@@ -285,9 +301,11 @@ result<job_files> open_job(const batch_options& options, const job_header& wante
                  "the output " + options.output + " is a directory; specify a file in it"};
   if (auto checked = check_files(options); !checked)
     return checked.error();
+  // Reject a device or a pipe now: later, a journal would already have been created beside it.
   if (::stat(options.output.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     if (auto output = file::open_regular(options.output, O_WRONLY); !output)
-      return output.error(); // e.g. a device, before a journal is created beside it
+      return output.error();
+  // The lock must be held before any file is renamed, so that no running job loses its files.
   auto journal = open_locked_journal(files.paths, files.is_journal_new);
   if (journal && options.fresh) {
     if (auto moved = move_aside(files.paths, files.notes); !moved)
@@ -321,7 +339,7 @@ result<void> drop_summary(const job_paths& paths, std::vector<std::string>& note
     static_cast<void>(opened->read_at(0, summary_bytes_max, text));
   const auto parsed = parse_json(text);
   const auto* members = parsed ? parsed->if_object() : nullptr;
-  const auto has_id = // run_id in summaries of earlier versions
+  const auto has_id = // earlier versions wrote `run_id`
       members != nullptr && (members->contains("job_id") || members->contains("run_id"));
   if (has_id && members->contains("exit_code")) {
     ::unlink(paths.summary.c_str());

@@ -20,28 +20,31 @@ struct job_paths {
 };
 [[nodiscard]] job_paths paths_of(const std::string& output);
 
-/// The open files of a job. The journal is locked, so only this process writes them.
+/// The open files of a job. This process holds a lock on the journal, so that no other process runs
+/// the same job.
 struct job_files {
   job_paths paths;
   file output;
-  file dead; ///< opened when it gets its first line; without failed rows there is no file
+  file dead; ///< the dead letters; created and opened when the first row fails
   file journal;
-  journal_content content; ///< the results of earlier runs; its ends are the sizes of the files
+  journal_content content; ///< results of earlier runs, including the valid sizes of the files
   bool is_resumed = false;
   bool is_journal_new = false;    ///< whether this process created the journal
-  std::vector<std::string> notes; ///< for the user: files moved aside, repairs
+  std::vector<std::string> notes; ///< texts for the user about files moved aside and repairs
 
   /// Opens out.dead.jsonl if it is not open.
   [[nodiscard]] result<void> need_dead();
 };
 
-/// Opens or creates the files of a job and repairs them according to the journal: finished lines
-/// that the journal lacks are kept, incomplete ones are cut.
-/// @param wanted describes the job as of now; job_id and created are used only for a new job
+/// Opens or creates the files of a job, and repairs them after a crash: finished lines that the
+/// journal does not mention are kept, and incomplete lines are cut off.
+/// @param wanted describes the job that the caller wants to run; its `job_id` and `created` are
+/// used
+///   only for a new job
 [[nodiscard]] result<job_files> open_job(const batch_options& options, const job_header& wanted);
 
-/// Removes the summary of an earlier run, which is outdated. A file with that name that no job
-/// wrote is moved aside instead.
+/// Removes the summary of an earlier run, which is outdated. A file with the same name that is not
+/// the summary of a job is moved aside instead.
 [[nodiscard]] result<void> drop_summary(const job_paths& paths, std::vector<std::string>& notes);
 
 } // namespace superstep::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads and writes the records of a job's journal; the header describes the format.
+// Reads and writes the records of a job's journal. journal.hpp describes the format.
 #include "journal.hpp"
 
 #include "json_text.hpp"
@@ -19,7 +19,7 @@ namespace dom = simdjson::dom;
 
 constexpr auto format_version = std::int64_t{1};
 constexpr auto checksum_digits = std::size_t{8};
-// Keys are bounded, and escaping makes at most six bytes of one.
+// Larger than any record: a key has at most 1 KiB, and JSON escapes turn one byte into at most six.
 constexpr auto record_bytes_max = std::size_t{64} << 10U;
 
 struct header_member {
@@ -37,7 +37,8 @@ std::uint32_t checksum(std::string_view bytes) noexcept {
   return static_cast<std::uint32_t>(::crc32(0, data, static_cast<uInt>(bytes.size())));
 }
 
-/// Writes one record around the fields that the caller appends during its lifetime.
+/// Writes one record. The constructor writes the beginning, add() the fields, and the destructor
+/// the end and the checksum.
 class record {
 public:
   record(std::string& out, std::string_view kind) : out_{out}, at_{out.size()} {
@@ -95,8 +96,8 @@ std::string_view checked(std::string_view line) noexcept {
   return checksum(text) == sum ? text : std::string_view{};
 }
 
-// With a correct checksum the text is what was written. A missing member belongs to another version
-// of the format and is read as zero or empty.
+// The checksum is correct, so the text is what some version of superstep wrote. A missing field
+// means that an earlier version did not write it; it is read as zero or empty.
 std::uint64_t number_at(dom::array fields, std::size_t i) noexcept {
   auto value = std::uint64_t{0};
   return fields.at(i).get(value) == simdjson::SUCCESS ? value : 0;
@@ -142,13 +143,14 @@ result<job_header> read_header(dom::array fields, const std::string& path) {
     if (object.at_key(member.name).get(text) == simdjson::SUCCESS)
       header.*member.text = text;
   }
-  // The name of the member in journals of earlier versions.
+  // Earlier versions named the member `run_id`.
   if (auto text = std::string_view{};
       header.job_id.empty() && object.at_key("run_id").get(text) == simdjson::SUCCESS)
     header.job_id = text;
   return header;
 }
 
+/// Applies one record. Records of unknown kinds are ignored.
 result<void> apply(dom::array fields, const std::string& path, journal_content& into) {
   const auto kind = text_at(fields, 0);
   if (kind == "job") {
@@ -156,7 +158,7 @@ result<void> apply(dom::array fields, const std::string& path, journal_content& 
     if (!header)
       return header.error();
     if (into.header && into.header->input != header->input)
-      into.bad_lines.clear(); // they refer to another input
+      into.bad_lines.clear(); // line numbers of another input
     into.header = std::move(*header);
   } else if (kind == "start") {
     ++into.starts[digest_of(text_at(fields, 1))];
@@ -229,6 +231,8 @@ result<journal_content> read_journal(const file& journal) {
       ++bad;
       continue;
     }
+    // Invalid lines at the end of the file are the result of a crash. Invalid lines before a valid
+    // record are damage.
     if (bad > 0) {
       if (content.damaged_lines == 0)
         content.first_damaged_line = (*line)->number - bad;

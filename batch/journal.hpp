@@ -22,26 +22,25 @@
 //             "input":…}]                      written on one line
 //     ["start",KEY]                            the row was submitted
 //     ["ok",KEY,OUT,[…counts]]                 its output line ends at byte OUT of out.jsonl
-//     ["dead",KEY,OUT,DEAD,[…counts]]          the row failed; its output line ends at byte OUT,
-//     and
-//                                              its dead letter at byte DEAD of out.dead.jsonl
+//     ["dead",KEY,OUT,DEAD,[…counts]]          the row failed; its output line ends at byte OUT
+//                                              and its dead letter at byte DEAD of out.dead.jsonl
 //     ["bad",LINE,DEAD]                        input line LINE is invalid; its dead letter ends
 //                                              at byte DEAD
 //     ["rebuild"]                              earlier records of rows are void, because the output
 //                                              and the dead letters are being read again
 //     ["rebuilt",OUT,DEAD]                     the records since then are complete
-//     counts: steps, model calls, tool calls, input tokens, output tokens, total tokens, failed
-//     tool
-//             calls
+//     counts: steps, model calls, tool calls, input tokens, output tokens, total tokens,
+//             failed tool calls
 //
-// The first record is a job; --force adds another one, which replaces it. `ok`, `dead` and `bad`
-// are written only after their bytes in the other files were synced. An invalid end of the file is
-// what a crash leaves and is cut. A line with a wrong checksum before the last valid line is
-// damage, and the journal is rebuilt (rebuild.hpp).
+// The first record is a `job`. --force adds another `job` record, which replaces the first. `ok`,
+// `dead` and `bad` are written only after their bytes in the other files were synced. An invalid
+// end of the file is the result of a crash and is cut off. A line with a wrong checksum before the
+// last valid line is damage, and the journal is rebuilt (rebuild.hpp).
 
 namespace superstep::detail {
 
-/// The job's identity: digests that must be the same in all its runs.
+/// Identifies a job. The last five members are digests, which must be the same in all runs of the
+/// job.
 struct job_header {
   std::string job_id;
   std::int64_t created = 0; ///< seconds since 1970-01-01 UTC
@@ -52,7 +51,7 @@ struct job_header {
   std::string input;
 };
 
-/// Counts of one row or of several.
+/// Counts of one row, or their sums over several rows.
 struct row_counts {
   std::uint64_t steps = 0;
   std::uint64_t model_calls = 0;
@@ -68,29 +67,31 @@ struct row_counts {
 /// The content of a journal.
 struct journal_content {
   std::optional<job_header> header;
-  boost::unordered_flat_set<key_digest> done;
-  boost::unordered_flat_map<key_digest, std::uint32_t> starts; ///< of rows that are not done
-  boost::unordered_flat_set<std::uint64_t> bad_lines;
+  boost::unordered_flat_set<key_digest> done; ///< rows that succeeded or failed
+  /// The number of starts of each unfinished row.
+  boost::unordered_flat_map<key_digest, std::uint32_t> starts;
+  boost::unordered_flat_set<std::uint64_t> bad_lines; ///< numbers of invalid input lines
   std::uint64_t ok = 0;
   std::uint64_t dead = 0;
-  std::uint64_t output_end = 0; ///< size of out.jsonl according to the journal
-  std::uint64_t dead_end = 0;
+  std::uint64_t output_end = 0;  ///< size of out.jsonl according to the journal
+  std::uint64_t dead_end = 0;    ///< size of out.dead.jsonl according to the journal
   std::uint64_t valid_bytes = 0; ///< size of the journal up to its last valid record
   row_counts counts;
   std::uint64_t rows_with_failed_calls = 0; ///< rows with a failed tool call
-  std::uint64_t damaged_lines = 0;          ///< invalid lines before a valid one
+  std::uint64_t damaged_lines = 0; ///< number of damaged lines before the last valid record
   std::uint64_t first_damaged_line = 0;
-  bool has_records = false;   ///< whether it is a journal, perhaps with a damaged header
-  bool needs_rebuild = false; ///< whether a rebuild was started and not finished
+  bool has_records = false;   ///< whether the file has a valid record, so that it is a journal
+  bool needs_rebuild = false; ///< whether an earlier run started a rebuild but did not finish it
 
   void mark_done(key_digest key);
   void add(const row_counts& of_row) noexcept;
-  /// Clears everything except the header and the numbers of starts.
+  /// Clears everything except the header and the numbers of starts. For a rebuild.
   void forget_rows();
 };
 
 [[nodiscard]] result<journal_content> read_journal(const file& journal);
 
+/// Append one record each to `out`; the table above describes them. @{
 void append_job(std::string& out, const job_header& header);
 void append_start(std::string& out, std::string_view key);
 void append_ok(std::string& out, std::string_view key, std::uint64_t output_end,
@@ -100,5 +101,6 @@ void append_dead(std::string& out, std::string_view key, std::uint64_t output_en
 void append_bad(std::string& out, std::uint64_t line, std::uint64_t dead_end);
 void append_rebuild(std::string& out);
 void append_rebuilt(std::string& out, std::uint64_t output_end, std::uint64_t dead_end);
+/// @}
 
 } // namespace superstep::detail

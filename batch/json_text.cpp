@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes JSON text directly, for output lines: a row's line is too large for intermediate values.
+// Appends JSON text to a string. Output lines contain whole conversations, so building intermediate
+// JSON values for them would cost too much.
 #include "json_text.hpp"
 
 #include <simdjson.h>

@@ -8,8 +8,9 @@
 
 namespace superstep::detail {
 
-/// Appends `text` as a JSON string. Invalid UTF-8 becomes U+FFFD, because output of tools and
-/// damaged input lines must not make an output line unreadable.
+/// Appends `text` as a JSON string. If the text is not valid UTF-8, each of its non-ASCII bytes
+/// becomes U+FFFD: the output of a tool or a damaged input line must not make an output line
+/// unreadable.
 void append_quoted(std::string& out, std::string_view text);
 
 template <std::integral Number>
@@ -19,7 +20,8 @@ void append_number(std::string& out, Number number) {
   out.append(digits, end);
 }
 
-/// Appends `,"name":` or, for the first member, `"name":`. The name must not need escapes.
+/// Appends `,"name":`, or `"name":` for the first member of an object. The name must not need JSON
+/// escapes.
 inline void append_member(std::string& out, std::string_view name) {
   if (out.back() != '{')
     out += ',';

@@ -6,8 +6,8 @@
 
 namespace superstep::detail {
 
-/// A 16-byte digest of a row key, to keep sets of millions of keys small. A collision within a job
-/// is as unlikely as a memory error (2^-90 for 10^6 keys).
+/// A 16-byte digest of a row key. It keeps sets of millions of keys small. The probability of a
+/// collision among 10^6 keys is about 2^-90, so collisions are not handled.
 struct key_digest {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -18,7 +18,7 @@ struct key_digest {
   }
 };
 
-/// Returns the digest: 128-bit FNV-1a.
+/// Returns the digest of a key, computed with the 128-bit hash FNV-1a.
 [[nodiscard]] inline key_digest digest_of(std::string_view key) noexcept {
   __extension__ using wide = unsigned __int128;
   constexpr auto prime = (wide{1} << 88U) | 0x13BU;

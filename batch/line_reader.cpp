@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a file line by line in bounded memory.
+// Reads a file line by line. The memory is bounded: of a line that is too long, only the beginning
+// is kept.
 #include "line_reader.hpp"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ result<bool> line_reader::fill() {
 }
 
 result<std::optional<text_line>> line_reader::next() {
-  auto searched = begin_;
+  auto searched = begin_; // the bytes before this position contain no newline
   while (true) {
     auto newline = buffer_.find('\n', searched);
     const auto is_last = newline == std::string::npos;
@@ -50,7 +51,7 @@ result<std::optional<text_line>> line_reader::next() {
       line.is_too_long = line.size > line_bytes_max_;
       return line;
     }
-    searched = buffer_.size() - begin_;
+    searched = buffer_.size() - begin_; // fill() moves the line to the start of the buffer
     auto more = fill();
     if (!more)
       return more.error();
@@ -69,7 +70,7 @@ result<std::optional<text_line>> line_reader::next() {
   return line;
 }
 
-// Keeps the beginning of a long line for the error text and skips the rest block by block.
+// Skips a line that is too long, block by block. Its beginning is kept for the error text.
 result<text_line> line_reader::skip_long_line(text_line line) {
   const auto excerpt = std::string{line.text.substr(0, excerpt_size)};
   line.is_too_long = true;
@@ -85,7 +86,7 @@ result<text_line> line_reader::skip_long_line(text_line line) {
     if (line.is_complete || !*more)
       break;
   }
-  block_ = excerpt; // unused until the next fill(), so it can own the text of the returned line
+  block_ = excerpt; // owns the returned text; fill() does not need block_ before the next call
   line.text = block_;
   return line;
 }

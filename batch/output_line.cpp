@@ -160,7 +160,8 @@ void append_completion(std::string& out, const row_origin& row, const row_outcom
   out += "}}";
 }
 
-// Ids are derived from the key, so two runs of a job produce the same line.
+// OpenAI's ids are random. These ids are derived from the key, so that a repeated row produces the
+// same ids.
 void append_openai(std::string& out, const row_origin& row, const row_outcome& outcome,
                    const job_identity& job) {
   out += '{';
@@ -199,16 +200,17 @@ void append_dead_line(std::string& out, const row_origin& row, std::string_view 
                       const row_error& why) {
   auto text = std::string{input_line};
   if (row.has_error) {
-    // Replaces the error of the last run. Rare, so it may use intermediate JSON values.
+    // The input line is a dead letter of an earlier job: remove its old error. This is rare, so it
+    // may cost a JSON document.
     if (auto parsed = parse_json(text); parsed && parsed->is_object()) {
       parsed->as_object().erase("error");
       text = to_text(*parsed);
     }
   }
-  // The line is known to be an object, so it ends with a brace and perhaps white space.
+  // The line was parsed as an object, so its last brace closes the object: append members there.
   text.resize(text.find_last_of('}'));
   out += text;
-  if (row.is_numbered) // its key, the line number, would change in the file of dead letters
+  if (row.is_numbered) // the key is the line number, which differs in the file of dead letters
     append_text_member(out, row.key_name, row.key);
   append_member(out, "error");
   append_error(out, why, row.line);

@@ -12,29 +12,31 @@
 
 namespace superstep::detail {
 
-/// Members of an output line that do not come from the row's outcome.
+/// Facts about a row that are known before it runs: its key and its place in the input. They are
+/// used to write its output line and its dead letter.
 struct row_origin {
   row_shape shape = row_shape::chat;
   std::string key;
   std::string key_name;
-  std::uint64_t line = 0;   ///< line number in the input
-  std::uint64_t offset = 0; ///< position of the line in the input
-  std::uint64_t size = 0;
-  std::uint32_t attempt = 1; ///< number of this start of the row, over all runs of the job
-  bool has_error = false;    ///< whether its input line is a dead letter
-  bool is_numbered = false;  ///< whether its input line has no key
+  std::uint64_t line = 0;    ///< line number in the input
+  std::uint64_t offset = 0;  ///< position of the line in the input
+  std::uint64_t size = 0;    ///< length of the line in bytes
+  std::uint32_t attempt = 1; ///< how often the row was started, over all runs of the job
+  bool has_error = false;    ///< whether the input line may have an `error` member
+  bool is_numbered = false;  ///< whether the input line has no key, so its number is the key
 };
 
+/// Facts about a job that appear in its output lines.
 struct job_identity {
   std::string job_id;
-  std::int64_t created = 0;
+  std::int64_t created = 0; ///< seconds since 1970-01-01 UTC
 };
 
 /// Appends the row's line of out.jsonl, including the newline.
 void append_output_line(std::string& out, const row_origin& row, const row_outcome& outcome,
                         std::chrono::nanoseconds wall, const job_identity& job);
 
-/// Kinds of errors in dead letters of lines that never ran.
+/// Values of `error.kind` in dead letters of input lines that were never run.
 inline constexpr std::string_view bad_line_kind = "bad_line";
 inline constexpr std::string_view duplicate_key_kind = "duplicate_key";
 
@@ -42,7 +44,7 @@ inline constexpr std::string_view duplicate_key_kind = "duplicate_key";
 /// replaced. The error contains the line number in the input.
 void append_dead_line(std::string& out, const row_origin& row, std::string_view input_line,
                       const row_error& why);
-/// Appends the dead letter of an invalid line: {"text","error"}; a long text is cut.
+/// Appends the dead letter of an invalid line: {"text","error"}. A text over 4 KiB is cut.
 void append_bad_line(std::string& out, std::uint64_t line, std::string_view text, const error& why);
 
 } // namespace superstep::detail

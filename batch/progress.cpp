@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms in which `superstep run` reports progress on standard error.
+// The ways in which `superstep run` reports progress: a bar for terminals, plain lines, JSON lines,
+// or notes only.
 #include <superstep/base/json.hpp>
 #include <superstep/batch/batch.hpp>
 
@@ -35,6 +36,7 @@ std::string line_of(const batch_progress& now) {
   return line;
 }
 
+/// Redraws a progress bar on the same line of a terminal. A note ends that line first.
 class bar_sink final : public progress_sink {
 public:
   explicit bar_sink(std::ostream& out) : out_{out} {}
@@ -43,6 +45,7 @@ public:
     constexpr auto width = std::uint64_t{20};
     const auto filled = now.rows == 0 ? width : std::min(now.done * width / now.rows, width);
     auto bar = std::string(filled, '#') + std::string(width - filled, '.');
+    // The escape sequence clears the rest of the line, which a longer text may have filled.
     out_ << "\r[" << bar << "] " << line_of(now) << "\x1b[K" << std::flush;
     is_open_ = true;
   }
@@ -112,6 +115,7 @@ private:
   std::ostream& out_;
 };
 
+/// Prints notes but no progress, for `--progress none`.
 class note_sink final : public progress_sink {
 public:
   explicit note_sink(std::ostream& out) : out_{out} {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives the journal from the output and the dead letters; see the header.
+// Derives a new journal from the output and the dead letters; rebuild.hpp states when and why.
+// Lines that do not belong to a finished row are dropped from both files at the same time.
 #include "rebuild.hpp"
 
 #include "output_line.hpp"
@@ -16,10 +17,11 @@ using found = written_lines::found;
 
 constexpr auto block_bytes = std::size_t{1} << 20U;
 
-/// A filtered copy of a file under a temporary name. It replaces the file if a line was dropped.
+/// A filtered copy of a file under a temporary name. finish() replaces the file with the copy, but
+/// only if a line was dropped; otherwise the copy is deleted.
 class rewritten_file {
 public:
-  /// @param old if not open, there are no lines
+  /// @param old the file to filter; if it is not open, it has no lines
   rewritten_file(file& old, std::vector<std::string>& notes) : old_{old}, notes_{notes} {}
 
   void keep(std::string_view line) {
@@ -28,10 +30,11 @@ public:
     size_ += line.size() + 1;
   }
   void drop() noexcept { has_dropped_ = true; }
-  /// Drops a line that the job did not write; the old file is then kept under another name.
+  /// Drops a line that the job did not write. finish() then keeps the old file under another name.
   void drop_foreign() noexcept { has_dropped_ = has_foreign_ = true; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
+  /// Writes the collected lines to the copy once they exceed `bytes_max`.
   result<void> flush(std::size_t bytes_max) {
     if (bytes_.size() <= bytes_max || !old_.is_open())
       return {};
@@ -48,7 +51,7 @@ public:
   result<void> finish() {
     if (!old_.is_open() || !has_dropped_)
       return fresh_.remove();
-    if (!fresh_.is_open()) { // no line is kept
+    if (!fresh_.is_open()) { // no line was kept, so flush() has not created the copy
       auto opened = file::open_temporary(old_);
       if (!opened)
         return opened.error();
@@ -76,6 +79,7 @@ private:
   bool has_foreign_ = false;
 };
 
+/// Performs one rebuild. run() calls the steps in order.
 class rebuilding {
 public:
   rebuilding(job_files& files, bool retries_dead)
@@ -93,7 +97,8 @@ public:
   }
 
 private:
-  /// From here to finish() the journal contains no finished rows.
+  /// Voids the journal's records of rows. If the process dies before finish(), the next run finds
+  /// this record without its end and repeats the rebuild.
   result<void> begin() {
     auto& content = files_.content;
     if (auto cut = files_.journal.cut(content.valid_bytes); !cut)
@@ -105,6 +110,7 @@ private:
     return files_.journal.sync();
   }
 
+  /// Appends the collected records to the journal once they exceed `bytes_max`.
   result<void> put(std::size_t bytes_max) {
     if (records_.size() <= bytes_max)
       return {};
@@ -113,6 +119,8 @@ private:
     return written;
   }
 
+  /// Calls `see` for each line with a JSON object. Drops all other lines from `into`, if it is
+  /// given.
   template <class See>
   static result<void> for_each(const file& from, rewritten_file* into, See see) {
     if (!from.is_open())
@@ -134,6 +142,8 @@ private:
     }
   }
 
+  /// Collects the failed rows that stay failed. A failed row needs both an output line and a dead
+  /// letter.
   result<void> read_letters() {
     return for_each(files_.dead, nullptr, [&](const written_lines& at) {
       const auto key = key_of(at.object());
@@ -143,6 +153,8 @@ private:
     });
   }
 
+  /// Keeps one output line per row. The line of a failed row is dropped if the row has no dead
+  /// letter or is to run again.
   result<void> copy_output() {
     auto& content = files_.content;
     return for_each(files_.output, &output_, [&](const written_lines& at) {
@@ -161,6 +173,7 @@ private:
     });
   }
 
+  /// Keeps one dead letter for each failed row in the output, and those of invalid input lines.
   result<void> copy_dead() {
     return for_each(files_.dead, &dead_, [&](const written_lines& at) {
       const auto line = bad_line_of(at.object());
@@ -180,6 +193,7 @@ private:
     return sync_folder_of(files_.paths.output);
   }
 
+  /// Writes a record for each kept line. The last record marks the rebuild as complete.
   result<void> finish() {
     auto& content = files_.content;
     content.output_end = output_.size();
@@ -220,8 +234,8 @@ private:
   rewritten_file dead_;
   std::string records_;
   std::vector<kept_row> rows_;
-  boost::unordered_flat_set<key_digest> letters_; ///< rows that remain failed
-  boost::unordered_flat_set<key_digest> failed_;  ///< rows in the output that need a dead letter
+  boost::unordered_flat_set<key_digest> letters_; ///< rows with a dead letter that stay failed
+  boost::unordered_flat_set<key_digest> failed_; ///< failed rows whose dead letter is still to copy
 };
 
 } // namespace

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings the files of an interrupted job into a consistent state; see the header.
+// Brings the files of an interrupted job into a consistent state. Output and dead letters may be
+// longer than the journal records, because the writer thread writes the journal last
+// (row_writer.hpp).
 #include "recover.hpp"
 
 #include "rebuild.hpp"
@@ -12,21 +14,25 @@ namespace {
 
 using found = written_lines::found;
 
+/// Fails if a file is shorter than the journal has recorded. A crash cannot cause this, because the
+/// journal is written after the file was synced. So another program has changed the file.
 result<void> expect_promised_bytes(const file& opened, const std::string& path,
                                    std::uint64_t promised) {
   auto size = opened.is_open() ? opened.size() : result<std::uint64_t>{0};
   if (!size)
     return size.error();
   if (*size < promised)
-    return error{errc::invalid_argument,
-                 path + " is shorter than its journal records (" + std::to_string(*size) +
-                     " bytes instead of " + std::to_string(promised) +
-                     "): it was changed or lost. Restore it, use --force to run the rows of the "
-                     "missing lines again, or start again with --fresh"};
+    return error{
+        errc::invalid_argument,
+        path + " has " + std::to_string(*size) + " bytes, but the job has written " +
+            std::to_string(promised) +
+            ": it was changed, replaced or deleted. Restore it, use --force to run the rows of the "
+            "missing lines again, or use --fresh to start again"};
   return {};
 }
 
-/// Reads dead letters up to the next one of `key`; only those of invalid lines may precede it.
+/// Reads on in the dead letters. Letters of invalid input lines are recorded in `records`. Returns
+/// whether the first letter of a row has the key `key`.
 result<bool> find_letter(job_files& files, written_lines& dead, std::string_view key,
                          std::string& records) {
   while (files.dead.is_open()) {
@@ -45,15 +51,18 @@ result<bool> find_letter(job_files& files, written_lines& dead, std::string_view
   return false;
 }
 
-/// Keeps finished lines that the journal lacks. Returns the journal records for them.
+/// Reads the complete lines behind the end that the journal records, and marks their rows as
+/// finished. Returns the missing journal records.
 ///
-/// A dead letter is written before its output line and in the same order, so the output line of a
-/// failed row belongs to the next dead letter. Rows whose lines do not match run again, which is
-/// always correct.
+/// The dead letters and the output lines of failed rows have the same order, and a dead letter is
+/// written first. So the next output line of a failed row must belong to the next dead letter. At
+/// the first line for which that is not true, the search ends, and the rows of the remaining lines
+/// run again. Running a row again is always correct.
 result<std::string> keep_finished_lines(job_files& files) {
   auto& content = files.content;
   auto records = std::string{};
   auto written = written_lines{files.output, content.output_end};
+  // Without dead letters, `dead` is not read: find_letter() checks that the file is open.
   auto dead = written_lines{files.dead.is_open() ? files.dead : files.output, content.dead_end};
   while (true) {
     auto more = written.next();
@@ -82,7 +91,8 @@ result<std::string> keep_finished_lines(job_files& files) {
   }
 }
 
-/// Whether the bytes after `end` can be what a crash leaves, so that cutting them loses nothing.
+/// Whether all bytes after `end` can come from this job: complete JSON lines, zeros, or an
+/// incomplete last line. Such bytes are cut off without keeping a copy.
 result<bool> is_torn_from(const file& opened, std::uint64_t end) {
   auto lines = written_lines{opened, end};
   while (true) {
@@ -94,8 +104,8 @@ result<bool> is_torn_from(const file& opened, std::uint64_t end) {
   }
 }
 
-/// Cuts the file at the end that the journal records. Bytes that this job did not write are kept in
-/// another file.
+/// Truncates a file to `end` bytes. If another program wrote some of the removed bytes, they are
+/// copied to another file first.
 result<void> cut_and_sync(job_files& files, file& opened, std::uint64_t end) {
   auto size = opened.size();
   if (!size)
@@ -117,6 +127,7 @@ result<void> cut_and_sync(job_files& files, file& opened, std::uint64_t end) {
   return opened.sync();
 }
 
+/// Rebuilds a damaged journal. A copy of the damaged one is kept, and the user is informed.
 result<void> repair_damage(job_files& files) {
   auto aside = copy_aside(files.journal, ".damaged", 0);
   if (!aside)
@@ -129,7 +140,8 @@ result<void> repair_damage(job_files& files) {
   return rebuild(files, false);
 }
 
-/// Rebuilds the journal if necessary. True if nothing is left to recover afterwards.
+/// Rebuilds the journal if it is damaged, if an earlier rebuild was interrupted, or if --force
+/// accepts that lines of the output are missing. Returns whether the journal was rebuilt.
 result<bool> rebuild_if_needed(job_files& files, const batch_options& options) {
   auto& content = files.content;
   auto done = result<void>{};
@@ -162,9 +174,11 @@ result<void> recover(job_files& files, const batch_options& options) {
   auto& content = files.content;
   if (auto is_rebuilt = rebuild_if_needed(files, options); !is_rebuilt)
     return is_rebuilt.error();
+  // After a rebuild, the next steps find nothing to do, because the journal covers all lines.
   auto records = keep_finished_lines(files);
   if (!records)
     return records.error();
+  // The journal is written last: if the process dies here, the next run recovers the same lines.
   if (files.dead.is_open())
     if (auto cut = cut_and_sync(files, files.dead, content.dead_end); !cut)
       return cut;
@@ -177,7 +191,7 @@ result<void> recover(job_files& files, const batch_options& options) {
     return kept;
   if (auto synced = files.journal.sync(); !synced || !options.retry_dead || content.dead == 0)
     return synced;
-  const auto failed = content.dead;
+  const auto failed = content.dead; // the rebuild resets the counts
   if (auto retried = rebuild(files, true); !retried)
     return retried;
   files.notes.push_back(std::to_string(failed - content.dead) + " of " + std::to_string(failed) +

@@ -5,13 +5,15 @@
 
 namespace superstep::detail {
 
-/// Brings the files of an interrupted job into the state that the journal describes, or a later
-/// one. A row whose complete output line was written but not journaled has finished, and running it
-/// again would repeat its calls. So its line is kept and journaled now. Everything after it is cut.
+/// Brings the files of an interrupted job into a consistent state.
 ///
-/// A damaged journal is derived from the output; with batch_options::force so is one whose output
-/// has lost lines. With batch_options::retry_dead, failed rows that may succeed in another run are
-/// not done afterwards.
+/// A row whose complete output line was written before a crash has finished, even if the journal
+/// does not mention it. Running the row again would repeat its model and tool calls. So the line is
+/// kept and recorded in the journal now. Everything after the last such line is cut off.
+///
+/// A damaged journal is rebuilt from the output (rebuild.hpp). With batch_options::force, the
+/// journal is also rebuilt if lines of the output are missing; otherwise that is an error. With
+/// batch_options::retry_dead, failed rows that may succeed in another run become unfinished.
 [[nodiscard]] result<void> recover(job_files& files, const batch_options& options);
 
 } // namespace superstep::detail

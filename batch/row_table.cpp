@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows in flight and the queue of finished rows; connects the threads of a job.
+// The rows in flight and the queue of finished rows. One mutex protects everything, and two
+// condition variables wake the thread that submits rows and the writer thread.
 #include "row_table.hpp"
 
 #include "journal.hpp"
@@ -32,7 +33,7 @@ row_table::slot_index row_table::begin(row_origin origin) {
   const auto index = free_.back();
   free_.pop_back();
   auto& taken = slots_[index];
-  if (starts_.empty())
+  if (starts_.empty()) // the writer may be waiting; later records join this group
     writer_.notify_one();
   append_start(starts_, origin.key);
   taken.origin = std::move(origin);
@@ -42,7 +43,9 @@ row_table::slot_index row_table::begin(row_origin origin) {
   return index;
 }
 
-// Only the feeding thread takes slots, so the slot still belongs to the submitted row.
+// The row may have ended before its handle arrives. Its slot cannot belong to another row by then,
+// because only the calling thread takes slots. `handle` is swapped, not moved, so that an unused
+// handle is destroyed by the caller, after the lock.
 void row_table::attach(slot_index index, std::unique_ptr<running_row> handle) {
   const auto guard = std::lock_guard{mutex_};
   if (slots_[index].is_running)
@@ -51,6 +54,7 @@ void row_table::attach(slot_index index, std::unique_ptr<running_row> handle) {
 
 void row_table::enqueue(finished_row row) {
   queue_.push_back(std::move(row));
+  // One wake-up starts a group; a second one ends the group early if the queue fills up.
   if (queue_.size() == 1 || queue_.size() == wake_size())
     writer_.notify_one();
 }
@@ -64,7 +68,8 @@ void row_table::add_bad_line(row_origin origin, error why, bool is_duplicate) {
   enqueue(std::move(row));
 }
 
-// Handles are called without the lock, because cancel() may finish the row on this thread.
+// cancel() may end the row on this thread, and finish() takes the lock. So the handles are called
+// without the lock.
 void row_table::cancel_all() {
   auto handles = std::vector<std::unique_ptr<running_row>>{};
   {
@@ -126,7 +131,7 @@ void row_table::finish(slot_index index, row_outcome outcome) {
   if (!row.outcome.fault) {
     ++finished_;
     enqueue(std::move(row));
-  } else {
+  } else { // the machine failed, not the row: the row is submitted again
     if (row.outcome.fault->what == row_fault::kind::broken && !failure_)
       failure_ = error{errc::shortage, row.outcome.fault->text};
     returned_.push_back(std::move(row));
@@ -140,7 +145,8 @@ void row_table::take(work& into, std::optional<time_point> until) {
   into.rows.clear();
   into.starts.clear();
   auto lock = std::unique_lock{mutex_};
-  // Once a group has started, a single wake-up when it is due is enough, unless the queue fills up.
+  // With a deadline, the writer collects rows for a group until the deadline, unless the queue
+  // fills up earlier. Without one, it waits for the first row or start record.
   if (until)
     writer_.wait_until(lock, *until, [this] { return is_closed_ || queue_.size() >= wake_size(); });
   else
@@ -148,7 +154,7 @@ void row_table::take(work& into, std::optional<time_point> until) {
   std::swap(into.rows, queue_);
   std::swap(into.starts, starts_);
   into.is_last = is_closed_;
-  if (into.rows.size() >= write_queue_max_)
+  if (into.rows.size() >= write_queue_max_) // wait_for_room() was waiting for a shorter queue
     feeder_.notify_one();
 }
 

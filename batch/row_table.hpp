@@ -16,19 +16,20 @@
 
 namespace superstep::detail {
 
-/// A finished row, or an invalid line (`bad_line` is set), that waits to be written.
+/// An entry of the writer's queue: a finished row, or an invalid input line if `bad_line` is set.
 struct finished_row {
   row_origin origin;
   row_outcome outcome;
-  std::chrono::nanoseconds wall{0};
-  std::unique_ptr<running_row> handle; ///< destroyed by the writer thread
-  std::optional<error> bad_line;
-  bool is_duplicate = false; ///< an invalid line whose only error is the key of an earlier line
+  std::chrono::nanoseconds wall{0};    ///< time from the start of the row to its end
+  std::unique_ptr<running_row> handle; ///< kept until the writer thread destroys it
+  std::optional<error> bad_line;       ///< error of an invalid line
+  bool is_duplicate = false; ///< whether the only error of an invalid line is a duplicate key
 };
 
-/// The rows in flight and the finished rows that wait to be written, shared by the feeding thread,
-/// the threads that run rows, and the writer thread. It bounds the job's memory: at most
-/// `concurrency` rows run, and none is started while `write_queue_max` wait to be written.
+/// The rows in flight and the finished rows that wait to be written. Three kinds of threads share
+/// the table: the feeding thread, which submits rows, the engine's threads, which run them, and the
+/// writer thread. The table bounds the job's memory: at most `concurrency` rows run at a time, and
+/// no row starts while `write_queue_max` finished rows wait to be written.
 class row_table {
 public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -38,48 +39,56 @@ public:
 
   // --- the feeding thread ---
 
-  /// Waits until a row may start. False at `until`, and at once after fail().
+  /// Waits until another row may start. Returns false if none may start before `until`, and at once
+  /// after fail().
   [[nodiscard]] bool wait_for_room(time_point until);
-  /// Takes a slot. @pre wait_for_room() returned true
+  /// Takes a slot for a row that starts now. @pre wait_for_room() returned true
   [[nodiscard]] slot_index begin(row_origin origin);
-  /// Stores the handle of a row for cancel_all(), unless the row has already ended.
+  /// Stores the handle with which cancel_all() can cancel the row. No effect if the row has ended.
   void attach(slot_index slot, std::unique_ptr<running_row> handle);
+  /// Queues an invalid input line for the dead letters.
   void add_bad_line(row_origin origin, error why, bool is_duplicate);
+  /// Cancels all rows in flight.
   void cancel_all();
-  /// Waits until no row is in flight. False at `until`.
+  /// Waits until no row is in flight. Returns false if rows are still in flight at `until`.
   [[nodiscard]] bool wait_until_idle(time_point until);
   [[nodiscard]] std::size_t in_flight() const;
-  /// Announces that no row follows: the writer ends after the queue. @pre nothing is in flight
+  /// Announces that no further row follows. The writer thread ends when it has written the queue.
+  /// @pre no row is in flight
   void close();
+  /// Returns the first error that ended the job, if there is one.
   [[nodiscard]] std::optional<error> failure() const;
-  /// Sets the maximum number of running rows, at least 1. Rows that already run are not affected.
+  /// Sets the maximum number of running rows, at least 1. Running rows are not affected.
   void set_concurrency(std::size_t rows);
-  /// Returns the rows that ended in a shortage since the last call. They are neither done nor in
-  /// flight.
   struct returned_rows {
     std::vector<finished_row> rows;
-    std::uint64_t finished = 0; ///< total number of rows that ended otherwise
+    std::uint64_t finished = 0; ///< total number of rows that ended without a shortage
   };
+  /// Takes the rows that ended in a shortage of the machine since the last call. The caller submits
+  /// them again.
   [[nodiscard]] returned_rows take_returned();
 
   // --- any thread ---
 
+  /// Ends a row: queues it for the writer, or returns it to the feeding thread if the machine
+  /// failed.
   void finish(slot_index slot, row_outcome outcome);
 
   // --- the writer thread ---
 
   struct work {
     std::vector<finished_row> rows;
-    std::string starts; ///< journal records of rows started meanwhile
-    bool is_last = false;
+    std::string starts;   ///< journal records of the rows that started since the last call
+    bool is_last = false; ///< whether the table is closed, so that no further work follows
   };
-  /// Waits for work, at most until `until`; may return nothing.
+  /// Takes all queued work. Without `until`, waits for the first entry. With `until`, collects
+  /// entries until that time or until the queue is half full, and may return nothing.
   void take(work& into, std::optional<time_point> until);
-  /// Reports a disk error. No further row is started.
+  /// Reports an error that ends the job, for example of the disk. No further row starts.
   void fail(error why);
 
 private:
-  /// Number of queued rows that wakes the writer before the group is due.
+  /// Number of queued rows at which the writer is woken before its group is due.
   [[nodiscard]] std::size_t wake_size() const noexcept { return write_queue_max_ / 2 + 1; }
   void enqueue(finished_row row);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The writer thread of a job; see the header for the order of writes that recover() relies on.
+// The writer thread of a job. row_writer.hpp states the order of writes, on which recover() relies.
 #include "row_writer.hpp"
 
 #include "base/file_size_signal.hpp"
@@ -26,8 +26,8 @@ row_counts counts_of(const row_outcome& outcome) noexcept {
           .failed_tool_calls = outcome.failed_tool_calls};
 }
 
-/// Fails if another process removed, replaced or cut an open file. Rows written afterwards would be
-/// lost, although the journal records them as done.
+/// Fails if another process has removed, replaced or truncated an open file. Rows written
+/// afterwards would be lost, although the journal records them as done.
 result<void> expect_untouched(const file& opened, std::uint64_t size) {
   if (!opened.is_open())
     return {};
@@ -68,7 +68,7 @@ result<void> row_writer::start() {
   try {
     thread_ = std::thread{[this] { run(); }};
   } catch (const std::system_error& e) {
-    return error{e.code(), "cannot start the writer thread (see the limit of processes, "
+    return error{e.code(), "cannot start the writer thread (check the process limit, "
                            "ulimit -u): " +
                                e.code().message()};
   }
@@ -85,7 +85,7 @@ written_totals row_writer::totals() const {
 }
 
 void row_writer::run() {
-  const auto no_signal = file_size_signal_blocked{};
+  const auto no_signal = file_size_signal_blocked{}; // a file-size limit must be an error
   auto next_sync = time_point{};
   auto work = row_table::work{};
   while (!work.is_last) {
@@ -112,8 +112,11 @@ void row_writer::render(finished_row& row) {
   if (row.bad_line)
     return render_bad_line(row);
   auto& outcome = row.outcome;
+  // This job cancelled the row itself, so the row is not finished: it runs again when the job
+  // resumes.
   if (outcome.status == row_status::cancelled && is_aborting_.load())
     return;
+  // Every failed row needs an error for its dead letter.
   if (outcome.status != row_status::ok && !outcome.error) {
     outcome.error.emplace();
     outcome.error->kind = "cancelled";
@@ -125,6 +128,7 @@ void row_writer::render(finished_row& row) {
   output_end_ += output_.size() - before;
   if (outcome.error) {
     const auto dead_before = dead_.size();
+    // Input lines are not kept in memory: read the line again for the dead letter.
     auto line = input_.read_at(row.origin.offset, row.origin.size, input_line_);
     if (!line) {
       has_failed_ = true;
@@ -151,6 +155,8 @@ void row_writer::render_bad_line(const finished_row& row) {
   const auto before = dead_.size();
   constexpr auto read_bytes_max = std::uint64_t{4096};
   const auto& origin = row.origin;
+  // A duplicate line is valid otherwise, so its dead letter contains all of it. Any other invalid
+  // line may have any length, and its dead letter contains an excerpt.
   const auto size = row.is_duplicate ? origin.size : std::min(origin.size, read_bytes_max);
   if (auto line = input_.read_at(origin.offset, size, input_line_); !line) {
     has_failed_ = true;
@@ -174,7 +180,8 @@ void row_writer::commit() {
     return;
   if (auto written = write_group(); !written) {
     has_failed_ = true;
-    // The collected bytes will never be written, and has_pending() must become false.
+    // These bytes will never be written. has_pending() must become false, or run() would call
+    // commit() again and again.
     starts_.clear();
     done_.clear();
     return table_.fail(written.error());
@@ -183,6 +190,7 @@ void row_writer::commit() {
   totals_ = pending_;
 }
 
+/// Lets tests look at the files as a crash at this point would leave them.
 void row_writer::step(std::string_view name) const {
   if (options_.on_disk_step)
     options_.on_disk_step(name);
@@ -202,7 +210,8 @@ result<void> row_writer::put(file& into, std::string& bytes, std::string_view na
   return {};
 }
 
-// Not synced: losing a record only makes a later `attempt` too small.
+// Start records are not synced. If a crash loses one, the only effect is that the member `attempt`
+// of a later output line is too small.
 result<void> row_writer::put_start_records() {
   if (starts_.empty())
     return {};
@@ -226,6 +235,7 @@ result<void> row_writer::check_at_end() const {
   return has_failed_ ? result<void>{} : check_files();
 }
 
+/// Writes the collected bytes in the order that the class comment states.
 result<void> row_writer::write_group() {
   if (auto same = check_files(); !same)
     return same;

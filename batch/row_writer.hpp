@@ -15,7 +15,8 @@
 
 namespace superstep::detail {
 
-/// Totals that have reached the disk, over all runs of the job, and the times of this run.
+/// Totals of the rows that are safely on disk, over all runs of the job. The times are those of
+/// this run only.
 struct written_totals {
   std::uint64_t ok = 0;
   std::uint64_t dead = 0; ///< failed rows, without invalid lines
@@ -32,23 +33,27 @@ struct written_totals {
 ///
 /// recover() relies on the order within a group: journal (started rows), dead letters, sync,
 /// output, sync, journal (finished rows), sync. A row counts as done only after the last sync.
-/// After a disk error it writes nothing more, so that the journal explains the ends of all files,
-/// and only removes rows from the table.
+///
+/// After a disk error, the thread writes nothing more and only removes rows from the table. The
+/// files are then in the same state as after a crash, which recover() can repair.
 class row_writer {
 public:
-  /// All arguments must outlive the writer. `is_aborting`: whether cancelled rows were cancelled by
-  /// this job; they are not written and stay undone.
+  /// All arguments must outlive the writer.
+  /// @param is_aborting whether this job has cancelled its rows; cancelled rows are then not
+  /// written
+  ///   and run again when the job is resumed
   row_writer(row_table& table, job_files& files, const file& input, const batch_options& options,
              const std::atomic<bool>& is_aborting);
   ~row_writer();
   row_writer(const row_writer&) = delete;
   row_writer& operator=(const row_writer&) = delete;
 
-  /// Starts the thread. On error nothing has been done.
+  /// Starts the thread. Fails if the system has no thread left.
   [[nodiscard]] result<void> start();
   /// Waits until everything is written. @pre the table is closed and start() has succeeded
   void join();
-  /// Whether the open files are unchanged since the last group. To be called once, after join().
+  /// Fails if another process has changed the files since the last group was written. Call it after
+  /// join().
   [[nodiscard]] result<void> check_at_end() const;
   /// Returns the totals. May be called by any thread.
   [[nodiscard]] written_totals totals() const;
@@ -73,18 +78,19 @@ private:
   const batch_options& options_;
   const std::atomic<bool>& is_aborting_;
   job_identity identity_;
-  // Bytes of the group that is being collected.
+  // Bytes of the current group, by file: start records, output, dead letters, records of ends.
   std::string starts_;
   std::string output_;
   std::string dead_;
   std::string done_;
+  // Sizes that the files will have after the current group.
   std::uint64_t output_end_;
   std::uint64_t dead_end_;
-  // Sizes of the files after the last group.
+  // Sizes of the files after the last written group.
   std::uint64_t output_size_;
   std::uint64_t dead_size_;
   std::string input_line_;
-  written_totals pending_; ///< totals as soon as the current group is written
+  written_totals pending_; ///< the totals after the current group is written
   bool has_failed_ = false;
   mutable std::mutex mutex_;
   written_totals totals_;

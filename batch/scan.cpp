@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the input of a job: once completely before the first
-// row runs, to check all lines, and again while rows run.
+// Reads the input of a job twice: once completely before the first row runs, to check all lines,
+// and again while rows run, because the rows are not kept in memory.
 #include "scan.hpp"
 
 #include "base/digest.hpp"
@@ -42,7 +42,7 @@ result<void> copy(const file& from, file& to) {
   }
 }
 
-/// Collects the errors of a file's lines; keeps the first few texts.
+/// Counts the errors of a file's lines, and keeps the texts of the first 20.
 class fault_list {
 public:
   void add(std::uint64_t line, std::string_view text) {
@@ -89,6 +89,7 @@ result<std::optional<input_item>> input_reader::next() {
     if (!*line)
       return std::optional<input_item>{};
     auto& read_line = **line;
+    // Editors on Windows begin UTF-8 files with a byte order mark, which JSON does not allow.
     if (read_line.number == 1 && read_line.text.starts_with(byte_order_mark))
       read_line.text.remove_prefix(byte_order_mark.size());
     if (is_blank(read_line.text))
@@ -123,6 +124,7 @@ result<input_facts> scan_input(const file& input, const batch_options& options,
   auto facts = input_facts{};
   auto faults = fault_list{};
   auto sum = digest{};
+  // Duplicate keys are always searched here, so that every error is found before a row runs.
   auto reader = input_reader{input, options.line_bytes_max, true};
   reader.lines().on_block([&](std::string_view block) {
     sum.add(block);

@@ -15,25 +15,27 @@
 
 namespace superstep::detail {
 
-/// A non-blank line of the input: a row or an error.
+/// A line of the input that is not blank: a valid row, or the error of an invalid line.
 struct input_item {
   text_line line;
   result<input_row> row;
-  bool is_duplicate = false; ///< whether the only error is the key of an earlier line
+  bool is_duplicate = false; ///< whether the only error is that an earlier line has the same key
 };
 
-/// Reads and checks the rows of an input one at a time. Used before the first row runs and again
-/// while rows run, so that both see the same.
+/// Reads and checks the rows of an input one at a time. The same class reads the input before the
+/// first row runs and while rows run, so that both passes accept the same lines.
 class input_reader {
 public:
-  /// Ends at byte `end`: data appended to the file while the job runs is ignored. Without
-  /// `find_duplicates` no keys are stored.
+  /// @param find_duplicates whether a repeated key is an error; this keeps a digest of every key in
+  ///   memory
+  /// @param end number of bytes to read; lines appended while the job runs are thus ignored
   input_reader(const file& from, std::size_t line_bytes_max, bool find_duplicates,
                std::uint64_t end = UINT64_MAX);
 
-  /// Returns the next row or error; nullopt at the end. Its texts are valid until the next call.
+  /// Returns the next row or error; nullopt at the end. `line.text` is valid until the next call.
   [[nodiscard]] result<std::optional<input_item>> next();
-  /// Reads a row again that next() has returned before.
+  /// Reads again a row that next() has returned before. The arguments are its line number, its
+  /// position and its length.
   [[nodiscard]] result<input_row> reread(std::uint64_t number, std::uint64_t offset,
                                          std::uint64_t size);
   [[nodiscard]] line_reader& lines() noexcept { return lines_; }
@@ -50,20 +52,21 @@ private:
   boost::unordered_flat_map<key_digest, std::uint64_t> first_lines_;
 };
 
-/// Facts about an input after reading all of it.
+/// The results of reading the whole input once.
 struct input_facts {
-  std::uint64_t rows = 0; ///< lines that are not blank
-  std::uint64_t bad_lines = 0;
+  std::uint64_t rows = 0;      ///< lines that are not blank, including invalid ones
+  std::uint64_t bad_lines = 0; ///< invalid lines
   std::uint64_t bytes = 0;
-  std::string digest;
+  std::string digest; ///< of all bytes; identifies the input in the journal
 };
 
-/// Checks the whole input. With on_bad_line::fail an error lists the first invalid lines. The error
-/// is errc::cancelled if `stop` was requested during the check.
+/// Reads and checks the whole input. With on_bad_line::fail, invalid lines are an error that lists
+/// the first of them. Fails with errc::cancelled if `stop` is requested during the check.
 [[nodiscard]] result<input_facts> scan_input(const file& input, const batch_options& options,
                                              const stop_request& stop);
 
-/// Opens the input. One that can be read only once, such as a pipe, is copied to a nameless file.
+/// Opens the input. A pipe can be read only once, but the input is read twice, so a pipe is first
+/// copied to a file without a name.
 [[nodiscard]] result<file> open_rows(const batch_options& options);
 
 } // namespace superstep::detail

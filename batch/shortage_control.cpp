@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reduces and raises the concurrency of a job when the machine lacks resources.
+// Reduces the concurrency of a job when the machine lacks resources, and raises it again later.
 #include "shortage_control.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ bool shortage_control::met(time_point now) {
   const auto is_first = !since_;
   if (is_first)
     since_ = now;
-  if (now < pause_end_) // belongs to the same shortage
+  if (now < pause_end_) // rows that started before the pause meet the same shortage
     return is_first;
   rows_ = std::max<std::size_t>(rows_ / 2, 1);
   raised_at_ = finished_;
@@ -28,7 +28,7 @@ void shortage_control::finished(std::uint64_t total, time_point now) {
     return;
   finished_ = total;
   since_.reset();
-  if (now >= pause_end_)
+  if (now >= pause_end_) // rows that end during the pause do not prove that it may be shorter
     pause_ = std::chrono::milliseconds{0};
   if (rows_ < rows_max_ && finished_ - raised_at_ >= rows_) {
     rows_ = std::min(rows_max_, rows_ + std::max<std::size_t>(rows_ / 4, 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The closing text and the summary file of a job.
+// The summary of a job, as text for the terminal and as JSON for the summary file.
 #include <superstep/batch/batch.hpp>
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ std::string_view status_of(const batch_summary& summary) noexcept {
   case exit_code::shortage:
     return "shortage";
   }
-  return summary.left() > 0 ? "limited" : "ok";
+  return summary.left() > 0 ? "limited" : "ok"; // --limit left rows for the next run
 }
 
 } // namespace

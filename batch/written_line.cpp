@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the lines that a job wrote, when its files are recovered or its journal is rebuilt.
+// Reads lines of the output and of the dead letters, to recover the files of an interrupted job or
+// to rebuild its journal.
 #include "written_line.hpp"
 
 #include "output_line.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// Output lines contain whole conversations.
+// The limit is high, because an output line contains a whole conversation.
 constexpr auto written_line_bytes_max = std::size_t{1} << 30U;
 
 template <class Number>
@@ -22,6 +23,7 @@ void read_count(dom::object from, std::string_view name, Number& into) noexcept 
     into = value;
 }
 
+/// After a power failure, some file systems leave zeros where data was not written yet.
 bool is_zeros(std::string_view text) noexcept {
   return std::ranges::all_of(text, [](char c) { return c == '\0'; });
 }
@@ -61,7 +63,7 @@ result<written_lines::found> written_lines::next() {
     return found::foreign;
   const auto is_object = parser_.parse(text_.data(), text_.size()).get(object_);
   if (is_object == simdjson::MEMALLOC)
-    throw std::bad_alloc{}; // not a line of another program
+    throw std::bad_alloc{}; // the line may be valid; there was too little memory to parse it
   return is_object == simdjson::SUCCESS ? found::object : found::foreign;
 }
 

@@ -11,19 +11,20 @@
 
 namespace superstep::detail {
 
-/// Reads the lines of the output or of the dead letters one after the other.
+/// Reads the lines of the output or of the dead letters in order.
 class written_lines {
 public:
   written_lines(const file& from, std::uint64_t begin);
 
   enum class found : std::uint8_t {
     object,  ///< a complete line with a JSON object
-    torn,    ///< the result of an incomplete write: a last line without newline, or zeros
-    foreign, ///< a complete line that is not a JSON object
-    end,
+    torn,    ///< an incomplete write: zeros, or a last line that starts with `{` without a newline
+    foreign, ///< any other line, which the job did not write
+    end,     ///< the end of the file
   };
+  /// Reads the next line and returns what it is.
   [[nodiscard]] result<found> next();
-  /// The JSON object of the last line read.
+  /// The JSON object of the last line read, if next() returned `object`.
   [[nodiscard]] simdjson::dom::object object() const noexcept { return object_; }
   /// The last line read, without its newline; valid until the next call of next().
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
@@ -40,14 +41,14 @@ private:
 
 /// Returns the row's key; empty if the line has none.
 [[nodiscard]] std::string_view key_of(simdjson::dom::object line) noexcept;
-/// Returns the counts that the journal records for an output line, in either format.
+/// Returns the counts for the journal from an output line, in superstep's own or OpenAI's format.
 [[nodiscard]] row_counts counts_of(simdjson::dom::object line) noexcept;
 /// Whether an output line belongs to a failed row.
 [[nodiscard]] bool has_failed(simdjson::dom::object line) noexcept;
-/// Returns the input line number if a dead letter belongs to an invalid line; else 0.
+/// Returns the number of the input line if a dead letter is for an invalid line, else 0.
 [[nodiscard]] std::uint64_t bad_line_of(simdjson::dom::object letter) noexcept;
-/// Whether the row of a dead letter may succeed in another run: its error was neither in the row
-/// nor a limit of the agent.
+/// Whether the row of a dead letter may succeed in another run. It cannot if its input is invalid
+/// or if it reached the recursion limit.
 [[nodiscard]] bool may_succeed_again(simdjson::dom::object letter) noexcept;
 
 } // namespace superstep::detail

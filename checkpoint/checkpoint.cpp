@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the checkpoint interface that all implementations share: defaults of checkpointer,
-// merging of task records, and the index over them.
+// Code that all checkpointers share: the default implementations of class checkpointer, the merging
+// of task records, and record_index, which finds a record by its task.
 #include <superstep/checkpoint/checkpointer.hpp>
 
 #include <algorithm>
@@ -33,7 +33,8 @@ bool has_entries(const json::object* metadata, const json::object& wanted) noexc
 namespace {
 
 checkpoint_error not_supported(const std::string& what) {
-  return {make_error_code(checkpoint_errc::failed), "this checkpointer cannot " + what};
+  return {make_error_code(checkpoint_errc::failed),
+          "this checkpointer cannot " + what + "; sqlite_checkpointer() can"};
 }
 
 } // namespace
@@ -69,6 +70,7 @@ void checkpointer::put_effect(std::string_view thread_id, std::string_view /*key
           "tools without journaled() and idempotent()"};
 }
 
+// Values of untracked channels are never stored, so writes to them are left out.
 task_record storable_part(const task_record& of, const graph_layout& layout) {
   auto out = of;
   if (out.output)
@@ -79,10 +81,13 @@ task_record storable_part(const task_record& of, const graph_layout& layout) {
 
 namespace {
 
+/// Adds a later record of the same task to an earlier one. Each record contains only what became
+/// known since the last one.
 void merge_into(task_record& old, const task_record& more) {
   if (more.output && !old.output) {
     old.output = more.output;
-  } else if (more.output && old.task.empty()) { // the caller may send several commands: add them up
+  } else if (more.output && old.task.empty()) {
+    // A record without a task contains a command of the caller. There may be several: add them up.
     const auto add = [](auto& to, const auto& from) {
       to.insert(to.end(), from.begin(), from.end());
     };
@@ -110,7 +115,8 @@ const task_record* record_index::find(const std::vector<task_record>& known,
     const auto found = std::ranges::find(known, task, &task_record::task);
     return found == known.end() ? nullptr : &*found;
   }
-  // Index the records that were appended since the last call.
+  // A linear search is slow for many records. Add those to the index that were appended since the
+  // last call.
   SUPERSTEP_ASSERT(indexed_ <= known.size());
   for (; indexed_ < known.size(); ++indexed_)
     by_task_.try_emplace(known[indexed_].task, indexed_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error category "checkpoint". Its messages are general; the exception's what() has the
-// details.
+// The error category "checkpoint". Its messages name only the kind of an error. what() of a
+// checkpoint_error has the details.
 #include <superstep/checkpoint/checkpointer.hpp>
 
 namespace superstep {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads checkpoints and task records from JSON. Counterpart of checkpoint_writer.cpp. The functions
-// below do not trust their input: a row may be damaged in spite of its checksum, or written by
-// another program, so every access checks the type and every number its range.
+// Reads checkpoints and task records from JSON, as checkpoint_writer.cpp writes them. The functions
+// below do not trust their input: a row may be damaged in spite of its checksum, and another
+// program may have written it. So every access checks the type of a value and the range of a
+// number.
 #include "checkpoint_codec.hpp"
 #include "error_codec.hpp"
 #include "untyped.hpp"
@@ -31,7 +32,7 @@ const json::array& list_in(const json::object& row, std::string_view key) {
   return found->get_array();
 }
 
-/// Returns the value as an array of at least `min` elements.
+/// Returns a value that must be an array of at least `min` elements.
 const json::array& parts_of(const json::value& from, std::size_t min) {
   if (!from.is_array() || from.get_array().size() < min)
     throw_corrupt("expected a list of at least " + std::to_string(min) + " elements");
@@ -46,7 +47,7 @@ std::int64_t number_of(const json::value& from) {
 
 std::string text_of(const json::value& from) {
   if (!from.is_string())
-    throw_corrupt("expected a text");
+    throw_corrupt("expected a string");
   return std::string{from.get_string()};
 }
 
@@ -64,7 +65,7 @@ const stored_layout::channel* stored_layout::find(std::string_view name) const n
   return found == channels.end() ? nullptr : &*found;
 }
 
-/// A layout has its own table and no checksum, so the targets of joins are checked here.
+/// The table of layouts has no checksums, so the indices in a layout are checked here.
 stored_layout read_layout(std::string_view text) {
   auto parsed = parse_json(text);
   if (!parsed || !parsed->is_object())
@@ -89,8 +90,8 @@ stored_layout read_layout(std::string_view text) {
   return out;
 }
 
-/// Channels and versions accumulate over the rows of a chain. All other members are complete in
-/// each row, so the newest row replaces them.
+/// A row contains only the channels and versions that changed, so these are merged. All other
+/// members are complete in each row, so the newest row replaces them.
 void folded_checkpoint::fold(json::object&& row) {
   if (auto* changes = row.if_contains("c")) {
     if (!changes->is_object())
@@ -111,10 +112,12 @@ void folded_checkpoint::fold(json::object&& row) {
   where = std::move(row);
 }
 
-/// The counterpart of fold(): a whole row contains every channel and version.
+/// Builds the row that write_checkpoint() would write without a base.
 json::object folded_checkpoint::whole_row() const {
   auto row = where;
-  for (const auto* key : {"c", "b", "k", "r"}) // the deltas; `r` belongs to the previous checkpoint
+  // `c`, `b` and `k` are deltas; the merged values replace them below. `r` contains the task
+  // records of the previous checkpoint.
+  for (const auto* key : {"c", "b", "k", "r"})
     row.erase(key);
   auto values = json::object{};
   for (const auto& [name, held] : channels)
@@ -145,7 +148,7 @@ checkpoint_reader::checkpoint_reader(const stored_layout& from, const layout_ptr
     if (old.type.empty() || type.empty()) // the channel is or was untracked
       continue;
     to.number = static_cast<std::uint32_t>(found - as->channels.begin());
-    // Values imported from another program have no type; they are read as the channel's.
+    // Values imported from another program have no type. They are read as the type of the channel.
     to.is_converted = type != old.type && old.type != untyped;
     if (to.is_converted && !as->convert)
       throw wrong(checkpoint_errc::type_changed,
@@ -158,7 +161,7 @@ checkpoint_reader::checkpoint_reader(const stored_layout& from, const layout_ptr
     nodes_.push_back(
         found == as->nodes.end() ? gone : static_cast<std::uint32_t>(found - as->nodes.begin()));
   }
-  // A join is the same if its target and its sources are.
+  // Joins have no names. A stored join is the current join with the same target and sources.
   for (const auto& old : from.joins) {
     const auto found = std::ranges::find_if(as->joins, [&](const graph_layout::join& j) {
       return nodes_[old.target] == j.target && j.sources == old.sources;
@@ -174,8 +177,8 @@ checkpoint_error checkpoint_reader::wrong(checkpoint_errc code, const std::strin
                                      what};
 }
 
-/// Returns the converted value if the channel's type has changed; nullopt if it is to be read as it
-/// is.
+/// Returns the converted value if the type of the channel has changed; nullopt if the stored value
+/// can be read without a conversion.
 std::optional<json::value> checkpoint_reader::value_of(const place& to, std::size_t from,
                                                        const json::value& held) const {
   if (!to.is_converted)
@@ -204,7 +207,7 @@ void checkpoint_reader::read_channel(state_block& state, std::size_t from,
                 "the value of channel '" + channel.name() + "': " + done.error().text);
 }
 
-/// Returns the current number of a stored node; for a node that no longer exists, adds its name to
+/// Returns the current index of a stored node. If the node no longer exists, adds its name to
 /// `lost` and returns `gone`.
 std::uint32_t checkpoint_reader::node_of(std::int64_t number,
                                          std::vector<std::string>& lost) const {
@@ -226,7 +229,9 @@ std::vector<write> checkpoint_reader::read_writes(const json::value& from) const
       throw_corrupt("it refers to a channel that its layout does not have");
     const auto& old = from_.channels[i];
     auto number = channels_[i].number;
-    if (number == gone) { // an untracked channel: its value is not stored, but tasks write to it
+    if (number == gone) {
+      // The constructor marks a channel as gone if it no longer exists, but also if it is or was
+      // untracked. A pending write to an untracked channel can still be applied.
       const auto found = std::ranges::find(as_->channels, old.name,
                                            [](const auto& c) -> const auto& { return c->name(); });
       if (found == as_->channels.end())
@@ -238,7 +243,8 @@ std::vector<write> checkpoint_reader::read_writes(const json::value& from) const
     if (channel.written_form() == nullptr)
       throw wrong(checkpoint_errc::not_storable,
                   "a pending write to channel '" + channel.name() +
-                      "' cannot be read, because the type has no stored form any more");
+                      "' cannot be read, because the channel's type no longer has a stored form: "
+                      "specialize superstep::stored_form for it, or start a new thread");
     auto content = channel.written_form()->read(made ? *made : parts[1], channel.name());
     if (!content)
       throw wrong(checkpoint_errc::corrupt, content.error().text);
@@ -247,8 +253,8 @@ std::vector<write> checkpoint_reader::read_writes(const json::value& from) const
   return out;
 }
 
-/// Each Send is [node, input] or [node, input, timeout in milliseconds]. Sends to lost nodes are
-/// dropped.
+/// Each Send is [node, input] or [node, input, timeout in milliseconds]. Sends to nodes that no
+/// longer exist are dropped.
 std::vector<send> checkpoint_reader::read_sends(const json::value& from,
                                                 std::vector<std::string>& lost) const {
   auto out = std::vector<send>{};
@@ -283,8 +289,8 @@ std::vector<trigger> checkpoint_reader::read_triggers(const json::object& where,
   return out;
 }
 
-/// Versions are stored by the node numbers of the old layout and assigned to those of the current
-/// one. New nodes have version 0.
+/// Versions are stored with the node's index in the stored layout. They are assigned to the same
+/// nodes of the current layout. Nodes that are new in the current graph get version 0.
 void checkpoint_reader::read_versions(const folded_checkpoint& held, seen_versions& into) const {
   const auto& all = list_in(held.where, "v");
   if (all.size() != 3)
@@ -304,8 +310,8 @@ void checkpoint_reader::read_versions(const folded_checkpoint& held, seen_versio
       std::tie(into.join[joins_[i]], into.join_seen[joins_[i]]) = *seen;
 }
 
-/// Reads the scheduling state. Single letters name the members, to keep rows short;
-/// docs/checkpoint-format.md lists them.
+/// Reads the scheduling state: the input, the triggered nodes, joins, Sends, versions and metadata.
+/// The members have names of one letter, to keep rows short; docs/checkpoint-format.md lists them.
 void checkpoint_reader::read_where(const folded_checkpoint& held, checkpoint& into) const {
   auto& at = into.where;
   auto& lost = into.lost_nodes;
@@ -395,17 +401,18 @@ task_record checkpoint_reader::read_task(const json::value& row) const {
     out.cause = read_error(*cause, as_->error_categories);
   if (const auto* resume = from.if_contains("m"))
     out.resume = *resume;
-  // Nodes lost from a checkpoint may be pending or not, so they are only listed. A finished task
-  // that triggers a lost node cannot be applied.
+  // read() only lists lost nodes in checkpoint::lost_nodes, because the run may not need them. Here
+  // a finished task has triggered the lost node, so its output cannot be applied.
   if (!lost.empty())
     throw wrong(checkpoint_errc::node_gone,
                 "task '" + out.task + "' triggers node '" + lost.front() +
                     "', which the graph no longer has: restore the node, or "
-                    "start the thread over with a new input");
+                    "start a new thread");
   return out;
 }
 
-/// Goes through the JSON form, so that matching by name and type has one implementation.
+/// Writes JSON with the old layout and reads it with the new one, so that matching by name and type
+/// has only one implementation.
 saved_checkpoint for_layout(const saved_checkpoint& saved, const layout_ptr& as,
                             const thread_key& whose) {
   if (saved.checkpoint->layout == as)
@@ -415,7 +422,7 @@ saved_checkpoint for_layout(const saved_checkpoint& saved, const layout_ptr& as,
   const auto reader = checkpoint_reader{from, as, whose};
   const auto parsed = [&](const std::string& text) {
     auto out = parse_json(text, {row_bytes_max, read_depth_max});
-    if (!out) // too deep or too large: checkpoints in memory have no such limits
+    if (!out) // nested too deeply or too large: values in memory do not have these limits
       throw reader.wrong(checkpoint_errc::not_storable,
                          "its checkpoint cannot be converted for the changed graph: " +
                              out.error().text);
@@ -431,7 +438,7 @@ saved_checkpoint for_layout(const saved_checkpoint& saved, const layout_ptr& as,
     text.clear();
     write_task(text, record, own, &whose);
     out.tasks.push_back(reader.read_task(parsed(text)));
-    out.tasks.back().cause = record.cause; // the original exception object is still there
+    out.tasks.back().cause = record.cause; // the original exception, not the restored one
   }
   return out;
 }

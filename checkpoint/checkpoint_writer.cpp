@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes layouts, checkpoints and task records as JSON. Counterpart of checkpoint_reader.cpp; the
-// member names are explained in docs/checkpoint-format.md. The text is appended to a string
-// directly, without a JSON document in between, because this runs for every super-step of every
-// run.
+// Writes layouts, checkpoints and task records as JSON; checkpoint_reader.cpp reads them.
+// docs/checkpoint-format.md explains the names of the members. The code appends text to a string
+// and builds no JSON document, because it runs after every super-step of every saved run.
 #include "base/utf8.hpp"
 #include "checkpoint_codec.hpp"
 #include "error_codec.hpp"
@@ -59,10 +58,10 @@ checkpoint_error not_storable(const std::string& what) {
                  "(BOOST_DESCRIBE_STRUCT) or specialize superstep::stored_form for it"};
 }
 
-/// Refuses text that is not UTF-8, because the row could not be read back and its thread would be
-/// lost. The bytes cannot be replaced either: deltas of later rows count the bytes of the original
-/// value.
-/// @param what returns the description of the value; called only on failure
+/// Throws for text that is not UTF-8. The row could not be read back, and its thread would be lost.
+/// Invalid bytes cannot be replaced either: the deltas in later rows count the bytes of the
+/// original value.
+/// @param what returns a description of the value; called only on failure
 template <class What>
 void check_text(std::string_view written, const What& what) {
   if (!is_utf8(written))
@@ -104,8 +103,8 @@ void write_one(std::string& out, const send& s, const graph_layout& layout) {
   out += ']';
 }
 
-/// Writes the channels that differ from the base, as changes; see the table of changes in
-/// docs/checkpoint-format.md.
+/// Writes the channels that differ from the base. The form of a change depends on the channel; see
+/// the table of changes in docs/checkpoint-format.md.
 void write_channels(members& row, const checkpoint& now, const checkpoint* base) {
   auto changes = std::string{};
   auto change = std::string{};
@@ -126,7 +125,8 @@ void write_channels(members& row, const checkpoint& now, const checkpoint* base)
     row.add("c") += changes + '}';
 }
 
-/// Writes [number, written, seen] for the nodes or joins whose versions differ from the base.
+/// Writes [index, written version, seen version] for each node or join whose versions differ from
+/// those of the base.
 void write_seen(members& row, std::string_view key, const std::vector<std::uint64_t>& written,
                 const std::vector<std::uint64_t>& seen, const std::vector<std::uint64_t>* old,
                 const std::vector<std::uint64_t>* old_seen) {
@@ -222,7 +222,9 @@ void write_members(std::string& out, const checkpoint& now, const checkpoint* ba
   const auto& layout = *now.layout;
   auto row = members{out};
   write_channels(row, now, base);
-  if (at.input) // an input without writes still starts START, so `h` is separate from `i`
+  // `h` records that there is an input, `i` its writes: an input without writes still triggers
+  // START.
+  if (at.input)
     row.add("h") += '1';
   auto kept_input = std::vector<const write*>{};
   if (at.input)
@@ -263,9 +265,11 @@ void write_members(std::string& out, const task_record& record, const graph_layo
     }
     into += ']';
   }
-  check_rest("a question"); // error texts below are made valid instead, see write_task()
+  check_rest("an interrupt");
   row.add_list("a", record.answers, [&](const json::value& v) { append_text(out, v); });
   check_rest("an answer");
+  // Error texts are not checked. Invalid UTF-8 in them is replaced, because a failure must be
+  // stored.
   if (!record.error.empty())
     append_quoted(row.add("e"), valid_utf8(record.error));
   if (record.cause)
@@ -275,7 +279,7 @@ void write_members(std::string& out, const task_record& record, const graph_layo
   check_rest("an answer");
 }
 
-/// Calls `write` and adds the thread, if one is given, to the text of its errors.
+/// Calls `write`. If it throws and `whose` is not null, adds the thread to the error text.
 template <class Write>
 void naming(const thread_key* whose, Write write) {
   try {
@@ -289,7 +293,8 @@ void naming(const thread_key* whose, Write write) {
   }
 }
 
-/// Returns how deep lists and objects are nested in a JSON text. Brackets in strings are skipped.
+/// Returns how deeply lists and objects are nested in a JSON text. Brackets within strings do not
+/// count.
 std::size_t depth_of(std::string_view row) noexcept {
   auto depth = std::size_t{0};
   auto deepest = std::size_t{0};

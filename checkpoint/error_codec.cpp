@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes exceptions of tasks as JSON and restores them; used by checkpoint_writer.cpp and
-// checkpoint_reader.cpp. The original class cannot be constructed again from its name, so a
-// restored exception has one of the classes in checkpointer.hpp.
+// Writes exceptions of tasks as JSON, and restores them. An exception's original class cannot be
+// constructed from its name. So a restored exception has the class restored_error or
+// restored_system_error, which contain the name (checkpointer.hpp).
 #include "error_codec.hpp"
 
 #include "base/utf8.hpp"
@@ -21,7 +21,7 @@ namespace superstep {
 
 namespace {
 
-constexpr auto nested_max = std::size_t{16}; // limits the row if exceptions nest in a cycle
+constexpr auto nested_max = std::size_t{16}; // a bound, in case exceptions are nested in a cycle
 
 std::string name_of(const std::exception& e) {
   if (const auto* named = dynamic_cast<const named_exception*>(&e))
@@ -34,8 +34,8 @@ std::exception_ptr nested_in(const std::exception& e) {
   return nest != nullptr ? nest->nested_ptr() : nullptr;
 }
 
-/// Returns one exception as JSON. Texts may contain arbitrary bytes, for example of a file name;
-/// invalid UTF-8 is replaced, because a row that is not UTF-8 could not be read again.
+/// Returns one exception as JSON. Its texts may contain arbitrary bytes, for example a file name.
+/// Invalid UTF-8 is replaced, because a row that is not UTF-8 could not be read back.
 /// @param nested receives the nested exception, or null
 json::array written(const std::exception_ptr& error, std::exception_ptr& nested) {
   try {
@@ -48,13 +48,14 @@ json::array written(const std::exception_ptr& error, std::exception_ptr& nested)
       out.emplace_back(coded->code().value());
     }
     return out;
-  } catch (...) { // a body may throw anything
+  } catch (...) { // a node's body may throw an object of any type
     return {"", "an exception of a type not derived from std::exception"};
   }
 }
 
-/// Returns an exception with `inner` (may be null) nested in it. The standard library nests only
-/// the exception that is being handled, so `inner` is rethrown first.
+/// Returns the exception `e` with `inner` nested in it; `inner` may be null.
+/// std::throw_with_nested() nests the exception that is being handled, so `inner` is rethrown and
+/// caught first.
 template <class Error>
 std::exception_ptr around(Error e, const std::exception_ptr& inner) {
   if (!inner)
@@ -70,7 +71,8 @@ std::exception_ptr around(Error e, const std::exception_ptr& inner) {
   }
 }
 
-/// Finds a category by its name, first among those of this library; null if it is unknown.
+/// Returns the error category with a name, or null. Searches the library's own categories first,
+/// then `known`.
 const std::error_category* find_category(std::string_view name,
                                          std::span<const std::error_category* const> known) {
   const auto own = std::array<const std::error_category*, 5>{
@@ -125,7 +127,7 @@ std::exception_ptr read_error(const json::value& from,
   if (!from.is_array() || from.get_array().size() > nested_max)
     throw damaged();
   const auto& all = from.get_array();
-  // Innermost first, so that each exception can take the previous one as nested.
+  // The innermost exception is restored first, so that it can be nested in the next one.
   for (auto one = all.rbegin(); one != all.rend(); ++one) {
     if (!one->is_array() || !is_text(one->get_array(), 0) || !is_text(one->get_array(), 1))
       throw damaged();

@@ -8,11 +8,12 @@
 #include <string>
 #include <system_error>
 
-// Exceptions of tasks as JSON: member `x` of a task record, see docs/checkpoint-format.md.
+// Converts the exception of a failed task to JSON and back. It is member `x` of a task record; see
+// docs/checkpoint-format.md.
 namespace superstep::detail {
 
-/// Appends the exception and its nested exceptions as a JSON array, outermost first; an empty array
-/// for null. At most 16 levels are written.
+/// Appends an exception and its nested exceptions as a JSON array, outermost first. Appends an
+/// empty array for a null pointer. At most 16 levels are written.
 void write_error(std::string& out, const std::exception_ptr&);
 /// Restores an exception as restored_error or restored_system_error.
 /// @param known error categories besides those of the standard library and of this component

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes, reads and truncates exported threads, and converts values of other programs to one.
-// in_memory_checkpointer.cpp and sqlite_maintenance.cpp import the result.
+// Writes, reads and truncates exported threads, and converts the values of another program to an
+// exported thread. Each checkpointer has its own code to import the result.
 #include "exported_thread.hpp"
 
 #include "base/utf8.hpp"
@@ -18,10 +18,11 @@ namespace superstep::detail {
 
 namespace {
 
-/// The version in the first line. Newer versions are refused; older ones must stay readable.
+/// The format version in the first line of an export. Later versions of this code must still read
+/// earlier formats.
 constexpr auto format_version = std::int64_t{1};
 
-/// Returns the error for a text that is not a valid export.
+/// Returns the error for a text that is not a valid exported thread.
 checkpoint_error unreadable(std::string_view why) {
   return {make_error_code(checkpoint_errc::corrupt),
           "an exported thread cannot be read: " + std::string{why} + "; nothing was imported"};
@@ -34,7 +35,8 @@ void append_member(std::string& out, std::string_view key, std::string_view text
   append_quoted(out, text);
 }
 
-/// Appends one line. Rows are inserted as they are, because they are JSON already.
+/// Appends the line of one checkpoint. Its row and the rows of its tasks are JSON already, so they
+/// are inserted without changes.
 void append_checkpoint(std::string& out, const exported_checkpoint& p) {
   out += "{\"ns\":";
   append_quoted(out, p.ns);
@@ -52,8 +54,7 @@ void append_checkpoint(std::string& out, const exported_checkpoint& p) {
 json::value parse_line(std::string_view text, std::size_t number) {
   auto parsed = parse_json(text, {row_bytes_max, read_depth_max});
   if (!parsed)
-    throw unreadable("line " + std::to_string(number) + " is not valid JSON (" +
-                     parsed.error().text + ')');
+    throw unreadable("line " + std::to_string(number) + ": " + parsed.error().text);
   return std::move(*parsed);
 }
 
@@ -80,7 +81,8 @@ checkpoint_source source_in(const json::object& line) {
   throw unreadable("the source '" + text + "' is unknown");
 }
 
-/// Reads one line and checks its types; check_order() checks the references between lines.
+/// Reads the line of one checkpoint and checks the types of its members. check_order() checks the
+/// references between lines.
 exported_checkpoint read_checkpoint(const json::object& line) {
   auto out = exported_checkpoint{};
   out.ns = text_in(line, "ns");
@@ -96,33 +98,32 @@ exported_checkpoint read_checkpoint(const json::object& line) {
   out.row = to_text(*row);
   for (const auto& t : tasks->get_array()) {
     if (!t.is_array() || t.get_array().size() != 2 || !t.get_array()[0].is_int64())
-      throw unreadable("a task is not a list of layout number and record");
+      throw unreadable("a task is not a list of a layout number and a record");
     out.tasks.push_back(
         {static_cast<std::size_t>(t.get_array()[0].get_int64()), to_text(t.get_array()[1])});
   }
   return out;
 }
 
-/// Splits the text into lines and checks it against the checksum in the last line. Returns the
-/// lines before the last.
+/// Splits an export into lines and verifies the checksum in its last line. Returns the other lines.
 std::vector<std::string_view> checked_lines(std::string_view text) {
   auto lines = std::vector<std::string_view>{};
   for (auto from = std::size_t{0}; from < text.size();) {
     const auto to = text.find('\n', from);
     if (to == std::string_view::npos)
-      throw unreadable("its end is missing");
+      throw unreadable("its last line is incomplete; export the thread again");
     lines.push_back(text.substr(from, to - from));
     from = to + 1;
   }
   if (lines.size() < 2)
-    throw unreadable("it is empty");
+    throw unreadable("it has fewer than two lines; use the complete output of an export");
   const auto last = parse_line(lines.back(), lines.size());
   const auto body = text.substr(0, static_cast<std::size_t>(lines.back().data() - text.data()));
   lines.pop_back();
   if (!last.is_object() || !last.get_object().contains("sum"))
-    throw unreadable("its end is missing");
+    throw unreadable("its last line with the checksum is missing; export the thread again");
   if (number_in(last.get_object(), "sum") != static_cast<std::int64_t>(checksum_of({body})))
-    throw unreadable("its checksum does not match");
+    throw unreadable("its checksum does not match, so it was changed; export the thread again");
   return lines;
 }
 
@@ -132,7 +133,8 @@ void check_order(const exported_thread& thread) {
   for (const auto& p : thread.points) {
     const auto has_layout = [&](const auto& x) { return x.layout < thread.layouts.size(); };
     if (!has_layout(p) || !std::ranges::all_of(p.tasks, has_layout))
-      throw unreadable("checkpoint " + p.header.id + " has no layout");
+      throw unreadable("checkpoint " + p.header.id +
+                       " refers to a layout that the export does not have");
     if (!p.base.empty() && !seen.contains({p.ns, p.base}))
       throw unreadable("the base of checkpoint " + p.header.id + " does not come before it");
     if (!seen.emplace(p.ns, p.header.id).second)
@@ -203,7 +205,8 @@ std::string thread_of_values(const json::object& values, std::int64_t step) {
     channels.push_back(json::array{name, detail::untyped});
     held[name] = json::array{v};
   }
-  // A layout whose channels have the type "?", and one checkpoint in which nothing is scheduled.
+  // The thread has a layout without nodes, whose channels have the type `untyped`, and one
+  // checkpoint without a next step.
   auto thread = detail::exported_thread{};
   thread.layouts.push_back(to_text(json::object{
       {"graph", ""}, {"channels", channels}, {"nodes", json::array{}}, {"joins", json::array{}}}));
@@ -222,10 +225,11 @@ std::string cut_thread(std::string_view exported, std::string_view at) {
   });
   if (last == thread.points.end())
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
-                           "the thread has no checkpoint '" + std::string{at} + "'"};
-  last->tasks.clear(); // outputs and answers came after the checkpoint: the tasks run again
-  // Ids of a subgraph's checkpoints start with the id of the parent's checkpoint, so they compare
-  // as greater than it.
+                           "the exported thread has no checkpoint '" + std::string{at} +
+                               "'; specify the id of one of its checkpoints"};
+  last->tasks.clear(); // these records are later than the checkpoint, so its tasks run again
+  // The id of a subgraph's checkpoint starts with the id of the parent's checkpoint during which it
+  // ran. So it compares as greater than the parent's id, and equal or greater ids are later.
   std::erase_if(thread.points, [&](const detail::exported_checkpoint& p) {
     return p.ns.empty() ? p.header.id > at : p.header.id >= at;
   });

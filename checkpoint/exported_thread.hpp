@@ -7,29 +7,29 @@
 #include <string_view>
 #include <vector>
 
-// The text form of exported threads; see docs/checkpoint-format.md, "Exported threads". Rows have
-// the same JSON as in the database, so export and import need neither the graph nor its types.
+// The text form of exported threads; docs/checkpoint-format.md describes it under "Exported
+// threads". Rows are the same JSON texts as in a database. So export and import need neither the
+// graph that wrote the thread nor its C++ types.
 namespace superstep::detail {
 
 /// One line of an exported thread: a checkpoint and its task records.
 struct exported_checkpoint {
   std::string ns;
   checkpoint_header header;
-  std::string base;       ///< id of the base; empty if the row is whole
+  std::string base; ///< id of the checkpoint that the row is a delta to; empty for a whole row
   std::size_t layout = 0; ///< index into exported_thread::layouts
   std::string row;        ///< JSON
   struct task {
-    std::size_t layout = 0;
-    std::string row; ///< JSON
+    std::size_t layout = 0; ///< index into exported_thread::layouts
+    std::string row;        ///< JSON
   };
-  std::vector<task> tasks; ///< records of the super-step that follows
+  std::vector<task> tasks; ///< records of the tasks that run after the checkpoint
 };
 
-/// A thread with all its namespaces.
-
+/// An exported thread with all its namespaces: the graph's and those of its subgraphs.
 struct exported_thread {
   std::vector<std::string> layouts;        ///< texts of write_layout()
-  std::vector<exported_checkpoint> points; ///< by namespace; each after its base
+  std::vector<exported_checkpoint> points; ///< grouped by namespace; a checkpoint follows its base
 };
 
 /// Returns the text of an exported thread, which ends with a checksum.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checkpointer in memory. It stores the checkpoint objects of the runs, without converting them
-// to JSON. JSON is involved in two cases only: a thread is exported or imported
-// (exported_thread.cpp), or loaded for another layout than it was written with
+// The checkpointer in memory. It keeps the checkpoint objects of the runs, without converting them
+// to JSON. Only two operations use JSON: the export and import of a thread (exported_thread.cpp),
+// and the loading of a thread that another version of the graph has written
 // (checkpoint_reader.cpp).
 #include "in_memory_checkpointer.hpp"
 
@@ -20,6 +20,8 @@ namespace superstep {
 
 using namespace detail;
 
+/// A checkpoint as it was imported. It stays JSON until a graph loads it, because only the graph
+/// knows the types of the channels.
 struct in_memory_checkpointer::imported_checkpoint {
   std::shared_ptr<const stored_layout> layout;
   std::string layout_text;
@@ -35,7 +37,7 @@ struct in_memory_checkpointer::imported_checkpoint {
 
 namespace {
 
-/// Returns the checkpoint without the values of untracked channels. Copies it only if it contains
+/// Returns the checkpoint without the values of untracked channels. Makes a copy only if there are
 /// such values.
 checkpoint_ptr without_untracked(checkpoint_ptr point) {
   const auto is_left_out = [&](const auto& channel) {
@@ -86,8 +88,8 @@ in_memory_checkpointer::load(const thread_key& key, std::string_view id, const l
   const auto found = id.empty() ? std::prev(points.end()) : points.find(id);
   if (found == points.end())
     return std::nullopt;
-  // An imported checkpoint takes the layout of the first graph that loads it. The records that its
-  // run adds afterwards have the same layout.
+  // The first graph that loads an imported checkpoint determines its layout. The records that a run
+  // of this graph adds later then have the same layout.
   if (found->second.raw)
     found->second = {read(found->second, as, key), {}};
   return for_layout(found->second.typed, as, key);
@@ -129,7 +131,9 @@ std::string in_memory_checkpointer::head(const thread_key& key) {
 void in_memory_checkpointer::put(const thread_key& key, checkpoint_ptr point) {
   SUPERSTEP_ASSERT(point != nullptr && !point->id.empty());
   const auto lock = std::scoped_lock{mutex_};
-  if (key.ns.empty()) // the outputs of the tasks that had these effects are stored now
+  // The new checkpoint contains the outputs of the tasks that had these effects. The tasks are not
+  // repeated, so their effect records are no longer needed.
+  if (key.ns.empty())
     effects_.erase(key.thread_id);
   auto id = point->id;
   threads_[key].insert_or_assign(std::move(id),
@@ -157,7 +161,7 @@ std::optional<effect_record> in_memory_checkpointer::find_effect(std::string_vie
   return found == of->second.end() ? std::nullopt : std::optional{found->second};
 }
 
-/// Inserting the start of an effect fails if the record exists: two runs must not both start it.
+/// Fails if the start of an effect is already recorded, so that no two runs start the same effect.
 void in_memory_checkpointer::put_effect(std::string_view thread_id, std::string_view key,
                                         std::optional<effect_record> record) {
   const auto lock = std::scoped_lock{mutex_};
@@ -189,7 +193,8 @@ std::size_t in_memory_checkpointer::delete_runs(const std::vector<std::string>& 
     return is_of_runs(e.raw ? metadata_in(e.raw->held.where) : e.typed.checkpoint->metadata.get(),
                       run_ids);
   };
-  // The leases are acquired without holding the lock, because granting one may run callbacks.
+  // The leases of the affected threads are acquired without the lock, because granting a lease may
+  // start a run, which may use this checkpointer.
   auto names = std::set<std::string>{};
   {
     const auto lock = std::scoped_lock{mutex_};
@@ -201,8 +206,9 @@ std::size_t in_memory_checkpointer::delete_runs(const std::vector<std::string>& 
   const auto lock = std::scoped_lock{mutex_};
   auto gone = std::map<thread_key, std::set<std::string, std::less<>>>{};
   auto count = std::size_t{0};
-  // A parent's namespace is a prefix of its subgraphs' and sorts first, so `gone` already contains
-  // what was deleted from the parent.
+  // The namespace of a parent graph is a prefix of its subgraphs' namespaces, so it comes first in
+  // the map. When a subgraph is examined, `gone` already contains the deleted checkpoints of its
+  // parent.
   for (auto& [key, points] : threads_) {
     if (!names.contains(key.thread_id))
       continue;
@@ -225,7 +231,7 @@ std::size_t in_memory_checkpointer::delete_runs(const std::vector<std::string>& 
 std::string in_memory_checkpointer::export_thread(std::string_view thread_id) {
   const auto lock = std::scoped_lock{mutex_};
   auto out = exported_thread{};
-  // Returns the number of a layout in the export; each distinct layout is written once.
+  // Returns the index of a layout in the export. Each distinct layout is written once.
   const auto layout_number = [&](const std::string& text) {
     const auto found = std::ranges::find(out.layouts, text);
     if (found == out.layouts.end())
@@ -245,7 +251,7 @@ std::string in_memory_checkpointer::export_thread(std::string_view thread_id) {
         to.row = to_text(e.raw->held.whole_row());
         for (const auto& t : e.raw->tasks)
           to.tasks.push_back({layout_number(t.layout_text), to_text(t.row)});
-        base.reset(); // the next one cannot be a delta to JSON of another layout
+        base.reset(); // there is no checkpoint object, so the next checkpoint is written whole
         continue;
       }
       const auto& point = *e.typed.checkpoint;
@@ -268,8 +274,7 @@ std::string in_memory_checkpointer::export_thread(std::string_view thread_id) {
   return write_thread(thread_id, out);
 }
 
-/// Reads everything before it takes the lock and changes anything, so that a damaged export has no
-/// effect.
+/// Reads the complete export before it changes anything. So a damaged export has no effect.
 void in_memory_checkpointer::import_thread(std::string_view thread_id, std::string_view bytes) {
   const auto thread = read_thread(bytes);
   auto layouts = std::vector<std::shared_ptr<const stored_layout>>{};
@@ -293,7 +298,7 @@ void in_memory_checkpointer::import_thread(std::string_view thread_id, std::stri
   if (std::ranges::any_of(threads_, [&](const auto& t) { return t.first.thread_id == thread_id; }))
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
                            "thread '" + std::string{thread_id} +
-                               "' already exists; import under another name, or delete it first"};
+                               "' already exists; choose another id, or delete the thread first"};
   threads_.merge(made);
 }
 

@@ -14,9 +14,9 @@ namespace detail {
 class lease_queue;
 } // namespace detail
 
-/// The checkpointer that memory_checkpointer() returns. Values are shared with the runs that made
-/// them, not copied, so they need no stored form. See checkpointer for the contract of each
-/// function.
+/// The checkpointer that memory_checkpointer() returns. It shares channel values with the runs that
+/// made them, so their types need no stored form (stored_form.hpp). Class checkpointer documents
+/// each function.
 class in_memory_checkpointer final : public checkpointer {
 public:
   in_memory_checkpointer();
@@ -41,19 +41,23 @@ public:
             std::function<void(result<lease_ptr>)> done) override;
 
 private:
-  struct imported_checkpoint; // JSON that has not been read for a layout yet
+  struct imported_checkpoint;
   struct entry {
-    saved_checkpoint typed; ///< if `raw` is set: only the task records added since the import
-    std::shared_ptr<const imported_checkpoint> raw; ///< set until the first load()
-    record_index index{};                           ///< over typed.tasks
+    /// The checkpoint. While `raw` is set, only task records that were added after the import.
+    saved_checkpoint typed;
+    /// The checkpoint as it was imported, until the first load(); then null.
+    std::shared_ptr<const imported_checkpoint> raw;
+    record_index index{}; ///< finds records in `typed.tasks`
   };
-  using line = std::map<std::string, entry, std::less<>>; // by id
+  /// The checkpoints of one thread and namespace, by id.
+  using line = std::map<std::string, entry, std::less<>>;
 
   [[nodiscard]] static saved_checkpoint read(const entry&, const layout_ptr& as, const thread_key&);
 
   std::shared_ptr<detail::lease_queue> queue_;
   std::mutex mutex_;
   std::map<thread_key, line> threads_;
+  /// Effect records by thread id and key.
   std::map<std::string, std::map<std::string, effect_record, std::less<>>, std::less<>> effects_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases among the runs of one process. in_memory_checkpointer uses it alone,
-// sqlite_file_checkpointer together with locks between processes (sqlite_lease_manager.cpp).
-// Callbacks are always called without the lock, because they start runs.
+// Grants leases among the runs of one process. This is enough for in_memory_checkpointer.
+// sqlite_file_checkpointer also needs locks between processes (sqlite_lease_manager.cpp). Callbacks
+// start runs, so they are always called without holding the mutex.
 #include "lease_queue.hpp"
 
 #include <atomic>
@@ -10,9 +10,11 @@
 namespace superstep::detail {
 
 checkpoint_error effect_already_started(std::string_view thread_id) {
-  return {make_error_code(checkpoint_errc::conflict),
-          "thread '" + std::string{thread_id} +
-              "': another run has already started the same effect; it was not started again"};
+  return {
+      make_error_code(checkpoint_errc::conflict),
+      "thread '" + std::string{thread_id} +
+          "': another run has already started the same effect, so it was not started again: wait "
+          "for that run, then resume the thread"};
 }
 
 class lease_queue::lease final : public thread_lease {
@@ -65,7 +67,7 @@ void lease_queue::release(const lease& back) {
   {
     const auto lock = std::scoped_lock{mutex_};
     const auto found = lines_.find(back.thread_id());
-    if (found == lines_.end() || found->second.holder != &back) // another run took it over
+    if (found == lines_.end() || found->second.holder != &back) // another run took the thread over
       return;
     auto& of = found->second;
     of.holder = nullptr;

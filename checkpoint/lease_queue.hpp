@@ -14,24 +14,26 @@
 
 namespace superstep::detail {
 
-/// Returns the error for a run that starts an effect whose start another run has recorded.
+/// Returns the error of a run that tries to start an effect although another run has already
+/// recorded the start of this effect.
 [[nodiscard]] checkpoint_error effect_already_started(std::string_view thread_id);
 
-/// Grants the threads of one checkpointer to the runs of this process, one run at a time and in the
-/// order of their requests. All members may be called from any thread. Leases share ownership of
-/// the queue.
+/// Grants leases on the threads of one checkpointer to the runs of this process. Each thread has
+/// one holder at a time, and waiting runs get the lease in the order of their requests. Leases
+/// share ownership of the queue. All members may be called from any operating-system thread.
 class lease_queue : public std::enable_shared_from_this<lease_queue> {
 public:
   using callback = std::function<void(result<lease_ptr>)>;
-  /// Requests a lease; see checkpointer::take(). `done` is called before this returns, or by the
-  /// thread that returns the lease.
+  /// Requests a lease; see checkpointer::take(). `done` is called before take() returns, or later
+  /// by the operating-system thread on which the current holder releases its lease.
   void take(const std::string& thread_id, busy_policy, callback done);
 
 private:
   class lease;
+  /// The runs that hold or want one thread.
   struct line {
-    lease* holder = nullptr;      // null only while the lease passes to the next run
-    std::deque<callback> waiting; // one per run
+    lease* holder = nullptr;      ///< null only while a lease is passed to the next run
+    std::deque<callback> waiting; ///< callbacks of the waiting runs, oldest first
   };
   [[nodiscard]] lease_ptr grant(line&, const std::string& thread_id);
   void release(const lease&);
@@ -40,15 +42,16 @@ private:
   std::map<std::string, line> lines_;
 };
 
-/// Acquires the leases of all these threads without waiting.
+/// Acquires the leases of several threads without waiting.
 /// @param from a lease_queue or sqlite_lease_manager
-/// @throws checkpoint_error{in_use} if a run holds one of them; those already acquired are returned
+/// @throws checkpoint_error{in_use} if a run holds one of the threads; leases acquired so far are
+///   released
 template <class From, class Names>
 std::vector<lease_ptr> acquire_all(From& from, const Names& threads) {
   auto out = std::vector<lease_ptr>{};
   for (const auto& thread_id : threads) {
     auto got = result<lease_ptr>{lease_ptr{}};
-    from.take(thread_id, busy_policy::refuse, // `refuse` calls back before take() returns
+    from.take(thread_id, busy_policy::refuse, // with `refuse`, take() calls back before it returns
               [&got](result<lease_ptr> lent) { got = std::move(lent); });
     if (!got)
       throw checkpoint_error{got.error().code, got.error().text};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The in-memory cache of task outputs. Entries are found by scope and key, and dropped in the order
-// of their numbers, which count puts. sqlite_cache.cpp implements the same interface with a file.
+// The in-memory cache of task outputs. An entry is found by its scope and key. Every put() gives
+// its entry the next number, and a full cache drops the entry with the lowest number.
+// sqlite_cache.cpp implements the same interface with a file.
 #include "checkpoint_codec.hpp"
 #include "store_labels.hpp"
 
@@ -28,7 +29,8 @@ std::optional<task_output> memory_cache::find(std::string_view scope, std::strin
     entries_.erase(found);
     return std::nullopt;
   }
-  // A graph that was compiled again has another layout object; equal texts mean equal numbers.
+  // A graph that was compiled twice has two layout objects. If their texts are equal, channels and
+  // nodes have the same indices in both, so the output can be used.
   const auto& of = found->second.layout;
   const auto fits =
       of == as || (of && as && detail::write_layout(*of) == detail::write_layout(*as));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The long-term store in memory. Filters are in store_filter.cpp, the extraction of indexed texts
-// in store_index.cpp, checks of namespaces in store_labels.cpp; sqlite_store.cpp shares them.
+// The long-term store in memory. It shares three files with sqlite_store.cpp: store_filter.cpp
+// evaluates filters, store_index.cpp finds the texts to index, and store_labels.cpp checks
+// namespaces.
 #include "store_index.hpp"
 #include "store_labels.hpp"
 
@@ -26,13 +27,14 @@ struct stored_item {
   std::chrono::milliseconds ttl{0}; ///< lifetime; 0 means forever
   time_point end{};                 ///< expiry time, if ttl is not 0
 
+  /// Whether the item has not expired.
   [[nodiscard]] bool is_there(time_point now) const { return ttl.count() == 0 || now < end; }
 };
 
-/// The items of one namespace, ordered by the first use of their keys. LangGraph's InMemoryStore
-/// returns items in this order, because Python's dicts keep insertion order.
+/// The items of one namespace, in the order in which their keys were first put. Searches return
+/// items in this order, as LangGraph's InMemoryStore does.
 struct stored_namespace {
-  std::uint64_t number = 0; ///< position of the namespace in searches: order of first use
+  std::uint64_t number = 0; ///< order of the namespaces in searches: the first one used comes first
   std::map<std::uint64_t, stored_item> items{};
   std::map<std::string, std::uint64_t, std::less<>> numbers{};
 
@@ -61,6 +63,7 @@ struct memory_store::impl {
   stored_namespaces spaces{};
   std::uint64_t last_number = 0;
 
+  /// Restarts the lifetime of an item that was read, if the options say so.
   void renew(stored_item& item, time_point now) const {
     if (options.renew_on_read && item.ttl.count() > 0)
       item.end = detail::add_saturated(now, item.ttl);
@@ -72,8 +75,9 @@ struct memory_store::impl {
     std::optional<double> score{};
   };
 
-  /// Returns the matching items in the order of first use. @pre the lock is held
+  /// Returns the matching items in the order in which they were first put. @pre the lock is held
   std::vector<found_item> matching(const store_query& query, time_point now) {
+    // Namespaces with the same prefix are neighbours in the sorted map.
     auto below = std::vector<stored_namespaces::value_type*>{};
     for (auto space = spaces.lower_bound(query.prefix); space != spaces.end(); ++space) {
       const auto& ns = space->first;
@@ -141,7 +145,7 @@ void memory_store::erase(const store_namespace& ns, std::string_view key) {
 
 std::vector<store_item> memory_store::search(const store_query& query) {
   detail::check_labels(query.prefix);
-  // The embedding may be slow: call it before the lock is taken.
+  // The embedding may be slow, for example a call of a server. So it is called without the lock.
   const auto is_semantic = impl_->options.embed && !query.text.empty();
   auto wanted = vectors{};
   if (is_semantic)

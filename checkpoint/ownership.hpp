@@ -9,34 +9,35 @@
 #include <string_view>
 #include <vector>
 
-// Relations between checkpoints that deletion must respect: the run that made a checkpoint, and the
-// parent checkpoint that a subgraph's namespace belongs to. Used by in_memory_checkpointer and by
-// sqlite_maintenance.cpp.
+// Relations between checkpoints that matter when checkpoints are deleted: which run wrote a
+// checkpoint, and which checkpoint of a parent graph a subgraph's namespace belongs to.
 namespace superstep::detail {
 
-/// Whether a checkpoint's metadata (may be null) contains one of these as `run_id`.
+/// Whether one of these runs wrote a checkpoint with this metadata. The metadata has the member
+/// `run_id`; it may be null.
 inline bool is_of_runs(const json::object* metadata, const std::vector<std::string>& run_ids) {
   const auto* id = metadata != nullptr ? metadata->if_contains("run_id") : nullptr;
   return id != nullptr && id->is_string() &&
          std::ranges::find(run_ids, std::string_view{id->get_string()}) != run_ids.end();
 }
 
-/// Returns the metadata member of a row, or null.
+/// Returns the metadata in the JSON row of a checkpoint, or null.
 inline const json::object* metadata_in(const json::object& row) {
   const auto* metadata = row.if_contains("m");
   return metadata != nullptr ? metadata->if_object() : nullptr;
 }
 
-/// The checkpoint that a subgraph's namespace belongs to.
+/// The owner of a subgraph's namespace: the checkpoint of the parent graph during whose super-step
+/// the subgraph ran.
 struct ns_owner {
   std::string_view parent; ///< namespace of the parent graph
-  std::string_view id; ///< checkpoint of the parent; `id.N` if the task called the graph repeatedly
+  std::string_view id;     ///< checkpoint of the parent; `id.N` for a later call by the same task
 };
 
-/// Parses the owner from a namespace. A subgraph without state between calls belongs to one
-/// checkpoint of its parent, and its namespace ends with `node:task@checkpoint`. The namespace of a
-/// `per_thread` subgraph ends with the node name and has no owner. Node names may contain '@' but
-/// no colon, so the colon distinguishes the two forms.
+/// Returns the owner of a namespace, which is part of the namespace's name. The namespace of a
+/// subgraph that starts empty in each call ends with `node:task@checkpoint`. The namespace of a
+/// `per_thread` subgraph, whose state lasts as long as the thread, ends with the node name and has
+/// no owner. A node name may contain `@` but no colon, so the colon distinguishes the two forms.
 inline std::optional<ns_owner> owner_of(std::string_view ns) {
   const auto bar = ns.rfind('|');
   const auto own = ns.substr(bar == std::string_view::npos ? 0 : bar + 1);
@@ -46,8 +47,8 @@ inline std::optional<ns_owner> owner_of(std::string_view ns) {
   return ns_owner{ns.substr(0, bar == std::string_view::npos ? 0 : bar), own.substr(at + 1)};
 }
 
-/// Whether the owner exists.
-/// @param has returns whether the parent namespace has a checkpoint with the given id
+/// Whether the owner with this id exists. For `id.N`, that is the checkpoint `id`.
+/// @param has returns whether the parent's namespace has a checkpoint with a given id
 template <class Has>
 bool has_owner(std::string_view id, Has has) {
   if (has(id))

@@ -9,11 +9,12 @@
 
 namespace superstep::detail {
 
-/// A lease that keeps the thread's in-memory state alive. While a run holds it, the state is not
-/// evicted, and loads by others do not replace a newest checkpoint that the run has written.
+/// A lease that keeps the cached state of its thread (thread_state) in memory. While a run holds
+/// the lease, the state is not evicted, and loads by other callers do not replace the newest
+/// checkpoint that the run has written.
 class pinned_lease final : public thread_lease {
 public:
-  /// @pre `leases` of the thread state already counts this lease
+  /// @pre the caller has incremented `thread->leases` for this lease
   pinned_lease(lease_ptr own, thread_state_ptr thread,
                std::shared_ptr<sqlite_writer> writer) noexcept
       : own_{std::move(own)}, thread_{std::move(thread)}, writer_{std::move(writer)} {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compresses rows with zlib and computes their checksums. sqlite_db.cpp applies this to every row,
-// then encrypts the result (row_cipher.cpp).
+// Compresses rows with zlib, and computes checksums. sqlite_db.cpp compresses every row before it
+// encrypts the row (row_cipher.cpp).
 #include "row_bytes.hpp"
 
 #include "checkpoint_codec.hpp"
@@ -16,12 +16,12 @@ namespace {
 
 constexpr auto header_size = std::size_t{5};
 constexpr auto short_row = std::size_t{8} << 10U;
-constexpr auto few_tables = 5; // zlib memory level with 8 KB of tables instead of 64 KB
-constexpr auto usual_tables = 8;
+constexpr auto few_tables = 5;   // zlib memory level for short rows: 8 KB of tables
+constexpr auto usual_tables = 8; // zlib's default level: 64 KB of tables
 
-/// A zlib stream that is reused for all rows of an operating-system thread. Allocating its tables
-/// costs more than compressing a row. They are also cleared before each row, so short rows use a
-/// stream with smaller tables.
+/// A zlib stream that one operating-system thread reuses for all its rows, because allocating the
+/// tables of a stream costs more than compressing a row. zlib also clears the tables before each
+/// row, so short rows use a stream with small tables.
 class deflater {
 public:
   explicit deflater(int memory_level) {
@@ -61,8 +61,8 @@ private:
 } // namespace
 
 std::string pack_row(std::string text) {
-  // The result of an effect is arbitrary text. If it starts with the marker of compressed rows, it
-  // is always compressed, so that the first letter stays unambiguous.
+  // Checkpoints are JSON, but the result of an effect is arbitrary text. If it starts with `z`, the
+  // marker of compressed rows, it is always compressed. So `z` on disk always means compressed.
   constexpr auto room = std::size_t{64};
   const auto must_be = text.starts_with('z');
   if (text.size() < packed_min && !must_be)
@@ -88,7 +88,7 @@ result<std::string> unpack_row(std::string_view bytes) {
                                reinterpret_cast<const Bytef*>(bytes.data()) + header_size,
                                static_cast<uLong>(bytes.size() - header_size));
   if (code == Z_MEM_ERROR)
-    throw std::bad_alloc{}; // the row is not damaged
+    throw std::bad_alloc{}; // too little memory does not mean a damaged row
   if (code != Z_OK || length != size)
     return error{errc::parse_failed, "a compressed row cannot be decompressed"};
   return out;

@@ -7,18 +7,21 @@
 #include <string>
 #include <string_view>
 
-// Compression and checksums of rows. A row on disk is its JSON text or, where that is shorter, the
-// letter `z`, the length of the text in four bytes (little-endian) and a zlib stream.
+// Compression and checksums of rows. A row on disk is either its JSON text or, if that is shorter,
+// its compressed form: the letter `z`, the length of the text in four bytes (little-endian), and a
+// zlib stream.
 namespace superstep::detail {
 
-/// Shorter texts are not compressed, because the gain does not justify the time.
+/// Minimum size in bytes of a text that is compressed. Below, the saved space is not worth the
+/// time.
 inline constexpr std::size_t packed_min = 256;
 
-/// Returns the form of a row on disk.
+/// Returns the bytes to store for the text of a row. Compresses the text if that makes it shorter.
 [[nodiscard]] std::string pack_row(std::string text);
 /// Returns the text of a row; an error if the compressed form is damaged.
 [[nodiscard]] result<std::string> unpack_row(std::string_view bytes);
-/// Returns the CRC-32 over the parts, each followed by a zero byte.
+/// Returns the CRC-32 over the parts. Each part is followed by a zero byte, so that moving bytes
+/// from one part to the next changes the sum.
 [[nodiscard]] std::uint32_t checksum_of(std::initializer_list<std::string_view> parts) noexcept;
 
 } // namespace superstep::detail

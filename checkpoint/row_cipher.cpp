@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encrypts rows with OpenSSL, and reads the key from the environment. AES-256-GCM as in NIST
-// SP 800-38D: 96-bit random nonce, 128-bit tag, the row's place as additional authenticated data.
+// Encrypts rows with OpenSSL, and reads the key from the environment. The cipher is AES-256-GCM as
+// in NIST SP 800-38D, with a random nonce of 96 bits and a tag of 128 bits. The place of the row in
+// the database is authenticated with it.
 #include "row_cipher.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
@@ -53,7 +54,7 @@ namespace {
 constexpr auto nonce_size = std::size_t{12};
 constexpr auto tag_size = std::size_t{16};
 constexpr auto seal_marker = 'f';
-constexpr auto legacy_seal_marker = 'e'; // format versions 1 and 2
+constexpr auto legacy_seal_marker = 'e'; // the marker in format versions 1 and 2
 constexpr auto sealed_header_size = 1 + nonce_size;
 
 using context_ptr = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
@@ -101,8 +102,8 @@ std::string row_cipher::seal(std::string text, const row_place& at_place) const 
   out[0] = seal_marker;
   auto length = 0;
   const auto at = context_ptr{EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free};
-  // An update without an output buffer adds authenticated data; GCM has no padding, so the
-  // encrypted text has the length of the text.
+  // EVP_EncryptUpdate() without an output buffer adds authenticated data, here the place. GCM has
+  // no padding, so the encrypted text is as long as the plain text.
   if (!at || RAND_bytes(to + 1, static_cast<int>(nonce_size)) != 1 ||
       EVP_EncryptInit_ex(at.get(), EVP_aes_256_gcm(), nullptr, bytes_of(key_), to + 1) != 1 ||
       EVP_EncryptUpdate(at.get(), nullptr, &length, bytes_of(place),
@@ -140,8 +141,10 @@ result<std::string> row_cipher::open(std::string_view bytes, const row_place& at
       EVP_CIPHER_CTX_ctrl(at.get(), EVP_CTRL_GCM_SET_TAG, static_cast<int>(tag_size), tag.data()) !=
           1 ||
       EVP_DecryptFinal_ex(at.get(), to + size, &length) != 1)
-    return error{errc::parse_failed,
-                 "an encrypted row is damaged, was copied from another place, or has another key"};
+    return error{
+        errc::parse_failed,
+        "an encrypted row is damaged, was copied from another place of the database, or was "
+        "encrypted with another key"};
   return out;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache of task outputs in an SQLite file: table `outputs`. An output is stored as a task
-// record (checkpoint_writer.cpp) with the layout that it refers to, and read for the layout of the
-// graph that asks. memory_cache.cpp implements the same interface in memory.
+// The cache of task outputs in an SQLite file, in table `outputs`. An output is stored as a task
+// record (checkpoint_writer.cpp) together with the layout of the graph that wrote it. find()
+// converts the record to the layout of the caller's graph. memory_cache.cpp implements the same
+// interface in memory.
 #include "checkpoint_codec.hpp"
 #include "exported_thread.hpp"
 #include "sqlite_db.hpp"
@@ -19,7 +20,7 @@ using namespace detail;
 
 namespace {
 
-/// Returns the place of an output, to which its encryption is bound.
+/// Returns the place of an output for its encryption; see row_place.
 row_place output_place(std::string_view scope, std::string_view key) {
   return {"output", scope, key};
 }
@@ -66,8 +67,8 @@ public:
 
   void put(std::string_view scope, std::string_view key, task_output&& output,
            std::optional<std::chrono::milliseconds> ttl, const graph_layout& of) {
-    // A write to an untracked channel must not be stored. Without it the cached output would be
-    // incomplete, so such an output is not cached at all.
+    // A write to an untracked channel must not be stored. Without the write, the output would be
+    // incomplete. So an output with such a write is not cached.
     if (std::ranges::any_of(output.writes,
                             [&](const write& w) { return !of.channels[w.channel]->is_kept(); }))
       return;
@@ -79,7 +80,8 @@ public:
       write_task(text, record, of);
       const auto row = db_.to_row(std::move(text), output_place(scope, key));
       const auto layout = write_layout(of);
-      // One transaction, so that an output never refers to a missing layout and the bound holds.
+      // One transaction for all three statements: an output never refers to a missing layout, and
+      // other processes never see more than `entries_max` outputs.
       db_.exec("BEGIN IMMEDIATE");
       add_layout_.bind_text(1, layout);
       add_layout_.run();
@@ -126,8 +128,8 @@ private:
         .count();
   }
 
-  /// Runs a call and remembers its error instead of passing it on: a run does not fail because of
-  /// its cache.
+  /// Runs a call and stores its error for last_failure() instead of throwing it. A run should not
+  /// fail because its cache does; it then computes the output again.
   template <class Call>
   void attempt(Call call) {
     try {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections and statements: the only file besides sqlite_schema.cpp that deals with SQLite's
-// error codes. Every failure becomes a checkpoint_error that names the file, SQLite's message and
-// what to do.
+// Connections and statements. This file translates SQLite's error codes: every failure becomes a
+// checkpoint_error with the path of the file, SQLite's message and advice.
 #include "sqlite_db.hpp"
 
 #include "base/file_size_signal.hpp"
@@ -29,21 +28,20 @@ checkpoint_errc code_of(int code) noexcept {
   }
 }
 
-/// Whether the failure means that there is no space. SQLite reports SQLITE_FULL only if the disk
-/// itself is full. For an exceeded quota or file-size limit it reports an I/O error, and
-/// sqlite3_system_errno() is not set if a commit fails. The cause is therefore taken from errno,
-/// which is cleared before each step.
+/// Whether an error means that there is no space left. SQLite reports SQLITE_FULL only for a full
+/// disk. For an exceeded quota or file-size limit it reports an I/O error, and
+/// sqlite3_system_errno() does not give the cause if a commit fails. So the cause is taken from
+/// errno, which is cleared before each statement.
 bool is_full(int code) noexcept {
   return (code & 0xff) == SQLITE_FULL ||
          ((code & 0xff) == SQLITE_IOERR && (errno == EFBIG || errno == EDQUOT || errno == ENOSPC));
 }
 
-/// Returns what the user can do. Committed transactions are safe in every case.
+/// Returns advice for the user. In every case, earlier transactions are safe.
 const char* advice(int code) noexcept {
   if (is_full(code))
     return "the disk is full, or a quota or file-size limit is reached: make room, then run again "
-           "to "
-           "resume; what was saved before is safe";
+           "to resume; what was saved before is safe";
   switch (code & 0xff) {
   case SQLITE_READONLY:
   case SQLITE_PERM:
@@ -53,8 +51,8 @@ const char* advice(int code) noexcept {
            "written";
   case SQLITE_CORRUPT:
   case SQLITE_NOTADB:
-    return "the file is damaged or not a database: keep a copy, export the threads that can still "
-           "be read, and start a new file; nothing was overwritten";
+    return "check the path; if it is right, the file is damaged: keep a copy, export the threads "
+           "that can still be read, and start a new file; nothing was overwritten";
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
     return "another process has locked the file for longer than the busy timeout: run again; what "
@@ -67,13 +65,13 @@ const char* advice(int code) noexcept {
 }
 
 [[noreturn]] void throw_failed(sqlite3* db, int code, const std::string& path) {
-  const auto* what_to_do = advice(code); // first: the calls below may change errno
+  const auto* what_to_do = advice(code); // before the calls below, which may change errno
   const auto* text = db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code);
   throw checkpoint_error{make_error_code(code_of(code)),
                          "checkpoints in '" + path + "': " + text + " (" + what_to_do + ")"};
 }
 
-/// Clears errno first; see is_full().
+/// Runs SQL text. Clears errno first, for is_full().
 int execute(sqlite3* db, const char* sql) noexcept {
   errno = 0;
   return sqlite3_exec(db, sql, nullptr, nullptr, nullptr);
@@ -164,8 +162,9 @@ std::string_view statement::bytes(int column) const noexcept {
 }
 
 void database::close(sqlite3* db) noexcept {
-  // The last connection to close moves the log into the file. If that exceeds the file-size limit,
-  // it must fail with an error instead of killing the process with SIGXFSZ.
+  // Closing the last connection copies the write-ahead log to the database. If that exceeds the
+  // file-size limit, the result must be an error and not the signal SIGXFSZ, which ends the
+  // process.
   const auto is_an_error = file_size_signal_blocked{};
   sqlite3_close_v2(db);
 }
@@ -174,7 +173,7 @@ database::database(std::string path, access how, std::chrono::milliseconds busy_
                    row_cipher cipher)
     : path_{std::move(path)}, busy_timeout_{busy_timeout}, cipher_{std::move(cipher)},
       at_{nullptr, &close} {
-  // NOMUTEX: each connection is used by one thread at a time, so SQLite needs no locks of its own.
+  // NOMUTEX: one thread at a time uses a connection, so SQLite need not lock it.
   const auto flags =
       how == access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   auto* db = static_cast<sqlite3*>(nullptr);
@@ -191,7 +190,7 @@ void database::exec(const char* sql) {
     throw_failed(at_.get(), code, path_);
 }
 
-/// Polls once per millisecond, because SQLite offers no way to wait for these statements.
+/// Polls once per millisecond, because SQLite's own waiting does not apply to these statements.
 void database::exec_with_retry(const char* sql) {
   const auto end = std::chrono::steady_clock::now() + busy_timeout_;
   auto code = execute(at_.get(), sql);
@@ -243,7 +242,7 @@ std::int64_t database::changes() const noexcept {
   return sqlite3_changes64(at_.get());
 }
 
-/// Compressed before it is encrypted, because encrypted bytes do not compress.
+/// Compresses the text before encrypting it, because encrypted bytes cannot be compressed.
 std::string database::to_row(std::string text, const row_place& place) const {
   return cipher_.seal(pack_row(std::move(text)), place);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checkpointer on SQLite. This file decides what is read and written; the work is done by
-// sqlite_reader.cpp (loads), sqlite_writer.cpp (the queue and its transactions),
-// sqlite_maintenance.cpp (import, prune, deletion) and sqlite_lease_manager.cpp (leases).
+// The checkpointer on SQLite. This file decides what is read and written. Other files do the work:
+// sqlite_reader.cpp loads, sqlite_writer.cpp has the queue and its transactions,
+// sqlite_maintenance.cpp imports, prunes and deletes, and sqlite_lease_manager.cpp grants leases.
 //
-// The newest checkpoint of each recently used thread is cached in a thread_state, for two reasons:
-// a load may not need the database, and the next checkpoint is written as a delta to it. The
-// database may be written by other processes, so the cache is verified before it is used
-// (is_current).
+// The newest checkpoint of each recently used thread is cached in a thread_state. The cache has two
+// uses: a load often needs no access to the database, and the next checkpoint can be written as a
+// delta to the cached one. Other processes may write to the database, so is_current() verifies the
+// cache before it is used.
 #include "exported_thread.hpp"
 #include "pinned_lease.hpp"
 #include "sqlite_file_checkpointer_impl.hpp"
@@ -24,22 +24,25 @@ using namespace detail;
 namespace {
 
 constexpr auto branch_bases_max = std::size_t{8};
-constexpr auto namespaces_max = std::size_t{256}; // cached per thread, not counting those in use
-// A load reads a whole chain of deltas, so a chain ends when it exceeds chain_factor whole rows
-// plus chain_min bytes. That keeps a growing list in one chain and the chains of changing states
-// short. Whole rows are measured when the chain exceeds the limit for the last measured size.
+constexpr auto namespaces_max = std::size_t{256}; // cached per thread, besides those in use
+// A load reads all rows of a chain: the last whole row and the deltas after it. To bound the time
+// of a load, a chain may have at most chain_factor times the size of a whole row, plus chain_min
+// bytes. A list that only grows has small deltas and stays in one chain. A state that changes
+// completely gets short chains. The size of a whole row is known only when one is written. So when
+// a chain exceeds the limit, a whole row is written to measure it again.
 constexpr auto chain_factor = std::int64_t{4};
 constexpr auto chain_min = std::int64_t{32} << 10U;
 constexpr auto row_overhead = std::int64_t{64};
 
-/// Whether only the map refers to the thread's state and nothing of it is to be written.
+/// Whether a thread's state can be evicted: only the map refers to it, and all its writes are done.
 bool is_idle(const thread_state_ptr& thread) {
   return thread.use_count() == 1 && thread->saved == thread->enqueued &&
          std::ranges::all_of(thread->namespaces,
                              [](const auto& c) { return c.second->tasks.empty(); });
 }
 
-/// Remembers an older checkpoint that was loaded, because a run may start a branch from it.
+/// Caches an older checkpoint that was loaded. A run may start a branch from it, and the branch's
+/// first checkpoint is then a delta to it.
 void keep_branch_base(namespace_head& head, loaded_checkpoint base_candidate) {
   head.branch_bases.push_front(std::move(base_candidate));
   if (head.branch_bases.size() > branch_bases_max)
@@ -64,7 +67,8 @@ thread_state_ptr& sqlite_file_checkpointer::impl::state_of(std::string_view thre
   return found->second;
 }
 
-/// Removes the less recently used half of the threads from the cache, except those in use.
+/// Removes the threads from the cache that were not used in the last threads_max / 2 accesses.
+/// Threads in use and threads with a failed write stay.
 void sqlite_file_checkpointer::impl::evict() {
   const auto limit = uses_ - options_.threads_max / 2;
   std::erase_if(threads_, [&](const auto& b) {
@@ -72,8 +76,8 @@ void sqlite_file_checkpointer::impl::evict() {
   });
 }
 
-/// Removes the less recently used half of a thread's subgraphs from the cache, except those in use.
-/// They are read from the database when needed again; their next checkpoint is then a whole row.
+/// Removes the less recently used half of a thread's subgraph namespaces from the cache, except
+/// those in use. A removed namespace is read from the database when it is needed again.
 void sqlite_file_checkpointer::impl::evict(thread_state& thread) {
   auto used = std::vector<std::uint64_t>{};
   for (const auto& [ns, head] : thread.namespaces)
@@ -99,8 +103,8 @@ namespace_head_ptr sqlite_file_checkpointer::impl::namespace_of(thread_state& th
   return found->second;
 }
 
-/// Removes the state of a thread with a failed write once no run holds the thread, so that the next
-/// run starts from what the database contains.
+/// Removes the cached state of a thread after a failed write, unless a run still holds the thread.
+/// The next run then starts from the checkpoint that the database contains.
 void sqlite_file_checkpointer::impl::drop_failed_state(const thread_key& key) {
   if (const auto found = threads_.find(key.thread_id); key.ns.empty() && found != threads_.end() &&
                                                        found->second->failed &&
@@ -111,7 +115,7 @@ void sqlite_file_checkpointer::impl::drop_failed_state(const thread_key& key) {
 lease_ptr sqlite_file_checkpointer::impl::pin(const std::string& thread_id, lease_ptr own) {
   const auto lock = std::scoped_lock{writer_->mutex()};
   if (const auto found = threads_.find(thread_id); found != threads_.end() && found->second->failed)
-    threads_.erase(found); // the failure concerned an earlier run
+    threads_.erase(found); // an earlier run's write failed; this run starts from the database
   const auto& thread = state_of(thread_id);
   for (const auto& [ns, head] : thread->namespaces)
     head->is_written = false;
@@ -119,14 +123,14 @@ lease_ptr sqlite_file_checkpointer::impl::pin(const std::string& thread_id, leas
   return std::make_shared<pinned_lease>(std::move(own), thread, writer_);
 }
 
-/// Whether the cached newest checkpoint is also the newest in the database. Another process may
-/// have written one.
+/// Whether the cached newest checkpoint is also the newest one in the database. Another process may
+/// have written a newer one. Releases the lock while it reads the database.
 bool sqlite_file_checkpointer::impl::is_current(lock_type& lock, const thread_state_ptr& thread,
                                                 namespace_head& head) {
   if (!head.is_known)
     return false;
   if (thread->saved != thread->enqueued || !head.tasks.empty())
-    return true; // writes are pending: the writer will compare with the database
+    return true; // writes are pending, and the writer compares with the database before it writes
   const auto known =
       head.newest.saved.checkpoint ? head.newest.saved.checkpoint->id : std::string{};
   lock.unlock();
@@ -135,9 +139,9 @@ bool sqlite_file_checkpointer::impl::is_current(lock_type& lock, const thread_st
   return found.id == known;
 }
 
-/// Caches the newest checkpoint as read from the database. Not if a run of this process has written
-/// or is about to write: its state is newer, and the writer detects a conflict with other
-/// processes.
+/// Caches the newest checkpoint that was read from the database. No effect if a run of this process
+/// has written a checkpoint or has pending writes: the cached state is then newer, and the writer
+/// detects conflicts with other processes.
 void sqlite_file_checkpointer::impl::adopt_newest(const thread_state& thread, namespace_head& head,
                                                   loaded_checkpoint newest) {
   if ((thread.leases > 0 && head.is_written) || thread.saved != thread.enqueued ||
@@ -162,7 +166,7 @@ std::optional<saved_checkpoint> sqlite_file_checkpointer::impl::load(const threa
         return head->newest.saved;
   }
   writer_->wait_for(lock, thread);
-  const auto enqueued = thread->enqueued;
+  const auto enqueued = thread->enqueued; // compared below: has a run written since?
   lock.unlock();
   auto found = reading([&](sqlite_reader& r) { return r.load(key, id, as); });
   const auto newest = reading([&](sqlite_reader& r) { return r.head(key); });
@@ -185,7 +189,9 @@ std::vector<saved_checkpoint> sqlite_file_checkpointer::impl::list(const thread_
                                                                    const layout_ptr& as) {
   wait_for_writes(key.thread_id);
   auto out = reading([&](sqlite_reader& r) { return r.list(key, query, as); });
-  if (query.limit == 1 && !out.empty()) { // probably the start of a branch
+  // A caller that looks for a single checkpoint probably starts a branch from it: cache it as a
+  // base.
+  if (query.limit == 1 && !out.empty()) {
     const auto lock = std::scoped_lock{writer_->mutex()};
     const auto head = namespace_of(*state_of(key.thread_id), key);
     keep_branch_base(*head, {out.front(), 0, 0, 0, false});
@@ -210,7 +216,8 @@ std::string sqlite_file_checkpointer::impl::head(const thread_key& key) {
   return found.id;
 }
 
-/// Returns the checkpoint to which a new one is written as a delta; null if it is written whole.
+/// Returns the base for the row of a new checkpoint: its parent, if the parent is cached and has
+/// the same layout. Returns null if the checkpoint must be written as a whole row.
 const loaded_checkpoint* sqlite_file_checkpointer::impl::base_for(const namespace_head& head,
                                                                   const checkpoint& point) {
   const auto* base = static_cast<const loaded_checkpoint*>(nullptr);
@@ -224,8 +231,8 @@ const loaded_checkpoint* sqlite_file_checkpointer::impl::base_for(const namespac
   return base;
 }
 
-/// Writes the row of a checkpoint: a delta, or a whole row if there is no base or the chain of
-/// deltas is too long.
+/// Writes the JSON row of a checkpoint. It is a delta, or a whole row if there is no base or the
+/// chain would become too long.
 void sqlite_file_checkpointer::impl::write(pending_write& j, const checkpoint& point,
                                            const loaded_checkpoint* base) const {
   const auto is_too_long = [&](std::int64_t whole) {
@@ -237,6 +244,8 @@ void sqlite_file_checkpointer::impl::write(pending_write& j, const checkpoint& p
     check_row_limits(j.row, j.head->key);
     return static_cast<std::int64_t>(j.row.size()) + row_overhead;
   };
+  // If the limit is exceeded for the old size of a whole row but not for the new size, the delta is
+  // written after all.
   j.whole = base != nullptr ? base->whole : 0;
   if (base == nullptr || is_too_long(base->whole))
     j.whole = j.chain = write_row(nullptr);
@@ -257,7 +266,7 @@ void sqlite_file_checkpointer::impl::put(const thread_key& key, checkpoint_ptr p
   if (thread->failed)
     throw checkpoint_error{*thread->failed};
   auto newest = head->newest.saved.checkpoint ? head->newest.saved.checkpoint->id : std::string{};
-  if (!head->is_known) { // the run has not loaded the thread: compare with the database
+  if (!head->is_known) { // the run has not loaded the thread, so read the newest id now
     lock.unlock();
     newest = this->head(key);
     lock.lock();
@@ -267,8 +276,8 @@ void sqlite_file_checkpointer::impl::put(const thread_key& key, checkpoint_ptr p
   auto j = pending_write{};
   j.thread = thread;
   j.head = head;
-  // Without the lock, because writing JSON takes long. Only one run writes a thread, so the base
-  // does not change meanwhile.
+  // Writing JSON takes long, so the lock is released. The base is a copy, and only one run at a
+  // time writes to a thread.
   lock.unlock();
   write(j, *point, base ? &*base : nullptr);
   lock.lock();
@@ -277,12 +286,14 @@ void sqlite_file_checkpointer::impl::put(const thread_key& key, checkpoint_ptr p
     throw checkpoint_error{
         make_error_code(checkpoint_errc::conflict),
         "thread '" + key.thread_id + "' already has checkpoint " + point->id +
-            " or a newer one: another run is writing to it; nothing was overwritten"};
+            " or a newer one: another run is writing to it; nothing was overwritten: run again "
+            "to resume from there"};
   j.before = newest;
   j.layout = writer_->layout_text(point->layout);
   j.ends_effects = key.ns.empty() && std::exchange(thread->may_have_effects, false);
   const auto ends_effects = j.ends_effects;
-  // Task records of the newest checkpoint travel in the row of its successor.
+  // The records of the tasks between two checkpoints are written in the row of the second one. This
+  // saves a row per super-step. If the new checkpoint starts a branch, they get rows of their own.
   const auto follows = is_at(head->newest, point->parent);
   if (follows)
     j.tasks = std::exchange(head->tasks, {});
@@ -311,9 +322,9 @@ void sqlite_file_checkpointer::impl::put_task(const thread_key& key, const check
   if (thread->failed)
     throw checkpoint_error{*thread->failed};
   if (!is_at(head->newest, point.id) || head->newest.saved.checkpoint->layout != point.layout) {
-    // A record for an older checkpoint, or for one that is not cached: write it separately.
+    // The checkpoint is not the cached newest one, so the record gets a row of its own.
     writer_->flush(thread);
-    if (is_at(head->newest, point.id)) { // cached with another layout, to which it cannot be added
+    if (is_at(head->newest, point.id)) { // the cached checkpoint has another layout: drop it
       head->is_known = false;
       head->newest = {};
     }
@@ -339,7 +350,7 @@ void sqlite_file_checkpointer::impl::put_effect(std::string_view thread_id, effe
   const auto thread = state_of(thread_id);
   if (thread->failed)
     throw checkpoint_error{*thread->failed};
-  writer_->flush(thread); // earlier task records must be written before the effect
+  writer_->flush(thread); // task records that came before the effect must be written before it
   thread->may_have_effects = true;
   auto j = pending_write{};
   j.thread = thread;
@@ -350,8 +361,8 @@ void sqlite_file_checkpointer::impl::put_effect(std::string_view thread_id, effe
   thread->effects[name] = thread->enqueued;
 }
 
-/// Waits until the record of one effect is written. It does not wait for records of other effects,
-/// because this is called before each tool call, on the thread that runs it.
+/// Waits until the record of one effect is written. It does not wait for records of other effects:
+/// it is called before each tool call, and blocks the lane of the call.
 void sqlite_file_checkpointer::impl::wait_for_effect(std::string_view thread_id,
                                                      std::string_view key) {
   auto lock = std::unique_lock{writer_->mutex()};
@@ -396,20 +407,22 @@ void sqlite_file_checkpointer::impl::wait_for_writes(std::string_view thread_id)
 
 void sqlite_file_checkpointer::impl::wait_for_all_writes() {
   auto lock = std::unique_lock{writer_->mutex()};
-  const auto all = threads_; // a copy: the map changes while the lock is released
+  const auto all = threads_; // a copy, because wait_for() releases the lock and the map may change
   for (const auto& [id, thread] : all)
     writer_->wait_for(lock, thread);
 }
 
+/// Removes a thread from the cache, after its rows were deleted or imported.
 void sqlite_file_checkpointer::impl::forget(std::string_view thread_id) {
   const auto lock = std::scoped_lock{writer_->mutex()};
   if (const auto found = threads_.find(thread_id); found != threads_.end())
     threads_.erase(found);
 }
 
-/// Updates the cache after checkpoints were deleted, in one thread or, if empty, in all. Older
-/// checkpoints may no longer exist. The newest ones of threads in use do, because pruning keeps
-/// them.
+/// Updates the cache after a prune. Cached older checkpoints may no longer exist in the database,
+/// so they are dropped. The newest checkpoint of a thread in use stays cached, because a prune
+/// keeps it.
+/// @param thread_id the pruned thread; empty if all threads were pruned
 void sqlite_file_checkpointer::impl::forget_branch_bases(std::string_view thread_id) {
   const auto lock = std::scoped_lock{writer_->mutex()};
   std::erase_if(threads_, [&](const auto& b) {
@@ -465,7 +478,8 @@ void sqlite_file_checkpointer::check(const thread_key& key) {
 
 void sqlite_file_checkpointer::take(const std::string& thread_id, busy_policy choice,
                                     std::function<void(result<lease_ptr>)> done) {
-  // A waiting run may outlive this object; sqlite_lease_manager then calls back with an error.
+  // A run may still wait for the lease when this object is destroyed. The manager then calls back
+  // with an error.
   impl_->leases().take(thread_id, choice,
                        [thread_id, checkpointer = std::weak_ptr{impl_},
                         done = std::move(done)](result<lease_ptr> got) {

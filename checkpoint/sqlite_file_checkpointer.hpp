@@ -13,21 +13,20 @@
 
 namespace superstep {
 
-/// A checkpointer that stores threads in an SQLite database; docs/checkpoint-format.md describes
-/// the tables. Several processes may use one file. See checkpointer for the contract of the
-/// inherited functions.
+/// A checkpointer that stores threads in an SQLite database. Several processes may use one file.
+/// docs/checkpoint-format.md describes the tables, and class checkpointer the inherited functions.
 ///
-/// One writer thread per object writes the checkpoints of all runs. It writes everything that is
-/// queued in one transaction, so that many runs share one disk sync. A checkpoint is one row,
-/// usually a delta to the previous checkpoint.
+/// Each object has one writer thread for the checkpoints of all runs. The writer thread writes
+/// everything that is queued in one transaction, so that many runs share one disk sync. A
+/// checkpoint is one row, usually a delta to the previous checkpoint.
 class sqlite_file_checkpointer final : public checkpointer {
 public:
   /// Opens or creates the database, and starts the writer thread.
-  /// @param path path of the file; not empty, ":memory:" or a "file:" URI
+  /// @param path path of a file; SQLite's special names ("", ":memory:", "file:…") are errors
   /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
-  /// has a newer format, the key does not match, or the file has another owner
+  ///   has a newer format, the key does not match, or the file has another owner
   explicit sqlite_file_checkpointer(std::string path, sqlite_checkpointer_options options = {});
-  /// Writes what is queued and stops the writer thread. Runs that still wait for a lease get
+  /// Writes the queue and stops the writer thread. Runs that still wait for a lease get the error
   /// checkpoint_errc::in_use.
   ~sqlite_file_checkpointer() override;
 

@@ -20,8 +20,9 @@
 namespace superstep {
 
 /// The implementation of an sqlite_file_checkpointer: the cache of thread states, and the reader
-/// and writer of the database. Functions may be called from any thread. The writer's mutex protects
-/// the cache; the reader has a mutex of its own, and the two are never held together.
+/// and writer of the database. Functions may be called from any operating-system thread. The
+/// writer's mutex protects the cache, and `read_mutex_` the reader. No thread holds both at the
+/// same time, so that a slow read does not block writes.
 class sqlite_file_checkpointer::impl {
 public:
   impl(const std::string& path, const sqlite_checkpointer_options& options)
@@ -77,8 +78,8 @@ private:
   detail::sqlite_lease_manager leases_;
   std::mutex read_mutex_;
   detail::sqlite_reader reader_;
-  std::map<std::string, detail::thread_state_ptr, std::less<>> threads_; // under the writer's lock
-  std::uint64_t uses_ = 0;
+  std::map<std::string, detail::thread_state_ptr, std::less<>> threads_; // by thread id
+  std::uint64_t uses_ = 0; // counts accesses, to find the least recently used states
 };
 
 } // namespace superstep

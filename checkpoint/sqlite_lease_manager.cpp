@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases on the threads of a database. Runs of one process queue in lease_queue.cpp; the run at the
-// head of the queue then competes with other processes for a file lock (thread_locks.cpp). File
-// locks cannot notify a waiter, so the lock is polled, by timers of the writer thread.
+// Leases on the threads of a database. The runs of one process first queue for a thread in a
+// lease_queue. The run at the head of the queue then competes with other processes for a file lock
+// (thread_locks.cpp). A file lock cannot notify a waiting process, so timers of the writer thread
+// poll it.
 #include "sqlite_lease_manager.hpp"
 
 #include <algorithm>
@@ -11,19 +12,21 @@ namespace superstep::detail {
 
 namespace {
 
-/// A run that has the lease of this process and waits for the lock held by another process.
+/// A run that is at the head of the queue of this process and waits for another process to release
+/// the file lock.
 struct waiting_run {
-  std::weak_ptr<sqlite_writer> writer; // weak: the writer owns the timer that owns this object
+  std::weak_ptr<sqlite_writer> writer; // weak, because a timer of the writer owns this object
   std::shared_ptr<thread_locks> locks;
   std::string thread_id;
   lease_ptr own;
   std::function<void(result<lease_ptr>)> done;
-  std::chrono::milliseconds pause{1};
+  std::chrono::milliseconds pause{1}; // time until the next attempt
 };
 
-/// Tries to lock the thread, and schedules the next attempt if another process holds it. The pause
-/// doubles up to 50 ms.
-/// @param is_stopping whether the writer is being closed: the run is refused then
+/// Tries to lock the thread. If another process holds the lock, schedules the next attempt. The
+/// pause between attempts doubles up to 50 ms.
+/// @param is_stopping whether the writer stops; the run then gets an error instead of another
+/// attempt
 void retry_lock(const std::shared_ptr<waiting_run>& run, bool is_stopping) {
   constexpr auto pause_max = std::chrono::milliseconds{50};
   const auto writer = run->writer.lock();
@@ -71,7 +74,7 @@ void sqlite_lease_manager::take(const std::string& thread_id, busy_policy choice
       waiting->done(with_lock(std::move(waiting->own), locks, waiting->thread_id, *place));
       return;
     }
-    waiting->own.reset(); // first, so that the next run in the queue can proceed
+    waiting->own.reset(); // before the callback, so that the next run in the queue can proceed
     waiting->done(error{checkpoint_errc::in_use,
                         "thread '" + waiting->thread_id +
                             "' is in use by a run of another process: wait for it, or take it "

@@ -11,13 +11,14 @@
 
 namespace superstep::detail {
 
-/// Grants leases on the threads of a database: first among the runs of this checkpointer, then
-/// among processes. All members may be called from any thread.
+/// Grants leases on the threads of a database. A run must first get the lease among the runs of
+/// this checkpointer, and then the file lock among processes. All members may be called from any
+/// operating-system thread.
 class sqlite_lease_manager {
 public:
   sqlite_lease_manager(const std::string& path, const std::shared_ptr<sqlite_writer>& writer);
-  /// See checkpointer::take(). The callback of a run that waited for another process is called by
-  /// the writer thread.
+  /// See checkpointer::take(). If the run has to wait for another process, the writer thread calls
+  /// `done`.
   void take(const std::string& thread_id, busy_policy choice,
             std::function<void(result<lease_ptr>)> done);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Import, prune and deletion of checkpoints. Rows are deltas, and a row also contains the task
-// records of the previous checkpoint. So before a row is deleted, rows based on it are rewritten as
-// whole rows, and records of a remaining checkpoint are moved to rows of their own.
+// Import, prune and deletion of checkpoints. Two things make deletion difficult. Most rows are
+// deltas, so before a row is deleted, the rows based on it are rewritten as whole rows. And a row
+// also contains the task records of the previous checkpoint; if that checkpoint remains, these
+// records are moved to table `tasks`.
 #include "sqlite_maintenance.hpp"
 
 #include "ownership.hpp"
@@ -41,6 +42,7 @@ std::uint32_t checkpoint_sum(const checkpoint_header& head, std::string_view bas
   return checksum_of({head.id, head.parent, base, std::to_string(head.step), row});
 }
 
+/// The columns `chain` and `whole` of a row; see stored_checkpoint.
 struct row_size {
   std::int64_t chain = 0;
   std::int64_t whole = 0;
@@ -70,7 +72,7 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
   if (taken.step())
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
                            "thread '" + std::string{thread_id} +
-                               "' already exists; import under another name, or delete it first"};
+                               "' already exists; choose another id, or delete the thread first"};
   auto layouts = std::vector<std::int64_t>{};
   for (const auto& text : thread.layouts)
     layouts.push_back(number_of_layout(db, text));
@@ -116,12 +118,13 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
 
 namespace {
 
-/// Base of the classes that delete checkpoints of a thread.
+/// The base class of the classes that delete checkpoints of one thread.
 class remover {
 protected:
   remover(database& db, sqlite_reader& reader) : db_{db}, reader_{reader} {}
 
-  // Row numbers by namespace. A parent's namespace is a prefix of its subgraphs' and sorts first.
+  /// Row numbers in table `threads` by namespace. A parent's namespace is a prefix of its
+  /// subgraphs' namespaces, so the parent comes first in the map.
   using spaces_type = std::map<std::string, std::int64_t>;
 
   spaces_type spaces_of(const std::string& thread_id) {
@@ -139,14 +142,16 @@ protected:
     s.run();
   }
 
+  /// Deletes a namespace with all its checkpoints. Returns their number.
   std::size_t remove_all(std::int64_t no) {
-    auto gone = remove_before(no, "\x7f");
+    auto gone = remove_before(no, "\x7f"); // ids consist of digits and dots, which sort before 0x7f
     auto s = db_.prepare("DELETE FROM threads WHERE no = ?1");
     s.bind(1, no);
     s.run();
     return gone;
   }
 
+  /// Deletes the checkpoints of a namespace that are older than `first`. Returns their number.
   std::size_t remove_before(std::int64_t no, const std::string& first) {
     auto tasks = db_.prepare("DELETE FROM tasks WHERE thread = ?1 AND point < ?2");
     tasks.bind(1, no);
@@ -159,8 +164,9 @@ protected:
     return static_cast<std::size_t>(db_.changes());
   }
 
-  /// Rewrites a row as a whole row.
-  /// @param without_tasks whether the task records of the previous checkpoint are removed from it
+  /// Rewrites a row as a whole row, so that its base can be deleted.
+  /// @param without_tasks whether the task records of the previous checkpoint are removed from the
+  /// row
   void make_whole(const thread_key& key, std::int64_t no, const std::string& id,
                   bool without_tasks = false) {
     auto whole = reader_.whole_row(key, id);
@@ -179,10 +185,11 @@ protected:
   }
 
   database& db_;
-  sqlite_reader& reader_; ///< another connection: sees the state before the transaction
+  sqlite_reader& reader_; ///< uses another connection, which sees the state before this transaction
 };
 
-/// Prunes one thread, from the outermost namespace inwards.
+/// Prunes one thread: first the outermost namespace, which is that of the graph itself, then those
+/// of its subgraphs.
 class pruner : remover {
 public:
   pruner(database& db, sqlite_reader& reader, const prune_options& what)
@@ -210,7 +217,7 @@ private:
     return found == spaces.end() ? std::nullopt : std::optional{found->second};
   }
 
-  /// Whether the newest checkpoint of a thread is older than the given age.
+  /// Whether the newest checkpoint of a thread is older than prune_options::older_than.
   bool is_old(const std::string& thread_id) {
     auto s = db_.prepare("SELECT ifnull(max(p.made), 0) FROM points p JOIN threads t ON t.no = "
                          "p.thread WHERE t.thread = ?1");
@@ -233,7 +240,7 @@ private:
     });
   }
 
-  /// Returns the id of the oldest checkpoint to keep; empty to keep all.
+  /// Returns the id of the oldest checkpoint that prune_options keeps; empty if all are kept.
   std::string first_kept(std::int64_t no) {
     auto s = db_.prepare("SELECT id FROM points WHERE thread = ?1 ORDER BY id DESC LIMIT 1 OFFSET "
                          "?2");
@@ -252,8 +259,8 @@ private:
   }
 
   /// Returns the id of the oldest checkpoint of a subgraph that a remaining checkpoint of the
-  /// outermost graph needs; empty if there is none. A run that resumes from such a checkpoint
-  /// restores each subgraph from its newest checkpoint before that one.
+  /// outermost graph needs; empty if none is needed. A run that resumes from a checkpoint of the
+  /// outermost graph restores each subgraph from the subgraph's newest checkpoint that is older.
   std::string first_needed(std::int64_t no, std::int64_t outermost) {
     auto s = db_.prepare(
         "SELECT ifnull(max(id), '') FROM points WHERE thread = ?1 AND id < (SELECT min(id) FROM "
@@ -263,6 +270,7 @@ private:
     return s.step() ? std::string{s.text(0)} : std::string{};
   }
 
+  /// Prunes one namespace.
   std::size_t prune_space(const thread_key& key, std::int64_t no,
                           std::optional<std::int64_t> outermost) {
     auto first = first_kept(no);
@@ -271,7 +279,7 @@ private:
     if (!key.ns.empty() && outermost)
       if (const auto needed = first_needed(no, *outermost); !needed.empty())
         first = std::min(first, needed);
-    auto based = std::vector<std::string>{}; // kept rows whose base is deleted
+    auto based = std::vector<std::string>{}; // ids of kept rows whose base will be deleted
     {
       auto s = db_.prepare("SELECT id FROM points WHERE thread = ?1 AND id >= ?2 AND base < ?2");
       s.bind(1, no);
@@ -287,7 +295,7 @@ private:
   const prune_options& what_;
 };
 
-/// Deletes the checkpoints of runs from one thread.
+/// Deletes the checkpoints of some runs from one thread.
 class run_remover : remover {
 public:
   run_remover(database& db, sqlite_reader& reader, const std::vector<std::string>& run_ids)
@@ -320,8 +328,8 @@ public:
 private:
   using ids_type = std::set<std::string, std::less<>>;
 
-  /// Whether the checkpoint that owns the namespace is deleted by this call. A missing owner is not
-  /// enough: a subgraph's checkpoints may be written before its owner's.
+  /// Whether this call deletes the checkpoint that owns the namespace. An owner that is missing in
+  /// the database does not count: a subgraph's checkpoint may be written before its owner.
   [[nodiscard]] bool is_owner_going(const std::string& ns) const {
     const auto owner = owner_of(ns);
     const auto parent = owner ? going_.find(owner->parent) : going_.end();
@@ -329,8 +337,8 @@ private:
            has_owner(owner->id, [&](std::string_view id) { return parent->second.contains(id); });
   }
 
-  /// Deletes the checkpoints in `going`. A row contains the task records of the previous
-  /// checkpoint: if that remains, so do its records.
+  /// Deletes the checkpoints in `going`. The row of a deleted checkpoint contains the task records
+  /// of the previous checkpoint. If that checkpoint remains, its records are kept.
   void part(const std::vector<stored_checkpoint>& rows, const ids_type& going,
             const thread_key& key, std::int64_t no) {
     for (const auto& row : rows) {
@@ -351,7 +359,7 @@ private:
       }
   }
 
-  /// Moves the task records in a row to rows of their own.
+  /// Copies the task records in a row to table `tasks`, before the row is deleted.
   void give_tasks_back(const stored_checkpoint& row, const thread_key& key, std::int64_t no) {
     const auto* records = row.row.if_contains("r");
     if (records == nullptr || !records->is_array())
@@ -362,11 +370,11 @@ private:
   }
 
   const std::vector<std::string>& run_ids_;
-  std::map<std::string, ids_type, std::less<>> going_; // by namespace
+  std::map<std::string, ids_type, std::less<>> going_; ///< deleted ids by namespace
 };
 
-/// Returns a reader that sees the state before the writer's transaction, from which whole rows are
-/// built.
+/// Returns a reader with a connection of its own. It sees the state before the writer's
+/// transaction, so it can still read the bases of rows that are rewritten.
 sqlite_reader reader_of(const database& db) {
   return sqlite_reader{db.path(), std::chrono::seconds{30}, db.cipher()};
 }

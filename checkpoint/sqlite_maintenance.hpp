@@ -12,17 +12,17 @@
 #include <string_view>
 #include <vector>
 
-// Operations on many rows: import, prune, deletion. sqlite_file_checkpointer.cpp calls each in one
-// transaction on the writer thread (sqlite_writer::run()).
+// Operations on many rows: import, prune and deletion. sqlite_file_checkpointer.cpp calls each of
+// them in one transaction on the writer thread (sqlite_writer::run()).
 namespace superstep::detail {
 
 /// Adds the rows of an exported thread. @throws checkpoint_error if the thread exists
 void import_rows(database&, std::string_view thread_id, const exported_thread&);
-/// Deletes old checkpoints; see sqlite_file_checkpointer::prune(). Returns their number.
+/// Deletes old checkpoints; see checkpointer::prune(). Returns their number.
 [[nodiscard]] std::size_t prune_rows(database&, const prune_options&);
 
-/// Deletes the checkpoints of runs, selected by the `run_id` in their metadata, with the subgraphs
-/// that belong to them. Returns the number of deleted checkpoints.
+/// Deletes the checkpoints whose metadata contains one of these run ids, and the checkpoints of the
+/// subgraphs that they own. Returns the number of deleted checkpoints.
 /// @param threads the threads to search
 /// @pre the caller holds the leases on these threads
 [[nodiscard]] std::size_t remove_runs(database&, const std::set<std::string>& threads,
@@ -30,22 +30,22 @@ void import_rows(database&, std::string_view thread_id, const exported_thread&);
 /// Deletes all rows of a thread and its effect records.
 void remove_thread(database&, std::string_view thread_id);
 
-/// Inserts a task record, unless its checkpoint was deleted in the meantime. A record without a
-/// checkpoint would later be attributed to a new checkpoint that gets the same id.
+/// Inserts a task record, unless its checkpoint was deleted in the meantime. Otherwise a new
+/// checkpoint that happens to get the same id would later get the record.
 inline constexpr auto add_task_sql =
     "INSERT INTO tasks (thread, point, layout, sum, row) SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS "
     "(SELECT 1 FROM points WHERE thread = ?1 AND id = ?2)";
+/// The checkpoint that a task record belongs to.
 struct task_target {
-  std::int64_t thread;
+  std::int64_t thread; ///< row number in table `threads`
   const thread_key& key;
-  const std::string& point;
-  std::int64_t layout;
+  const std::string& point; ///< id of the checkpoint
+  std::int64_t layout;      ///< row number in table `layouts`
 };
-/// Inserts a task record.
-/// @param add prepared statement of add_task_sql
+/// Inserts a task record with the statement `add`, which was prepared from add_task_sql.
 void add_task(database&, statement& add, const task_target&, std::string text);
 
-/// Returns the time as seconds since 1970-01-01 UTC.
+/// Returns the current time in seconds since 1970-01-01 UTC.
 [[nodiscard]] std::int64_t now_in_seconds();
 
 } // namespace superstep::detail

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads checkpoints from the database: finds the chain of delta rows, applies it, adds the task
-// records, and checks everything that can be checked. sqlite_file_checkpointer.cpp calls it for
-// loads and listings; show() and history() are in sqlite_views.cpp; sqlite_writer.cpp writes the
-// tables.
+// Reads checkpoints from the database. A load finds the chain of rows that make up a checkpoint,
+// applies them in order, and adds the task records. Checksums and indexes are verified on the way,
+// because a checkpoint that is silently incomplete is worse than an error. show() and history() are
+// in sqlite_views.cpp.
 #include "sqlite_reader.hpp"
 
 #include "base/utf8.hpp"
@@ -28,7 +28,8 @@ checkpoint_error damaged(const database& db, const thread_key& key, std::string_
               "read: resume from an older checkpoint, or start a new thread"};
 }
 
-/// Calls `act` and adds file, thread and checkpoint to its errors about the text of a row.
+/// Calls `act`. If it reports a damaged row, adds the file, the thread and the checkpoint to the
+/// error text.
 template <class Act>
 auto naming(const database& db, const thread_key& key, std::string_view id, const Act& act) {
   try {
@@ -118,9 +119,10 @@ std::int64_t sqlite_reader::thread_no(const thread_key& key) {
   return 0;
 }
 
-/// Checks the index of threads, once, when a thread is not found. A thread that is not found is
-/// started over, but SQLite's index pages have no checksum, so a damaged index may hide an existing
-/// thread. Once is enough, because the damage meant here happens while the file is closed.
+/// Checks the index of table `threads` when a thread is not found. A run would start such a thread
+/// over, but a damaged index may hide an existing thread, because SQLite's index pages have no
+/// checksum. One check per connection is enough, because a file is usually damaged while no process
+/// has it open.
 void sqlite_reader::check_threads() {
   if (are_threads_checked_)
     return;
@@ -130,9 +132,10 @@ void sqlite_reader::check_threads() {
   are_threads_checked_ = true;
 }
 
-/// Checks that a thread without checkpoints in the index has none in the table either. This scans
-/// the table, but such threads are rare. One statement reads both, so that it sees one snapshot:
-/// another connection may be writing the first checkpoint.
+/// Checks that a thread without checkpoints in the index has no checkpoints in the table either.
+/// This scans the table, but threads without checkpoints are rare. A single statement reads index
+/// and table, so that both belong to the same snapshot: another connection may be writing the first
+/// checkpoint.
 void sqlite_reader::check_has_no_checkpoints(std::int64_t thread) {
   auto s = db_.prepare("SELECT 1 FROM points NOT INDEXED WHERE thread = ?1 AND NOT EXISTS (SELECT "
                        "1 FROM points INDEXED BY points_by_id WHERE thread = ?1) LIMIT 1");
@@ -141,9 +144,10 @@ void sqlite_reader::check_has_no_checkpoints(std::int64_t thread) {
     throw threads_damaged(db_, "checkpoints are missing from their index");
 }
 
-/// Checks that no damaged index hides rows of a thread. A user may discard the file after an
-/// export, so nothing must be missing from it. The number of rows in the table is compared with the
-/// number in the index. If the table cannot be counted, reading its rows reports the damage.
+/// Checks that no damaged index hides rows of a thread, before the thread is exported. The export
+/// must be complete, because the user may delete the file afterwards. Compares the number of rows
+/// in each table with the number in its index. If a table itself is damaged, the later reading of
+/// its rows fails.
 void sqlite_reader::check_indexes(std::string_view thread_id) {
   const auto count = [&](const std::string& from) {
     auto s = db_.prepare("SELECT count(*) FROM " + from +
@@ -165,7 +169,8 @@ void sqlite_reader::check_indexes(std::string_view thread_id) {
     });
 }
 
-/// A thread without a head is started over, so an empty result is verified against the table.
+/// A run starts a thread without checkpoints over. So before an empty result is returned, the table
+/// is checked as well.
 sqlite_reader::head_row sqlite_reader::head(const thread_key& key) {
   {
     auto s = statement_use{find_head_};
@@ -179,8 +184,8 @@ sqlite_reader::head_row sqlite_reader::head(const thread_key& key) {
   return {};
 }
 
-/// Returns a layout from the cache or the table. Layouts have no checksum, but their text is in the
-/// table and in the index, and both must agree.
+/// Returns a layout from the cache or from table `layouts`. Layouts have no checksum, but each text
+/// is stored in the table and in its index, and the two must be equal.
 const sqlite_reader::known_layout& sqlite_reader::layout(std::int64_t no) {
   if (const auto known = layouts_.find(no); known != layouts_.end())
     return known->second;
@@ -202,8 +207,8 @@ const sqlite_reader::known_layout& sqlite_reader::layout(std::int64_t no) {
   return layouts_.emplace(no, std::move(out)).first->second;
 }
 
-/// Reads the current row of a statement and verifies its checksum. The parent is stored only if it
-/// differs from the base.
+/// Reads the current row of a statement, and verifies its checksum. The column `parent` is null if
+/// the parent is the base.
 stored_checkpoint sqlite_reader::row_of(statement& s, const thread_key& key) {
   auto out = stored_checkpoint{};
   out.no = s.number(0);
@@ -243,12 +248,12 @@ std::vector<stored_checkpoint> sqlite_reader::chain_of(std::int64_t thread, std:
   auto out = std::vector<stored_checkpoint>{};
   auto s = statement_use{chain_};
   s->bind(1, thread);
-  // Ids consist of digits and dots, which sort before 0x7f.
+  // Without an id, start at the newest: ids consist of digits and dots, which sort before 0x7f.
   const auto newest = std::string{id.empty() ? std::string_view{"\x7f"} : id};
   s->bind_text(2, newest);
   auto wanted = std::string{id};
-  // Newest to oldest, following the bases. Rows of other branches in between are skipped. A base is
-  // always older than its dependents, so one pass finds the whole chain.
+  // The rows come newest first. A base is always older than the rows based on it, so one pass finds
+  // the whole chain. Rows of other branches are skipped.
   while (s->step()) {
     if (!wanted.empty() && s->text(1) != wanted)
       continue;
@@ -259,7 +264,7 @@ std::vector<stored_checkpoint> sqlite_reader::chain_of(std::int64_t thread, std:
       return out;
     }
     if (wanted >= out.back().header.id)
-      throw damaged(db_, key, out.back().header.id, "its base is not older than itself");
+      throw damaged(db_, key, out.back().header.id, "its base is not an older checkpoint");
   }
   if (!out.empty())
     throw damaged(db_, key, out.front().header.id,
@@ -267,8 +272,8 @@ std::vector<stored_checkpoint> sqlite_reader::chain_of(std::int64_t thread, std:
   return out;
 }
 
-/// Returns the records of the tasks after a checkpoint: first the separate rows, then the records
-/// that were written in the row of the next checkpoint.
+/// Returns the records of the tasks that ran after a checkpoint: first those in table `tasks`, then
+/// those in the row of the next checkpoint.
 std::vector<sqlite_reader::stored_task>
 sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread_key& key) {
   auto out = std::vector<stored_task>{};
@@ -279,7 +284,7 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
     while (s->step()) {
       if (s->number(0) != static_cast<std::int64_t>(checksum_of({id, s->bytes(1)})))
         throw damaged(db_, key, id, "the checksum of a task record does not match");
-      // Early versions wrote error texts with invalid UTF-8; such a thread must stay readable.
+      // Early versions wrote error texts with invalid UTF-8. Their threads must stay readable.
       const auto text = valid_utf8(unpacked(db_, tasks_, 1, key, id, task_place(key, id)));
       out.push_back({s->number(2), naming(db_, key, id, [&] { return parse_row(text); })});
     }
@@ -292,7 +297,9 @@ sqlite_reader::tasks_of(std::int64_t thread, const std::string& id, const thread
   auto next = stored_checkpoint{};
   try {
     next = row_of(next_, key);
-  } catch (const checkpoint_error&) { // the records in a damaged row are lost; the rest is not
+  } catch (const checkpoint_error&) {
+    // The next row is damaged, so its task records are lost. This checkpoint can still be resumed:
+    // the tasks run again.
     return out;
   }
   if (auto* tasks = next.row.if_contains("r"); tasks != nullptr && tasks->is_array())
@@ -353,7 +360,7 @@ stored_checkpoint sqlite_reader::whole_row(const thread_key& key, std::string_vi
   auto tasks = out.row.if_contains("r") != nullptr ? out.row.at("r") : json::value{};
   naming(db_, key, id, [&] { held.fold(std::move(out.row)); });
   out.row = held.whole_row();
-  if (!tasks.is_null()) // they belong to the previous checkpoint, which may be kept
+  if (!tasks.is_null()) // whole_row() drops them, but the previous checkpoint may still need them
     out.row["r"] = std::move(tasks);
   return out;
 }
@@ -378,7 +385,7 @@ std::vector<std::string> sqlite_reader::ids_of(std::int64_t thread, const checkp
     s.bind(4, *query.step);
   auto out = std::vector<std::string>{};
   const auto is_wanted = [&](std::string_view id) {
-    // Rows are read only if the query has conditions on metadata: decoding them is expensive.
+    // Metadata is in the JSON rows. Decoding them is expensive, so it is done only if necessary.
     if (query.metadata.empty())
       return true;
     const auto row = row_at(thread, id, key);
@@ -397,7 +404,8 @@ sqlite_reader::list(const thread_key& key, const checkpoint_query& query, const 
   if (thread == 0)
     return out;
   const auto ids = ids_of(thread, query, key);
-  // Oldest first, because the folded state of one checkpoint is the base of most later ones.
+  // The oldest checkpoint is read first: most later checkpoints are deltas to it, so `held` is
+  // reused.
   auto held = folded_checkpoint{};
   auto at = std::string{};
   for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
@@ -422,13 +430,13 @@ std::vector<stored_checkpoint> sqlite_reader::readable_rows(const thread_key& ke
   while (s.step()) {
     try {
       out.push_back(row_of(s, key));
-    } catch (const checkpoint_error&) { // loading the damaged row reports it
+    } catch (const checkpoint_error&) { // skip the damaged row; loading it reports the damage
     }
   }
   return out;
 }
 
-/// Decodes every row of the file, because run ids are stored in the rows and have no index.
+/// Decodes every row of the file, because a run id is part of the JSON row and has no index.
 std::set<std::string> sqlite_reader::threads_of_runs(const std::vector<std::string>& run_ids) {
   auto out = std::set<std::string>{};
   auto s = db_.prepare("SELECT thread, ns FROM threads");
@@ -443,7 +451,8 @@ std::set<std::string> sqlite_reader::threads_of_runs(const std::vector<std::stri
   return out;
 }
 
-/// Rows keep their form; only task records move to the checkpoint that they follow.
+/// Exports the rows as they are, without applying deltas. Only the task records in a row are moved:
+/// an export lists them with the checkpoint after which the tasks ran.
 exported_thread sqlite_reader::export_rows(std::string_view thread_id) {
   auto out = exported_thread{};
   auto spaces = std::vector<std::pair<std::int64_t, std::string>>{};
@@ -468,7 +477,7 @@ exported_thread sqlite_reader::export_rows(std::string_view thread_id) {
     s.bind(1, no);
     while (s.step()) {
       auto row = row_of(s, key);
-      row.row.erase("r"); // an export lists task records with their own checkpoint
+      row.row.erase("r"); // tasks_of() has already returned them for the previous checkpoint
       auto& to = out.points.emplace_back();
       to.ns = ns;
       to.header = row.header;

@@ -17,7 +17,7 @@
 
 namespace superstep::detail {
 
-/// The places of rows, to which encrypted rows are bound; see row_cipher.hpp. @{
+/// Return the place of a row for its encryption; see row_place in row_cipher.hpp. @{
 [[nodiscard]] inline row_place checkpoint_place(const thread_key& of, std::string_view id) {
   return {"point", id, of.thread_id, of.ns, true};
 }
@@ -29,12 +29,12 @@ namespace superstep::detail {
 }
 /// @}
 
-/// Queries for the text of a layout by its number and for the number by the text. The first reads
-/// the table, the second its index. @{
+/// Queries for the text of a layout by its row number, and for the row number by the text. The
+/// first one reads the table, the second one its index. @{
 inline constexpr auto layout_sql = "SELECT text FROM layouts WHERE no = ?1";
 inline constexpr auto find_layout_sql = "SELECT no FROM layouts WHERE text = ?1";
 /// @}
-/// Returns the error for a table of layouts that does not match its index.
+/// Returns the error for a layout whose text in the table differs from the text in the index.
 [[nodiscard]] checkpoint_error layout_damaged(const database&);
 
 /// A row of the table `points`, which contains the checkpoints.
@@ -42,24 +42,25 @@ struct stored_checkpoint {
   std::int64_t no = 0;
   checkpoint_header header;
   std::string base;        ///< id of the base; empty if the row is whole
-  std::int64_t layout = 0; ///< number in the table `layouts`
-  std::int64_t chain = 0;  ///< total bytes of the rows from the last whole row to this one
-  std::int64_t whole = 0;  ///< bytes of a whole row, as measured when the last one was written
-  json::object row;
+  std::int64_t layout = 0; ///< row number in the table `layouts`
+  std::int64_t chain = 0;  ///< bytes of all rows from the last whole row to this row
+  std::int64_t whole = 0;  ///< size in bytes of the whole row that was measured last
+  json::object row;        ///< the decoded JSON
 };
 
-/// A checkpoint in memory, with the data needed to write the next checkpoint as a delta to it.
+/// A loaded checkpoint, with the data that is needed to write the next checkpoint as a delta to it.
 struct loaded_checkpoint {
   saved_checkpoint saved;
-  std::int64_t no = 0;
+  std::int64_t no = 0;         ///< row number in the table `points`
   std::int64_t chain = 0;      ///< see stored_checkpoint
   std::int64_t whole = 0;      ///< see stored_checkpoint
-  bool is_same_layout = false; ///< whether its row has the layout that it was read for
-  record_index index{};        ///< over saved.tasks
+  bool is_same_layout = false; ///< whether the row was written with the layout of the loading graph
+  record_index index{};        ///< finds records in `saved.tasks`
 };
 
-/// Reads checkpoints from the tables, through a connection of its own. Used by one thread at a
-/// time. All functions throw checkpoint_error.
+/// Reads checkpoints from the tables, through a connection of its own. Only one operating-system
+/// thread at a time may use it. All functions throw checkpoint_error if the file cannot be read or
+/// is damaged.
 class sqlite_reader {
 public:
   sqlite_reader(const std::string& path, std::chrono::milliseconds busy_timeout, row_cipher cipher);
@@ -74,14 +75,14 @@ public:
     std::int64_t no = 0;
     std::string id;
   };
-  /// Returns the newest row; its `no` is 0 if there is none.
+  /// Returns the row number and the id of the newest checkpoint; the number is 0 if there is none.
   [[nodiscard]] head_row head(const thread_key&);
-  /// Returns a checkpoint with all deltas applied, as a row without a base.
+  /// Returns a checkpoint as a whole row, after applying all deltas.
   /// @pre the checkpoint exists
   [[nodiscard]] stored_checkpoint whole_row(const thread_key&, std::string_view id);
   [[nodiscard]] std::optional<json::object> show(const thread_key&, std::string_view id);
   [[nodiscard]] std::vector<json::object> history(const thread_key&, const checkpoint_query&);
-  /// Returns the rows of one namespace, oldest first, without damaged ones.
+  /// Returns all rows of one namespace that are not damaged, oldest first.
   [[nodiscard]] std::vector<stored_checkpoint> readable_rows(const thread_key&);
   /// Returns the ids of the threads that have checkpoints of these runs.
   [[nodiscard]] std::set<std::string> threads_of_runs(const std::vector<std::string>& run_ids);
@@ -97,11 +98,14 @@ private:
   [[nodiscard]] stored_checkpoint row_of(statement&, const thread_key&);
   [[nodiscard]] std::optional<stored_checkpoint> row_at(std::int64_t thread, std::string_view id,
                                                         const thread_key&);
-  /// Returns the rows that make up a checkpoint, oldest first: from the last whole row, or from the
-  /// row after `known` if the chain contains it. Empty if there is no such checkpoint.
+  /// Returns the rows that make up a checkpoint, oldest first. They start with the last whole row;
+  /// if the chain contains the row `known`, they start after it. Returns no rows if the checkpoint
+  /// does not exist.
+  /// @param id the checkpoint; empty for the newest
+  /// @param known a checkpoint whose folded state the caller has; may be empty
   [[nodiscard]] std::vector<stored_checkpoint> chain_of(std::int64_t thread, std::string_view id,
                                                         std::string_view known, const thread_key&);
-  /// Applies rows to a checkpoint, oldest first.
+  /// Applies rows, which are sorted oldest first, to a checkpoint.
   void fold(folded_checkpoint& into, std::vector<stored_checkpoint>& rows, const thread_key&);
   struct stored_task {
     std::int64_t layout;
@@ -109,7 +113,7 @@ private:
   };
   [[nodiscard]] std::vector<stored_task> tasks_of(std::int64_t thread, const std::string& id,
                                                   const thread_key&);
-  /// Returns the ids of the selected checkpoints, newest first.
+  /// Returns the ids of the checkpoints that the query selects, newest first.
   [[nodiscard]] std::vector<std::string> ids_of(std::int64_t thread, const checkpoint_query&,
                                                 const thread_key&);
   [[nodiscard]] saved_checkpoint read(const stored_checkpoint&, const folded_checkpoint&,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens database files: creates and migrates the tables, checks format version, encryption key and
-// owner, and sets file permissions. The tables are explained in docs/checkpoint-format.md.
+// Opens database files: creates and migrates the tables, checks the format version, the encryption
+// key and the owner, and sets file permissions. docs/checkpoint-format.md explains the tables.
 #include "base/file_size_signal.hpp"
 #include "sqlite_db.hpp"
 
@@ -17,11 +17,12 @@ namespace superstep::detail {
 
 namespace {
 
-/// "SStp" in the header of the file distinguishes superstep's databases from others.
+/// The `application_id` of superstep's databases, "SStp" in ASCII. SQLite stores it in the header
+/// of the file; databases of other programs have another one.
 constexpr auto application = std::int64_t{0x53537470};
 
-/// Migrations: element i converts a file of version i to version i + 1. Released elements must not
-/// be changed.
+/// The migrations: element i converts a file of version i to version i + 1. Elements that were
+/// released must never be changed, because files in use were made with them.
 constexpr auto steps = std::array{R"sql(
 CREATE TABLE threads (
   no INTEGER PRIMARY KEY, thread TEXT NOT NULL, ns TEXT NOT NULL, created INTEGER NOT NULL,
@@ -57,7 +58,8 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 -- Rows are bound to their thread when encrypted, and unencrypted files are marked (check_key).
 )sql"};
 constexpr auto current_version = static_cast<std::int64_t>(steps.size());
-/// Files of this version and later have the current tables and can be read without a migration.
+/// The oldest version whose tables are the same as the current ones. Such a file can be read
+/// without a migration, for example if it is read-only.
 constexpr auto oldest_readable_version = std::int64_t{2};
 
 [[noreturn]] void refuse(const database& db, checkpoint_errc code, const std::string& why) {
@@ -65,8 +67,8 @@ constexpr auto oldest_readable_version = std::int64_t{2};
                                                     "; nothing was written to it"};
 }
 
-/// Returns the version of the file; 0 if it is empty. Must be called in a transaction: otherwise
-/// the queries may see the file before and after another process creates its tables.
+/// Returns the version of the file; 0 if it is empty. @pre a transaction is open: without it,
+/// another process might create the tables between the queries
 std::int64_t version_of(database& db) {
   const auto whose = db.pragma("PRAGMA application_id");
   const auto version = db.pragma("PRAGMA user_version");
@@ -81,7 +83,8 @@ std::int64_t version_of(database& db) {
   return whose == application ? version : 0;
 }
 
-/// A known text that is stored encrypted, to recognize the key when the file is opened again.
+/// A fixed text that is stored encrypted. When the file is opened again, the key is correct if it
+/// decrypts to this text.
 constexpr auto proof = std::string_view{"superstep"};
 constexpr auto proof_place = row_place{"fact", "key", {}, {}, true};
 
@@ -90,12 +93,13 @@ constexpr auto proof_place = row_place{"fact", "key", {}, {}, true};
 }
 
 [[noreturn]] void refuse_plain(const database& db) {
-  refuse_key(db, "the file is not encrypted, but a key is given: open it without a key, or export "
-                 "its threads and import them into a new file with the key");
+  refuse_key(db, "the file is not encrypted, but a key is given: open it without a key "
+                 "(SUPERSTEP_CHECKPOINT_KEY on the command line), or export its threads and import "
+                 "them into a new file with the key");
 }
 
-/// Whether the file records if it is encrypted. If it does, checks that the key of this connection
-/// matches, and throws otherwise.
+/// Returns whether the file contains a record of its encryption; see record_encryption(). If it
+/// does, throws unless the key of this connection matches the record.
 bool has_its_key(database& db) {
   auto find = db.prepare("SELECT name, value FROM facts WHERE name IN ('key', 'plain') ORDER BY 1");
   if (!find.step())
@@ -105,17 +109,23 @@ bool has_its_key(database& db) {
   if (find.text(0) == "plain")
     return true;
   if (!db.cipher().is_on())
-    refuse_key(db, "the file is encrypted, but no key is given");
+    refuse_key(db,
+               "the file is encrypted, but no key is given: specify the key that it was created "
+               "with (on the command line: SUPERSTEP_CHECKPOINT_KEY)");
   if (const auto found = db.cipher().open(find.bytes(1), proof_place); !found || *found != proof)
-    refuse_key(db, "the file is encrypted with another key");
+    refuse_key(db,
+               "the file is encrypted with another key: specify the key that it was created with "
+               "(on the command line: SUPERSTEP_CHECKPOINT_KEY)");
   return true;
 }
 
-/// Records whether the file is encrypted. The first writer does this, even if the tables are still
-/// empty, so that later writers cannot disagree.
+/// Records in the file whether it is encrypted, and with which key. The first process that opens
+/// the file for writing does this, before it writes a row. So later processes cannot use another
+/// key.
 void record_encryption(database& db) {
   const auto* rows = "SELECT EXISTS (SELECT 1 FROM points) OR EXISTS (SELECT 1 FROM items) OR "
                      "EXISTS (SELECT 1 FROM outputs) OR EXISTS (SELECT 1 FROM effects)";
+  // Early versions of superstep wrote unencrypted rows without this record.
   if (db.cipher().is_on() && db.pragma(rows) != 0)
     refuse_plain(db);
   const auto sealed = db.cipher().seal(std::string{proof}, proof_place);
@@ -125,13 +135,13 @@ void record_encryption(database& db) {
   add.run();
 }
 
-/// Checks the key of this connection, or records it if this is the first one to write. A file is
-/// encrypted with one key from the beginning, or not at all.
+/// Checks the key of this connection, or records it if no other connection has done so. Either
+/// all rows of a file are encrypted with the same key, or no row is encrypted.
 void check_key(database& db) {
   if (has_its_key(db) || (db.is_read_only() && !db.cipher().is_on()))
     return;
   db.in_transaction("BEGIN IMMEDIATE", [&] {
-    if (!has_its_key(db)) // again: another process may have recorded it in the meantime
+    if (!has_its_key(db)) // another process may have recorded it since
       record_encryption(db);
   });
 }
@@ -140,11 +150,10 @@ void check_key(database& db) {
 
 const std::string& checked_file_path(const std::string& path) {
   if (path.empty() || path == ":memory:" || path.starts_with("file:"))
-    throw checkpoint_error{
-        make_error_code(checkpoint_errc::failed),
-        "checkpoints in '" + path +
-            "': not the path of a file: specify one, or use in_memory_checkpointer for threads "
-            "that need not be stored"};
+    throw checkpoint_error{make_error_code(checkpoint_errc::failed),
+                           "checkpoints in '" + path +
+                               "': not the path of a file: specify a path; in C++, "
+                               "memory_checkpointer() keeps threads in memory"};
   return path;
 }
 
@@ -154,7 +163,8 @@ void open_schema(database& db) {
   if (version == current_version || (version >= oldest_readable_version && db.is_read_only()))
     return;
   db.in_transaction("BEGIN IMMEDIATE", [&] {
-    // Read the version again: another process may have migrated the file in the meantime.
+    // Read the version again: another process may have migrated the file since the first
+    // transaction.
     for (auto next = version_of(db); next < current_version; ++next)
       db.exec(steps[static_cast<std::size_t>(next)]);
     db.exec(("PRAGMA application_id = " + std::to_string(application)).c_str());
@@ -163,7 +173,7 @@ void open_schema(database& db) {
 }
 
 void claim(database& db, const std::string& owner) {
-  // An empty name only checks that the file has no owner, so it needs no write transaction.
+  // An empty name only checks that the file has no owner, which needs no write transaction.
   db.in_transaction(owner.empty() ? "BEGIN" : "BEGIN IMMEDIATE", [&] {
     auto find = db.prepare("SELECT value FROM facts WHERE name = 'owner'");
     const auto has_owner = find.step();
@@ -187,16 +197,17 @@ void claim(database& db, const std::string& owner) {
 
 namespace {
 
-/// Creates the file with mode 0600 if it does not exist, because SQLite would create it readable by
-/// all users. A failure is reported by SQLite when it opens the file.
+/// Creates the file with mode 0600 if it does not exist. SQLite would create a file that all users
+/// can read. An error is ignored here, because SQLite reports it when it opens the file.
 void create_private(const std::string& path) noexcept {
   const auto fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (fd >= 0)
     ::close(fd);
 }
 
-/// Restores the mode of the -wal and -shm files. Opening a read-only database creates them
-/// read-only too, and they would still prevent writing after the database itself was made writable.
+/// Makes the -wal and -shm files writable if the database is. SQLite creates these files with the
+/// mode of the database. If the database was read-only then and is writable now, they would still
+/// prevent writing.
 void restore_file_modes(const std::string& path) noexcept {
   namespace fs = std::filesystem;
   auto failed = std::error_code{};
@@ -215,7 +226,8 @@ void restore_file_modes(const std::string& path) noexcept {
 
 database open_for_writing(const std::string& path, std::chrono::milliseconds busy_timeout,
                           bool survives_power_loss, std::string_view key) {
-  // Reaching the file-size limit must be an error here, not a signal that ends the process.
+  // If the file-size limit is reached, the result must be an error, not a signal that ends the
+  // process.
   const auto is_an_error = file_size_signal_blocked{};
   create_private(path);
   restore_file_modes(path);

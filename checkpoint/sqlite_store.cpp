@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The long-term store in an SQLite file: table `items`. Filters (store_filter.cpp), indexing
-// (store_index.cpp) and checks of namespaces (store_labels.cpp) are shared with memory_store.cpp.
+// The long-term store in an SQLite file, in table `items`. It shares three files with
+// memory_store.cpp: store_filter.cpp evaluates filters, store_index.cpp finds the texts to index,
+// and store_labels.cpp checks namespaces.
 #include "checkpoint_codec.hpp"
 #include "exported_thread.hpp"
 #include "sqlite_db.hpp"
@@ -24,8 +25,8 @@ using namespace detail;
 
 namespace {
 
-/// Returns the labels joined by zero bytes. No label contains one, so the texts sort like the
-/// lists.
+/// Returns the labels of a namespace joined by zero bytes. No label contains a zero byte, so the
+/// texts have the same order as the lists of labels.
 std::string joined(const store_namespace& ns) {
   auto out = std::string{};
   for (const auto& label : ns) {
@@ -56,7 +57,7 @@ std::int64_t in_ms(std::chrono::system_clock::time_point at) {
 static_assert(std::endian::native == std::endian::little,
               "vectors are stored in little-endian order");
 
-/// Returns the stored form of vectors: their common length in four bytes, then the floats.
+/// Returns the stored form of vectors: their common length as a 32-bit number, then their floats.
 std::string written(const vectors& all) {
   auto out = std::string{};
   if (all.empty())
@@ -67,13 +68,14 @@ std::string written(const vectors& all) {
     if (v.size() != length)
       throw std::invalid_argument{"the embedding returned vectors of different lengths (" +
                                   std::to_string(length) + " and " + std::to_string(v.size()) +
-                                  ")"};
+                                  " numbers); all must have the same length"};
     out.append(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float));
   }
   return out;
 }
 
-/// Reads the form of written(). Bytes that do not make a whole vector are ignored.
+/// Reads vectors in the form that written() returns. Bytes at the end that do not form a complete
+/// vector are ignored.
 vectors read_vectors(std::string_view bytes) {
   auto out = vectors{};
   auto length = std::uint32_t{0};
@@ -89,12 +91,13 @@ vectors read_vectors(std::string_view bytes) {
   return out;
 }
 
-/// Returns the place of an item's value, to which its encryption is bound.
+/// Returns the place of an item's value for its encryption; see row_place.
 row_place item_place(std::string_view ns, std::string_view key) {
   return {"item", ns, key};
 }
 
-/// Returns the place of an item's vectors, distinct from the place of its value.
+/// Returns the place of an item's vectors for their encryption. It differs from the place of the
+/// value.
 row_place vectors_place(std::string_view ns, std::string_view key) {
   return {"item", ns, key, "meaning"};
 }
@@ -108,8 +111,9 @@ struct found_item {
   std::optional<double> score{};
 };
 
-/// The columns in the order in which impl::read() expects them. `until` is the expiry time in
-/// milliseconds since 1970; 0 for an item that does not expire.
+/// Selects the columns in the order that impl::read() expects. `until` is the expiry time in
+/// milliseconds since 1970-01-01 UTC, or 0 for an item that does not expire. Parameter 4 is the
+/// current time.
 constexpr auto item_columns = "SELECT ns, key, value, ttl, until, meaning FROM items ";
 constexpr auto is_there = "(until = 0 OR until > ?4)";
 
@@ -155,7 +159,7 @@ public:
   void put(const std::string& ns, std::string_view key, const json::object& value,
            const store_put_options& put) {
     const auto meaning =
-        embed_item(options_.embed, options_.fields, value, put); // outside the lock
+        embed_item(options_.embed, options_.fields, value, put); // may be slow, so without the lock
     const auto ttl = put.ttl.value_or(options_.ttl).count();
     const auto row = db_.cipher().seal(to_text(value), item_place(ns, key));
     const auto found = db_.cipher().seal(written(meaning), vectors_place(ns, key));
@@ -244,14 +248,15 @@ private:
     return out;
   }
 
-  /// Returns the matching items, sorted by namespace and key.
-  /// @param wanted vector of the query's text; all matches are scored and returned. If null, only
-  /// the page of the query is returned
+  /// Returns matching items, sorted by namespace and key. Without a text to compare with, these are
+  /// only the items of the query's page. With a text, all matches are returned, because the page is
+  /// known only after they are ranked.
+  /// @param wanted vector of the query's text, with which items are scored; may be null
   std::vector<found_item> matching(const store_query& query, const std::vector<float>* wanted) {
     auto out = std::vector<found_item>{};
     const auto prefix = joined(query.prefix);
-    // All namespaces below `prefix` start with it and a zero byte, so they are a range of the
-    // index.
+    // The text of each namespace below `prefix` starts with the prefix and a zero byte. These texts
+    // are a range of the index.
     const auto from = prefix + '\0';
     const auto to = prefix + '\1';
     auto& reading = query.prefix.empty() ? all_ : search_;
@@ -262,7 +267,7 @@ private:
       s->bind_bytes(2, from);
       s->bind_bytes(3, to);
     }
-    // Filters are evaluated here: SQL cannot express the comparisons of matches().
+    // SQL cannot express the comparisons of matches(), so filters are evaluated here.
     for (auto skipped = std::size_t{0}; (wanted || out.size() < query.limit) && s->step();) {
       auto item = read(reading);
       if (!matches(query.filter, item.value, non_number::skip))
@@ -277,8 +282,8 @@ private:
     return out;
   }
 
-  /// Throws if the item was indexed with vectors of another length, which means by another
-  /// embedding.
+  /// Returns the similarity of an item. Throws if the item's vectors have another length, because
+  /// another embedding made them.
   static std::optional<double> score(const std::vector<float>& wanted, const vectors& meaning,
                                      const found_item& of) {
     if (!meaning.empty() && meaning.front().size() != wanted.size())
@@ -290,8 +295,9 @@ private:
     return score_of(wanted, meaning);
   }
 
-  /// Restarts the lifetime of items that were read. An item is written only if that moves its
-  /// expiry by at least 1/20 of its lifetime; otherwise almost every read would cause a write.
+  /// Restarts the lifetime of items that were read, if the options say so. A new expiry time is
+  /// written only if it is later by at least 1/20 of the lifetime. Otherwise almost every read
+  /// would cause a write.
   void renew(std::span<const found_item> items) {
     constexpr auto parts = 20;
     const auto at = now();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of sqlite_reader that show threads as JSON, without the graph that wrote them. The
-// command `superstep threads` uses them through sqlite_file_checkpointer::show() and history().
+// The functions of sqlite_reader that return checkpoints as JSON. They do not need the graph that
+// wrote the checkpoints. The command `superstep threads` calls them through checkpointer::show()
+// and history().
 #include "ownership.hpp"
 #include "sqlite_reader.hpp"
 
@@ -10,8 +11,8 @@ namespace superstep::detail {
 
 namespace {
 
-/// Appends the names of the nodes in a list of the row. Each element is a node number, or an array
-/// that starts with one.
+/// Appends the names of the nodes in the list `key` of a row. Each element of the list is a node's
+/// index in the layout, or an array that starts with such an index.
 void add_nodes(json::array& to, const json::object& row, const char* key,
                const stored_layout& layout) {
   const auto* list = row.if_contains(key);
@@ -29,7 +30,7 @@ void add_nodes(json::array& to, const json::object& row, const char* key,
 
 json::object sqlite_reader::describe(const thread_key& key, const stored_checkpoint& point) {
   const auto& names = layout(point.layout).names;
-  auto next = json::array{};
+  auto next = json::array{}; // what runs next: START for a new input, Sends, then triggered nodes
   if (point.row.contains("h"))
     next.emplace_back("__start__");
   add_nodes(next, point.row, "s", names);
@@ -73,7 +74,7 @@ std::vector<json::object> sqlite_reader::history(const thread_key& key,
   if (thread == 0)
     return out;
   for (const auto& id : ids_of(thread, query, key))
-    if (const auto row = row_at(thread, id, key)) // another process may have deleted it
+    if (const auto row = row_at(thread, id, key)) // nullopt if another process has deleted it
       out.push_back(describe(key, *row));
   return out;
 }

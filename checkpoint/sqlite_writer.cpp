@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes the queue of an sqlite_file_checkpointer. The writer thread takes everything that is
 // queued and commits it in one transaction, so that all runs of the process share one disk sync.
-// Before the first row of a thread is written, its newest checkpoint in the database is compared
-// with the one that the run knows (check_heads): this detects writes of other processes.
+// Before a checkpoint is written, check_heads() compares the newest checkpoint in the database with
+// the one that the run expects. A difference means that another process has written to the thread.
 #include "sqlite_writer.hpp"
 
 #include "base/file_size_signal.hpp"
@@ -88,13 +88,13 @@ void sqlite_writer::stop() {
   }
   work_.notify_all();
   if (thread_.get_id() == std::this_thread::get_id())
-    thread_.detach(); // a thread cannot join itself; it shares ownership of all that it uses
+    thread_.detach(); // a thread cannot join itself; the lambda in start() owns this object
   else
     thread_.join();
 }
 
 std::shared_ptr<const std::string> sqlite_writer::layout_text(const layout_ptr& layout) {
-  constexpr auto texts_max = std::size_t{64};
+  constexpr auto texts_max = std::size_t{64}; // a program usually has few graphs
   if (const auto known = texts_.find(layout); known != texts_.end())
     return known->second;
   if (texts_.size() >= texts_max)
@@ -124,7 +124,7 @@ void sqlite_writer::write_or_enqueue(std::unique_lock<std::mutex>& lock, pending
   const auto is_over = try_write_now(one);
   lock.lock();
   auto done = is_over ? take_callbacks(one) : std::vector<std::function<void()>>{};
-  if (!is_over) { // to the front: writes enqueued since then depend on this one
+  if (!is_over) { // enqueue it at the front: later writes of the thread depend on it
     queued_bytes_ += j.bytes();
     queue_.push_front(std::move(j));
     work_.notify_one();
@@ -135,12 +135,11 @@ void sqlite_writer::write_or_enqueue(std::unique_lock<std::mutex>& lock, pending
   lock.unlock();
   for (const auto& f : done)
     f();
-  done.clear(); // may destroy the checkpointer, whose destructor takes the lock
+  done.clear(); // without the lock: destroying a callback may destroy the checkpointer
   lock.lock();
 }
 
-/// Ends a write: wakes the writer thread if it waits for the database, and callers that wait for
-/// writes. @pre the lock is held
+/// Ends a write. Wakes the writer thread, and callers that wait for writes. @pre the lock is held
 void sqlite_writer::release_database() {
   is_writing_ = false;
   if (is_worker_blocked_)
@@ -157,7 +156,8 @@ void sqlite_writer::schedule_flush(const thread_state_ptr& thread, const namespa
 
 namespace {
 
-/// Returns a write of the task records that no checkpoint has included; nullopt if there are none.
+/// Returns a queue entry that writes the task records of a namespace to rows of their own; nullopt
+/// if there are no such records. The next checkpoint then no longer includes them.
 std::optional<pending_write> write_of_tasks(sqlite_writer& to, const thread_state_ptr& thread,
                                             const namespace_head_ptr& head) {
   if (head->tasks.empty())
@@ -179,8 +179,8 @@ void sqlite_writer::flush(const thread_state_ptr& thread) {
       enqueue(std::move(*j));
 }
 
-/// Enqueues the scheduled flushes that are due. Most entries are obsolete, because the next
-/// checkpoint included the records; they are only removed.
+/// Enqueues the scheduled flushes that are due. Most of them are obsolete and only removed, because
+/// the next checkpoint has included their records.
 void sqlite_writer::enqueue_due_flushes(clock::time_point now) {
   const auto is_over = [](const scheduled_flush& l) {
     return l.head->tasks.empty() || l.head->tasks_due != l.due;
@@ -217,7 +217,7 @@ void sqlite_writer::run_at(clock::time_point when, std::function<void(bool)> wha
   what(true);
 }
 
-/// Runs one timer if it is due. Releases the lock meanwhile. Returns whether a timer ran.
+/// Runs one timer if a timer is due. Releases the lock while it runs. Returns whether a timer ran.
 bool sqlite_writer::run_due_timer(std::unique_lock<std::mutex>& lock) {
   if (timers_.empty() || (timers_.begin()->first > clock::now() && !is_stopping_))
     return false;
@@ -225,7 +225,7 @@ bool sqlite_writer::run_due_timer(std::unique_lock<std::mutex>& lock) {
   const auto is_stopping = is_stopping_;
   lock.unlock();
   due.mapped()(is_stopping);
-  due.mapped() = nullptr;
+  due.mapped() = nullptr; // destroy the function without the lock
   lock.lock();
   return true;
 }
@@ -240,11 +240,12 @@ void sqlite_writer::run(const std::function<void(database&)>& what) {
     std::rethrow_exception(e.failed);
 }
 
-/// Waits for a write, a maintenance task or a timer. Returns false if the thread is to end.
+/// Waits until there is a queued write, a maintenance task, or a timer that is due. Returns false
+/// if the thread must end. The thread ends only when everything has been written.
 bool sqlite_writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
   while (true) {
     is_worker_blocked_ = is_writing_;
-    if (is_writing_) {
+    if (is_writing_) { // another thread uses the database; see write_or_enqueue()
       work_.wait(lock);
       continue;
     }
@@ -299,14 +300,15 @@ void sqlite_writer::work() {
     lock.unlock();
     for (const auto& f : done)
       f();
-    // Destroy these without the lock: they may own the checkpointer or a thread's state.
+    // Without the lock, because destroying them may destroy the checkpointer.
     done.clear();
     batch.clear();
     lock.lock();
   }
 }
 
-/// Removes and returns the callbacks whose writes are all saved. @pre the lock is held
+/// Removes and returns the callbacks whose writes have been saved. The caller calls them without
+/// the lock. @pre the lock is held
 std::vector<std::function<void()>> sqlite_writer::take_callbacks(std::span<pending_write> batch) {
   auto done = std::vector<std::function<void()>>{};
   for (const auto& j : batch) {
@@ -320,14 +322,15 @@ std::vector<std::function<void()>> sqlite_writer::take_callbacks(std::span<pendi
   return done;
 }
 
-/// Drops cached row numbers after a rollback, because rows of the transaction no longer exist.
+/// Clears cached row numbers after a rollback or a maintenance task: the rows may no longer exist.
 void sqlite_writer::invalidate_numbers() {
   layouts_.clear();
   last_data_version_ = -1;
 }
 
-/// Writes a batch in one transaction. If that fails, each entry is written separately, so that one
-/// thread's failure does not affect the others. Not if the file was busy: each would wait again.
+/// Writes a batch in one transaction. If the transaction fails, each entry is written separately,
+/// so that the failure of one thread does not affect the others. That is not done if the file was
+/// locked for the whole busy timeout, because each entry would wait again.
 void sqlite_writer::write(std::span<pending_write> batch) {
   const auto started = clock::now();
   auto failed = try_to_write(batch);
@@ -339,21 +342,21 @@ void sqlite_writer::write(std::span<pending_write> batch) {
     record_outcome(batch.subspan(i, 1), try_to_write(batch.subspan(i, 1)));
 }
 
-/// Writes on a caller's thread without waiting for the file. Returns false if another process has
-/// locked it; nothing was written then, and the writer thread does the waiting.
+/// Writes on the thread of a caller, without waiting for the file. Returns false without writing if
+/// another process has locked the file; the caller then leaves the write to the writer thread.
 bool sqlite_writer::try_write_now(std::span<pending_write> batch) noexcept {
   const auto is_an_error = file_size_signal_blocked{};
   try {
     if (!db_.try_run(begin_))
       return false;
-  } catch (const checkpoint_error&) { // fails again below, where the error is recorded
+  } catch (const checkpoint_error&) { // try_to_write() fails with the same error and reports it
   }
   record_outcome(batch, try_to_write(batch));
   return true;
 }
 
-/// Writes a batch in one transaction, which may be open already. Returns the error if it was rolled
-/// back.
+/// Writes a batch in one transaction, which may already be open. If that fails, rolls the
+/// transaction back and returns the error.
 std::optional<error> sqlite_writer::try_to_write(std::span<pending_write> batch) {
   try {
     if (!db_.is_in_transaction())
@@ -369,7 +372,7 @@ std::optional<error> sqlite_writer::try_to_write(std::span<pending_write> batch)
   }
 }
 
-/// Marks writes as saved, or their threads as failed.
+/// Marks writes as done. If they failed, marks their threads as failed.
 void sqlite_writer::record_outcome(std::span<pending_write> batch,
                                    const std::optional<error>& failed) {
   const auto lock = std::scoped_lock{mutex_};
@@ -398,17 +401,17 @@ void sqlite_writer::write_batch(std::span<pending_write> batch) {
   last_data_version_ = data_version_;
 }
 
-/// Compare-and-set: marks a thread as failed if its newest checkpoint in the database is not the
-/// one that its first write in the batch expects. Checks all threads before the first row is
-/// written.
+/// Compares, for each thread in the batch, the newest checkpoint in the database with the one that
+/// the thread's first write expects. If they differ, marks the thread as failed, so that its writes
+/// are skipped. The transaction is open: no other process can write before this batch.
 void sqlite_writer::check_heads(std::span<pending_write> batch) {
   {
-    // The version changes if another connection commits, but not with our own commits.
+    // SQLite changes `data_version` when another connection commits, but not for our own commits.
     auto s = statement_use{version_};
     data_version_ = s->step() ? s->number(0) : -1;
   }
   if (data_version_ != last_data_version_)
-    ++epoch_; // verify the cached state of every thread again
+    ++epoch_; // another connection has written: cached ids of newest checkpoints may be outdated
   auto seen = std::set<const namespace_head*>{};
   for (auto& j : batch) {
     if (!j.is_checkpoint && !j.effect && j.head->epoch != epoch_)
@@ -437,7 +440,7 @@ std::string sqlite_writer::head_of(std::int64_t no) {
   return s->step() ? std::string{s->text(0)} : std::string{};
 }
 
-/// Looks up the row number of a namespace; 0 if it has none.
+/// Looks up the row number of a namespace in table `threads`; 0 if there is none.
 std::int64_t sqlite_writer::thread_no(namespace_head& head) {
   auto s = statement_use{find_thread_};
   s->bind_text(1, head.key.thread_id);
@@ -459,7 +462,7 @@ std::int64_t sqlite_writer::layout_no(const std::shared_ptr<const std::string>& 
     add_layout_.bind_text(1, *text);
     add_layout_.run();
     no = db_.last_row();
-  } else { // compare with the table: a row whose layout cannot be read would be lost
+  } else { // compare the index with the table: a row with a damaged layout could not be read
     auto s = statement_use{layout_};
     s->bind(1, no);
     if (!s->step() || s->text(0) != *text)
@@ -488,8 +491,8 @@ void sqlite_writer::insert(const pending_write& j) {
   insert_checkpoint(j);
 }
 
-/// Checks that the base of a branch still exists: an older checkpoint may have been pruned since it
-/// was loaded.
+/// Checks that the base of a branch's first delta still exists: an older checkpoint may have been
+/// pruned since it was loaded.
 void sqlite_writer::check_base(const pending_write& j) {
   if (j.base.empty() || j.base == j.before)
     return;
@@ -506,8 +509,8 @@ void sqlite_writer::check_base(const pending_write& j) {
 
 void sqlite_writer::insert_checkpoint(const pending_write& j) {
   check_base(j);
-  auto text = j.row;      // a copy: the write may be repeated after a rollback
-  if (!j.tasks.empty()) { // insert member `r` before the closing brace
+  auto text = j.row;      // a copy, because the write may be repeated after a rollback
+  if (!j.tasks.empty()) { // add the records as member `r`, before the closing brace
     text.pop_back();
     text += text.size() > 1 ? ",\"r\":[" : "\"r\":[";
     for (auto i = std::size_t{0}; i < j.tasks.size(); ++i)
@@ -520,7 +523,7 @@ void sqlite_writer::insert_checkpoint(const pending_write& j) {
   auto s = statement_use{add_checkpoint_};
   s->bind(1, j.head->thread_no);
   s->bind_text(2, j.header.id);
-  if (!j.base.empty() && j.base == j.header.parent) // the usual case: store the id once
+  if (!j.base.empty() && j.base == j.header.parent) // the usual case: store the id only once
     s->bind_null(3);
   else
     s->bind_text(3, j.header.parent);
@@ -549,8 +552,8 @@ void sqlite_writer::insert_tasks(const pending_write& j) {
              task);
 }
 
-/// Writes or erases an effect record. The start of an effect is inserted by one run only: a run
-/// that finds the row fails with conflict.
+/// Writes or erases an effect record. Only one run can record the start of an effect. If the row
+/// exists already, the thread of this write fails with checkpoint_errc::conflict.
 void sqlite_writer::insert_effect(const pending_write& j) {
   const auto& [key, record] = *j.effect;
   auto s = statement_use{!record             ? forget_effect_
@@ -572,7 +575,7 @@ void sqlite_writer::insert_effect(const pending_write& j) {
   }
 }
 
-/// Runs the first maintenance task in a transaction. @pre the lock is held; released meanwhile
+/// Runs one maintenance task in a transaction. The lock is held, except while the task runs.
 void sqlite_writer::run_maintenance() {
   auto& e = *maintenance_.front();
   maintenance_.pop_front();

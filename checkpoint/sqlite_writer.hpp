@@ -21,52 +21,55 @@
 
 namespace superstep::detail {
 
-// The write queue of an sqlite_file_checkpointer and the in-memory state that it shares with it.
-// sqlite_file_checkpointer.cpp converts checkpoints to rows and enqueues them; sqlite_writer writes
-// the queue in batches, one transaction per batch.
+// The write queue of an sqlite_file_checkpointer, and the in-memory state of threads that both
+// share. sqlite_file_checkpointer.cpp converts checkpoints to rows and enqueues the rows.
+// sqlite_writer writes the queue in batches, with one transaction per batch.
 struct thread_state;
 
-/// The in-memory state of one thread_key: the newest checkpoint and records that are not written
-/// yet.
+/// The in-memory state of one namespace of a thread: the newest checkpoint, and task records that
+/// are not written yet.
 struct namespace_head {
   thread_key key;
-  /// Whether `newest` is the newest checkpoint in the database and the queue. If it is and `newest`
-  /// is null, the thread has no checkpoint.
+  /// Whether `newest` is up to date: it is then the newest checkpoint, in the queue or in the
+  /// database. If it contains no checkpoint, the thread has none.
   bool is_known = false;
   loaded_checkpoint newest; ///< with its task records
-  /// Older checkpoints that were loaded recently, so that a branch from one can be written as a
-  /// delta.
+  /// Older checkpoints that were loaded recently. If a run starts a branch from one of them, its
+  /// first checkpoint can be written as a delta.
   std::deque<loaded_checkpoint> branch_bases;
-  std::vector<std::string> tasks; ///< JSON of records after `newest` that are not enqueued yet
-  std::chrono::steady_clock::time_point tasks_due; ///< when they are written without a checkpoint
-  bool is_written = false; ///< whether `newest` was put by the run that holds the lease
+  /// JSON of task records that wait to be written in the row of the next checkpoint.
+  std::vector<std::string> tasks;
+  /// The time at which `tasks` are written to rows of their own if no checkpoint has followed.
+  std::chrono::steady_clock::time_point tasks_due;
+  bool is_written = false; ///< whether the holder of the lease has written to the namespace
   std::uint64_t last_used = 0;
-  // Used by the writer only, while it has the database.
+  // Used only by the thread that is writing to the database.
   std::int64_t thread_no = 0; ///< row number in `threads`; 0 if unknown
-  std::string written;        ///< id of the newest row in the database
-  std::uint64_t epoch = 0;    ///< sqlite_writer::epoch_ at the last check of `written`
+  std::string written;        ///< id of the newest checkpoint in the database, as far as known
+  std::uint64_t epoch = 0;    ///< value of sqlite_writer::epoch_ when `written` was verified
 };
 using namespace_head_ptr = std::shared_ptr<namespace_head>;
 
-/// The in-memory state of one thread: of its graph and its subgraphs. After a failed write, all
-/// later writes of the thread fail too, because they depend on it.
+/// The in-memory state of one thread, with the namespaces of its graph and its subgraphs. After a
+/// failed write, all later writes of the thread fail too, because they build on the failed one.
 struct thread_state {
   std::string thread_id;
   std::map<std::string, namespace_head_ptr, std::less<>> namespaces; // by namespace
-  std::size_t leases = 0;     ///< number of leases granted in this process
+  std::size_t leases = 0;     ///< number of leases that runs of this process hold
   std::uint64_t enqueued = 0; ///< number of the last write that was enqueued
   std::uint64_t saved = 0;    ///< number of the last write that is durable or has failed
   std::uint64_t last_used = 0;
   std::optional<error> failed;  ///< the first failed write
   bool may_have_effects = true; ///< whether the database may contain effect records
-  std::map<std::string, std::uint64_t, std::less<>> effects; ///< number of the last write, by key
-  std::uint64_t effects_ended = 0; ///< number of the write that deletes the effect records
+  /// The number of the last write of each effect record, by the key of the effect.
+  std::map<std::string, std::uint64_t, std::less<>> effects;
+  std::uint64_t effects_ended = 0; ///< number of the last write that deletes all effect records
   /// Callbacks, each with the number of the write that it waits for.
   std::vector<std::pair<std::uint64_t, std::function<void()>>> on_saved;
 };
 using thread_state_ptr = std::shared_ptr<thread_state>;
 
-/// An effect record to write, or to erase if empty.
+/// A change of an effect record: a new record, or nullopt to erase the record.
 struct effect_write {
   std::string key;
   std::optional<effect_record> record;
@@ -78,23 +81,28 @@ struct pending_write {
   namespace_head_ptr head;  ///< one of the thread's namespaces
   std::uint64_t number = 0; ///< position among the writes of the thread
   bool is_checkpoint = false;
-  checkpoint_header header; ///< for task records: only the id, of the checkpoint they follow
+  checkpoint_header header; ///< without a checkpoint: only the id of the records' checkpoint
   std::string base;         ///< id of the row's base; empty for a whole row
-  std::string before;       ///< id that must be the newest in the database, see check_heads()
+  /// For a checkpoint: the id that the newest checkpoint in the database must have before this
+  /// write; see check_heads().
+  std::string before;
   std::shared_ptr<const std::string> layout;
-  std::int64_t chain = 0;         ///< see stored_checkpoint
-  std::int64_t whole = 0;         ///< see stored_checkpoint
-  std::string row;                ///< JSON of a checkpoint, without task records
-  std::vector<std::string> tasks; ///< JSON; for a checkpoint: records of the previous super-step
-  bool ends_effects = false;      ///< whether the thread's effect records are deleted
+  std::int64_t chain = 0; ///< see stored_checkpoint
+  std::int64_t whole = 0; ///< see stored_checkpoint
+  std::string row;        ///< JSON of a checkpoint, without task records
+  /// JSON of task records. If the entry is a checkpoint, they belong to the previous checkpoint.
+  std::vector<std::string> tasks;
+  bool ends_effects = false; ///< whether this write also deletes the thread's effect records
   std::optional<effect_write> effect;
 
+  /// Returns the approximate size in memory, to bound the queue.
   [[nodiscard]] std::size_t bytes() const noexcept;
 };
 
-/// The write queue of a database and the thread that writes it. A caller that would only wait for
-/// its write may also write on its own thread, if the queue is empty (write_or_enqueue()). One
-/// thread at a time has the database: is_writing_.
+/// The write queue of a database and the thread that writes it. If the queue is empty, a caller
+/// that would only wait for its write can write on its own thread, which avoids two thread switches
+/// (write_or_enqueue()). One thread at a time uses the database; `is_writing_` is true while one
+/// does.
 /// @par Lifetime
 /// Shared by the checkpointer, its leases, and the writer thread until stop().
 class sqlite_writer {
@@ -105,9 +113,8 @@ public:
   /// Opens the database and starts the writer thread. @throws checkpoint_error
   static std::shared_ptr<sqlite_writer> start(const std::string& path,
                                               const sqlite_checkpointer_options& options);
-  /// Writes the queue and ends the thread. May also be called by a callback on the writer thread,
-  /// which may have released the last reference to the checkpointer; the thread then ends after the
-  /// callback.
+  /// Writes the queue and ends the thread. A callback on the writer thread may release the last
+  /// reference to the checkpointer and thus call this. The thread then ends after the callback.
   void stop();
   sqlite_writer(const sqlite_writer&) = delete;
   sqlite_writer& operator=(const sqlite_writer&) = delete;
@@ -115,7 +122,9 @@ public:
   /// Protects the queue and all thread_state objects.
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
 
-  // The functions up to wait_for() require the lock.
+  // The caller of the following functions, up to wait_for(), must hold the mutex.
+
+  /// Adds a write to the queue.
   void enqueue(pending_write&&);
   /// Writes on the calling thread if nothing else is being written or queued; enqueues otherwise.
   /// Releases the lock while it writes.
@@ -135,14 +144,15 @@ public:
   /// Calls `what` on the writer thread at a given time, or earlier if the writer stops. If it has
   /// stopped already, calls it at once on the calling thread.
   void run_at(clock::time_point when, std::function<void(bool is_stopping)> what);
-  /// Runs a function in a separate transaction on the writer thread, after all queued writes, and
-  /// waits for it. Passes on its exception.
+  /// Runs a function on the writer thread, in a transaction of its own, after all queued writes.
+  /// Waits until the function has returned, and rethrows its exception.
   void run(const std::function<void(database&)>&);
   [[nodiscard]] sqlite_file_checkpointer::counts counts() const noexcept {
     return {transactions_.load(), rows_.load()};
   }
 
 private:
+  /// A call of run(), which waits for the writer thread.
   struct maintenance_task {
     const std::function<void(database&)>* what;
     std::exception_ptr failed;
@@ -196,9 +206,9 @@ private:
   statement begin_;
   statement commit_;
   statement version_;
-  std::map<std::string, std::int64_t, std::less<>> layouts_;
-  /// Incremented when other connections have committed or our transaction was rolled back; cached
-  /// newest ids are verified again in a new epoch.
+  std::map<std::string, std::int64_t, std::less<>> layouts_; ///< row numbers of layouts by text
+  /// Incremented when another connection has committed, or our transaction was rolled back. In a
+  /// new epoch, namespace_head::written must be verified again.
   std::uint64_t epoch_ = 0;
   std::int64_t data_version_ = -1;      ///< PRAGMA data_version in the current transaction
   std::int64_t last_data_version_ = -1; ///< in our last committed transaction; -1 if unknown
@@ -212,9 +222,9 @@ private:
   std::multimap<clock::time_point, std::function<void(bool)>> timers_;
   std::size_t queued_bytes_ = 0;
   bool is_stopping_ = false;
-  bool is_writing_ = false;        ///< whether a thread uses the database, without the lock
-  bool is_worker_blocked_ = false; ///< whether the writer thread waits for is_writing_
-  std::map<layout_ptr, std::shared_ptr<const std::string>> texts_;
+  bool is_writing_ = false;        ///< whether a thread is writing; it does not hold the mutex
+  bool is_worker_blocked_ = false; ///< whether the writer thread waits until is_writing_ is false
+  std::map<layout_ptr, std::shared_ptr<const std::string>> texts_; ///< cache of layout_text()
   std::atomic<std::uint64_t> transactions_{0};
   std::atomic<std::uint64_t> rows_{0};
   std::thread thread_;

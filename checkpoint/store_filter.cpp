@@ -16,7 +16,8 @@ namespace {
 
 constexpr auto filter_depth_max = 32;
 
-/// Returns the value as a number: a number, a boolean, or a text that contains a number.
+/// Converts a value to a number: a number, a boolean, or a text that is a number. Returns nullopt
+/// for any other value.
 std::optional<double> number_in(const json::value& v) {
   if (v.is_number())
     return v.to_number<double>();
@@ -40,8 +41,9 @@ json::value as_number(const json::value& v) {
   return v.is_bool() ? json::value(v.get_bool() ? 1 : 0) : v;
 }
 
-/// Compares numbers by value. Integers of up to 64 bits are not converted to double, which would
-/// lose their low bits.
+/// Compares two numbers by value. An integer is not converted to double, because that would lose
+/// the low bits of large integers. Instead, the double is converted if it is an integer in the
+/// range.
 bool is_same_number(const json::value& a, const json::value& b) {
   if (a.is_double() == b.is_double())
     return a == b;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extracts texts by path and computes similarities. The path syntax is that of LangGraph 1.2.22
-// (langgraph/store/base/embed.py, get_text_at_path).
+// Extracts texts from an item by path, and computes similarities of vectors. Paths have the syntax
+// of LangGraph 1.2.22 (langgraph/store/base/embed.py, get_text_at_path).
 #include "store_index.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace superstep::detail {
 
 namespace {
 
-/// Splits a path into its steps: `a.b[0].{x,y}` into a, b, [0], {x,y}.
+/// Splits a path into steps. For example, `a.b[0].{x,y}` has the steps `a`, `b`, `[0]` and `{x,y}`.
 std::vector<std::string_view> steps_of(std::string_view place) {
   auto out = std::vector<std::string_view>{};
   while (!place.empty()) {
@@ -39,7 +39,8 @@ using steps = std::vector<std::string_view>;
 void collect(std::vector<std::string>& out, const json::value& at, const steps& path,
              std::size_t i);
 
-/// Handles the step `[n]` or `[*]`. Negative indices count from the end, as in Python.
+/// Handles the step `[n]` or `[*]`: continues with one item of a list or with all items. Negative
+/// indices count from the end, as in Python. An index out of range selects nothing.
 void collect_item(std::vector<std::string>& out, const json::array& list, const steps& path,
                   std::size_t i) {
   const auto index = path[i].substr(1, path[i].size() - 2);
@@ -57,7 +58,7 @@ void collect_item(std::vector<std::string>& out, const json::array& list, const 
     collect(out, list[static_cast<std::size_t>(number)], path, i + 1);
 }
 
-/// Handles the step `*`: continues with each item of a list or member of an object.
+/// Handles the step `*`: continues with each item of a list, or with each member of an object.
 void collect_members(std::vector<std::string>& out, const json::value& at, const steps& path,
                      std::size_t i) {
   if (const auto* list = at.if_array())
@@ -68,7 +69,7 @@ void collect_members(std::vector<std::string>& out, const json::value& at, const
       collect(out, member.value(), path, i + 1);
 }
 
-/// Handles the step `{a,b}`: continues with each of the paths.
+/// Handles the step `{a,b}`: continues with each of the comma-separated paths.
 void collect_several(std::vector<std::string>& out, const json::value& at, const steps& path,
                      std::size_t i) {
   auto names = path[i].substr(1, path[i].size() - 2);
@@ -84,7 +85,8 @@ void collect_several(std::vector<std::string>& out, const json::value& at, const
   }
 }
 
-// Appends the texts at the path's step `i` and below. The recursion is as deep as the path is long.
+// Follows the path from step `i` and appends the texts at its end. The recursion is only as deep as
+// the path is long, whatever the depth of the value.
 void collect(std::vector<std::string>& out, const json::value& at, const steps& path,
              std::size_t i) {
   if (i == path.size()) {
@@ -121,7 +123,8 @@ vectors embedded(const embedding& embed, const std::vector<std::string>& texts) 
   auto out = embed(texts);
   if (out.size() != texts.size())
     throw std::invalid_argument{"the embedding returned " + std::to_string(out.size()) +
-                                " vectors for " + std::to_string(texts.size()) + " texts"};
+                                " vectors for " + std::to_string(texts.size()) +
+                                " texts; it must return one vector per text"};
   return out;
 }
 
@@ -141,7 +144,7 @@ std::optional<double> score_of(const std::vector<float>& wanted, const vectors& 
   return out;
 }
 
-/// Sums in double, because vectors have up to thousands of floats.
+/// Adds up in double precision, because vectors may have thousands of floats.
 double cosine(const std::vector<float>& a, const std::vector<float>& b) {
   auto product = 0.0;
   auto of_a = 0.0;

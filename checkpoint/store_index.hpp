@@ -9,17 +9,20 @@
 #include <string_view>
 #include <vector>
 
-// Similarity search: extracts the texts to embed from a value, and ranks items by the similarity of
-// their vectors. Shared by memory_store and sqlite_store.
+// Similarity search for memory_store and sqlite_store. It extracts the texts to embed from an
+// item's value, and ranks items by the similarity of their vectors.
 namespace superstep::detail {
 
-/// Returns the texts at a path; see memory_store_options::fields for the syntax. Objects, lists and
-/// `$` become canonical JSON text. Null and missing fields have no text.
+/// Returns the texts at a path; memory_store_options::fields describes the syntax. An object or a
+/// list is returned as canonical JSON text, and so is the whole value for the path `$`. A null or
+/// missing field has no text.
 [[nodiscard]] std::vector<std::string> texts_at(const json::value& value, std::string_view place);
 
-/// Returns the cosine similarity of two vectors, -1 to 1; 0 if one of them is a null vector.
+/// Returns the cosine similarity of two vectors, from -1 to 1. Returns 0 if all numbers of a vector
+/// are 0.
 [[nodiscard]] double cosine(const std::vector<float>& a, const std::vector<float>& b);
 
+/// The embedding vectors of an item, one for each indexed text.
 using vectors = std::vector<std::vector<float>>;
 
 /// Calls the embedding for a list of texts.
@@ -28,12 +31,13 @@ using vectors = std::vector<std::vector<float>>;
 /// Returns the vectors of the indexed texts of a value; empty if the value is not indexed.
 [[nodiscard]] vectors embed_item(const embedding& embed, const std::vector<std::string>& fields,
                                  const json::object& value, const store_put_options& put);
-/// Returns the similarity of the nearest vector; nullopt if there are no vectors.
+/// Returns the similarity of the vector in `meaning` that is nearest to `wanted`; nullopt if
+/// `meaning` is empty.
 [[nodiscard]] std::optional<double> score_of(const std::vector<float>& wanted,
                                              const vectors& meaning);
 
-/// Returns the page of a similarity search: scored items, nearest first, then items without a score
-/// as long as the limit is not reached.
+/// Returns the query's page of a similarity search: first items with a score, the nearest first. If
+/// they are fewer than the limit, items without a score follow.
 template <class Found>
 std::vector<Found> nearest(std::vector<Found> all, const store_query& query) {
   const auto rest =

@@ -44,7 +44,8 @@ constexpr auto value_depth_max = row_depth_max;
 
 std::string_view why_unreadable(const json::value& v, std::size_t depth);
 
-/// Returns why a value could not be read back after it was stored; empty if it could.
+/// Returns why a stored value could not be read back; empty if it could. The result completes the
+/// sentence "Item 'key' …".
 std::string_view why_unreadable(const json::object& members, std::size_t depth) {
   if (depth > value_depth_max)
     return "is nested deeper than 1000 lists and objects";
@@ -106,7 +107,7 @@ void check_item(const store_namespace& ns, std::string_view key, const json::obj
     refuse(std::string{why});
 }
 
-/// @pre more >= 0
+/// @pre more is not negative
 std::int64_t add_saturated(std::int64_t now, std::int64_t more) noexcept {
   constexpr auto last = std::numeric_limits<std::int64_t>::max();
   return now > 0 && more > last - now ? last : now + more;
@@ -115,7 +116,7 @@ std::int64_t add_saturated(std::int64_t now, std::int64_t more) noexcept {
 std::vector<store_namespace> select_namespaces(std::vector<store_namespace> all,
                                                const namespace_query& query) {
   std::erase_if(all, [&](const auto& ns) { return !matches_ends(ns, query); });
-  // Cut before sorting, so that namespaces that become equal are listed once.
+  // Shorten the namespaces before duplicates are removed: different namespaces may become equal.
   if (query.depth_max > 0)
     for (auto& ns : all)
       ns.resize(std::min(ns.size(), query.depth_max));

@@ -8,23 +8,23 @@
 #include <string_view>
 #include <vector>
 
-// Checks of namespaces and items, and the selection of namespaces. Shared by memory_store and
-// sqlite_store; add_saturated() also by the caches.
+// Checks of namespaces and items, and the selection of namespaces, for memory_store and
+// sqlite_store. The caches use add_saturated() as well.
 namespace superstep::detail {
 
-/// Throws std::invalid_argument for invalid labels. The wording is LangGraph's (1.2.22), which
-/// recorded cases compare (tests/reference/goldens/cases/prebuilt.store.jsonl).
+/// Throws std::invalid_argument if a label of the namespace is invalid: it is empty, or contains a
+/// period or a zero byte.
 void check_labels(const store_namespace& ns);
-/// check_labels() for a namespace to write to, which must also not be empty or start with the
-/// reserved label "langgraph".
+/// Throws std::invalid_argument for a namespace that cannot be written to: it has an invalid label,
+/// is empty, or starts with the reserved label "langgraph".
 void check_writable(const store_namespace& ns);
 
 /// Throws std::invalid_argument for an item that no store accepts: text that is not UTF-8, more
 /// than 1,000 nested lists and objects, or a negative lifetime. The text names the item.
 void check_item(const store_namespace& ns, std::string_view key, const json::object& value,
                 std::chrono::milliseconds ttl);
-/// Returns `now + more`, or the largest value if the sum would overflow. Lifetimes may be as large
-/// as the type allows.
+/// Returns `now + more`, or the largest value if the sum would overflow: users may specify any
+/// lifetime.
 [[nodiscard]] std::int64_t add_saturated(std::int64_t now, std::int64_t more) noexcept;
 template <class Clock>
 [[nodiscard]] std::chrono::time_point<Clock> add_saturated(std::chrono::time_point<Clock> now,
@@ -34,7 +34,8 @@ template <class Clock>
                                                                                    : now + more;
 }
 
-/// Returns the namespaces that the query selects, cut, sorted and without duplicates.
+/// Returns the namespaces that the query selects, shortened to its maximum depth, sorted, and
+/// without duplicates.
 [[nodiscard]] std::vector<store_namespace> select_namespaces(std::vector<store_namespace> all,
                                                              const namespace_query& query);
 

@@ -9,10 +9,11 @@
 namespace superstep {
 
 /// Converts channel values of another program, such as LangGraph, to the text of an exported
-/// thread. The thread has one checkpoint and nothing left to run.
+/// thread. The thread has one checkpoint and no next step.
 ///
-/// Values have no type yet. When a graph loads the thread, each value is read as the type of the
-/// channel of that name, and refused with checkpoint_errc::corrupt if it does not fit.
+/// The values have no C++ types yet. When a graph loads the thread, each value is read as the type
+/// of the graph's channel with the same name. A value that does not fit the type is an error
+/// (checkpoint_errc::corrupt).
 /// @param values channel names and values
 /// @param step number of the last super-step in the other program; -1 if none ran
 /// @return text for checkpointer::import_thread()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leases between processes, as advisory locks on byte ranges of a file (fcntl(2), F_OFD_SETLK). The
-// header explains the layout of the bytes. sqlite_lease_manager.cpp uses this after the lease
-// within the process was granted.
+// Locks on threads between processes, as advisory locks on byte ranges of a file (fcntl(2),
+// F_OFD_SETLK). thread_locks.hpp explains the layout of the bytes. sqlite_lease_manager.cpp takes
+// such a lock after the lease within the process was granted.
 #include "thread_locks.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -25,8 +25,9 @@ constexpr auto number_bytes = off_t{sizeof(std::uint64_t)};
 constexpr auto place_bits = 12U;
 constexpr auto places = thread_locks::place{1} << place_bits;
 
-/// Returns the offset of a thread's bytes: the FNV-1a hash of its name. Two threads with the same
-/// offset would block each other; with 50 bits that does not occur in practice.
+/// Returns the offset of a thread's byte range, derived from the FNV-1a hash of its id. Two threads
+/// with the same offset would block each other. The offset has 50 bits of the hash, so that does
+/// not occur in practice.
 off_t first_byte_of(std::string_view thread_id) noexcept {
   auto hash = std::uint64_t{0xcbf29ce484222325};
   for (const auto c : thread_id) {
@@ -39,9 +40,9 @@ off_t first_byte_of(std::string_view thread_id) noexcept {
 
 using lock_words = struct flock;
 
-// Locks belong to the open file description, not to the process. So two checkpointers of one
-// process exclude each other as well, and closing another descriptor of the file does not release
-// locks.
+// The locks are "open file description" locks: they belong to the opened file and not to the
+// process. So two checkpointers of one process exclude each other as well. And if another part of
+// the program closes the same file, the locks are not released.
 bool set(int file, short how, off_t first, off_t count) noexcept {
   auto words = lock_words{};
   words.l_type = how;
@@ -51,7 +52,8 @@ bool set(int file, short how, off_t first, off_t count) noexcept {
   return ::fcntl(file, F_OFD_SETLK, &words) == 0;
 }
 
-/// Returns a lock that another holder has on some of these bytes; nullopt if there is none.
+/// Returns a lock that another open file has on one of these bytes; nullopt if there is no such
+/// lock.
 std::optional<lock_words> lock_of_others(int file, off_t first, off_t count) noexcept {
   auto words = lock_words{};
   words.l_type = F_WRLCK;
@@ -63,24 +65,24 @@ std::optional<lock_words> lock_of_others(int file, off_t first, off_t count) noe
   return words;
 }
 
-/// Returns the path of the lock file. Symbolic links are resolved, as SQLite does, so that all
-/// names of a database lead to the same lock file.
+/// Returns the path of the lock file for a database. Symbolic links are resolved, so that all names
+/// of the database lead to the same lock file.
 std::string lock_file_of(const std::string& database) {
   auto failed = std::error_code{};
   const auto real = std::filesystem::canonical(database, failed);
   return (failed ? database : real.string()) + "-lease";
 }
 
-/// A lease within the process together with the lock between processes.
+/// A lease of a run: it combines the lease within the process with the lock between processes.
 class locked_lease final : public thread_lease {
 public:
   locked_lease(lease_ptr own, std::shared_ptr<thread_locks> locks, std::string thread_id,
                thread_locks::place place)
       : own_{std::move(own)}, locks_{std::move(locks)}, thread_id_{std::move(thread_id)},
         place_{place}, seen_{not_looked} {}
-  ~locked_lease() override { locks_->unlock(thread_id_); } // before own_ admits the next run
-  /// Called before every write, so the common case costs one load: the locks are examined only if
-  /// the take-over number has changed since the last call.
+  ~locked_lease() override { locks_->unlock(thread_id_); } // before own_ lets the next run proceed
+  /// Called before every write, so the usual case must be fast. It reads one number in mapped
+  /// memory. The locks are examined only if another process has changed the number by a take-over.
   [[nodiscard]] bool is_held() const noexcept override {
     if (!own_->is_held() || is_lost_.load(std::memory_order_acquire))
       return false;
@@ -96,6 +98,7 @@ public:
   }
 
 private:
+  /// A value of `seen_` that makes the first is_held() examine the locks.
   static constexpr auto not_looked = ~std::uint64_t{0};
 
   lease_ptr own_;
@@ -142,7 +145,8 @@ std::optional<thread_locks::place> thread_locks::try_lock(const std::string& thr
   }
   if (!set(file_, F_WRLCK, row, 1))
     return std::nullopt;
-  // A run that takes over from now on sees our lock. One that took over before has a lock after it.
+  // Our byte is locked now, so a later take-over finds it. A process that took the thread over
+  // earlier has locked a byte after ours and still holds the thread.
   if (lock_of_others(file_, row + 1, places - 1)) {
     (void)set(file_, F_UNLCK, row, 1);
     return std::nullopt;
@@ -151,7 +155,8 @@ std::optional<thread_locks::place> thread_locks::try_lock(const std::string& thr
   return 0;
 }
 
-/// Returns the first place at or after `from` such that no other process has a lock there or later.
+/// Returns the first place, starting at `from`, that comes after all places that other processes
+/// have locked. Returns `places` if there is none.
 thread_locks::place thread_locks::first_place_after_others(off_t row, place from) const noexcept {
   while (from < places) {
     const auto other = lock_of_others(file_, row + from, places - from);
@@ -176,9 +181,10 @@ std::optional<thread_locks::place> thread_locks::take_over(const std::string& th
   auto& ours = held_[thread_id];
   ++ours.times;
   ours.last = at;
-  // A random number instead of a counter: two processes that increment at the same time might write
-  // a number that a third one has already seen. If it cannot be written, the previous holder
-  // notices the take-over when its next checkpoint is refused.
+  // Tell the previous holder by changing the number. A random number is used instead of a counter:
+  // if two processes increment a counter at the same time, both write the same number, and a third
+  // process may miss a take-over. If the write fails, the previous holder notices the take-over
+  // when its next checkpoint is rejected.
   auto random = std::random_device{};
   const auto number = (std::uint64_t{random()} << 31U) | random();
   [[maybe_unused]] const auto done = ::pwrite(file_, &number, sizeof number, 0);

@@ -5,8 +5,8 @@
 
 namespace superstep::detail {
 
-/// Type name of values imported from another program. Such a value is read as whatever type its
-/// channel has in the graph that loads it; see thread_of_values().
+/// The type name of values that were imported from another program. Such a value is read as the
+/// type that its channel has in the graph that loads it; see thread_of_values().
 inline constexpr auto untyped = std::string_view{"?"};
 
 } // namespace superstep::detail

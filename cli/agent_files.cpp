@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects the files that an agent uses, so that no verb overwrites one of them.
+// Collects the files that an agent uses, so that no verb of the command line overwrites one of
+// them.
 #include "cli/agent_files.hpp"
 
 #include <filesystem>
@@ -17,6 +18,8 @@ namespace {
 
 using use = used_file::use;
 
+/// The files of an agent and of its sub-agents. Several agents may call the same sub-agent, so each
+/// agent is visited only once.
 class agent_file_list {
 public:
   void add(const agent& a) {
@@ -31,7 +34,9 @@ public:
       add_tool(tool, of);
     if (!spec.record.empty() && records_.insert(spec.record).second)
       files.push_back({"record" + of, spec.record, use::written});
-    if (!spec.store.empty()) // SQLite only opens its own files; agents may share a store
+    // A store counts as only read: agents may share one, and SQLite refuses to write to a file that
+    // is not a database.
+    if (!spec.store.empty())
       add_database(files, "store" + of, spec.store, use::read);
     for (const auto& below : a.sub_agents())
       add(*below.agent);
@@ -59,7 +64,7 @@ private:
     if (const auto* query = std::get_if<sqlite_query_options>(&tool.options))
       add(what, query->path);
     if (const auto* command = std::get_if<command_options>(&tool.options))
-      for (const auto& argument : command->argv) { // includes scripts that an interpreter runs
+      for (const auto& argument : command->argv) { // an argument may be a script for an interpreter
         auto failed = std::error_code{};
         if (std::filesystem::is_regular_file(argument, failed))
           add(what, argument);
@@ -67,7 +72,7 @@ private:
   }
 
   std::set<const agent*> seen_;
-  std::set<std::string> records_; // several agents may append to one recording
+  std::set<std::string> records_; // listed once, because several agents may append to one recording
 };
 
 } // namespace

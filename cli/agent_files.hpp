@@ -9,11 +9,11 @@
 namespace superstep::cli {
 
 /// Returns every file that an agent and its sub-agents read or write: agent files, recordings,
-/// rules, databases, and the programs and files in commands. Input of check_distinct_files(),
-/// together with the files that a verb itself writes.
+/// rules of scripted models, databases, and the programs and files in commands. A verb adds the
+/// files that it writes itself, and passes the list to check_distinct_files().
 [[nodiscard]] std::vector<used_file> files_of(const agent& a);
 
-/// Adds a database and the files that SQLite and the checkpointer keep beside it.
+/// Adds a database, and the files that SQLite and the checkpointer create beside it.
 void add_database(std::vector<used_file>& into, const std::string& what, const std::string& path,
                   used_file::use how);
 

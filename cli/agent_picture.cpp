@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builds the graph that `superstep graph` draws. It is a copy
-// with sub-agents as nodes, because they are tools and not nodes of the real graph.
+// Builds the graph that `superstep graph` draws. Sub-agents are tools of an agent and not nodes of
+// its graph. So the drawn graph is a copy in which they are nodes.
 #include "cli/agent_picture.hpp"
 
 #include <superstep/runtime/drawing.hpp>
@@ -18,13 +18,14 @@ namespace {
 
 constexpr auto tools_node = "tools";
 
+/// The body of all nodes in a drawing, which are never run.
 json::value nothing(const json::value&) {
   return nullptr;
 }
 
-/// Returns a unique name for the node of a sub-agent. Names must be unique over all levels, because
-/// a drawing identifies clusters by name. Names of tools may contain characters that names of nodes
-/// may not.
+/// Returns a unique name for the node of a sub-agent. Node names must be unique over all levels,
+/// because a drawing identifies clusters by name. Characters that are allowed in tool names but not
+/// in node names are replaced.
 std::string free_name(std::string name, std::set<std::string>& taken) {
   std::ranges::replace_if(
       name, [](char c) { return c == ':' || c == '|'; }, '_');
@@ -33,7 +34,8 @@ std::string free_name(std::string name, std::set<std::string>& taken) {
   return name;
 }
 
-/// Returns a graph with the same nodes and edges, without bodies.
+/// Returns a copy of an agent's graph for drawing. The nodes have no bodies, and each sub-agent is
+/// an additional node.
 compiled_json_graph copy_of(const agent& drawn, bool expand, std::set<std::string>& taken) {
   const auto shape = to_graph_json(*detail::program_of(drawn.graph()));
   auto out = json_graph{};

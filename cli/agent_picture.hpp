@@ -6,9 +6,9 @@
 
 namespace superstep::cli {
 
-/// Returns the graph of an agent for drawing; it must not be run. Sub-agents are nodes beside its
-/// tools.
-/// @param expand whether sub-agents are drawn as graphs
+/// Returns the graph of an agent for a drawing. It cannot be run. Each sub-agent is a node,
+/// connected to the node of the tools.
+/// @param expand whether the node of a sub-agent shows the sub-agent's own graph
 [[nodiscard]] detail::program_ptr picture_of(const agent&, bool expand);
 
 } // namespace superstep::cli

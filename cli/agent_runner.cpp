@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the rows of a batch as runs of an agent: converts rows to inputs, results to outcomes, and
-// errors to rows' errors or to faults of the machine.
+// Runs each row of a batch as a run of an agent. Converts rows to inputs of the agent's graph, and
+// results to outcomes of rows. An error is either the row's own, so that the row fails, or a fault
+// of the machine, after which the row runs again or the job stops.
 #include "cli/agent_runner.hpp"
 
 #include "actors/engine_access.hpp"
@@ -35,13 +36,15 @@ private:
   run_handle run_;
 };
 
+/// The handle of a row that ended before a run was started.
 class nothing_running final : public running_row {
 public:
   void cancel() noexcept override {}
 };
 
-/// Returns the thread of a row. It depends on the row's input, so that a row whose input was
-/// changed (a job resumed with --force) does not resume the old row's thread.
+/// Returns the id of the thread that stores a row's checkpoints. It contains a digest of the row's
+/// input. If the input was changed and the job is resumed with --force, the row does not resume the
+/// thread of the old input.
 std::string thread_of(const row_request& request) {
   auto text = to_text(request.parameters) + '\n';
   for (const auto& m : request.messages)
@@ -50,6 +53,7 @@ std::string thread_of(const row_request& request) {
   return request.job + '/' + request.key + '/' + digest_text(text).substr(0, digits);
 }
 
+/// Returns the outcome of a row that fails without a run.
 row_outcome refused(std::string kind, std::string text) {
   auto out = row_outcome{};
   out.status = row_status::error;
@@ -60,7 +64,7 @@ row_outcome refused(std::string kind, std::string text) {
   return out;
 }
 
-/// Returns the code of an exception; a default one if it has none.
+/// Returns the error code of an exception; an empty code if it has none.
 std::error_code code_of(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr)
     return make_error_code(errc::shortage);
@@ -68,7 +72,7 @@ std::error_code code_of(const std::exception& e) {
   return failed != nullptr ? failed->code() : std::error_code{};
 }
 
-/// Returns the code of the exception that a body threw.
+/// Returns the error code of the exception that a node's body threw; an empty code if it has none.
 std::error_code thrown_code(const std::exception_ptr& cause) {
   if (!cause)
     return {};
@@ -81,7 +85,8 @@ std::error_code thrown_code(const std::exception_ptr& cause) {
   }
 }
 
-/// Whether an error concerns the row's checkpoints or a recording.
+/// Whether an error means that the checkpoint database or a recording cannot be read or written.
+/// The other checkpoint errors are caused by the values of a single row.
 bool is_of_storage(std::error_code code) {
   if (code == errc::io_failed)
     return true;
@@ -91,6 +96,7 @@ bool is_of_storage(std::error_code code) {
          code != checkpoint_errc::node_gone;
 }
 
+/// Returns a fault if an error code means that the machine failed; nullopt for an error of the row.
 std::optional<row_fault> fault_of(std::error_code code, const std::string& text) {
   if (is_of_storage(code))
     return row_fault{row_fault::kind::broken, text};
@@ -99,8 +105,9 @@ std::optional<row_fault> fault_of(std::error_code code, const std::string& text)
   return std::nullopt;
 }
 
-/// Returns the fault in an exception or in one nested in it: an agent that is called as a tool
-/// wraps the error of its own tool.
+/// Returns the fault of the machine that caused an exception; nullopt for an error of the row.
+/// Nested exceptions are searched too, because an agent that is called as a tool wraps the error of
+/// its own tool.
 std::optional<row_fault> fault_in(const std::exception_ptr& cause, const std::string& text) {
   constexpr auto depth_max = 16;
   auto at = cause;
@@ -131,15 +138,17 @@ row_error describe_row_error(const run_error& e) {
   return out;
 }
 
+/// Counts the tool calls of this row that failed. The first `before` messages are input.
 void count_failed_calls(row_outcome& out, const message_list& messages, std::size_t before) {
   for (auto i = std::min(before, messages.size()); i < messages.size(); ++i)
     out.failed_tool_calls += messages[i].is_error ? 1U : 0U;
 }
 
+/// Moves the results in the run's final state to the row's outcome.
 /// @param before number of messages in the row's input
 void take_state(row_outcome& out, chat_state& state, std::size_t before) {
   count_failed_calls(out, state.messages, before);
-  // The name of the answering model as reported by the server, if it does so.
+  // Some servers report the name of the model that gave the answer.
   if (!state.messages.empty())
     if (const auto* name = state.messages.back().response_metadata.if_contains("model_name"))
       if (name->is_string())
@@ -152,7 +161,8 @@ void take_state(row_outcome& out, chat_state& state, std::size_t before) {
     out.state["structured_response"] = std::move(state.structured_response);
 }
 
-/// Sets the parts of an outcome that do not depend on the state of the run.
+/// Returns a row's outcome without the parts that come from the run's final state: status, error,
+/// fault, times and steps.
 row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
                        const call_times& tool_times) {
   auto out = row_outcome{};
@@ -174,7 +184,8 @@ row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
   return out;
 }
 
-/// Returns a copy of the state: a saved row shares its state with the checkpointer.
+/// Returns a copy of the run's final state. The state itself cannot be moved from, because the
+/// checkpointer of a saved row shares it.
 std::optional<chat_state> state_of(const detail::raw_result& run) {
   if (!run.state)
     return std::nullopt;
@@ -208,7 +219,8 @@ result<void> agent_runner::begin_job(const std::string& job) {
       return opened.error();
     checkpointer_ = *std::move(opened);
   }
-  // Last, because it clears the log of an earlier run: the job can no longer be rejected.
+  // Opening the event log clears the log of an earlier run. So it comes last, when the job can no
+  // longer be rejected.
   return events_ != nullptr ? events_->open() : result<void>{};
 }
 
@@ -216,7 +228,7 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
   if (!request.input.empty()) {
     done(refused("invalid_input", "the agent's state has no member '" +
                                       std::string{request.input.begin()->key()} +
-                                      "'; members: messages"));
+                                      "'; the only member is messages"));
     return std::make_unique<nothing_running>();
   }
   if (checkpointer_)
@@ -269,15 +281,17 @@ agent_runner::beginning agent_runner::begin(row_request& request) const {
     return out;
   auto& config = request.config;
   auto& kept = config.thread.emplace();
-  kept.durability = durability::sync; // finished steps are never repeated
+  kept.durability = durability::sync; // a crash must not repeat a finished step
   kept.checkpointer = checkpointer_;
   const auto saved =
       checkpointer_->load({config.thread_id, {}}, {}, detail::program_of(agent_.graph())->layout());
-  out.steps = saved ? saved->checkpoint->step : -1; // applying the input is a step of a saved run
+  // The statistics of a saved run also count the step that stores its input. -1 compensates for it.
+  out.steps = saved ? saved->checkpoint->step : -1;
   if (!saved)
     return out;
   out.input = detail::run_input::resume();
-  // The limit applies to the row as a whole, however often it is resumed.
+  // The recursion limit applies to the row as a whole, including the steps of earlier runs of the
+  // job.
   const auto left = std::int64_t{config.recursion_limit} - std::max<std::int64_t>(out.steps, 0);
   config.recursion_limit = static_cast<std::uint32_t>(std::max<std::int64_t>(left, 1));
   return out;

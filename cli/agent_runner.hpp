@@ -16,16 +16,20 @@
 
 namespace superstep::cli {
 
-/// Runs rows as runs of an agent. Agent and engine must outlive it and its rows.
+/// Runs each row of a batch as a run of an agent. The agent and the engine must outlive this object
+/// and the rows that it runs.
 class agent_runner final : public row_runner {
 public:
+  /// Opens the checkpointer for the rows of a job, whose id is the argument.
   using open_checkpointer =
       std::function<result<std::shared_ptr<superstep::checkpointer>>(const std::string& job)>;
 
-  /// @param events if not null, opened when the job begins; gets the start and end of every model
-  /// and tool call. Must outlive the runner.
-  /// @param open if set, opens the checkpointer when the job begins. Every super-step of every row
-  /// is then saved, and a row with checkpoints resumes from them.
+  /// @param events receives the start and end of every model and tool call. begin_job() opens it.
+  /// Must
+  ///   outlive the runner; may be null
+  /// @param open opens the checkpointer; begin_job() calls it. If it is set, every super-step of
+  /// every row
+  ///   is saved, and a row that has checkpoints is resumed from them. May be empty
   agent_runner(const agent& a, engine& e, event_log* events = nullptr, open_checkpointer open = {});
 
   [[nodiscard]] result<void> begin_job(const std::string& job) override;
@@ -34,13 +38,13 @@ public:
                                                     done_function done) override;
 
 private:
-  /// The input of a row, and its super-steps so far.
+  /// The start of a row's run.
   struct beginning {
     detail::run_input input;
-    std::int64_t steps = 0;
+    std::int64_t steps = 0; ///< super-steps of earlier runs, if the row is resumed
   };
   [[nodiscard]] beginning begin(row_request& request) const;
-  /// The data that reports a row when its run has ended.
+  /// The data that is needed to report the outcome of a row when its run has ended.
   struct ending {
     std::shared_ptr<const agent_context> context;
     std::size_t messages_before = 0;
@@ -54,10 +58,11 @@ private:
   engine& engine_;
   event_log* events_;
   open_checkpointer open_;
-  std::shared_ptr<superstep::checkpointer> checkpointer_; ///< null: rows are not saved
+  std::shared_ptr<superstep::checkpointer> checkpointer_; ///< null if rows are not saved
 };
 
-/// Returns the short stable name of a run's error: `recursion_limit`, `timed_out`, `model_error`, …
+/// Returns the value of `error.kind` for a run's error, such as `recursion_limit`, `timed_out` or
+/// `model_error`. Scripts may rely on these names.
 [[nodiscard]] std::string error_kind(const run_error& e);
 
 } // namespace superstep::cli

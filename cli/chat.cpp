@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// superstep chat AGENT: a conversation in the terminal. This file parses the arguments and connects
-// the parts; chat_session.cpp is the conversation.
+// superstep chat AGENT: a conversation in the terminal. This file parses the arguments and builds
+// the parts of the conversation. chat_session.cpp runs it.
 #include "cli/agent_files.hpp"
 #include "cli/chat_session.hpp"
 #include "cli/chat_words.hpp"
@@ -30,10 +30,10 @@ namespace {
 struct chat_arguments {
   inspect_arguments agent;
   std::string thread;   // empty: a new thread
-  std::string database; // empty: beside the agent file
+  std::string database; // empty: a file beside the agent file
 };
 
-/// Returns a readable id: date and time, and random characters against collisions.
+/// Returns an id for a new thread: date, time, and random digits that make collisions unlikely.
 std::string new_thread_id() {
   const auto now = std::time(nullptr);
   auto day = std::tm{};
@@ -61,19 +61,19 @@ bool wants_colours() {
 
 run_config config_of(const agent_spec& spec, std::string thread) {
   auto out = run_config{};
-  out.run_id = thread; // the model sees the same id however often the thread is resumed
+  out.run_id = thread; // the model gets the same run id when the thread is resumed
   out.thread_id = std::move(thread);
   out.recursion_limit = spec.recursion_limit;
   if (spec.limits.row_deadline.count() > 0)
     out.deadline = spec.limits.row_deadline;
   auto kept = thread_options{};
-  kept.durability = durability::sync; // displayed answers survive a crash
+  kept.durability = durability::sync; // an answer that the user has seen must survive a crash
   out.thread = std::move(kept);
   return out;
 }
 
-/// Returns an exit status like that of `superstep run`. At a terminal the user has seen all
-/// failures, so the status is 0.
+/// Returns an exit status with the meanings of `superstep run`. At a terminal it is always 0,
+/// because the user has seen all failures.
 int exit_code_of(chat_session::leaving how, bool is_at_keyboard) {
   if (is_at_keyboard || how == chat_session::leaving::ended)
     return 0;
@@ -88,7 +88,7 @@ std::string words_of(const model_attempt& failed) {
 }
 
 int chat(const chat_arguments& given) {
-  std::signal(SIGPIPE, SIG_IGN); // an answer is saved even if its reader has gone
+  std::signal(SIGPIPE, SIG_IGN); // save the answer even if the reader of standard output has ended
   const auto io = std::make_shared<io_runtime>();
   const auto bell = std::make_shared<const wake_up>();
   const auto retries = std::make_shared<retry_notes>(bell);
@@ -111,10 +111,10 @@ int chat(const chat_arguments& given) {
     std::cerr << "superstep chat: " << checked.error().text << '\n';
     return 1;
   }
-  // One key for threads and long-term memory, which may share a file.
+  // Threads and long-term memory use the same key, because they may be in the same file.
   auto kept = sqlite_checkpointer_options{};
   kept.encryption_key = encryption_key_from_environment();
-  kept.owner = ""; // rejects the file of a batch job, which is deleted when the job ends
+  kept.owner = ""; // reject the database of a batch job: the job deletes the file when it ends
   const auto& store = built.agent->spec().store;
   auto memory = std::shared_ptr<sqlite_store>{};
   if (!store.empty()) {
@@ -145,13 +145,14 @@ constexpr auto chat_examples = R"(Examples:
   superstep chat agent.yaml --thread trip-to-oslo --database chat.db
   echo 'What is 12 * 7?' | superstep chat agent.yaml
 
-The same thread can be resumed later, also with a pending review. Ctrl-C stops an answer; at the
-prompt it exits, and so does Ctrl-D. `superstep threads` inspects saved threads. With
-SUPERSTEP_CHECKPOINT_KEY set (64 hexadecimal digits), threads are encrypted.
+Use --thread to resume a thread later, even if a review is pending. Ctrl-C stops an answer; at the
+prompt, Ctrl-C and Ctrl-D end the program. `superstep threads` shows saved threads. If the
+environment variable SUPERSTEP_CHECKPOINT_KEY is set (64 hexadecimal digits), threads are encrypted.
 
-Without a terminal, each line of standard input is a message, and standard output has the answers.
-Exit code then: 0 all were answered, 1 usage or internal error, 2 an answer failed, 3 stopped early
-or with a pending review; rerun to resume.)";
+Without a terminal, each line of standard input is a message, and standard output gets the answers.
+The exit code is then 0 if all messages were answered, 1 after a usage or internal error, 2 if an
+answer failed, and 3 if the conversation stopped early or a review is pending; rerun with the same
+--thread to resume.)";
 
 } // namespace
 
@@ -159,7 +160,8 @@ void add_chat(CLI::App& program, action& chosen) {
   auto given = std::make_shared<chat_arguments>();
   auto& verb = *program.add_subcommand("chat", "Talk with an agent in the terminal");
   add_agent_options(verb, given->agent);
-  verb.add_option("--thread", given->thread, "The thread to resume; default: a new one");
+  verb.add_option("--thread", given->thread,
+                  "Id of the thread to resume or to create; default: a new id");
   verb.add_option("--database", given->database,
                   "Database of the threads; default: AGENT with the extension .threads.db");
   verb.footer(chat_examples);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bounded queue of a run's events between the engine and the thread of a conversation.
+// The bounded queue that passes a run's events from the engine to the thread of the conversation.
 #include "cli/chat_events.hpp"
 
 namespace superstep::cli {
@@ -23,7 +23,8 @@ void chat_events::on_room(std::function<void()> tell) {
   {
     const auto lock = std::scoped_lock{mutex_};
     tell_ = std::move(tell);
-    if (was_full_ && held_.events.empty()) { // room was made before the listener was set
+    // The queue was emptied before this function was called, so take() could not notify the engine.
+    if (was_full_ && held_.events.empty()) {
       was_full_ = false;
       missed = tell_;
     }

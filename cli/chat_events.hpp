@@ -13,21 +13,25 @@
 
 namespace superstep::cli {
 
-/// The events of one run, for a thread that also waits for other things. (A thread that reads an
-/// event_stream can only wait for events.)
+/// A queue of the events of one run. It rings a wake_up, so the thread of the conversation can wait
+/// for events, keys and Ctrl-C at the same time. With an event_stream it could wait only for
+/// events.
 class chat_events final : public detail::event_sink {
 public:
   explicit chat_events(std::shared_ptr<const wake_up> bell) : bell_{std::move(bell)} {}
 
+  // The engine calls these; see event_sink.
   void push(detail::run_event event) override;
   [[nodiscard]] bool is_full() const override;
   void on_room(std::function<void()> tell) override;
+  /// Adds the result of the run, after its last event.
   void close(detail::raw_result ended);
 
   struct taken {
     std::vector<detail::run_event> events{};
     std::optional<detail::raw_result> ended{}; ///< set with the last events of the run
   };
+  /// Removes and returns all queued events.
   [[nodiscard]] taken take();
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop of a conversation: reads lines, runs the agent, asks for reviews, and handles Ctrl-C.
-// chat_view.cpp displays, chat_words.cpp parses, keyboard.cpp reads lines.
+// keyboard.cpp reads the lines, chat_words.cpp parses them, and chat_view.cpp displays the answers.
 #include "cli/chat_session.hpp"
 
 #include "actors/engine_access.hpp"
@@ -20,20 +20,22 @@ constexpr auto help = R"(Each line is a message to the agent, except
   //words    send a message that begins with a slash
 Ctrl-C stops an answer; at the prompt it exits.)";
 
+/// Returns the input of a run for a message of the user.
 detail::run_input said(std::string words) {
   auto messages = message_list{};
   messages.push_back(human_message(std::move(words)));
-  // Clears what a hook selected for the model in the turn before.
+  // Clear the messages that a hook has selected for the model in the previous turn.
   return detail::input_writes(update{set<&chat_state::messages>(std::move(messages)),
                                      set<&chat_state::llm_input_messages>(message_list{})});
 }
 
-/// Parses the interrupt of a review: a list of one human_interrupt.
+/// Parses the value of an interrupt, which for a review is a list with one human_interrupt.
 result<human_interrupt> read_question(const json::value& asked) {
   const auto* list = asked.if_array();
   if (list == nullptr || list->size() != 1)
     return error{errc::parse_failed,
-                 "the pending interrupt is not a tool review; chat cannot answer it"};
+                 "the pending interrupt is not a tool review, so chat cannot answer it; resume the "
+                 "thread with the program that raised the interrupt"};
   return human_interrupt_from_json(list->front());
 }
 
@@ -56,7 +58,8 @@ chat_session::leaving chat_session::run() {
   return result_;
 }
 
-/// Shows the state of the thread, which may have been left at any point, and asks a pending review.
+/// Shows whether a resumed thread has messages or an incomplete answer. If a review is pending,
+/// asks for it.
 chat_session::turn chat_session::begin() {
   const auto at = look_at(given_.conversation, thread());
   if (!at.messages.empty())
@@ -96,7 +99,8 @@ chat_session::turn chat_session::obey(const std::string& line) {
   return turn::over;
 }
 
-/// Shows all messages. The markers are remarks, so that a pipe's output contains only messages.
+/// Shows all messages between two marker lines. The markers are remarks, which go to standard error
+/// in a pipe, so that its output contains only messages.
 void chat_session::show_history(const message_list& messages) {
   remarks_.remark("--- history: " + std::to_string(messages.size()) + " messages ---");
   shown_.history(messages);
@@ -115,7 +119,7 @@ chat_session::turn chat_session::resume() {
   return turn::over;
 }
 
-/// Runs the agent until it has answered, including all reviews on the way.
+/// Runs the agent until it has answered, and asks for all reviews that the answer needs.
 chat_session::turn chat_session::answer(detail::run_input input) {
   for (;;) {
     const auto ended = run_once(std::move(input));
@@ -135,7 +139,7 @@ chat_session::turn chat_session::answer(detail::run_input input) {
 
 detail::raw_result chat_session::run_once(detail::run_input input) {
   const auto events = std::make_shared<chat_events>(bell_);
-  const auto silent = keyboard::silence{input_}; // typed keys must not appear within the answer
+  const auto silent = keyboard::silence{input_}; // keys must not appear in the middle of the answer
   const auto run = detail::engine_access::start(
       lanes_, detail::program_of(given_.conversation), std::move(input), given_.config,
       [events](detail::raw_result ended) { events->close(std::move(ended)); }, chat_view::modes,
@@ -145,7 +149,7 @@ detail::raw_result chat_session::run_once(detail::run_input input) {
     for (const auto& event : news.events)
       shown_.hear(event);
     for (const auto& note : given_.retries ? given_.retries->take() : std::vector<std::string>{}) {
-      shown_.end_answer(); // the next attempt streams the answer again
+      shown_.end_answer(); // the retry streams the answer from its beginning
       remarks_.remark(note);
     }
     if (news.ended) {
@@ -154,7 +158,7 @@ detail::raw_result chat_session::run_once(detail::run_input input) {
     }
     if (bell_->take_interrupt()) {
       run.cancel();
-      input_.discard(); // lines typed for after the answer
+      input_.discard(); // lines that the user typed while the answer was running
     } else if (news.events.empty()) {
       bell_->sleep(-1);
     }
@@ -172,7 +176,8 @@ void chat_session::end_badly(const run_error& why) {
                  is_stopped ? "the user stopped the answer." : "the answer failed.");
 }
 
-/// Asks all pending reviews. The run resumes only when all have been answered.
+/// Asks for all pending reviews, because the run can be resumed only with all answers. Returns
+/// nullopt if the user ends the conversation instead.
 std::optional<detail::run_input> chat_session::ask(const std::vector<interrupt>& questions) {
   auto out = detail::thread_command{};
   for (const auto& one : questions) {
@@ -189,7 +194,7 @@ std::optional<detail::run_input> chat_session::ask(const std::vector<interrupt>&
 
 std::optional<human_response> chat_session::ask(const human_interrupt& question) {
   shown_.question(question);
-  input_.discard(); // lines typed before the question must not answer it
+  input_.discard(); // a line that was typed before the question appeared must not answer it
   for (;;) {
     const auto typed = read("review> ");
     const auto command = read_typed(typed.line);

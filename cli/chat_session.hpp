@@ -17,30 +17,33 @@
 
 namespace superstep::cli {
 
-/// One conversation, at a terminal or with the lines of a pipe. The graph's checkpointer saves it
-/// under `config.thread_id`.
+/// One conversation, at a terminal or through a pipe. The graph's checkpointer saves it in the
+/// thread `config.thread_id`.
 class chat_session {
 public:
   struct options {
     compiled_graph<chat_state> conversation;
-    run_config config; ///< for every run
-    bool is_at_keyboard = false;
-    std::shared_ptr<retry_notes> retries{}; ///< receives the model's retries; null: not shown
+    run_config config;                      ///< used for every run
+    bool is_at_keyboard = false;            ///< whether standard input and output are terminals
+    std::shared_ptr<retry_notes> retries{}; ///< the model's retries to show; may be null
   };
-  /// The end of the conversation.
+  /// The reason for the end of the conversation.
   enum class leaving : std::uint8_t {
-    ended,  ///< end of input, or /quit
-    failed, ///< the same, but an answer failed
-    stopped ///< Ctrl-C, or a pending review
+    ended,  ///< end of input or /quit, and all messages were answered
+    failed, ///< end of input or /quit, and an answer or a line failed
+    stopped ///< Ctrl-C, or a review is pending
   };
 
   /// All references must outlive the session.
+  /// @param shown displays the conversation
+  /// @param remarks displays remarks of the program; in a pipe, they must not be mixed with answers
   chat_session(engine& lanes, std::shared_ptr<const wake_up> bell, keyboard& input,
                chat_view& shown, chat_view& remarks, options given);
   /// Runs the conversation until its end.
   [[nodiscard]] leaving run();
 
 private:
+  /// The result of a turn: show the prompt again, or end the conversation.
   enum class turn : std::uint8_t { over, leave };
 
   [[nodiscard]] turn begin();

@@ -21,7 +21,7 @@ constexpr auto dim = std::string_view{"\x1b[2m"};
 constexpr auto red = std::string_view{"\x1b[31m"};
 constexpr auto reset = std::string_view{"\x1b[0m"};
 
-/// Returns the value that an event wrote to a field; null if it wrote none.
+/// Returns the value of a write if it is a write to the field `Member`, else null.
 template <auto Member>
 const auto* written(const write& w) {
   using type = typename detail::field<Member>::type;
@@ -41,7 +41,7 @@ void chat_view::hear(const detail::run_event& event) {
     for (const auto& w : event.writes)
       if (event.node == react::structured_name)
         show_response(w);
-      else if (event.node != react::pre_hook_name) // writes messages that were shown before
+      else if (event.node != react::pre_hook_name) // the hook's messages are old
         show_messages(w);
   }
 }
@@ -73,7 +73,8 @@ void chat_view::show(const message& m) {
     return show_result(m);
   if (m.type != message_type::ai)
     return;
-  // The stored message may differ from the streamed one, e.g. if no steps are left for its calls.
+  // Usually the streamed answer is the stored message, and nothing is left to display. But the
+  // stored message may be longer, or differ: for example, if no steps are left for its tool calls.
   const auto text = text_of(m);
   if (text.starts_with(said_)) {
     say(std::string_view{text}.substr(said_.size()));
@@ -131,8 +132,9 @@ void chat_view::history(const message_list& messages) {
   }
 }
 
-/// Returns the number of the call that a review is about. Reviews come in the order of their calls,
-/// and identify them only by tool and arguments.
+/// Returns the displayed number of the call that a review is about. A review does not contain the
+/// id of its call. So the first call with the same tool and arguments is used; reviews come in the
+/// order of the calls.
 std::string chat_view::number_of(const action_request& asked) {
   for (auto& call : unasked_) {
     if (call.name != asked.action || call.args != asked.args)

@@ -16,20 +16,25 @@
 
 namespace superstep::cli {
 
-/// Displays a conversation: streamed answers, and a line for each tool call and each result. Texts
-/// of models and tools are displayed with visible_text().
+/// Displays a conversation: streamed answers, and one line for each tool call and each result.
+/// Texts of models and tools pass through visible_text(), so that they cannot control the terminal.
 class chat_view {
 public:
   chat_view(std::ostream& out, bool has_colours) : out_{out}, has_colours_{has_colours} {}
 
-  /// Displays an event of a run of a conversation (make_conversation()), streamed with `modes`.
+  /// Displays an event of a run. The run must belong to a graph of make_conversation() and be
+  /// streamed with `modes`.
   void hear(const detail::run_event& event);
   static constexpr auto modes = stream_mode::messages | stream_mode::updates;
-  /// Ends the answer that is being displayed, because the run has ended.
+  /// Ends the line of the answer that is being displayed, because the run has ended or the model
+  /// call is retried.
   void end_answer();
 
+  /// Displays all messages of a thread.
   void history(const message_list& messages);
+  /// Displays a tool call that the user must review, and the allowed answers.
   void question(const human_interrupt& asked);
+  /// Displays an error.
   void failed(std::string_view text);
   /// Displays a remark of the program.
   void remark(std::string_view text);
@@ -55,8 +60,9 @@ private:
     json::object args;
     std::size_t number;
   };
-  std::vector<unasked_call> unasked_; ///< calls of the last answer that have not been reviewed
-  /// Ids of calls whose result was displayed: a resumed run reports the results of its step again.
+  std::vector<unasked_call> unasked_; ///< calls of the last answer that have not been reviewed yet
+  /// Ids of calls whose result was displayed. A resumed run reports the results of its step again,
+  /// and they must not be displayed twice.
   std::set<std::string, std::less<>> answered_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the lines of a conversation: messages, commands and answers to reviews.
+// Parses the lines that a user types in a conversation: messages, commands and answers to reviews.
 #include "cli/chat_words.hpp"
 
 #include "base/visible_text.hpp"
@@ -71,6 +71,7 @@ result<human_response> with_words(human_response out, std::string_view rest,
   return out;
 }
 
+/// Whether a byte continues a UTF-8 character.
 bool is_inside_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
@@ -119,7 +120,7 @@ std::string choices_of(const human_interrupt_config& config) {
 }
 
 bool is_utf8(std::string_view line) {
-  auto quoted = std::string{};
+  auto quoted = std::string{}; // the JSON parser rejects strings that are not valid UTF-8
   append_quoted(quoted, line);
   return parse_json(quoted).has_value();
 }

@@ -8,31 +8,32 @@
 #include <string>
 #include <string_view>
 
-// Parsing of what users type in `superstep chat`, and texts that they read.
+// Parses the lines that users type in `superstep chat`, and shortens texts for display.
 namespace superstep::cli {
 
 /// One parsed line of the prompt.
 struct typed_line {
   enum class kind : std::uint8_t { nothing, words, history, help, resume, quit, unknown };
   kind what = kind::nothing;
-  std::string text{}; ///< words: the message; unknown: the unknown command
+  std::string text{}; ///< the message (`words`), or the unknown command (`unknown`)
 };
-/// Parses a line. It is a command if it begins with a slash; two slashes begin a message with one.
+/// Parses a line. A line that begins with a slash is a command. A line that begins with two slashes
+/// is a message that begins with one slash.
 [[nodiscard]] typed_line read_typed(std::string_view line);
 
-/// Parses the answer to a review: `accept`, `edit {JSON}`, `respond TEXT` or `ignore`, or their
-/// first letters; `yes` and `no` accept and ignore. An error for anything else, and for an answer
-/// that the review does not allow.
+/// Parses the answer to a review: `accept`, `edit {JSON}`, `respond TEXT` or `ignore`. The first
+/// letter of each word is enough; `yes` and `no` mean `accept` and `ignore`. Fails for any other
+/// text, and for an answer that the review does not allow.
 [[nodiscard]] result<human_response> read_review(std::string_view line,
                                                  const human_interrupt& asked);
-/// Returns the allowed answers as they are typed.
+/// Returns a text with the allowed answers, such as `accept or ignore`.
 [[nodiscard]] std::string choices_of(const human_interrupt_config& config);
 
-/// Whether a line is valid UTF-8. Other lines could not be saved.
+/// Whether a line is valid UTF-8. Only valid text can be saved in a checkpoint.
 [[nodiscard]] bool is_utf8(std::string_view line);
 
-/// Returns a text as visible_text() shows it, on one line of at most `bytes_max` bytes; `…` marks a
-/// cut. Never cuts within a character.
+/// Returns a text in the form of visible_text(), on one line. A text longer than `bytes_max` bytes
+/// is cut between two characters, and `…` marks the cut.
 [[nodiscard]] std::string one_line(std::string_view text, std::size_t bytes_max);
 
 } // namespace superstep::cli

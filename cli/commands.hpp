@@ -10,7 +10,8 @@ namespace superstep::cli {
 /// Runs a verb after its arguments were parsed; returns the exit status of the program.
 using action = std::function<int()>;
 
-// Each adds one verb to the program and sets `chosen` if the verb is used.
+// Each function adds one verb to the program. If the user has chosen the verb, parsing the
+// arguments sets `chosen` to the action of the verb.
 void add_run(CLI::App& program, action& chosen);
 void add_graph(CLI::App& program, action& chosen);
 void add_chat(CLI::App& program, action& chosen);

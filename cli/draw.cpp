@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// superstep graph AGENT: the agent's graph as text or as a picture.
+// superstep graph AGENT: draws the agent's graph, as Mermaid or dot text or as a picture.
 #include "cli/agent_files.hpp"
 #include "cli/agent_picture.hpp"
 #include "cli/commands.hpp"
@@ -22,7 +22,7 @@ namespace superstep::cli {
 
 namespace {
 
-/// The maximum depth of --expand, more than graphs are nested in practice.
+/// The nesting depth that --expand draws. In practice, graphs are not nested that deeply.
 constexpr auto all_levels = std::size_t{32};
 
 struct graph_arguments {
@@ -37,7 +37,8 @@ int refuse(const std::string& text) {
   return 1;
 }
 
-/// Whether an existing file may be overwritten: it is empty, or a picture in the same format.
+/// Fails if --output is an existing file that is neither empty nor a picture in the same format, so
+/// that a mistyped path does not overwrite a file of the user.
 result<void> check_picture(const std::string& path, const std::string& format) {
   auto failed = std::error_code{};
   if (path.empty() || !std::filesystem::is_regular_file(path, failed))
@@ -58,7 +59,7 @@ result<void> check_picture(const std::string& path, const std::string& format) {
                                            format + "; it is not overwritten. Use another file"};
 }
 
-/// Converts dot to a picture with Graphviz.
+/// Converts dot text to a picture with Graphviz's program `dot`.
 result<std::string> laid_out(io_runtime& io, std::string dot, const std::string& format) {
   auto request = process_request{};
   request.argv = {"dot", "-T" + format};
@@ -107,15 +108,19 @@ int graph(const graph_arguments& given) {
   auto file = std::ofstream{given.output, std::ios::binary | std::ios::trunc};
   file << *picture;
   file.close();
-  return file ? 0 : refuse("'" + given.output + "' cannot be written");
+  return file
+             ? 0
+             : refuse("'" + given.output +
+                      "' cannot be written; check that its folder exists and is writable, and that "
+                      "the disk is not full");
 }
 
 constexpr auto draw_examples = R"(Examples:
   superstep graph agent.yaml > agent.mmd
   superstep graph agent.yaml --format svg --output agent.svg
 
-SVG and PNG need Graphviz's program 'dot'. Exit code: 0 success, 4 the machine lacks descriptors
-or memory, 1 otherwise.)";
+SVG and PNG need Graphviz's program 'dot'. Exit code: 0 success, 4 the machine lacks file
+descriptors or memory, 1 any other error.)";
 
 } // namespace
 
@@ -127,7 +132,7 @@ void add_graph(CLI::App& program, action& chosen) {
       ->check(CLI::IsMember({"mermaid", "dot", "svg", "png"}))
       ->capture_default_str();
   verb.add_option("-o,--output", given->output, "Output file; default: standard output");
-  verb.add_flag("--expand", given->expand, "Draw subgraphs and sub-agents as well");
+  verb.add_flag("--expand", given->expand, "Also draw the nodes inside subgraphs and sub-agents");
   verb.footer(draw_examples);
   verb.callback([given, &chosen] { chosen = [given] { return graph(*given); }; });
 }

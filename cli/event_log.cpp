@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of --events. Lines are buffered and flushed at intervals, to cost little per call.
+// Writes the file of `superstep run --events`. Lines are buffered and written at intervals, so that
+// the log slows calls down as little as possible.
 #include "cli/event_log.hpp"
 
 #include <superstep/base/json.hpp>
@@ -19,7 +20,8 @@ namespace {
 
 constexpr auto line_start = std::string_view{"{\"row\":"};
 
-/// Whether the file may be overwritten: it is an earlier event log, empty or a device.
+/// Whether the file may be overwritten: it does not exist, is empty, is an earlier event log, or is
+/// a device.
 bool is_replaceable(const std::string& path) {
   auto failed = std::error_code{};
   if (!std::filesystem::is_regular_file(path, failed))
@@ -28,7 +30,7 @@ bool is_replaceable(const std::string& path) {
   auto in = std::ifstream{path, std::ios::binary};
   in.read(start.data(), static_cast<std::streamsize>(start.size()));
   start.resize(static_cast<std::size_t>(in.gcount()));
-  return line_start.starts_with(start); // the first line may be incomplete
+  return line_start.starts_with(start); // also true for a file that is shorter than line_start
 }
 
 bool is_writable(const std::string& path) {
@@ -36,8 +38,9 @@ bool is_writable(const std::string& path) {
   auto failed = std::error_code{};
   if (fs::exists(path, failed))
     return !fs::is_directory(path, failed) && ::access(path.c_str(), W_OK) == 0;
+  // The path is a symbolic link to a file that does not exist. event_log::open() creates the file.
   if (fs::is_symlink(path, failed))
-    return true; // a file that does not exist yet: open() reports errors
+    return true;
   const auto folder = fs::path{path}.parent_path();
   return ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
 }
@@ -61,7 +64,7 @@ result<void> event_log::set_path(std::string path) {
 }
 
 result<void> event_log::open() {
-  // Created with open(2): a stream would create it readable by all users.
+  // Create the file with open(2). A stream would create a file that all users can read.
   if (const auto fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600); fd >= 0)
     ::close(fd);
   file_.open(path_, std::ios::trunc);
@@ -82,7 +85,7 @@ void event_log::add(std::string_view row, std::string_view event, std::string_vi
   line += ",\"t_ns\":" + std::to_string(now) + "}\n";
   const auto lock = std::scoped_lock{mutex_};
   file_ << line;
-  if (now - flushed_ >= flush_every) { // so that tail -f shows progress
+  if (now - flushed_ >= flush_every) { // a user may watch the file with `tail -f`
     file_.flush();
     flushed_ = now;
   }
@@ -94,7 +97,10 @@ result<void> event_log::close() {
     return {};
   file_.close();
   if (!file_)
-    return error{errc::io_failed, "--events: '" + path_ + "' is incomplete: a write failed"};
+    return error{errc::io_failed,
+                 "--events: '" + path_ +
+                     "' is incomplete, because a write failed; check the disk. The "
+                     "results of the job are not affected"};
   return {};
 }
 

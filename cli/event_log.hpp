@@ -11,21 +11,23 @@
 
 namespace superstep::cli {
 
-/// A file of JSON lines with the start and end of each model and tool call of a job:
+/// A file of JSON lines that records the start and end of each model and tool call of a job:
 /// {"row":"…","event":"tool_start"|"tool_end"|"model_start"|"model_end","call_id":"…","t_ns":…}.
-/// The id of a model call is its number in the row, from 0. `t_ns` is a monotonic time in
-/// nanoseconds with an arbitrary origin, so only differences are meaningful.
+/// The `call_id` of a model call is its number in the row, from 0. `t_ns` is a monotonic time in
+/// nanoseconds with an arbitrary origin, so only differences of two times are meaningful.
 /// @par Threads
 /// add() may be called by any thread.
 class event_log {
 public:
-  /// Sets the path of the log. An error if it cannot be written or is a file other than an event
-  /// log. Changes nothing yet: the job may still be rejected, and an earlier log is then kept.
+  /// Sets the path of the log. Fails if the path cannot be written, or is an existing file that is
+  /// not an event log. An earlier log is not changed yet, because the job may still be rejected.
   [[nodiscard]] result<void> set_path(std::string path);
-  /// Clears the log of an earlier run, or creates the file, readable by its owner only.
+  /// Clears the log of an earlier run, or creates the file so that only its owner can read it.
   [[nodiscard]] result<void> open();
+  /// Adds a line.
   void add(std::string_view row, std::string_view event, std::string_view call_id);
-  /// Writes all buffered lines. An error if any line was lost. No effect if the log was not opened.
+  /// Writes all buffered lines and closes the file. Fails if a line was lost. No effect if the log
+  /// is not open.
   [[nodiscard]] result<void> close();
 
 private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Import and export of threads in LangGraph's JSON form, for `superstep threads --form langgraph`.
+// Converts threads between superstep's form and LangGraph's JSON form, for `superstep threads
+// import` and `export` with the option --form langgraph.
 #include "cli/imported_thread.hpp"
 
 #include "checkpoint/thread_import.hpp"
@@ -15,7 +16,7 @@ namespace superstep::cli {
 
 namespace {
 
-/// Maximum depth of the search for messages in lists and objects of the state.
+/// The nesting depth up to which the lists and objects of a state are searched for messages.
 constexpr auto depth_max = 8;
 
 const json::object* object_in(const json::object& from, std::string_view key) {
@@ -29,7 +30,8 @@ std::string_view text_in(const json::object& from, std::string_view key) {
                                                 : std::string_view{};
 }
 
-/// Returns the message type for a class of LangChain; empty for other classes.
+/// Returns the message type of a LangChain class, such as "human" for HumanMessage; empty for a
+/// class that is not a message.
 std::string_view type_of_class(std::string_view name) {
   constexpr auto known =
       std::array<std::pair<std::string_view, std::string_view>, 7>{{{"HumanMessage", "human"},
@@ -46,8 +48,9 @@ std::string_view type_of_class(std::string_view name) {
   return {};
 }
 
-/// Converts `{"lc": 1, "type": "constructor", "id": […, "HumanMessage"], "kwargs": {…}}` to the
-/// message form; returns an empty object for anything else.
+/// Converts a message in the form of LangChain's serializer,
+/// `{"lc": 1, "type": "constructor", "id": […, "HumanMessage"], "kwargs": {…}}`, to a plain object
+/// with a `type`. Returns an empty object for anything else.
 json::object constructed(const json::object& from) {
   const auto* id = from.if_contains("id");
   const auto* kwargs = object_in(from, "kwargs");
@@ -62,6 +65,7 @@ json::object constructed(const json::object& from) {
   return out;
 }
 
+/// Converts a message in one of LangChain's forms to superstep's form. Throws if it is not valid.
 json::value to_message_form(const json::value& from) {
   auto m = message_from_json(from);
   if (!m)
@@ -69,6 +73,8 @@ json::value to_message_form(const json::value& from) {
   return to_json(*m);
 }
 
+/// Whether a member has a value that superstep's form leaves out: null, false, or an empty list or
+/// object.
 bool is_nothing(const json::value& v) {
   return v.is_null() || (v.is_object() && v.get_object().empty()) ||
          (v.is_array() && v.get_array().empty()) || v == false;
@@ -81,7 +87,8 @@ bool is_message_like(const json::value& v) {
          (members->contains("lc") || members->contains("type") || members->contains("role"));
 }
 
-/// Whether a converted message still has everything that the object contains, at the same places.
+/// Whether a converted message still contains every member of the original object, at the same
+/// place.
 bool has_all_of(const json::object& made, const json::object& given) {
   return std::ranges::all_of(given, [&](const auto& m) {
     const auto* found = made.if_contains(m.key());
@@ -89,9 +96,11 @@ bool has_all_of(const json::object& made, const json::object& given) {
   });
 }
 
-/// Converts messages at any depth of a value to superstep's form. An object outside a list of
-/// messages is converted only if nothing of it is lost or moved. Within a list of messages it is
-/// always converted, and unknown members are kept where LangChain puts them (additional_kwargs).
+/// Converts messages at any depth of a value to superstep's form.
+///
+/// An object may only look like a message. So outside a list of messages, it is converted only if
+/// no member is lost or moved. In a list of messages, each object is converted, and unknown members
+/// are moved to `additional_kwargs`, as in LangChain.
 json::value with_messages(json::value from, int depth = 0, bool is_among_messages = false) {
   if (depth > depth_max)
     return from;
@@ -120,9 +129,10 @@ json::value with_messages(json::value from, int depth = 0, bool is_among_message
   return from;
 }
 
-/// Whether a channel is internal to LangGraph, in any of its versions: `__start__`,
-/// `branch:to:node`, `branch:node:condition:node`, `join:a+b:node`, `start:node`. Other names with
-/// a colon belong to the user.
+/// Whether a channel is internal to LangGraph, in any of its versions. The names of such channels
+/// are
+/// `__start__`, `branch:to:node`, `branch:node:condition:node`, `join:a+b:node` or `start:node`. A
+/// channel of the user may also have a colon in its name, so the number of colons is checked.
 bool is_internal(std::string_view channel, const json::value& held) {
   const auto colons = std::ranges::count(channel, ':');
   return channel.starts_with("__") || channel.starts_with("branch:to:") ||
@@ -132,9 +142,10 @@ bool is_internal(std::string_view channel, const json::value& held) {
           (held.is_null() || held == json::value("__start__")));
 }
 
-/// Finds the placeholders that LangChain's serializer writes for values that JSON cannot represent:
-/// `{"lc": 1, "type": "not_implemented", "id": ["datetime", "datetime"], "repr": …}`, and objects
-/// of classes (`constructor`) and secrets that are not messages.
+/// Finds placeholders in a state. LangChain's serializer writes them for values that JSON cannot
+/// represent, for example `{"lc": 1, "type": "not_implemented", "id": ["datetime", "datetime"],
+/// "repr": …}`. Secrets, and objects of classes that are not messages (`constructor`), are
+/// placeholders too.
 class placeholder_search {
 public:
   void look_at(const json::value& v, const std::string& place, int depth = 0) {
@@ -192,6 +203,7 @@ json::object to_langgraph_form(const json::object& shown) {
   const auto* step = shown.if_contains("step");
   auto versions = json::object{};
   for (const auto& [name, v] : values)
+    // LangGraph counts versions from 1 with each step, and its first step has the number -1.
     versions[name] = step != nullptr && step->is_int64() ? step->get_int64() + 2 : 1;
   auto metadata = json::object{{"parents", json::object{}}};
   for (const auto* key : {"source", "step"})
@@ -214,7 +226,8 @@ json::object to_langgraph_form(const json::object& shown) {
 imported_thread from_langgraph_form(std::string_view text) {
   const auto parsed = parse_json(text);
   if (!parsed)
-    throw std::runtime_error{"the thread is not valid JSON: " + parsed.error().text};
+    throw std::runtime_error{"the LangGraph thread cannot be read: " + parsed.error().text +
+                             "; nothing was imported"};
   const auto* top = &*parsed;
   if (top->is_array() && !top->get_array().empty())
     top = &top->get_array().front();
@@ -227,7 +240,8 @@ imported_thread from_langgraph_form(std::string_view text) {
     values = object_in(*at, "values");
   if (values == nullptr)
     throw std::runtime_error{"not a LangGraph thread: expected a checkpoint with "
-                             "\"channel_values\", a snapshot with \"values\", or a list of these"};
+                             "\"channel_values\", a snapshot with \"values\", or a list of these; "
+                             "nothing was imported"};
   auto taken = json::object{};
   auto placeholders = placeholder_search{};
   for (const auto& [name, v] : *values) {

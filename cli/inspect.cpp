@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// superstep check AGENT, and the options and checks that all verbs with an agent file share.
+// superstep check AGENT. Also contains the options and checks that several verbs with an agent file
+// share.
 #include "cli/inspect.hpp"
 
 #include "cli/commands.hpp"
@@ -42,7 +43,7 @@ int check(const inspect_arguments& given) {
 
 void add_agent_options(CLI::App& verb, inspect_arguments& into) {
   verb.add_option("AGENT", into.agent, "The agent file")->required();
-  verb.add_option("--set", into.overrides, "key.path=value: overrides the agent file")
+  verb.add_option("--set", into.overrides, "key.path=value: overrides a key of the agent file")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
 }
@@ -88,9 +89,9 @@ void add_check(CLI::App& program, action& chosen) {
   add_agent_options(verb, *given);
   verb.footer(
       "Example:\n  superstep check agent.yaml --set version=v1\n\n"
-      "Also reads the files that the agent refers to. Exit code: 0 no errors, 4 the machine "
-      "lacks descriptors or memory, 1 otherwise. Warnings about the graph go to standard "
-      "error and do not change it.");
+      "Also reads the files that the agent file refers to. Warnings go to standard error.\n"
+      "Exit code: 0 no errors (warnings are allowed), 4 the machine lacks file descriptors or\n"
+      "memory, 1 any other error.");
   verb.callback([given, &chosen] { chosen = [given] { return check(*given); }; });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checkpoint database of a batch job (--checkpoints). Its
-// owner record names the job, so that no other job or chat uses the file.
+// The checkpoint database of a batch job (`superstep run --checkpoints`). The file records the job
+// as its owner, so that no other job and no chat uses it.
 #include "cli/job_checkpoints.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
@@ -22,8 +22,8 @@ std::string owner_of(const std::string& job) {
   return std::string{owner_prefix} + job;
 }
 
-/// Renames the database of an earlier job and its write-ahead log. No process has it open, because
-/// this one holds the lock of the job's journal.
+/// Renames the database of an earlier job, and the files that belong to it. No other process has it
+/// open, because this process holds the lock on the job's journal.
 void move_aside(const std::string& path) {
   namespace fs = std::filesystem;
   auto to = std::string{};
@@ -48,7 +48,8 @@ agent_runner::open_checkpointer opener_of_checkpoints(const batch_options& optio
       wanted.encryption_key = encryption_key_from_environment();
       return sqlite_checkpointer(path, std::move(wanted));
     } catch (const checkpoint_error& e) {
-      // The journal in the same folder could be opened, so the disk or the machine is the problem.
+      // The journal was opened in the same folder, so the path is correct. A failure now means that
+      // the disk is full or the machine lacks resources.
       return e.code() == checkpoint_errc::failed ? error{errc::shortage, e.what()}
                                                  : error{e.code(), e.what()};
     }
@@ -59,7 +60,8 @@ void remove_checkpoints_of(const std::string& output, const std::string& job) no
   const auto path = checkpoints_path_of(output);
   if (sqlite_owner(path) != owner_of(job))
     return;
-  // The database first, because SQLite ignores a log without database.
+  // Delete the database first. If the process dies then, SQLite ignores the write-ahead log that is
+  // left.
   for (const auto* ending : {"", "-wal", "-shm", "-lease"})
     ::unlink((path + ending).c_str());
 }

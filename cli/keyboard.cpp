@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input lines of a conversation: from a terminal with line editing (line_editor.cpp), a plain
-// terminal, or a pipe (line_reader.cpp).
+// Input lines of a conversation. line_editor.cpp reads them from a terminal that supports line
+// editing. line_reader.cpp reads them from a plain terminal or a pipe.
 #include "cli/keyboard.hpp"
 
 #include <poll.h>
@@ -48,8 +48,8 @@ void keyboard::set_echo(bool on) noexcept {
 }
 
 void keyboard::discard() {
-  constexpr auto pause_ms = 30;   // a paste arrives in pieces
-  constexpr auto pieces_max = 50; // bound for input that does not end
+  constexpr auto pause_ms = 30;   // a pasted text arrives in pieces: wait for the next one
+  constexpr auto pieces_max = 50; // a bound, in case input arrives without end
   if (!before_)
     return;
   const auto silent = silence{*this};

@@ -22,13 +22,15 @@ public:
 
   /// Whether next() displays the prompt.
   [[nodiscard]] bool shows_prompt() const noexcept { return editor_.has_value(); }
+  /// Waits for the next line.
   [[nodiscard]] line_reader::read next(std::string_view prompt);
-  /// Adds a line to the history.
+  /// Adds a line to the history of the line editor.
   void remember(const std::string& line);
-  /// Discards everything typed or pasted so far. No effect for a pipe, whose lines are all used.
+  /// Discards everything that was typed or pasted so far. No effect for a pipe: all its lines are
+  /// used.
   void discard();
 
-  /// Hides typed keys during its lifetime; they are kept for the next line.
+  /// Turns off the echo of typed keys during its lifetime. The keys become part of the next line.
   class silence {
   public:
     explicit silence(keyboard& of) : of_{of}, echoed_{of.echoes_} { of_.set_echo(false); }
@@ -44,9 +46,9 @@ public:
 private:
   void set_echo(bool on) noexcept;
 
-  std::optional<termios> before_; ///< original settings of the terminal; nullopt if it is not one
+  std::optional<termios> before_; ///< the terminal's settings to restore; nullopt for a pipe
   bool echoes_ = true;
-  bool shows_keys_itself_ = false; ///< with the editor: the terminal's echo is off
+  bool shows_keys_itself_ = false; ///< whether the editor displays keys, so that the echo stays off
   line_reader lines_;
   std::optional<line_editor> editor_;
 };

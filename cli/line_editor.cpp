@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Line editing with libedit. libedit requests characters one at a time; this file waits for them
-// together with the other events of the conversation, and recognises bracketed paste.
+// Line editing with libedit. libedit asks this file for one character at a time. While this file
+// waits for a character, it also watches for Ctrl-C and the other events of the conversation. It
+// also recognises pasted text: the terminal encloses it in two markers ("bracketed paste").
 #include "cli/line_editor.hpp"
 
 #include "base/utf8.hpp"
@@ -23,8 +24,8 @@ namespace {
 constexpr auto paste_begins = std::string_view{"\x1b[200~"};
 constexpr auto paste_ends = std::string_view{"\x1b[201~"};
 static_assert(paste_begins.size() == paste_ends.size());
-constexpr auto line_end_shown = wchar_t{0x23CE}; // ⏎
-constexpr auto tab_shown = wchar_t{0x21E5};      // ⇥
+constexpr auto line_end_shown = wchar_t{0x23CE}; // ⏎ represents a line break in a paste
+constexpr auto tab_shown = wchar_t{0x21E5};      // ⇥ represents a tab in a paste
 
 void write_to_terminal(std::string_view text) {
   [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, text.data(), text.size());
@@ -52,7 +53,7 @@ void append_utf8(std::string& out, wchar_t wide) {
   }
 }
 
-/// Returns the length of a UTF-8 character by its first byte; 1 for an invalid one.
+/// Returns the length of the UTF-8 character that starts with this byte; 1 for an invalid byte.
 std::size_t size_of(char first) {
   const auto byte = static_cast<unsigned char>(first);
   return byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
@@ -63,7 +64,8 @@ std::size_t size_of(char first) {
 struct line_editor::impl {
   explicit impl(const wake_up& given) : bell{given} {}
 
-  /// The read function of libedit. 1: a character was read, 0: end of input, -1: Ctrl-C.
+  /// The function that libedit calls to read a character. Returns 1 for a character, 0 at the end
+  /// of the input, and -1 after Ctrl-C.
   static int read_character(EditLine* editor, wchar_t* into) {
     auto* self = static_cast<impl*>(nullptr);
     el_get(editor, EL_CLIENTDATA, &self);
@@ -102,12 +104,14 @@ struct line_editor::impl {
       has_ended = true;
   }
 
-  /// Takes the next character from the bytes already read; false if more must be read.
+  /// Takes the next character from the bytes that were read. Returns false if more bytes are
+  /// needed.
   bool take(wchar_t& into) {
     for (;;) {
       if (held.size() > line_reader::line_bytes_max)
-        throw std::runtime_error{"a line is longer than " +
-                                 std::to_string(line_reader::line_bytes_max) + " bytes"};
+        throw std::runtime_error{"a message is longer than " +
+                                 std::to_string(line_reader::line_bytes_max) +
+                                 " bytes; shorten it, or let a tool read the text from a file"};
       if (held.empty())
         return false;
       if (held.starts_with(paste_begins) || held.starts_with(paste_ends)) {
@@ -125,8 +129,9 @@ struct line_editor::impl {
     }
   }
 
-  /// Whether only the beginning of a paste marker has been read. A single Esc may be a key; it is a
-  /// marker's beginning if more bytes follow at once.
+  /// Whether the bytes may be the beginning of a paste marker, so that more bytes are needed. A
+  /// marker starts with the byte of the Esc key. The byte belongs to a marker only if more bytes
+  /// follow at once.
   [[nodiscard]] bool may_become_marker() const {
     constexpr auto pause_ms = 25;
     if (!paste_begins.starts_with(held) && !paste_ends.starts_with(held))
@@ -135,7 +140,8 @@ struct line_editor::impl {
     return held.size() > 1 || is_pasting || ::poll(&more, 1, pause_ms) > 0;
   }
 
-  /// Whether the character may be part of a line; control characters within a paste are dropped.
+  /// Removes a character of `size` bytes from the read bytes, and decodes it. Returns false if it
+  /// is a control character within a paste, which must not act as an editing key.
   bool take_character(std::size_t size, wchar_t& into) {
     const auto text = valid_utf8(held.substr(0, size));
     held.erase(0, size);
@@ -177,7 +183,7 @@ struct line_editor::impl {
   EditLine* editor = nullptr;
   HistoryW* history = nullptr;
   std::wstring prompt;
-  std::string held; ///< bytes that were read and not used yet
+  std::string held; ///< bytes that were read from the terminal but not used yet
   bool is_pasting = false;
   bool has_paste = false; ///< whether the current line contains a paste
   bool has_ended = false;
@@ -191,12 +197,14 @@ bool line_editor::is_possible() {
 
 line_editor::line_editor(const wake_up& bell) : impl_{std::make_unique<impl>(bell)} {
   if (std::setlocale(LC_CTYPE, "") == nullptr || MB_CUR_MAX == 1)
-    std::setlocale(LC_CTYPE, "C.UTF-8"); // the rest of the program assumes UTF-8
+    std::setlocale(LC_CTYPE, "C.UTF-8"); // like the rest of the program, libedit must use UTF-8
   auto& at = *impl_;
   at.editor = el_init("superstep", stdin, stdout, stderr);
   at.history = history_winit();
   if (at.editor == nullptr || at.history == nullptr)
-    throw std::runtime_error{"cannot prepare the terminal for line editing"};
+    throw std::runtime_error{
+        "cannot prepare the terminal for line editing; set TERM=dumb to read plain "
+        "lines"};
   auto event = HistEventW{};
   history_w(at.history, &event, H_SETSIZE, static_cast<int>(history_max));
   history_w(at.history, &event, H_SETUNIQUE, 1);
@@ -216,11 +224,11 @@ line_editor::line_editor(const wake_up& bell) : impl_{std::make_unique<impl>(bel
     el_wset(at.editor, EL_BIND, left, L"ed-prev-word", nullptr);
   for (const auto* right : {L"\\e[1;5C", L"\\ef"})
     el_wset(at.editor, EL_BIND, right, L"em-next-word", nullptr);
-  write_to_terminal("\x1b[?2004h");
+  write_to_terminal("\x1b[?2004h"); // turns bracketed paste on
 }
 
 line_editor::~line_editor() {
-  write_to_terminal("\x1b[?2004l");
+  write_to_terminal("\x1b[?2004l"); // turns bracketed paste off
   el_end(impl_->editor);
   history_wend(impl_->history);
 }

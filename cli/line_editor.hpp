@@ -9,9 +9,9 @@
 
 namespace superstep::cli {
 
-/// Reads lines from a terminal with editing keys and a history, using libedit. A paste is a single
-/// line, whatever line breaks it contains (bracketed paste); they are displayed as ⏎ until the line
-/// is submitted.
+/// Reads lines from a terminal with libedit, which provides editing keys and a history. A pasted
+/// text is a single line, even if it contains line breaks. They are displayed as ⏎ while the line
+/// is edited.
 class line_editor {
 public:
   /// Whether the terminal supports line editing.
@@ -23,13 +23,14 @@ public:
   line_editor& operator=(const line_editor&) = delete;
   ~line_editor();
 
+  /// Displays the prompt, and waits for a line.
   [[nodiscard]] line_reader::read next(std::string_view prompt);
   /// Adds a line to the history.
   void remember(const std::string& line);
-  /// Discards bytes that were read from the terminal and not used yet.
+  /// Discards bytes that were read from the terminal but not used yet.
   void discard() noexcept;
 
-  static constexpr std::size_t history_max = 1'000; ///< lines
+  static constexpr std::size_t history_max = 1'000; ///< maximum number of lines in the history
 
 private:
   struct impl;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads input lines without editing.
+// Reads input lines from a pipe, a file, or a terminal without line editing.
 #include "cli/line_reader.hpp"
 
 #include <array>
@@ -36,8 +36,8 @@ line_reader::read line_reader::next() {
     if (has_ended_)
       return held_.empty() ? read{end::input} : read{end::line, std::exchange(held_, {})};
     if (held_.size() > line_bytes_max)
-      throw std::runtime_error{"a line is longer than " + std::to_string(line_bytes_max) +
-                               " bytes"};
+      throw std::runtime_error{"a message is longer than " + std::to_string(line_bytes_max) +
+                               " bytes; shorten it, or let a tool read the text from a file"};
     bell_.sleep(input_);
     if (!is_readable(input_))
       continue;
@@ -45,7 +45,7 @@ line_reader::read line_reader::next() {
     const auto count = ::read(input_, bytes.data(), bytes.size());
     if (count > 0)
       held_.append(bytes.data(), static_cast<std::size_t>(count));
-    else if (count == 0 || errno == EIO) // EIO: the terminal was closed
+    else if (count == 0 || errno == EIO) // EIO means that the terminal was closed
       has_ended_ = true;
     else if (errno != EINTR && errno != EAGAIN)
       throw std::system_error{errno, std::generic_category(), "standard input cannot be read"};

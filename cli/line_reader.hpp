@@ -12,13 +12,14 @@ namespace superstep::cli {
 /// Reads lines from a plain terminal, a pipe or a file.
 class line_reader {
 public:
-  /// @param input must stay open, and nothing else may read from it
+  /// @param input a file descriptor; it must stay open, and nothing else may read from it
   line_reader(int input, const wake_up& bell) : input_{input}, bell_{bell} {}
 
+  /// The event that ended a read: a line break, the end of the input, or Ctrl-C.
   enum class end : std::uint8_t { line, input, interrupt };
   struct read {
     end why = end::input;
-    std::string line{}; ///< without its line break; the last line may have none
+    std::string line{}; ///< the line without its line break
   };
   /// Returns the next line. Throws std::runtime_error if it is longer than `line_bytes_max`, and
   /// std::system_error if the input cannot be read.
@@ -34,8 +35,8 @@ public:
 private:
   int input_;
   const wake_up& bell_;
-  std::string held_;         ///< bytes read beyond the last line
-  std::size_t searched_ = 0; ///< number of its bytes known to contain no line break
+  std::string held_;         ///< bytes that were read but not returned yet
+  std::size_t searched_ = 0; ///< number of bytes in `held_` that are known to contain no line break
   bool has_ended_ = false;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last resort when a resource runs out inside the engine or a library, on any thread. Errors on
-// the way of a verb are handled by the verb (run.cpp) or by main() (superstep.cpp).
+// Ends the process if memory or another resource runs out on a thread of the engine or of a
+// library, where the error cannot be handled. If a verb itself meets such an error, run.cpp or
+// main() reports it.
 #include "cli/out_of_resources.hpp"
 
 #include <superstep/base/error.hpp>
@@ -18,11 +19,13 @@ namespace superstep::cli {
 
 namespace {
 
+/// The terminate handler that was installed before on_terminate().
 std::terminate_handler& previous_handler() {
   static auto handler = std::terminate_handler{nullptr};
   return handler;
 }
 
+/// Whether the exception that called std::terminate() means that the machine lacks a resource.
 bool is_shortage_in_flight() {
   const auto why = std::current_exception();
   if (!why)
@@ -33,7 +36,7 @@ bool is_shortage_in_flight() {
     return true;
   } catch (const std::system_error& e) {
     return is_shortage(e.code());
-  } catch (...) { // reported by the previous handler
+  } catch (...) { // not a shortage: the previous handler reports it
     return false;
   }
 }
@@ -43,7 +46,7 @@ bool is_shortage_in_flight() {
       "superstep: the machine is out of memory or another resource; the finished rows of a job are "
       "safe, rerun to resume\n"};
   if (is_shortage_in_flight()) {
-    // No iostream: it may allocate.
+    // write(2) instead of an iostream, which may allocate memory.
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
     ::_exit(static_cast<int>(exit_code::shortage));
   }

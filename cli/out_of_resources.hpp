@@ -4,8 +4,9 @@
 namespace superstep::cli {
 
 /// Makes std::terminate() end the process with exit_code::shortage if memory, threads or another
-/// resource of the machine ran out where the error cannot be handled. Files are as after a kill, so
-/// a job can be resumed. Other causes are passed to the previous handler. To be called once.
+/// resource of the machine ran out where the error cannot be handled. The files of a job are then
+/// in the same state as after a kill, so the job can be resumed. For any other error, the previous
+/// terminate handler is called. Call this function only once.
 void end_with_shortage_on_terminate();
 
 } // namespace superstep::cli

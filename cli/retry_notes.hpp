@@ -11,13 +11,14 @@
 
 namespace superstep::cli {
 
-/// Passes remarks about a model's retries from the threads that make them to the conversation.
+/// Passes remarks about retries of model calls to the thread of the conversation, which displays
+/// them. Any thread may add a remark.
 class retry_notes {
 public:
   explicit retry_notes(std::shared_ptr<const wake_up> bell) : bell_{std::move(bell)} {}
 
   void add(std::string text) {
-    constexpr auto notes_max = std::size_t{100};
+    constexpr auto notes_max = std::size_t{100}; // further remarks are dropped
     {
       const auto lock = std::scoped_lock{mutex_};
       if (held_.size() < notes_max)

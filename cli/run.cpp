@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep run AGENT --input in.jsonl --output out.jsonl: runs a batch job. This file checks the
-// arguments and connects the agent with the batch runner (batch/batch.cpp).
+// arguments, builds the agent, and passes both to run_batch() (batch/batch.cpp).
 #include "base/malloc_arenas.hpp"
 #include "cli/agent_files.hpp"
 #include "cli/agent_runner.hpp"
@@ -34,14 +34,14 @@ struct run_arguments {
   std::vector<std::string> overrides;
   std::string bad_lines = "fail";
   std::string progress = "auto";
-  std::int64_t row_deadline_ms = -1; // negative: the value of the agent file
+  std::int64_t row_deadline_ms = -1; // if negative, the agent file's value is used
   std::size_t workers = 0;
   std::string events; // empty: no event log
   bool checkpoints = false;
   batch_options batch;
 };
 
-// Global, because a signal handler cannot reach anything else. One per process, like the handlers.
+// Global, because a signal handler has no other way to reach an object.
 stop_request& interrupted() {
   static auto request = stop_request{};
   return request;
@@ -51,7 +51,7 @@ extern "C" void on_signal(int) {
 }
 
 void install_signal_handlers() {
-  static_cast<void>(interrupted()); // constructed here, because a handler must not do it
+  static_cast<void>(interrupted()); // construct it now: a signal handler must not construct objects
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is reported as a write error
@@ -70,7 +70,7 @@ batch_options options_of(const run_arguments& given, const agent& a) {
   return out;
 }
 
-/// Adds an error for each sub-agent with reviews; each is in a file of its own.
+/// Adds an error for each sub-agent whose agent file has the key `review`.
 void add_reviews_below(const agent& above, std::set<const agent*>& seen,
                        std::vector<agent_fault>& into) {
   for (const auto& below : above.sub_agents()) {
@@ -83,8 +83,8 @@ void add_reviews_below(const agent& above, std::set<const agent*>& seen,
   }
 }
 
-/// Returns errors for the keys of the agent file that a batch does not support. Ignoring them
-/// silently would change what the agent does.
+/// Returns errors for keys of the agent file that a batch does not support. If they were ignored,
+/// the agent would behave differently without a message.
 std::vector<agent_fault> only_for_chat(const std::string& file, const agent& asked) {
   const auto& spec = asked.spec();
   auto out = std::vector<agent_fault>{};
@@ -106,7 +106,8 @@ std::vector<agent_fault> only_for_chat(const std::string& file, const agent& ask
   return out;
 }
 
-/// Rejects a job that would overwrite one of its files with another, before anything is opened.
+/// Fails if two files of the job are the same file, so that one would overwrite the other. It is
+/// called before any file is opened.
 result<void> check_files(const run_arguments& given, const agent& a) {
   using use = used_file::use;
   auto files = files_of(a);
@@ -152,7 +153,7 @@ int run(const run_arguments& given) {
     return static_cast<int>(exit_code::failed);
   if (const auto checked = check_files(given, *built.agent); !checked)
     return fail_with(checked.error().text);
-  auto events = event_log{}; // outlives the engine, whose actors write to it
+  auto events = event_log{}; // declared before the engine, because the engine's actors write to it
   auto options = engine_options{};
   options.workers = given.workers;
   auto lanes = std::make_unique<engine>(options);
@@ -168,7 +169,7 @@ int run(const run_arguments& given) {
   const auto ended = run_batch(options_of(given, *built.agent), *runner, *progress, interrupted());
   lanes.reset();
   runner.reset(); // closes the checkpoint database, which may be deleted now
-  // Rows that failed keep their checkpoints: --retry-dead resumes them there.
+  // Keep the database if rows have failed: --retry-dead resumes them from their checkpoints.
   if (given.checkpoints && ended && ended->left() == 0 && ended->failed == ended->bad_lines)
     remove_checkpoints_of(given.batch.output, ended->job_id);
   if (!ended)
@@ -182,7 +183,8 @@ int run(const run_arguments& given) {
   return static_cast<int>(ended->code);
 }
 
-/// Runs the job. If the machine lacks the memory or threads to start, that is a shortage as well.
+/// Runs the job. If an exception means that the machine lacks memory, threads or another resource,
+/// returns exit_code::shortage.
 int run_or_report(const run_arguments& given) {
   constexpr auto resume = "; finished rows are safe, rerun to resume";
   try {
@@ -205,10 +207,11 @@ constexpr auto run_examples = R"(Examples:
   superstep run agent.yaml -i rows.jsonl -o out.jsonl --concurrency 256 --set limits.rpm=500
   superstep run agent.yaml -i rows.jsonl -o try.jsonl --limit 10 --fresh
 
-Rerun the same command to resume a job. The first Ctrl-C drains it (no further row starts), the
-second aborts it. Exit code: 0 all rows are ok, 1 usage or internal error, 2 finished with failed
-rows, 3 stopped early, 4 stopped by a shortage of machine resources or disk space; after 3 and 4,
-rerun to resume.)";
+Rerun the same command to resume a job. After the first Ctrl-C, no further row starts, and running
+rows may finish. The second Ctrl-C cancels them; they run again when the job is resumed.
+
+Exit code: 0 all rows are ok, 1 usage or internal error, 2 finished with failed rows, 3 stopped
+early, 4 stopped because the machine lacks resources or disk space. After 3 and 4, rerun to resume.)";
 
 } // namespace
 
@@ -220,12 +223,13 @@ void add_run(CLI::App& program, action& chosen) {
                   "JSONL file with the rows; - for standard input")
       ->required();
   verb.add_option("-o,--output", given->batch.output,
-                  "File for the results; the job's other files are created beside it")
+                  "File for the results; the job's other files are created in the same folder")
       ->required();
-  verb.add_option("--set", given->overrides, "key.path=value: overrides the agent file")
+  verb.add_option("--set", given->overrides, "key.path=value: overrides a key of the agent file")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  verb.add_option("--concurrency", given->batch.concurrency, "Rows in flight")
+  verb.add_option("--concurrency", given->batch.concurrency,
+                  "Maximum number of rows that run at a time")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
       ->capture_default_str();
   verb.add_option("--limit", given->batch.limit, "Maximum number of rows to start; 0 = all")
@@ -236,31 +240,37 @@ void add_run(CLI::App& program, action& chosen) {
                 "Resume although agent, tools, model or input changed, or lines of the output are "
                 "missing");
   verb.add_flag("--retry-dead", given->batch.retry_dead,
-                "Run failed rows again, except those that are invalid themselves");
-  verb.add_option("--on-bad-line", given->bad_lines, "How to handle invalid lines")
+                "Run failed rows again, except rows with invalid input and rows that reached the "
+                "recursion limit");
+  verb.add_option("--on-bad-line", given->bad_lines,
+                  "What to do if the input has invalid lines. fail: report them and run nothing; "
+                  "dead-letter: write them to the dead letters and run the other rows")
       ->check(CLI::IsMember({"fail", "dead-letter"}))
       ->capture_default_str();
   verb.add_option("--row-deadline-ms", given->row_deadline_ms,
-                  "Timeout of one row; 0 = none; default: limits.row_deadline_ms of the agent")
+                  "Timeout of one row; 0 = none; default: limits.row_deadline_ms of the agent file")
       ->check(CLI::NonNegativeNumber);
   verb.add_option_function<std::int64_t>(
           "--shortage-wait-ms",
           [given](std::int64_t ms) { given->batch.shortage_wait = std::chrono::milliseconds{ms}; },
-          "How long rows wait for descriptors, processes or memory before the job stops; default: "
-          "30000")
+          "How long the job waits for file descriptors, processes or memory before it stops; "
+          "default: 30000")
       ->check(CLI::NonNegativeNumber);
   verb.add_option("--max-line-bytes", given->batch.line_bytes_max, "Maximum bytes of an input line")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  verb.add_option("--progress", given->progress, "Form of the progress reports on standard error")
+  verb.add_option("--progress", given->progress,
+                  "How progress is reported on standard error; auto: bar at a terminal, else plain")
       ->check(CLI::IsMember({"auto", "bar", "plain", "json", "none"}))
       ->capture_default_str();
-  verb.add_option("--events", given->events,
-                  "File for JSON lines with the start and end of every model and tool call");
-  verb.add_flag("--checkpoints", given->checkpoints,
-                "Save every super-step beside the output until the job is finished; interrupted "
-                "rows resume from there");
-  verb.add_option("--workers", given->workers, "Lanes (threads) of the engine; 0 = one per core")
+  verb.add_option(
+      "--events", given->events,
+      "Write the start and end of every model and tool call to this file, as JSON lines");
+  verb.add_flag(
+      "--checkpoints", given->checkpoints,
+      "Save the state of each row after every super-step, so that interrupted rows resume "
+      "from there; the database is beside the output and is deleted when all rows are ok");
+  verb.add_option("--workers", given->workers, "Number of threads that run rows; 0 = one per core")
       ->check(CLI::Range(0, 4'096))
       ->capture_default_str();
   verb.footer(run_examples);

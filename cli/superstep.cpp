@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line: parses arguments, calls the library, prints.
+// The program `superstep`: parses the command line and calls the chosen verb.
 #include "cli/commands.hpp"
 #include "cli/out_of_resources.hpp"
 #include "net/descriptor_limit.hpp"
@@ -16,14 +16,16 @@
 
 namespace {
 
-/// Opens closed standard streams. Otherwise the next opened file would become standard output and
-/// receive what is printed. Writing to the opened stream is still an error.
+/// Opens /dev/null for standard streams that are closed. Otherwise the next file that the program
+/// opens would get the descriptor of standard output, and printed text would be written to it. The
+/// streams are opened in the wrong direction on purpose, so that using them is still an error.
 void fill_closed_standard_streams() {
   for (const auto fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(fd, F_GETFD) < 0)
       static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
 }
 
+/// Parses the arguments and runs the chosen verb. Returns the exit status.
 int run_program(int argc, char** argv) {
   auto program = CLI::App{"Runs LLM agents as graphs, many at a time.", "superstep"};
   auto chosen = superstep::cli::action{};
@@ -37,12 +39,13 @@ int run_program(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    // CLI11 has an exit status per kind of error; this program has 0 for help and 1 for errors.
+    // CLI11 has an exit status for each kind of error. This program returns 0 for help, and 1 for
+    // errors.
     return program.exit(e) == 0 ? 0 : 1;
   }
   const auto code = chosen();
   if (code == 0 && !(std::cout << std::flush)) {
-    std::cerr << "superstep: cannot write to standard output\n";
+    std::cerr << "superstep: cannot write to standard output; check where it is redirected\n";
     return 1;
   }
   return code;
@@ -54,7 +57,7 @@ int main(int argc, char** argv) {
   superstep::cli::end_with_shortage_on_terminate();
   fill_closed_standard_streams();
   superstep::raise_descriptor_limit();
-  std::signal(SIGXFSZ, SIG_IGN); // a file size limit is reported as a write error
+  std::signal(SIGXFSZ, SIG_IGN); // exceeding the file-size limit must be a write error
   try {
     return run_program(argc, argv);
   } catch (const std::exception& e) {

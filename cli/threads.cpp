@@ -36,14 +36,15 @@ struct threads_arguments {
   bool says_which = false; ///< prune: whether a thread or an age is specified
 };
 
-/// Opens the database. Reading must not create one, so a missing file is an error.
+/// Opens the database. Unless `may_be_new` is set, a missing or empty file is an error: a command
+/// that reads threads must not create a database.
 std::shared_ptr<superstep::checkpointer> open(const threads_arguments& given,
                                               bool may_be_new = false) {
   if (!may_be_new && !std::filesystem::exists(given.database))
-    throw std::runtime_error{given.database + ": no such file"};
+    throw std::runtime_error{given.database + ": no such file; check the path of the database"};
   if (!may_be_new && std::filesystem::is_regular_file(given.database) &&
       std::filesystem::file_size(given.database) == 0)
-    throw std::runtime_error{given.database + ": is empty and contains no threads"};
+    throw std::runtime_error{given.database + ": is empty and not a database; check the path"};
   auto options = sqlite_checkpointer_options{};
   options.encryption_key = encryption_key_from_environment();
   return sqlite_checkpointer(given.database, std::move(options));
@@ -70,7 +71,9 @@ int show(const threads_arguments& given) {
   auto checkpointer = open(given);
   const auto shown = checkpointer->show({given.thread, given.ns}, given.at);
   if (!shown)
-    throw std::runtime_error{"thread '" + given.thread + "' has no such checkpoint"};
+    throw std::runtime_error{given.database + ": thread '" + given.thread +
+                             "' does not exist, or has no such checkpoint or namespace; use "
+                             "'superstep threads list' and 'history' to find the ids"};
   std::cout << to_text(*shown) << '\n';
   return 0;
 }
@@ -85,8 +88,8 @@ int history(const threads_arguments& given) {
   return 0;
 }
 
-/// Rejects an output file that is a database or belongs to one: neither the opened database nor any
-/// other may be overwritten, whatever its name.
+/// Throws if the output file is a database, or belongs to the opened database. An export must not
+/// overwrite a database, whatever its name.
 void check_output(const threads_arguments& given) {
   auto ignored = std::error_code{};
   auto is_of_database = false;
@@ -112,7 +115,8 @@ int export_one(const threads_arguments& given) {
   } else {
     const auto shown = checkpointer->show({given.thread, {}});
     if (!shown)
-      throw std::runtime_error{"no such thread: '" + given.thread + "'"};
+      throw std::runtime_error{given.database + ": thread '" + given.thread +
+                               "' does not exist; 'superstep threads list' shows all threads"};
     bytes = to_text(to_langgraph_form(*shown)) + '\n';
   }
   if (given.file.empty()) {
@@ -122,14 +126,17 @@ int export_one(const threads_arguments& given) {
   auto out = std::ofstream{given.file, std::ios::binary};
   out << bytes << std::flush;
   if (!out)
-    throw std::runtime_error{given.file + ": cannot be written"};
+    throw std::runtime_error{given.file +
+                             ": cannot be written; check that its folder exists and is "
+                             "writable, and that the disk is not full"};
   return 0;
 }
 
 int import_one(const threads_arguments& given) {
   auto in = std::ifstream{given.file, std::ios::binary};
   if (!in)
-    throw std::runtime_error{given.file + ": cannot be read"};
+    throw std::runtime_error{given.file + ": cannot be read; check that the file exists and is "
+                                          "readable"};
   auto bytes = std::string{std::istreambuf_iterator<char>{in}, {}};
   auto placeholders = std::vector<std::string>{};
   if (given.form != "superstep") {
@@ -169,12 +176,13 @@ int prune(const threads_arguments& given) {
 
 using arguments_ptr = std::shared_ptr<threads_arguments>;
 
-/// Rejects an empty name, e.g. from an unset shell variable. It would mean all threads or another
-/// file.
+/// Rejects an empty argument, for example from an unset shell variable. An empty thread id would
+/// select all threads.
 CLI::Validator not_empty() {
   return {[](const std::string& text) { return text.empty() ? "is empty" : std::string{}; }, ""};
 }
 
+/// Adds a verb with the argument DATABASE.
 CLI::App& add_verb(CLI::App& threads, action& chosen, const arguments_ptr& given, const char* name,
                    const char* text, int (*run)(const threads_arguments&)) {
   auto& verb = *threads.add_subcommand(name, text);
@@ -185,6 +193,7 @@ CLI::App& add_verb(CLI::App& threads, action& chosen, const arguments_ptr& given
   return verb;
 }
 
+/// Adds the argument THREAD to a verb.
 CLI::App& with_thread(CLI::App& verb, const arguments_ptr& given) {
   verb.add_option("THREAD", given->thread, "The id of the thread")->required()->check(not_empty());
   return verb;
@@ -211,14 +220,16 @@ void add_threads(CLI::App& program, action& chosen) {
     verb.add_option("--at", given->at, text)->type_name("CHECKPOINT");
   };
   const auto ns = [&](CLI::App& verb) {
-    verb.add_option("--ns", given->ns, "Namespace of a subgraph");
+    verb.add_option("--ns", given->ns, "Namespace of a subgraph; default: the graph itself");
   };
-  auto& shown = with_thread(
-      add_verb(threads, chosen, given, "show", "Show values, next nodes, interrupts", show), given);
+  auto& shown = with_thread(add_verb(threads, chosen, given, "show",
+                                     "Show one checkpoint: values, next nodes, interrupts", show),
+                            given);
   at(shown, "Show this checkpoint instead of the newest");
   ns(shown);
-  auto& past = with_thread(
-      add_verb(threads, chosen, given, "history", "Checkpoints, newest first", history), given);
+  auto& past = with_thread(add_verb(threads, chosen, given, "history",
+                                    "List the checkpoints of a thread, newest first", history),
+                           given);
   at(past, "List only older checkpoints");
   ns(past);
   past.add_option("--limit", given->limit, "Maximum number of checkpoints; 0 = all")
@@ -242,17 +253,19 @@ void add_threads(CLI::App& program, action& chosen) {
   auto& forked =
       with_thread(add_verb(threads, chosen, given, "fork", "Copy a thread", fork), given);
   forked.add_option("TO", given->to, "The id of the copy")->required()->check(not_empty());
-  at(forked, "Copy up to this checkpoint");
+  at(forked, "Copy only up to this checkpoint");
   auto& pruned = add_verb(threads, chosen, given, "prune", "Remove old checkpoints", prune);
   auto* const which =
       pruned.add_option("--thread", given->thread, "Only this thread")->check(not_empty());
-  pruned.add_option("--keep", given->keep_last, "Number of newest checkpoints to keep")
+  pruned
+      .add_option("--keep", given->keep_last, "Number of newest checkpoints to keep in each thread")
       ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str();
   constexpr auto hours_max = std::int64_t{24} * 366 * 10'000;
-  auto* const age =
-      pruned.add_option("--older-than-hours", given->older_than_hours, "Keep younger checkpoints")
-          ->check(CLI::Range(std::int64_t{0}, hours_max));
+  auto* const age = pruned
+                        .add_option("--older-than-hours", given->older_than_hours,
+                                    "Also keep checkpoints younger than this many hours")
+                        ->check(CLI::Range(std::int64_t{0}, hours_max));
   pruned.add_flag("--whole-threads", given->whole_threads,
                   "Remove threads completely if their newest checkpoint is old enough");
   pruned.callback([given, which, age, &chosen] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wakes the thread of a conversation for Ctrl-C and for events of other threads, with an eventfd.
+// Wakes the thread of a conversation when the user presses Ctrl-C or another thread has an event.
+// It uses an eventfd, because poll(2) can wait for it together with standard input.
 #include "cli/wake_up.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -19,15 +20,15 @@ namespace superstep::cli {
 
 namespace {
 
-// Global, because a signal handler cannot reach anything else.
+// Global, because a signal handler has no other way to reach an object.
 auto listener = std::atomic<int>{-1};
 auto was_interrupted = std::atomic<bool>{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 void ring(int event) noexcept {
   const auto one = std::uint64_t{1};
-  // The write only fails if the counter is at its maximum, in which case the reader wakes up
-  // anyway.
+  // The write fails only if the counter of the eventfd is at its maximum. The reader wakes up in
+  // that case too.
   [[maybe_unused]] const auto written = ::write(event, &one, sizeof one);
 }
 
