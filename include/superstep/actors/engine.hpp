@@ -68,7 +68,7 @@ struct engine_access;
 /// - a JSON object for a JSON graph, and channel_writes for a channel graph
 ///
 /// Functions that take an input throw graph_error if it names an unknown node, an unknown channel
-/// or a channel of another graph.
+/// or a channel of another graph, unless they report errors in the result.
 ///
 /// @par Threads
 /// All members may be called from any thread, except that a body or a callback must not call one
@@ -94,9 +94,12 @@ public:
   /// Runs a graph until it ends, fails or is interrupted. Blocks the calling thread; a body calls
   /// runtime::invoke() instead.
   ///
-  /// Throws graph_error if the run fails; the exception of the body, if there is one, is nested in
-  /// it. An interrupt is not a failure: the result then has the pending interrupts, and the thread
-  /// (run_config::thread_id) can be resumed.
+  /// Throws graph_error if the run fails, or if the input or the configuration is invalid. If a
+  /// body threw, its exception is nested in it. An interrupt is not a failure: the result then has
+  /// the pending interrupts, and the thread (run_config::thread_id) can be resumed.
+  /// @param input see the class
+  /// @param config the options of the run, which are copied; see run_config
+  /// @returns the last state of the graph, the pending interrupts and counters
   template <class State, run_input_of<State> Input = detail::default_input<State>>
   run_result<State> invoke(const compiled_graph<State>& graph, Input input,
                            run_config config = {}) {
@@ -127,8 +130,10 @@ public:
 
   /// Starts a run and returns without waiting for it. Throws graph_error if the input is invalid or
   /// recursion_limit is 0; `done` is not called then.
-  /// @param done called exactly once with the result, also if the run fails or is cancelled. Called
-  /// on a thread of the engine or of the checkpointer, possibly before submit() returns.
+  ///
+  /// Otherwise `done` is called exactly once with the result, also if the run fails or is
+  /// cancelled. It is called on a thread of the engine or of the checkpointer, possibly before
+  /// submit() returns.
   /// @returns a handle for cancelling or draining the run; it may be discarded
   template <class State, run_input_of<State> Input = detail::default_input<State>>
   run_handle submit(const compiled_graph<State>& graph, Input input, run_config config,
@@ -156,7 +161,9 @@ public:
   }
 
   /// Runs a graph once for each input and returns the results in the order of the inputs. Blocks
-  /// until all runs have ended. Failures are reported in run_result::error.
+  /// until all runs have ended. Failures, also of invalid inputs, are reported in
+  /// run_result::error.
+  /// @param inputs one input for each run
   /// @param config the options of every run; with a thread_id, all runs use the same thread in turn
   /// @param runs_max the largest number of runs at the same time; 0 counts as 1
   template <class State, run_input_of<State> Input>
@@ -169,12 +176,11 @@ public:
         [&results](std::size_t i, run_result<State> r) { results[i] = std::move(r); }, runs_max);
     return results;
   }
-  /// Runs a graph once for each input and passes each result to a callback. Blocks until all runs
-  /// have ended.
+  /// Runs a graph once for each input and calls `done(index, result)` when a run has ended. Blocks
+  /// until all runs have ended. Several threads may call `done` at the same time: threads of the
+  /// engine or of the checkpointer, and the calling thread for an invalid input.
+  /// @param inputs one input for each run
   /// @param config the options of every run; see the overload above
-  /// @param done called with the index of the input and the result when a run has ended. Several
-  /// threads may call it at the same time. It is called on threads of the engine, or on the calling
-  /// thread if the input is invalid.
   /// @param runs_max the largest number of runs at the same time; 0 counts as 1
   template <class State, run_input_of<State> Input>
   void batch(const compiled_graph<State>& graph, std::vector<Input> inputs,
@@ -227,8 +233,9 @@ public:
   }
 
   /// Writes to a thread as if a node had returned these values (`update_state()` in
-  /// langgraph/pregel/main.py). The node's edges and branches fire; branches are called on the
-  /// calling thread. Tasks that were pending before are discarded. Uses the graph's checkpointer.
+  /// langgraph/pregel/main.py). The node's edges fire, and its branches choose the next nodes;
+  /// their routers are called on the calling thread. Tasks that were pending before are discarded.
+  /// Uses the graph's checkpointer.
   ///
   /// Waits up to edit_timeout for a run that holds the thread, then throws
   /// checkpoint_error{in_use}. Throws graph_error if the update is invalid, and checkpoint_error if
@@ -238,7 +245,7 @@ public:
   /// @param values an update or a projection, a JSON object, or channel_writes
   /// @param as_node the node whose result the values count as. Empty: the node that ran last.
   /// START: the values are an input of the graph.
-  /// @returns the id of the new checkpoint, which is durable
+  /// @returns the id of the new checkpoint, which has been saved
   template <class State, edit_of<State> Values = typename detail::state_adapter<State>::update_type>
   std::string update_state(const compiled_graph<State>& graph, const run_config& config,
                            Values values, std::string as_node = {}) {

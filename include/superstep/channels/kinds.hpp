@@ -100,8 +100,7 @@ struct topic_rule {};
 struct accumulating_topic_rule {};
 
 // The kinds of channels. Each is a template over the place of its value: a field of a described
-// struct (field_place), or a slot of a slot_block (slot_place). `Place` is a small copyable class
-// with
+// struct (field_place), or a slot of a slot_block (slot_place). `Place` is a small copyable class:
 //     T& of(state_block&), const T& of(const state_block&), using value_type = T
 // If the value may be absent, T is std::optional<V>, and V is the type that is written.
 //
@@ -240,8 +239,8 @@ private:
 } // namespace detail
 
 /// Holds the last value written (`LastValue` in langgraph/channels/last_value.py). Two writes in
-/// one step are an error, because neither value is better than the other: users choose with a
-/// reducer.
+/// one step are an error, because the state must not depend on which node finishes last. A field
+/// that several nodes write in one step needs a reducer.
 template <class Place, class Value>
 class last_value final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;

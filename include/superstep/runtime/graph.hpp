@@ -175,7 +175,8 @@ public:
     return *this;
   }
   /// Sets the retry policies, cache policy and timeout of all nodes whose own options do not set
-  /// them. Other options are ignored. The cache policy does not apply to error handlers.
+  /// them. The cache policy does not apply to error handlers.
+  /// @param options its `retry`, `cache` and `timeout` are used
   graph& defaults(node_options options) {
     builder_.set_defaults(std::move(options));
     return *this;
@@ -223,10 +224,10 @@ public:
     return add(superstep::node<State>{name}, std::move(child), std::move(to_child),
                std::move(from_child), std::move(options));
   }
-  /// Adds a graph with the same state type as a node. It starts with the state of this graph. Every
-  /// field of its last state is then written to this graph, through the reducers, as in LangGraph.
-  /// Use the overload with two mappings if a reducer would count a value twice, for example
-  /// std::plus<>.
+  /// Adds a graph with the same state type as a node. The child starts with the state of this
+  /// graph. Every field of the child's last state is then written to this graph through the
+  /// reducers, as in LangGraph. Use the overload with two mappings if a reducer would count a value
+  /// twice, for example std::plus<>.
   graph& add(std::string_view name, compiled_graph<State> child, node_options options = {}) {
     return add(
         superstep::node<State>{name}, std::move(child), [](const State& state) { return state; },
@@ -262,7 +263,7 @@ public:
   /// Adds a branch (`add_conditional_edges()` in LangGraph): when `from` has run, a router chooses
   /// the next nodes. With `start`, it chooses the first nodes.
   /// @param route receives the state with the writes of `from` applied, but not those of other
-  /// tasks of the step. It optionally takes `const run_config&` and `runtime`. It returns a
+  /// tasks of the step. Optionally takes `const run_config&` and `runtime`. Returns a
   /// destination or a list of destinations, for example send_each(). An exception fails the task of
   /// `from`. Called on lane threads by several runs at the same time.
   /// @param declared the possible targets, which are drawn, and checked by compile(); empty:

@@ -25,7 +25,8 @@ struct retry_policy {
   std::uint32_t max_attempts = 3;                  ///< including the first attempt
   std::chrono::milliseconds initial_interval{500}; ///< wait before the second attempt
   double backoff_factor = 2.0;                     ///< factor from each wait to the next
-  std::chrono::milliseconds max_interval{128'000}; ///< the longest wait, without jitter
+  /// The longest wait, without jitter.
+  std::chrono::milliseconds max_interval{128'000};
   /// Whether to add a random time of less than a second to each wait, so that many runs do not
   /// retry at the same moment.
   bool jitter = true;
@@ -39,9 +40,8 @@ struct retry_policy {
 /// repeat. Not retried are:
 /// - std::logic_error (invalid_argument, out_of_range, …) and std::bad_cast
 /// - graph_error, except node_timeout_error
-/// - std::system_error with errc::invalid_argument, or with a code of the generic or system
-/// category
-///   that does not report a broken connection
+/// - std::system_error with errc::invalid_argument, or with a generic or system code that does not
+///   report a broken connection
 /// - null, which stands for an actor that received an exit message
 ///
 /// Does not throw. May be called from any thread.

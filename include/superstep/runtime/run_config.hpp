@@ -45,7 +45,7 @@ public:
     return type_ != nullptr && *type_ == typeid(T);
   }
   /// Returns the object, or null if there is none. Throws wrong_type if the object has another
-  /// type. Valid as long as a copy of the context.
+  /// type. Valid as long as a copy of the context exists.
   template <class T>
   [[nodiscard]] const T* get() const {
     if (object_ != nullptr && !holds<T>())
@@ -58,7 +58,7 @@ public:
     return holds<T>() ? std::static_pointer_cast<const T>(object_) : nullptr;
   }
   /// Returns the object, or null if there is none of this type. Valid as long as a copy of the
-  /// context.
+  /// context exists.
   template <class T>
   [[nodiscard]] const T* get_if() const noexcept {
     return holds<T>() ? static_cast<const T*>(object_.get()) : nullptr;

@@ -55,16 +55,17 @@ private:
   std::optional<json::value> answer_;
 };
 
-/// The access of a node's body (its function) to the run: step, configuration, stream, store and
-/// interrupts. The counterpart of `Runtime` in langgraph/runtime.py (LangGraph 1.2.22). The engine
-/// creates it; a body receives it as a parameter.
+/// Gives the body of a node (its function) access to the run: step, configuration, stream, store
+/// and interrupts. The counterpart of `Runtime` in langgraph/runtime.py (LangGraph 1.2.22). The
+/// engine creates it; a body receives it as a parameter.
 ///
 /// @par Threads
 /// A runtime and its copies may be used on several threads until the body has ended. interrupt(),
 /// ask() and invoke() are for the body itself and the coroutines that it awaits.
 /// @par Lifetime
-/// References and pointers that it returns are valid as long as a copy of the runtime exists,
-/// unless stated. It stays valid in a body that is still running when its run has ended.
+/// References and pointers that the members return are valid as long as a copy of the runtime
+/// exists, unless stated. A runtime stays valid in a body that is still running when its run has
+/// ended.
 class runtime {
 public:
   /// Returns the number of the current super-step. The first nodes of a new run see 1. On a thread
@@ -142,14 +143,14 @@ public:
   /// Without a resume value the co_await does not return: the engine destroys the body. The run
   /// stops when the other tasks of the step have ended. When the thread is resumed, the body runs
   /// again from its beginning. Its interrupts are matched with their resume values by their order,
-  /// so that order must be the same each time.
+  /// so that order must be the same each time. Only a run with a checkpointer can be resumed.
   ///
   /// @param asked the question; the caller receives it in run_result::interrupts
   /// @returns an awaitable. Awaiting it throws std::logic_error outside a body that an engine runs.
   [[nodiscard]] question interrupt(json::value asked) const;
   /// Interrupts the run with a text as the question; see the overload above.
   template <std::convertible_to<std::string_view> Text>
-    requires(!std::is_null_pointer_v<Text>) // that is the JSON null
+    requires(!std::is_null_pointer_v<Text>) // nullptr is the JSON null
   [[nodiscard]] question interrupt(const Text& asked) const {
     return interrupt(json::value(json::string(std::string_view{asked})));
   }
@@ -160,7 +161,7 @@ public:
   [[nodiscard]] std::optional<json::value> ask(const json::value& asked) const;
   /// Interrupts the run with a text as the question; see the overload above.
   template <std::convertible_to<std::string_view> Text>
-    requires(!std::is_null_pointer_v<Text>) // that is the JSON null
+    requires(!std::is_null_pointer_v<Text>) // nullptr is the JSON null
   [[nodiscard]] std::optional<json::value> ask(const Text& asked) const {
     return ask(json::value(json::string(std::string_view{asked})));
   }

@@ -53,7 +53,7 @@ struct state_snapshot {
   [[nodiscard]] const State* as() const& {
     const auto* found = state_if<State>(state.get());
     if (state && found == nullptr) {
-      const auto& held = *state; // clang warns of calls inside typeid
+      const auto& held = *state; // clang warns about calls inside typeid
       detail::throw_wrong_type("the state of the thread", &typeid(held),
                                typeid(struct_block<State>));
     }
@@ -104,14 +104,14 @@ struct state_edit {
   std::shared_ptr<const void> for_routers{};
 };
 
-/// Writes to a thread as if a node had just run. The node's edges and branches fire, called on the
-/// caller's thread. Tasks that were pending before are discarded. Returns the id of the new
-/// checkpoint, which is durable if the checkpointer is.
+/// Writes to a thread as if a node had just run. The node's edges fire, and its branches choose the
+/// next nodes; their routers are called on the calling thread. Tasks that were pending before are
+/// discarded. Returns the id of the new checkpoint, which is durable if the checkpointer is.
 ///
-/// Throws graph_error, and checkpoint_error if the checkpoint could not be saved; nothing is
-/// changed in either case. An edit has exclusive access to the thread, like a run. If a run still
-/// holds the thread after `patience`, it throws checkpoint_error{in_use}; with 0 it does not wait.
-/// A body must not edit the thread of its own run.
+/// Throws graph_error if the edit is invalid, and checkpoint_error if the checkpoint could not be
+/// saved; no checkpoint is then added. An edit has exclusive access to the thread, like a run. If a
+/// run still holds the thread after `patience`, it throws checkpoint_error{in_use}; with 0 it does
+/// not wait. A body must not edit the thread of its own run.
 std::string update_state(const program_ptr&, const thread_place&, state_edit,
                          std::chrono::milliseconds patience = edit_timeout);
 
@@ -136,7 +136,7 @@ template <class State>
 struct snapshot : state_snapshot {
   /// Creates a snapshot without values.
   snapshot() = default;
-  /// Adds the type of the state to a snapshot. Copies the values.
+  /// Adds the type of the state to `erased`. Copies the values.
   snapshot(const detail::state_adapter<State>& adapter, state_snapshot erased)
       : state_snapshot{std::move(erased)} {
     if (this->state)
