@@ -202,8 +202,8 @@ template <class State>
 /// not wait.
 ///
 /// @par Threads
-/// One thread may read the range at a time. A loop blocks its thread, so a body or a callback of
-/// the engine uses receive() instead.
+/// One thread may read the range at a time. A loop blocks its thread; a body awaits receive()
+/// instead.
 template <class State>
 class event_range {
 public:

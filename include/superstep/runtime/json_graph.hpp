@@ -86,8 +86,8 @@ public:
 private:
   std::function<void(json::value& into, json::value&& more)> fold_;
 };
-/// A json_reducer that also receives the id source of the run. Reducers of message lists use it for
-/// messages without an id.
+/// A json_reducer that also receives the id source of the run. Reducers of message lists use it to
+/// give ids to messages.
 using json_naming_reducer =
     std::function<void(json::value& into, json::value&& more, id_source& ids)>;
 
@@ -152,10 +152,10 @@ struct state_adapter<json::object> {
   [[nodiscard]] json::object take(const state_ptr& from) const { return read(*from); }
   /// Whether at least one of these channels is an output channel.
   [[nodiscard]] bool is_output(const std::vector<std::uint32_t>& channels) const;
-  /// Turns the values of a state edit into writes. They may name any channel.
+  /// Turns the values of a state edit into writes, which may be for any channel.
   [[nodiscard]] write_list edit(const json::object&) const;
-  /// Returns the values of a state edit, for the branches of the node. They see them in addition to
-  /// the channels that the node reads.
+  /// Returns the values of a state edit as additional input for the branches of the node; see
+  /// node_output::for_routers.
   [[nodiscard]] static std::shared_ptr<const void> seen_by_branches(const json::object& values) {
     return std::make_shared<const json::object>(values);
   }
@@ -204,20 +204,19 @@ public:
   /// - last (the default): holds the last value; one write per step
   /// - ephemeral: holds a value only for the next step; one write per step
   /// - any: like ephemeral, but of several writes in a step the last one is kept
-  /// - untracked, untracked_any: like last, but not saved in checkpoints; one write per step, or
-  ///   any number
-  /// - topic, accumulating_topic: the items of the latest step, or of all steps; a write is one
-  /// item
-  ///   or a list of items
-  /// - add (numbers, from 0), max (numbers, from 0), concat (text), append (lists), merge
-  /// (objects):
-  ///   combine all writes with the value
+  /// - untracked: like last, but not saved in checkpoints
+  /// - untracked_any: like untracked, but of several writes in a step the last one is kept
+  /// - topic: holds the items of the latest step; a write is one item or a list of items
+  /// - accumulating_topic: like topic, but holds the items of all steps
+  /// - add, max: combine numbers, from 0
+  /// - concat, append, merge: combine texts, lists or objects
   /// - remaining_steps, is_last_step: read-only; see runtime::remaining_steps()
   ///
   /// In channels with the rules add, max, concat, append and merge, a write
   /// `{"__overwrite__": value}` replaces the value.
   json_graph& channel(std::string name, std::string_view rule = "last");
-  /// Adds a channel that combines the writes of a step with a function, in task order.
+  /// Adds a channel that combines the writes of a step with its value by a function, in task order.
+  /// The last parameter states what the function does if it throws.
   /// @param initial the value before the first write. Not set: the first write becomes the value,
   /// and the function is not called for it.
   json_graph& channel(std::string name, json_reducer reduce,
@@ -253,13 +252,13 @@ public:
     add_handler({}, detail::erase_body(std::move(handler)), detail::gives_json_commands<F>);
     return *this;
   }
-  /// Adds a graph as a node (a subgraph). The channels that the node reads are its input; those
-  /// that are not input channels of the subgraph are ignored. A name that is not a channel of the
+  /// Adds a graph as a node (a subgraph). The channels that the node reads are its input, as far
+  /// as they are input channels of the subgraph. A name that is not a channel of the
   /// subgraph fails the task, unless the subgraph ignores unknown channels. The output of the
   /// subgraph is written to the channels of the same names.
   json_graph& add(std::string name, compiled_json_graph subgraph, json_node_options options = {});
   /// Limits the channels that the input of a run sets (`input_schema` in LangGraph); values of
-  /// others are ignored. Default: all channels but remaining_steps and is_last_step.
+  /// other channels are ignored. Default: all channels but remaining_steps and is_last_step.
   json_graph& input(std::vector<std::string> channels);
   /// Limits the channels that the result of a run contains (`output_schema` in LangGraph). Default:
   /// all channels but remaining_steps and is_last_step.

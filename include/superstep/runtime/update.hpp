@@ -149,8 +149,7 @@ using destinations = std::vector<destination>;
 
 /// Returns one Send to a node for each item of a range, in the order of the range, as in the map
 /// step of a map-reduce.
-/// @param items a range whose items are convertible to Input. They are moved from if the range
-/// yields rvalues, else copied.
+/// @param items a range whose items are convertible to Input
 template <class Input, std::ranges::input_range Items>
   requires std::convertible_to<std::ranges::range_reference_t<Items>, Input>
 [[nodiscard]] destinations send_each(node<Input> to, Items&& items) {
@@ -201,10 +200,10 @@ consteval bool is_projection_of() {
 template <class Projection, class State>
 concept projection_of = detail::is_projection_of<Projection, State>();
 
-/// Returns a projection with the values of a state. They are moved if `state` is an rvalue, else
-/// copied.
+/// Returns a projection with the values of a state. The values are moved if `state` is an rvalue,
+/// else copied.
 ///
-///     auto answer = project<reply>(engine.invoke(graph, question{"…"}));
+///     auto answer = project<reply>(engine.invoke(graph, request{"…"}).state);
 template <class Projection, class State>
   requires projection_of<Projection, std::remove_cvref_t<State>>
 [[nodiscard]] Projection project(State&& state) {
@@ -222,7 +221,7 @@ template <class Projection, class State>
 template <auto Member>
 struct assignment {
   typename detail::field<Member>::type value;
-  bool overwrite = false; ///< replaces the value of a field with a reducer instead of folding
+  bool overwrite = false; ///< replaces the value without calling the reducer of the field
 };
 
 /// Returns a write to a field: `set<&chat::calls>(1)`. If the field has a reducer, the reducer

@@ -73,7 +73,7 @@ struct rules_of<State> {
   using type = typename State::reducers;
 };
 
-/// The rule of a field: the one that its state lists, or last_value_rule.
+/// The rule that the `reducers` list of a state has for a field; last_value_rule if it has none.
 template <auto Member, class Rules>
 struct rule_for {
   using type = last_value_rule;

@@ -54,7 +54,7 @@ namespace superstep::detail {
 
 /// The result of a nested run.
 struct nested_outcome {
-  state_view state; ///< null: the run changed no output channel
+  state_view state; ///< the last state; null if the run changed no output channel
   std::optional<run_error> error;
   /// The pending interrupts; not set if the run was not interrupted.
   std::optional<std::vector<interrupt>> interrupts;
