@@ -275,6 +275,7 @@ class untracked_value final : public detail::placed_channel<Place, Value> {
   using base::place_;
 
 public:
+  /// Creates a channel. @param guard whether two writes in one step are an error
   untracked_value(std::string name, Place place, bool guard = true)
       : base{std::move(name), place}, guard_{guard} {}
 
@@ -312,6 +313,7 @@ class binary_operator_aggregate final : public detail::placed_channel<Place, Val
   using base::place_;
 
 public:
+  /// Creates a channel whose values the reducer `fn` combines.
   binary_operator_aggregate(std::string name, Place place, Fn fn = {})
       : base{std::move(name), place, base::is_put_nothrow}, fn_{std::move(fn)} {}
 
@@ -407,6 +409,7 @@ class ephemeral_value final : public detail::placed_channel<Place, Value> {
   using base::place_;
 
 public:
+  /// Creates a channel. @param guard whether two writes in one step are an error
   ephemeral_value(std::string name, Place place, bool guard = true)
       : base{std::move(name), place}, guard_{guard} {}
 
@@ -473,6 +476,7 @@ class topic final : public detail::placed_channel<Place, typename Items::written
   using base::place_;
 
 public:
+  /// Creates a channel. @param accumulate whether the items of earlier steps are kept
   topic(std::string name, Place place, bool accumulate = false)
       : base{std::move(name), place, is_item_nothrow}, accumulate_{accumulate} {}
 

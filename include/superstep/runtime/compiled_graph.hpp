@@ -22,7 +22,7 @@ namespace superstep {
 template <class State>
 class compiled_graph {
 public:
-  using state_type = State;
+  using state_type = State; ///< the type that a run returns
 
   /// Returns the graph as Mermaid text in LangGraph's layout. to_mermaid() in drawing.hpp does so
   /// with options.

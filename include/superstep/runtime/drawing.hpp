@@ -15,8 +15,8 @@ namespace superstep {
 ///
 /// The functions below may be called from any thread.
 struct draw_options {
-  /// Number of levels of subgraphs that are drawn in place of their nodes (LangGraph's `xray`). 0:
-  /// a subgraph is drawn as a single node.
+  /// Number of levels of subgraphs that are drawn in place of their nodes (LangGraph's `xray`).
+  /// With 0, a subgraph is drawn as a single node.
   std::size_t expand = 0;
   /// Whether Mermaid text has shapes, metadata and colours. Otherwise it has edges only.
   bool styles = true;

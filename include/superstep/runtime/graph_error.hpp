@@ -89,9 +89,9 @@ private:
   std::vector<fault> faults_;
 };
 
-/// Returns the text of an exception and of those nested in it, joined by ": ". Empty for null. For
-/// an exception that is not derived from std::exception, returns a text that states that. May be
-/// called from any thread.
+/// Returns the text of an exception and of those nested in it, joined by ": ". Empty for null.
+/// Exceptions that are not derived from std::exception have a fixed text. May be called from any
+/// thread.
 [[nodiscard]] std::string describe(const std::exception_ptr&);
 
 } // namespace superstep

@@ -71,7 +71,7 @@ public:
   json_reducer(F f) : fold_{std::move(f)} {}
 
   /// Combines `more` with `into`. Throws what the function throws, and std::bad_function_call if
-  /// empty.
+  /// there is no function.
   void operator()(json::value& into, json::value&& more) const { fold_(into, std::move(more)); }
   /// Whether there is a function.
   explicit operator bool() const noexcept { return static_cast<bool>(fold_); }

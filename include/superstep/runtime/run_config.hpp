@@ -103,7 +103,8 @@ struct thread_options {
 };
 
 /// The options of one run (`RunnableConfig` and the keyword arguments of `invoke()` in LangGraph).
-/// The engine copies them at the start; all nodes of the run, and of its subgraphs, see the same.
+/// The engine copies them at the start. All nodes of the run and of its subgraphs read the same
+/// copy.
 struct run_config {
   /// Names the run in error texts. It is also the first part of the ids that the run generates, for
   /// example for messages without an id. May be empty.
@@ -113,8 +114,8 @@ struct run_config {
   /// The run fails with graph_errc::recursion_limit unless it ends in fewer super-steps than this.
   /// At least 1. A chain of n nodes needs n + 1.
   std::uint32_t recursion_limit = 25;
-  /// The largest number of tasks that are in progress at the same time. Not set, or 0: no limit.
-  /// Each subgraph counts its own tasks.
+  /// The largest number of tasks that have started but not ended. Not set, or 0: no limit. Each
+  /// subgraph counts its own tasks.
   std::optional<std::uint32_t> max_concurrency{};
   /// The longest time that the whole run may take, including the wait for its thread. The run then
   /// fails with graph_errc::deadline. Not set: no limit.

@@ -83,9 +83,9 @@ struct thread_place {
 [[nodiscard]] state_snapshot get_state(const program_ptr&, const thread_place&,
                                        bool with_subgraphs = false);
 
-/// Returns the checkpoints of a thread, newest first, each as it was before the step that follows
-/// it. Throws graph_error if the graph has no checkpointer, and checkpoint_error if a checkpoint
-/// cannot be read.
+/// Returns the states of a thread at its checkpoints, newest first. Each shows the tasks of the
+/// step that followed. Throws graph_error if the graph has no checkpointer, and checkpoint_error if
+/// a checkpoint cannot be read.
 [[nodiscard]] std::vector<state_snapshot> state_history(const program_ptr&, const thread_place&,
                                                         const checkpoint_query& = {});
 

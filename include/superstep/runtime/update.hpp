@@ -290,10 +290,13 @@ written(std::span<const write> writes) noexcept {
 
 /// An update of the state and the next destinations (`Command` in langgraph/types.py).
 ///
-/// As the result of a node, it adds to the node's own edges, which fire as well. A node must not
-/// set `resume`: the task then fails with graph_errc::invalid_update. As the input of a run, the
-/// update is written to the thread before the thread continues. A destination that the graph does
-/// not have is an error (graph_errc::unknown_node).
+/// As the result of a node: the destinations are activated in addition to the targets of the node's
+/// own edges. The node must not set `resume`; otherwise its task fails with
+/// graph_errc::invalid_update.
+///
+/// As the input of a run: the update is written to the thread before the thread continues.
+///
+/// A destination that the graph does not have is an error (graph_errc::unknown_node).
 template <class State>
 struct command {
   superstep::update<State> update{};

@@ -62,7 +62,8 @@ template <class T>
 
 namespace detail {
 
-/// The length in bytes from which a common prefix of two texts is stored as its length.
+/// Minimum length in bytes of a common prefix of two texts that a change refers to by its length.
+/// Shorter prefixes are stored again.
 inline constexpr std::size_t shared_text_min = 64;
 
 /// Appends a number as decimal digits.

@@ -95,14 +95,17 @@ public:
           new detail::shared_box<object_type>{{1}, std::forward<T>(object)});
     ops_ = &detail::value_ops_for<object_type>;
   }
+  /// Takes the object of another value, which is empty afterwards.
   value(value&& other) noexcept : ops_{std::exchange(other.ops_, nullptr)} {
     if (ops_)
       ops_->move(bytes_, other.bytes_);
   }
+  /// Copies a small object, or shares a large one.
   value(const value& other) : ops_{other.ops_} {
     if (ops_)
       ops_->copy(bytes_, other.bytes_);
   }
+  /// Replaces the object by that of another value.
   value& operator=(value other) noexcept {
     reset();
     if (other.ops_) {
@@ -150,8 +153,8 @@ public:
     }
   }
 
-  /// Whether take<T>() may throw, because the value does not hold a T, or copying or moving it may
-  /// throw.
+  /// Whether take<T>() may throw. It may if the value does not hold a T, or if copying or moving
+  /// the object may throw.
   template <class T>
   [[nodiscard]] bool may_fail_to_give() const noexcept {
     if (!holds<T>()) [[unlikely]]

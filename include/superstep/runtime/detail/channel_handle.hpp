@@ -75,6 +75,7 @@ template <class T, class Held>
 template <class... Handles>
 struct reads {
   std::tuple<Handles...> handles;
+  /// Lists handles: `reads{log, last}`.
   reads(Handles... h) : handles{h...} {}
 };
 
