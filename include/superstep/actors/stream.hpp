@@ -117,7 +117,7 @@ struct task_event : event_origin {
 /// An event of stream_mode::checkpoints: the thread has a new checkpoint. It may not be durable
 /// yet; see durability.
 struct checkpoint_event : event_origin {
-  checkpoint_ptr checkpoint{};
+  checkpoint_ptr checkpoint{};     ///< the checkpoint; never null
   std::vector<std::string> next{}; ///< nodes of the next super-step, one entry per task
 };
 

@@ -65,7 +65,7 @@ constexpr bool fold_makes_new() {
 }
 } // namespace detail
 
-/// Whether fold() with the reducer cannot throw.
+/// Whether fold() with the reducer never throws.
 template <class Fn, class T>
 inline constexpr bool folds_nothrow = detail::fold_is_nothrow<Fn, T>();
 

@@ -32,7 +32,7 @@ enum class graph_errc {
   node_timeout,        ///< an attempt took longer than its node's timeout_policy allows
   step_timeout,        ///< a super-step took longer than compile_options::step_timeout
   drained,             ///< run_handle::drain() stopped the run between two super-steps
-  user_code_failed,    ///< user code outside a body threw, e.g. a cache key or a checkpointer
+  user_code_failed,    ///< user code outside a body threw, e.g. cache_policy::key or a checkpointer
   used_thread,         ///< a whole state was the input of a thread that has checkpoints
 };
 /// Returns the code in the error category `graph`. May be called from any thread.
@@ -71,7 +71,7 @@ private:
 
 /// A fault in a graph, found by compile().
 struct fault {
-  graph_errc code;
+  graph_errc code;  ///< the kind of the fault
   std::string node; ///< empty if the fault does not belong to a node
   std::string text; ///< what is wrong, for people
 };

@@ -216,7 +216,7 @@ public:
   /// `{"__overwrite__": value}` replaces the value.
   json_graph& channel(std::string name, std::string_view rule = "last");
   /// Adds a channel that combines the writes of a step with its value by a function, in task order.
-  /// The last parameter states what the function does if it throws.
+  /// The last parameter states whether the function leaves the value unchanged if it throws.
   /// @param initial the value before the first write. Not set: the first write becomes the value,
   /// and the function is not called for it.
   json_graph& channel(std::string name, json_reducer reduce,

@@ -36,8 +36,8 @@ struct retry_policy {
 };
 
 /// Whether a failure is retried by default. The C++ equivalent of LangGraph's default_retry_on
-/// (langgraph/_internal/_retry.py): retries everything except failures that the same input would
-/// repeat. Not retried are:
+/// (langgraph/_internal/_retry.py). A failure is retried unless the same input would repeat it. Not
+/// retried are:
 /// - std::logic_error (invalid_argument, out_of_range, …) and std::bad_cast
 /// - graph_error, except node_timeout_error
 /// - std::system_error with errc::invalid_argument, or with a generic or system code that does not

@@ -78,7 +78,7 @@ private:
 /// Sends only. The name is a view: its text must outlive every use of the constant.
 template <class Input>
 struct node {
-  std::string_view name;
+  std::string_view name; ///< unique in its graph
 
   /// Names a node. Does not copy the text.
   constexpr node(std::string_view text) noexcept : name{text} {}
@@ -220,7 +220,7 @@ template <class Projection, class State>
 /// A field of the state and the value that is written to it.
 template <auto Member>
 struct assignment {
-  typename detail::field<Member>::type value;
+  typename detail::field<Member>::type value; ///< the value that is written
   bool overwrite = false; ///< replaces the value without calling the reducer of the field
 };
 
@@ -299,7 +299,7 @@ written(std::span<const write> writes) noexcept {
 /// A destination that the graph does not have is an error (graph_errc::unknown_node).
 template <class State>
 struct command {
-  superstep::update<State> update{};
+  superstep::update<State> update{};        ///< the writes to the state
   destinations go_to{};                     ///< nodes to activate, and Sends
   optional_box<superstep::resume> resume{}; ///< resume values, in the input of a run only
 };
@@ -309,8 +309,8 @@ struct command {
 /// ends at once, and the command becomes its result in the parent graph.
 template <class Parent>
 struct parent_command {
-  superstep::update<Parent> update{};
-  destinations go_to{}; ///< nodes of the parent graph to activate, and Sends
+  superstep::update<Parent> update{}; ///< the writes to the parent's state
+  destinations go_to{};               ///< nodes of the parent graph to activate, and Sends
 };
 
 /// A parent_command that names fields and nodes as text. For nodes that do not know the type of the
@@ -319,11 +319,11 @@ struct named_command {
   /// A write to the field with this name. The value has the type of the field, or is a json::value
   /// in the field's checkpoint form (stored_form).
   struct field_write {
-    std::string field;
-    value content;
+    std::string field; ///< name of the field
+    value content;     ///< the value that is written
   };
-  std::vector<field_write> update{};
-  std::vector<std::string> go_to{}; ///< nodes of the parent graph to activate
+  std::vector<field_write> update{}; ///< the writes to the parent's state
+  std::vector<std::string> go_to{};  ///< nodes of the parent graph to activate
 };
 
 /// Declares how a field combines the writes of a step, in the list `reducers` of its state. `Rule`

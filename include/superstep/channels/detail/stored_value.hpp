@@ -55,10 +55,10 @@ template <class T>
 }
 
 // Changes of a value as checkpoints store them; see docs/checkpoint-format.md:
-//     [v]        the value is v now
-//     [n, more]  list or text: the first n items or bytes stay, `more` follows;
-//                object: the n members stay or take the values in `more`, new ones follow
-//     []         the value is empty now
+//     [v]        The new value is v.
+//     [n, more]  List or text: the first n items or bytes are unchanged, and `more` follows them.
+//                Object: it had n members. Those in `more` have new values or are new members.
+//     []         The channel is empty.
 
 namespace detail {
 

@@ -54,8 +54,8 @@ namespace superstep::detail {
 
 /// The result of a nested run.
 struct nested_outcome {
-  state_view state; ///< the last state; null if the run changed no output channel
-  std::optional<run_error> error;
+  state_view state;               ///< the last state; null if the run changed no output channel
+  std::optional<run_error> error; ///< why the run failed; not set if it did not fail
   /// The pending interrupts; not set if the run was not interrupted.
   std::optional<std::vector<interrupt>> interrupts;
   std::shared_ptr<const value> to_parent; ///< see node_output::to_parent
@@ -102,7 +102,7 @@ struct body_input {
   const detail::program* table = nullptr; ///< the program of the graph
   const state_block* state = nullptr;     ///< the state before the super-step
   const value* payload = nullptr;         ///< the input of a Send; null if edges triggered the node
-  const std::shared_ptr<const run_config>* config = nullptr;
+  const std::shared_ptr<const run_config>* config = nullptr; ///< the options of the run
   detail::call_services* services = nullptr; ///< null if the body is not run by an engine
   std::uint32_t node = 0;                    ///< number of the node in the program
   std::uint32_t task_index = 0;              ///< see runtime::task_index()
@@ -117,7 +117,7 @@ struct body_input {
   superstep::store* store = nullptr; ///< long-term memory of the run
   /// The failure that an error handler handles; null for other bodies.
   const std::shared_ptr<const run_error>* failure = nullptr;
-  std::int64_t steps_left = 0; ///< super-steps that the run may still take after this one
+  std::int64_t steps_left = 0; ///< see runtime::remaining_steps()
   /// The namespace of a nested run, which is part of the ids that it generates; null for other
   /// runs.
   const std::string* ns = nullptr;

@@ -30,10 +30,10 @@ struct branch_entry {
   std::vector<std::pair<std::string, std::string>> declared;
 };
 
-/// A node's part in a join: the index of the join, and that of the node among the join's sources.
+/// A node that is a source of a join.
 struct join_member {
-  std::uint32_t join;
-  std::uint32_t member;
+  std::uint32_t join;   ///< index into program::joins()
+  std::uint32_t member; ///< index into the sources of the join
 };
 
 /// A node of a program.
@@ -47,7 +47,7 @@ struct node_entry {
   std::vector<std::uint32_t> edges; ///< numbers of the nodes that the node's edges lead to
   std::vector<join_member> joins;
   std::vector<branch_entry> branches;
-  /// The number of the node's error handler; see graph::on_error(). no_node: the run fails.
+  /// The number of the node's error handler; see graph::on_error(). With no_node, the run fails.
   std::uint32_t handler = ~std::uint32_t{0};
   bool is_handler = false; ///< is an error handler; no edge leads to it
   /// The engine's running estimate of how slow the body is, which decides where the body runs.
