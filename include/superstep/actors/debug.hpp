@@ -57,7 +57,7 @@ private:
 /// The description of a live actor of a run.
 struct actor_info {
   actor_ref actor;  ///< refers to the actor, and keeps it from being reused
-  actor_kind kind;  ///< what the actor stands for
+  actor_kind kind;  ///< the kind of the actor
   call_state state; ///< the state of the call that it serves
   std::string node; ///< name of the node; empty for the coordinator
   std::string task; ///< path of the task that it serves, e.g. `tools#3`; empty if it is idle

@@ -19,8 +19,8 @@ class engine_core;
 } // namespace detail
 
 /// A reference to one run of an engine, returned by engine::submit(). Cheap to copy. May outlive
-/// the run and the engine. All members may be called from any thread; their effect on a run that
-/// has ended, and on an empty handle, is none. They do not throw, except std::bad_alloc.
+/// the run and the engine. All members may be called from any thread. They have no effect on a run
+/// that has ended, or if the handle is empty. They throw nothing but std::bad_alloc.
 class run_handle {
 public:
   /// Creates an empty handle, which refers to no run.

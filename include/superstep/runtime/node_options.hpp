@@ -42,7 +42,7 @@ struct retry_policy {
 /// - graph_error, except node_timeout_error
 /// - std::system_error with errc::invalid_argument, or with a generic or system code that does not
 ///   report a broken connection
-/// - null, which stands for an actor that received an exit message
+/// - null, which means that the actor of the task received an exit message
 ///
 /// Does not throw. May be called from any thread.
 [[nodiscard]] bool is_worth_a_retry(const std::exception_ptr&);
@@ -81,7 +81,7 @@ struct timeout_policy {
 /// The error of an attempt that exceeded a limit of its node's timeout_policy.
 class node_timeout_error : public graph_error {
 public:
-  /// Which limit of a timeout_policy was exceeded.
+  /// The limits of a timeout_policy.
   enum class kind : std::uint8_t { run, idle };
   /// Creates the error with graph_errc::node_timeout and LangGraph's text of a NodeTimeoutError.
   /// @param where the node, step and task; its code and text are replaced

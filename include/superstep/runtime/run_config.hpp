@@ -85,7 +85,7 @@ struct thread_options {
   std::string checkpoint_ns{};
   /// When the run's checkpoints are saved.
   superstep::durability durability = superstep::durability::async;
-  /// What the run does if another run holds the thread: wait, fail or take the thread over.
+  /// Whether the run waits, fails or takes the thread over if another run holds it.
   busy_policy on_busy = busy_policy::wait;
   /// Nodes before which the run is interrupted; `*` names all. Replaces
   /// compile_options::interrupt_before; not set: those apply. A run that names an unknown node

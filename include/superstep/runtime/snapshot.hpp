@@ -64,7 +64,7 @@ struct state_snapshot {
   const State* as() const&& = delete;
 };
 
-/// How long an edit of a thread waits by default for a run that holds the thread.
+/// The default limit of the time that an edit of a thread waits for a run that holds the thread.
 inline constexpr auto edit_timeout = std::chrono::milliseconds{30'000};
 
 namespace detail {

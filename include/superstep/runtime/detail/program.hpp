@@ -60,8 +60,8 @@ using join_entry = graph_layout::join;
 /// A compiled graph in the form that the engine runs: channels, nodes, edges, branches. All graph
 /// classes compile to it. Immutable and shared by all runs. Nodes are sorted by name.
 ///
-/// The class is aligned to a cache line, because every run that starts or ends writes the reference
-/// count of its shared_ptr. That count must not share a cache line with data that other runs read.
+/// The class is aligned to a cache line. Every run that starts or ends writes the use count of the
+/// shared_ptr, which must not share a cache line with data that other runs read.
 class alignas(64) program final {
 public:
   static constexpr std::uint32_t no_node =
