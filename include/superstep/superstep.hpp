@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Everything that a program with graphs and agents needs. The headers of the components cost less
-// time to compile: <superstep/actors/engine.hpp> alone is enough for a graph over a struct.
+// Includes everything that a program with graphs and agents needs. Including single headers instead
+// saves compile time: <superstep/actors/engine.hpp> is enough to build and run a graph<State>.
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_agent.hpp>

@@ -16,21 +16,36 @@ class engine_core;
 } // namespace detail
 
 /// The kinds of actors that a run has.
-enum class actor_kind : std::uint8_t { coordinator, node, tool };
-/// The state of an actor's call; `idle` if it has none.
-enum class call_state : std::uint8_t { idle, running, queued, suspended };
+enum class actor_kind : std::uint8_t {
+  coordinator, ///< the run itself
+  node,        ///< a node that edges triggered
+  tool,        ///< a Send, or work that a body has forked
+};
+/// The state of the call (the execution of a body) that an actor serves.
+enum class call_state : std::uint8_t {
+  idle,      ///< the actor serves no call
+  running,   ///< the body runs
+  queued,    ///< the body waits for a thread
+  suspended, ///< the body is a coroutine that awaits something
+};
 
-/// A reference to a live actor. While one exists, the actor is not reused for another call. Cheap
-/// to copy; may outlive the engine.
+/// A reference to an actor, returned by engine_debug::actors(). While it exists, the actor is not
+/// reused for another call. Cheap to copy; may outlive the engine.
+///
+/// All members may be called from any thread. Calling a member of a default-constructed reference
+/// is undefined behaviour.
 class actor_ref {
 public:
-  /// Sends the actor an exit message, as any actor of the system could.
+  /// Sends the actor an exit message, which ends it; does not wait. A task that the actor serves
+  /// fails with graph_errc::actor_exited and is not retried. The exit of a coordinator, or of an
+  /// idle node actor, fails the run with the same code. No effect on an actor that has ended.
   void exit() const;
-  /// Calls `down` once, on a thread of the engine, when the actor ends; at once if it has ended.
+  /// Calls `down` once when the actor ends. The call comes from a thread of the engine, or from
+  /// monitor() itself if the actor has ended. An exception of `down` is written to standard error.
   void monitor(std::function<void()> down) const;
   /// Whether the actor has not ended.
   [[nodiscard]] bool is_alive() const;
-  /// The actor's id, unique in the engine.
+  /// Returns the actor's id, which is unique in the engine.
   [[nodiscard]] std::uint64_t id() const;
 
 private:
@@ -41,20 +56,22 @@ private:
 
 /// The description of a live actor of a run.
 struct actor_info {
-  actor_ref actor;
-  actor_kind kind;
-  call_state state;
-  std::string node; ///< empty for the coordinator
-  std::string task; ///< task path of the running call, e.g. `tools#3`
+  actor_ref actor;  ///< refers to the actor, and keeps it from being reused
+  actor_kind kind;  ///< the kind of the actor
+  call_state state; ///< the state of the call that it serves
+  std::string node; ///< name of the node; empty for the coordinator
+  std::string task; ///< path of the task that it serves, e.g. `tools#3`; empty if it is idle
 };
 
-/// Inspects an engine from outside, for tests and for finding the cause of a run that does not end.
+/// Inspects the runs of an engine. For tests, and for finding out why a run does not end. It may
+/// outlive the engine. All members may be called from any thread unless stated.
 class engine_debug {
 public:
-  /// Returns the current actors of a run; empty if the run has ended or the engine has shut down.
-  /// Blocks until the lane has answered, so a body must not call it.
+  /// Returns the current actors of a run of this engine; empty if the run has ended or the engine
+  /// has shut down. Blocks until the run's lane has answered, so bodies and callbacks of the engine
+  /// must not call it.
   [[nodiscard]] std::vector<actor_info> actors(const run_handle&) const;
-  /// Returns the number of runs that have not ended.
+  /// Returns the number of runs that have not ended, nested runs included.
   [[nodiscard]] std::size_t live_runs() const;
 
 private:

@@ -26,25 +26,28 @@ namespace detail {
 class engine_core;
 } // namespace detail
 
-/// Options of an engine: threads, and the size of its pools.
+/// Options of an engine: the number of its threads, and the size of its pools.
 struct engine_options {
-  /// Number of lanes. Each owns its runs and is served by one thread. 0: one per core.
+  /// Number of lanes. A lane owns some of the runs and executes their bodies on one thread at a
+  /// time. 0: one lane per core.
   std::size_t workers = 0;
-  /// Polling interval of the watcher. A body that still runs after two polls keeps its thread, and
-  /// another thread takes over the lane.
+  /// Polling interval of the watcher, at least 1 us. If a lane is in the same body at two polls,
+  /// the body keeps the thread, and another thread serves the lane.
   std::chrono::microseconds watcher_tick{500};
-  /// The largest number of threads. At the bound a lane waits for its body to return.
+  /// The largest number of threads, at least twice the number of lanes; smaller values are raised.
+  /// If all threads are in use, a lane waits until its body returns.
   std::size_t threads_max = 256;
-  /// Time after which an unused thread ends; one spare thread always remains.
+  /// Time after which an unused thread ends. One spare thread always remains.
   std::chrono::milliseconds thread_idle_time{5'000};
-  /// Whether actors are reused from pools. Otherwise each run creates its own.
+  /// Whether actors are reused from pools. Otherwise each run creates its own actors.
   bool pool_actors = true;
-  /// The largest number of idle actors in a lane's pool.
+  /// The largest number of idle actors in the pool of a lane.
   std::size_t pooled_actors_max = 65'536;
-  /// Number of super-steps, or of tasks, of one run after which the lane serves its other runs.
+  /// Number of super-steps of one run, or of tasks of one step, after which the lane serves its
+  /// other runs. At least 1.
   std::uint32_t steps_per_turn = 1'024;
-  /// The longest time that the destructor waits for blocking bodies. After it their threads are
-  /// detached.
+  /// The longest time that the engine's destructor waits for blocking bodies. When it has passed,
+  /// the threads of the bodies are detached.
   std::chrono::milliseconds shutdown_grace{5'000};
 };
 
@@ -52,38 +55,51 @@ namespace detail {
 struct engine_access;
 } // namespace detail
 
-/// Runs graphs: typed graphs, channel graphs, JSON graphs and agents, with the same member
-/// functions. Owns the threads; one engine serves a whole process and any number of graphs.
+/// Runs compiled graphs of every kind (graph<State>, channel_graph, json_graph, agents) with the
+/// same member functions. Owns the threads. One engine serves a whole process and any number of
+/// graphs.
 ///
 /// The input of a run is one of these:
-/// - a whole state, on a new thread only: on a thread with checkpoints it would reset every field
-///   without a reducer, so the run fails with graph_errc::used_thread;
-/// - an update, or a projection: a struct with some of the fields of the state;
-/// - resume, to resume the thread, or a command, to write to it and choose the next nodes;
-/// - text, a message or a list of messages, if the state has the field `messages`;
-/// - a JSON object for a JSON graph, and channel_writes for a channel graph.
+/// - a whole state, on a new thread only. On a thread with checkpoints it would reset every field
+///   without a reducer, so the run fails with graph_errc::used_thread.
+/// - an update, or a projection: a struct with some of the fields of the state
+/// - resume, to resume the thread, or a command, to write to it and choose the next nodes
+/// - a text, a message or a list of messages, if the state has the field `messages`
+/// - a JSON object for a JSON graph, and channel_writes for a channel graph
+///
+/// Functions that take an input throw graph_error if it names an unknown node, an unknown channel
+/// or a channel of another graph, unless they report errors in the result.
 ///
 /// @par Threads
-/// All members may be called from any thread. Callbacks run on a thread of the engine and must be
-/// short: they may start further runs, they must not block. An exception that a callback throws is
-/// written to standard error and discarded.
-///
-/// The destructor cancels the runs that have not ended. A run submitted meanwhile fails with
-/// graph_errc::cancelled.
+/// All members may be called from any thread, except that a body or a callback must not call one
+/// that blocks. Callbacks run on a thread of the engine unless stated. They may start further runs,
+/// but must be short and must not block. An exception that a callback throws on a thread of the
+/// engine is written to standard error and discarded.
+/// @par Lifetime
+/// A run keeps the graph, its configuration and its callback alive until it has ended. Results and
+/// snapshots may outlive the engine.
 class engine {
 public:
   /// Starts the engine's threads. If the system does not allow all of them, the engine has fewer
-  /// lanes than requested. Throws std::system_error if it does not allow even one lane.
+  /// lanes than requested. Throws std::system_error if the system does not allow even one lane.
   explicit engine(engine_options options = {});
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;
+  /// Cancels the runs that have not ended and waits for the engine's threads, at most
+  /// engine_options::shutdown_grace. Threads whose bodies still block are then detached. Runs that
+  /// callbacks submit in the meantime fail with graph_errc::cancelled. Must not be called on a
+  /// thread of the engine.
   ~engine();
 
-  /// Runs a graph until it ends or is interrupted. Blocks the caller: a body calls
+  /// Runs a graph until it ends, fails or is interrupted. Blocks the calling thread; a body calls
   /// runtime::invoke() instead.
   ///
-  /// Throws graph_error if the run fails. An interrupt is not a failure: the result then has the
-  /// pending interrupts, and the thread (run_config::thread_id) can be resumed.
+  /// Throws graph_error if the run fails, or if the input or the configuration is invalid. If a
+  /// body threw, its exception is nested in it. An interrupt is not a failure: the result then has
+  /// the pending interrupts, and the thread (run_config::thread_id) can be resumed.
+  /// @param input see the class
+  /// @param config the options of the run, which are copied; see run_config
+  /// @returns the last state of the graph, the pending interrupts and counters
   template <class State, run_input_of<State> Input = detail::default_input<State>>
   run_result<State> invoke(const compiled_graph<State>& graph, Input input,
                            run_config config = {}) {
@@ -96,8 +112,9 @@ public:
     return result;
   }
 
-  /// Runs a graph as invoke() does, but returns the error of a failed run, with its last state, in
-  /// the result. Does not throw graph_error.
+  /// Runs a graph like invoke(), but reports a failure in the result: run_result::error is set, and
+  /// run_result::state is the state after the last finished step. Does not throw graph_error, not
+  /// even for an invalid input or configuration. Blocks the calling thread.
   template <class State, run_input_of<State> Input = detail::default_input<State>>
   [[nodiscard]] run_result<State> try_invoke(const compiled_graph<State>& graph, Input input,
                                              run_config config = {}) {
@@ -111,9 +128,13 @@ public:
     }
   }
 
-  /// Starts a run and returns at once. `done` is called exactly once, on a thread of the engine,
-  /// whatever happens. Throws graph_error if the input or the configuration is invalid; `done` is
-  /// not called then.
+  /// Starts a run and returns without waiting for it. Throws graph_error if the input is invalid or
+  /// recursion_limit is 0; `done` is not called then.
+  ///
+  /// Otherwise `done` is called exactly once with the result, also if the run fails or is
+  /// cancelled. It is called on a thread of the engine or of the checkpointer, possibly before
+  /// submit() returns.
+  /// @returns a handle for cancelling or draining the run; it may be discarded
   template <class State, run_input_of<State> Input = detail::default_input<State>>
   run_handle submit(const compiled_graph<State>& graph, Input input, run_config config,
                     std::type_identity_t<std::function<void(run_result<State>)>> done) {
@@ -122,10 +143,13 @@ public:
                  completion<State>{{}, std::move(done), detail::adapter_of(graph)});
   }
 
-  /// Starts a run and returns its events as they happen.
-  /// @param modes the events to return, combined with |
-  /// @param buffer_max number of events that may be unread; at this bound the run pauses before its
-  /// next super-step until the reader has caught up
+  /// Starts a run and returns its events as they happen (`stream()` in langgraph/pregel/main.py).
+  /// Does not block. Throws graph_error if the input is invalid or recursion_limit is 0. The range
+  /// reports a failure of the run.
+  /// @param modes the kinds of events to return, combined with |
+  /// @param buffer_max number of unread events at which the run pauses before its next super-step.
+  /// It continues when at most half as many are unread.
+  /// @returns a range that must be read or destroyed; it may outlive the engine
   template <class State, run_input_of<State> Input = detail::default_input<State>>
   [[nodiscard]] event_range<State> stream(const compiled_graph<State>& graph, Input input,
                                           stream_mode modes, run_config config = {},
@@ -136,9 +160,12 @@ public:
                                           modes, std::move(config), buffer_max)};
   }
 
-  /// Runs a graph once for each input and returns the results in the order of the inputs. Blocks.
-  /// Does not throw for runs that fail: see run_result::error.
-  /// @param runs_max the largest number of runs at once
+  /// Runs a graph once for each input and returns the results in the order of the inputs. Blocks
+  /// until all runs have ended. Failures, also of invalid inputs, are reported in
+  /// run_result::error.
+  /// @param inputs one input for each run
+  /// @param config the options of every run; with a thread_id, all runs use the same thread in turn
+  /// @param runs_max the largest number of runs at the same time; 0 counts as 1
   template <class State, run_input_of<State> Input>
   [[nodiscard]] std::vector<run_result<State>>
   batch(const compiled_graph<State>& graph, std::vector<Input> inputs,
@@ -149,9 +176,12 @@ public:
         [&results](std::size_t i, run_result<State> r) { results[i] = std::move(r); }, runs_max);
     return results;
   }
-  /// Runs a graph once for each input and calls `done(index, result)` as each run ends, on threads
-  /// of the engine. Blocks until all have ended.
-  /// @param runs_max the largest number of runs at once
+  /// Runs a graph once for each input and calls `done(index, result)` when a run has ended. Blocks
+  /// until all runs have ended. Several threads may call `done` at the same time: threads of the
+  /// engine or of the checkpointer, and the calling thread for an invalid input.
+  /// @param inputs one input for each run
+  /// @param config the options of every run; see the overload above
+  /// @param runs_max the largest number of runs at the same time; 0 counts as 1
   template <class State, run_input_of<State> Input>
   void batch(const compiled_graph<State>& graph, std::vector<Input> inputs,
              const run_config& config,
@@ -170,13 +200,16 @@ public:
     });
   }
 
-  /// Returns the state of a thread (run_config::thread_id), at its newest checkpoint or at
-  /// thread_options::checkpoint_id. Without a checkpoint id it is the live state, to which the
-  /// outputs of an unfinished step's tasks are applied.
-  /// @param with_subgraphs whether to set task_snapshot::nested for tasks that are graphs
+  /// Returns the state of a thread (`get_state()` in langgraph/pregel/main.py). Reads from the
+  /// graph's checkpointer (compile_options::checkpointer) on the calling thread.
   ///
-  /// Throws graph_error if the graph has no checkpointer, if there is no such checkpoint, or if an
-  /// output does not fit its channel.
+  /// Throws graph_error if the graph has no checkpointer, if the thread has no such checkpoint, or
+  /// if the writes of an unfinished step do not fit their channels. Throws checkpoint_error if the
+  /// checkpoint cannot be read. A thread without checkpoints gives a snapshot without values.
+  /// @param config names the thread (thread_id), and optionally a checkpoint and a subgraph
+  /// (thread_options). Without a checkpoint id, the newest checkpoint is used, and the outputs of
+  /// tasks that have ended since are applied to it.
+  /// @param with_subgraphs whether to set task_snapshot::nested for tasks that run subgraphs
   template <class State>
   [[nodiscard]] snapshot<State> get_state(const compiled_graph<State>& graph,
                                           const run_config& config, bool with_subgraphs = false) {
@@ -184,9 +217,11 @@ public:
             detail::get_state(detail::program_of(graph), place_of(config), with_subgraphs)};
   }
 
-  /// Returns the checkpoints of a thread, newest first, each as it was before the step that follows
-  /// it. Throws graph_error.
-  /// @param query selects the checkpoints, and bounds their number
+  /// Returns the states of a thread at its checkpoints, newest first (`get_state_history()` in
+  /// langgraph/pregel/main.py). Each shows the tasks of the step that followed. Throws as
+  /// get_state() does.
+  /// @param config names the thread (thread_id), and optionally a subgraph (checkpoint_ns)
+  /// @param query selects the checkpoints, and limits their number
   template <class State>
   [[nodiscard]] std::vector<snapshot<State>> get_state_history(const compiled_graph<State>& graph,
                                                                const run_config& config,
@@ -197,16 +232,20 @@ public:
     return out;
   }
 
-  /// Writes to a thread as if a node had returned these values: the node's edges and branches fire
-  /// on the caller's thread, and what was pending before is discarded.
-  /// @param values an update or a projection, a JSON object, or channel_writes
-  /// @param as_node the node whose result the values count as; empty: the node that ran last.
-  /// START: an input of the graph. END: nothing is left to run.
-  /// @returns the id of the new checkpoint, which is saved when this returns
+  /// Writes to a thread as if a node had returned these values (`update_state()` in
+  /// langgraph/pregel/main.py). The node's edges fire, and its branches choose the next nodes;
+  /// their routers are called on the calling thread. Tasks that were pending before are discarded.
+  /// Uses the graph's checkpointer.
   ///
-  /// Waits up to edit_timeout for a run that has the thread. Throws graph_error, and
-  /// checkpoint_error if the checkpoint could not be saved; then nothing is changed. A body must
-  /// not update the thread of its own run.
+  /// Waits up to edit_timeout for a run that holds the thread, then throws
+  /// checkpoint_error{in_use}. Throws graph_error if the update is invalid, and checkpoint_error if
+  /// the checkpoint could not be saved. A body must not update the thread of its own run.
+  /// @param config names the thread (thread_id), and optionally a checkpoint and a subgraph
+  /// (thread_options)
+  /// @param values an update or a projection, a JSON object, or channel_writes
+  /// @param as_node the node whose result the values count as. Empty: the node that ran last.
+  /// START: the values are an input of the graph.
+  /// @returns the id of the new checkpoint, which has been saved
   template <class State, edit_of<State> Values = typename detail::state_adapter<State>::update_type>
   std::string update_state(const compiled_graph<State>& graph, const run_config& config,
                            Values values, std::string as_node = {}) {
@@ -214,8 +253,8 @@ public:
         detail::program_of(graph), place_of(config),
         detail::edit_for(graph, state_update<State>{std::move(values), std::move(as_node)}));
   }
-  /// Writes to a thread as update_state() does, with every option of a state_update.
-  /// @param timeout the longest wait for a run that has the thread; 0: does not wait
+  /// Writes to a thread with all options of a state_update; otherwise as the overload above.
+  /// @param timeout the longest wait for a run that holds the thread; 0: does not wait
   template <class State>
   std::string update_state(const compiled_graph<State>& graph, const run_config& config,
                            state_update<State> change,
@@ -223,8 +262,11 @@ public:
     return detail::update_state(detail::program_of(graph), place_of(config),
                                 detail::edit_for(graph, std::move(change)), timeout);
   }
-  /// Writes several updates to a thread. Each inner list is one super-step, whose updates are
-  /// applied together, in the order of the list. In a list of several, each update names its node.
+  /// Writes several updates to a thread (`bulk_update_state()` in langgraph/pregel/main.py). Waits
+  /// and throws as update_state() does. If a super-step fails, the ones before it remain saved.
+  /// @param steps each inner list is one super-step. Its updates are applied together, in the order
+  /// of the list. If it has several updates, each must set as_node. Neither list may be empty.
+  /// @param timeout the longest wait for a run that holds the thread; 0: does not wait
   /// @returns the id of the last checkpoint
   template <class State>
   std::string bulk_update_state(const compiled_graph<State>& graph, const run_config& config,
@@ -239,7 +281,11 @@ public:
     return detail::bulk_update_state(detail::program_of(graph), place_of(config), std::move(edits),
                                      timeout);
   }
-  /// Copies a checkpoint of a thread, as the start of a branch.
+  /// Copies a checkpoint of a thread to a new one, from which the thread continues. Waits and
+  /// throws as update_state() does.
+  /// @param config names the thread (thread_id), and the checkpoint (thread_options::checkpoint_id;
+  /// empty: the newest)
+  /// @param timeout the longest wait for a run that holds the thread; 0: does not wait
   /// @returns the id of the copy
   template <class State>
   std::string copy_state(const compiled_graph<State>& graph, const run_config& config,
@@ -247,7 +293,8 @@ public:
     return detail::copy_state(detail::program_of(graph), place_of(config), timeout);
   }
 
-  /// Returns a view of the live runs and their actors, which can be sent an exit.
+  /// Returns an object that lists the runs that have not ended, and their actors. It may outlive
+  /// the engine.
   [[nodiscard]] engine_debug debug();
 
 private:
@@ -278,8 +325,9 @@ private:
                               run_config config);
   detail::event_stream open_stream(const detail::program_ptr& program, detail::run_input input,
                                    stream_mode modes, run_config config, std::size_t buffer_max);
-  /// Calls `begin(i, ended)` for each index below `count`, and keeps at most `at_once_max` of them
-  /// between `begin` and `ended`. If a call throws, waits for the earlier ones and rethrows.
+  /// Calls `begin(i, ended)` for each index below `count`. An item is in progress until its `ended`
+  /// is called; at most `at_once_max` are in progress. If `begin` throws, waits for the earlier
+  /// items and rethrows.
   static void run_each(std::size_t count, std::size_t at_once_max,
                        const std::function<void(std::size_t, const std::function<void()>&)>& begin);
   [[nodiscard]] static detail::thread_place place_of(const run_config& config);

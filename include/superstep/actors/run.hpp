@@ -18,54 +18,62 @@ namespace detail {
 class engine_core;
 } // namespace detail
 
-/// A reference to one run of an engine. Cheap to copy. May outlive the run and the engine.
+/// A reference to one run of an engine, returned by engine::submit(). Cheap to copy. May outlive
+/// the run and the engine. All members may be called from any thread. They have no effect on a run
+/// that has ended, or if the handle is empty. They throw nothing but std::bad_alloc.
 class run_handle {
 public:
+  /// Creates an empty handle, which refers to no run.
   run_handle() = default;
   /// Requests that the run ends with graph_errc::cancelled; does not wait. Suspended bodies are
-  /// destroyed. A blocking body runs to completion and its result is discarded.
-  /// node_options::on_failure may provide the output of unfinished tasks. No effect on a run that
-  /// has ended. Thread-safe.
+  /// destroyed. A body that is running is asked to stop (runtime::stop()); it runs to completion
+  /// and its result is discarded. node_options::on_failure may provide the output of unfinished
+  /// tasks.
   void cancel() const;
-  /// Stops the run before its next super-step with graph_errc::drained; does not wait. A run on a
-  /// thread can be resumed: no work is lost or repeated. Thread-safe.
+  /// Requests that the run ends with graph_errc::drained before its next super-step; does not wait.
+  /// The current super-step is completed. With a checkpointer, the run can be resumed, and no work
+  /// is lost or repeated. A run without a next step ends as usual.
   /// @param reason part of the error's text
   void drain(std::string reason = "requested") const;
+  /// Whether the handle refers to a run, which may have ended.
   [[nodiscard]] explicit operator bool() const noexcept { return run_ != 0; }
 
 private:
   friend class engine;
   friend class engine_debug;
-  std::shared_ptr<const std::weak_ptr<detail::engine_core>>
-      core_; // shared per lane, to avoid contention
+  // One pointer per lane, so that lanes do not contend for one reference count.
+  std::shared_ptr<const std::weak_ptr<detail::engine_core>> core_;
   std::uint64_t run_ = 0;
   std::uint32_t lane_ = 0;
 };
 
 /// The ways in which a run ends.
 enum class run_status : std::uint8_t {
-  finished,    ///< nothing was left to run
+  finished,    ///< no node was left to run
   interrupted, ///< it stopped at an interrupt or a breakpoint; the thread can be resumed
   failed,      ///< see run_result::error
 };
 
-/// The result of a run.
+/// The result of a run. Owned by the caller; independent of the engine.
 template <class State>
 struct run_result {
   /// The state when the run ended. For a failed run: the state after its last finished step, or a
   /// default State if it never started.
   State state{};
-  /// The pending interrupts. Empty if the run finished, and at a breakpoint.
+  /// The pending interrupts if the run was interrupted; empty at a breakpoint
+  /// (compile_options::interrupt_before).
   std::vector<interrupt> interrupts{};
-  run_stats stats{};
-  run_status status = run_status::finished;
-  /// Why the run failed. Not set in results of invoke(), which throws it.
+  run_stats stats{};                        ///< counters of the cost of the run
+  run_status status = run_status::finished; ///< how the run ended
+  /// Why the run failed; not set if it did not fail. Never set in results of engine::invoke(),
+  /// which throws the error.
   std::optional<run_error> error{};
 };
 
 namespace detail {
 
-/// Called in an exception handler: stores that copying the state, which is user code, has thrown.
+/// Stores the exception that is being handled as the error of the run, unless it has an error. For
+/// an exception of the copy constructor of the state, which is user code.
 void note_copy_failure(raw_result& raw);
 
 template <class State>
@@ -77,8 +85,8 @@ template <class State>
           std::move(raw.stats), status, std::move(raw.error)};
 }
 
-/// Converts a result to the type that callers of a graph over State receive. Creates no State
-/// except the one that it returns, because constructors are user code.
+/// Converts a result to the type that callers of a graph over State receive. Creates no State other
+/// than the returned one, because constructors are user code and may throw.
 template <class State>
 [[nodiscard]] run_result<State> typed_result(const state_adapter<State>& adapter, raw_result raw) {
   if (raw.state) {

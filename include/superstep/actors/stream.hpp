@@ -21,45 +21,51 @@
 
 namespace superstep {
 
-/// The origin of an event: its super-step, and its graph.
+/// The origin of an event: the super-step, and the graph.
 struct event_origin {
-  std::int64_t step = 0; ///< super-step
-  /// The nodes that lead to the subgraph of the event; null for the outermost graph.
+  std::int64_t step = 0; ///< number of the super-step in its graph
+  /// Names of the nodes that lead from the outermost graph to the subgraph of the event. Null if
+  /// the event is from the outermost graph.
   std::shared_ptr<const std::vector<std::string>> path{};
 };
 
-/// stream_mode::values: the state after a step that changed it; the first follows the input.
+/// An event of stream_mode::values: the state after the input, and after each step that changed it.
 template <class State>
 struct values_event : event_origin {
-  /// The state, shared and never changed. Null in events of subgraphs with another State: see as().
+  /// The state. It never changes and may outlive the event. Null in events of subgraphs with
+  /// another state type; see as().
   std::shared_ptr<const State> state{};
-  /// Set if the run stopped after the step: the pending interrupts, none at a breakpoint.
+  /// The pending interrupts of a task that was interrupted. Not set in other events.
   std::optional<std::vector<interrupt>> interrupts{};
   state_view snapshot{}; ///< the state without its type
 
-  /// The state of a subgraph over a described struct; null if it has another state. Valid as long
-  /// as the event.
+  /// Returns the state of a subgraph over the struct Child; null if the state has another type.
+  /// Valid as long as the event.
   template <class Child>
   [[nodiscard]] const Child* as() const& noexcept {
     return state_if<Child>(snapshot.get());
   }
+  /// Deleted, because the pointer would dangle.
   template <class Child>
-  const Child* as() const&& = delete; // the pointer would dangle
+  const Child* as() const&& = delete;
 };
 
-/// stream_mode::updates: what a task wrote, when it ended.
+/// An event of stream_mode::updates: a task has ended, with these writes.
 struct update_event : event_origin {
-  std::string node{};
-  bool is_cached = false; ///< the task did not run: its output was in the cache
-  /// The writes of the task, in JSON graphs; see wrote() for graphs over structs.
+  std::string node{}; ///< name of the node; empty if `interrupts` is set
+  /// Whether the task did not run, because its output was in the cache or stored by an earlier
+  /// attempt of the step.
+  bool is_cached = false;
+  /// The writes of the task as JSON, in events of JSON graphs. Graphs over structs have wrote().
   json::value update{};
-  /// Set if the run stopped: the pending interrupts, none at a breakpoint. `node` is empty then.
+  /// The pending interrupts of a task that was interrupted, or an empty list at a breakpoint. Not
+  /// set in other events.
   std::optional<std::vector<interrupt>> interrupts{};
-  detail::program_ptr program{}; ///< of the task, for wrote()
-  write_list writes{};           ///< what the task wrote, by the numbers of the channels
+  detail::program_ptr program{}; ///< the graph of the task, for wrote()
+  write_list writes{};           ///< the writes of the task, with the numbers of their channels
 
-  /// The value that the task wrote to a field, `wrote<&State::field>()`. Null if it did not write
-  /// the field, or is of a graph with another state. Valid as long as the event.
+  /// Returns the value that the task wrote to a field: `wrote<&State::field>()`. Null if it did not
+  /// write the field, or belongs to a graph with another state type. Valid as long as the event.
   template <auto Member>
   [[nodiscard]] const typename detail::field<Member>::type* wrote() const& noexcept {
     using of = typename detail::field<Member>::state;
@@ -67,62 +73,71 @@ struct update_event : event_origin {
                ? written<Member>(writes)
                : nullptr;
   }
+  /// Deleted, because the pointer would dangle.
   template <auto Member>
   const typename detail::field<Member>::type* wrote() const&& = delete;
 };
 
-/// stream_mode::messages: a message, or a piece of one, as a body sent it.
+/// An event of stream_mode::messages: a message, or a piece of a message, that a body sent.
 struct message_event : event_origin {
-  std::string node{};
-  /// The object that the body sent: `message_chunk` and `message` from agents, any type from
-  /// runtime::emit_message().
+  std::string node{}; ///< name of the node
+  /// The object that the body passed to runtime::emit_message(). Agents send `message_chunk` and
+  /// `message`.
   value message{};
 
-  /// The object that the body sent, or null if it is of another type. Valid as long as the event.
+  /// Returns the object that the body sent, or null if it has another type. Valid as long as the
+  /// event.
   template <class T>
   [[nodiscard]] const T* get_if() const& noexcept {
     return message.get_if<T>();
   }
+  /// Deleted, because the pointer would dangle.
   template <class T>
-  const T* get_if() const&& = delete; // the pointer would dangle
+  const T* get_if() const&& = delete;
 };
 
-/// stream_mode::custom: what a body sent by runtime::emit().
+/// An event of stream_mode::custom: a value that a body sent with runtime::emit().
 struct custom_event : event_origin {
-  std::string node{};
-  json::value data{};
+  std::string node{}; ///< name of the node
+  json::value data{}; ///< the value that the body sent
 };
 
-/// stream_mode::tasks: a task started or ended.
+/// An event of stream_mode::tasks: a task has started or ended.
 struct task_event : event_origin {
-  std::string node{};
+  std::string node{};           ///< name of the node
   std::uint32_t task_index = 0; ///< the position of the task's Send; 0 if it was triggered by edges
-  bool has_ended = false;
-  json::value input{};        ///< the input of a task that started, if it has a JSON form
-  std::string error{};        ///< why a task failed; empty if it did not
-  std::exception_ptr cause{}; ///< the exception of a task that failed
+  bool has_ended = false;       ///< false: the task has started
+  json::value input{};          ///< the input of a task that has started; null outside JSON graphs
+  std::string error{};          ///< why the task failed; empty if it did not fail
+  std::exception_ptr cause{};   ///< the exception of a task that failed
+  /// The pending interrupts of a task that was interrupted; not set in other events.
   std::optional<std::vector<interrupt>> interrupts{};
 };
 
-/// stream_mode::checkpoints: the thread has a new checkpoint.
+/// An event of stream_mode::checkpoints: the thread has a new checkpoint. It may not be durable
+/// yet; see durability.
 struct checkpoint_event : event_origin {
-  checkpoint_ptr checkpoint{};
-  std::vector<std::string> next{}; ///< nodes that run next
+  checkpoint_ptr checkpoint{};     ///< the checkpoint; never null
+  std::vector<std::string> next{}; ///< nodes of the next super-step, one entry per task
 };
 
-/// stream_mode::debug: an activation, a vote to halt, a barrier.
+/// An event of stream_mode::debug: the start of a super-step, its barrier, or the end of the run.
 struct debug_event : event_origin {
+  /// An object with the member `event`: `step` or `end` (with `activated`, `halted` and
+  /// `in_flight`), or `barrier` (with `answered` and `in_flight`).
   json::value data{};
 };
 
-/// An event of a run of a graph over State: what engine::stream() returns, to be visited.
+/// An event of a run of a graph over State, as engine::stream() returns it. Use std::visit or
+/// std::get_if to access it.
 template <class State>
 using event = std::variant<values_event<State>, update_event, message_event, custom_event,
                            task_event, checkpoint_event, debug_event>;
 
 namespace detail {
 
-/// Returns a state that shares the snapshot's memory, or a new one if the snapshot holds channels.
+/// Returns a state that shares the memory of a state block. For states without a struct, returns a
+/// new object.
 template <class State>
 [[nodiscard]] std::shared_ptr<const State> shared_state(const state_adapter<State>& adapter,
                                                         const state_view& from) {
@@ -135,7 +150,7 @@ template <class State>
   }
 }
 
-/// Converts an erased event to the type that callers of a graph over State receive.
+/// Converts an event to the type that callers of a graph over State receive.
 /// @param program the program of the outermost graph
 template <class State>
 [[nodiscard]] event<State> event_from(run_event&& e, const state_adapter<State>& adapter,
@@ -177,28 +192,37 @@ template <class State>
 
 } // namespace detail
 
-/// The events of one run as an input range, read once by one reader:
+/// The events of one run as an input range, which can be read once:
 ///
 ///     for (const auto& event : engine.stream(graph, input, stream_mode::updates))
 ///       std::visit(printer, event);
 ///
-/// The loop blocks until there is an event. After the last event it throws the run's graph_error if
-/// the run failed. Destroying the range early cancels the run.
+/// The loop blocks until there is an event. If the run failed, it throws the run's graph_error
+/// after the last event. Destroying the range before the run has ended cancels the run, and does
+/// not wait.
+///
+/// @par Threads
+/// One thread may read the range at a time. A loop blocks its thread; a body awaits receive()
+/// instead.
 template <class State>
 class event_range {
 public:
-  /// The next event; empty when the run has ended. Blocks. Throws the run's graph_error after the
-  /// last event.
+  /// Waits for the next event and returns it; returns nothing when the run has ended. Blocks. If
+  /// the run failed, throws its graph_error after the last event; graph_error::details() has the
+  /// exception of the body.
   [[nodiscard]] std::optional<event<State>> next() { return typed(events_.next()); }
-  /// Awaits the next event without blocking a thread; see next(). The range must outlive the task.
+  /// Returns a task that returns the same as next() but does not block a thread. The range must
+  /// outlive the task.
   [[nodiscard]] task<std::optional<event<State>>> receive() {
     auto waiting = events_.receive();
     auto raw = co_await waiting;
     co_return typed(std::move(raw));
   }
-  /// A handle to the run, for draining or cancelling it from another thread.
+  /// Returns a handle to the run, for draining or cancelling it from any thread.
   [[nodiscard]] const run_handle& handle() const noexcept { return events_.handle(); }
-  /// The result of the run. @pre next() returned nothing, or a loop over the range has ended
+  /// Returns the result of the run, with a copy of its last state; run_result::error is set if the
+  /// run failed.
+  /// @pre next() has returned nothing or thrown, or a loop over the range has ended
   [[nodiscard]] run_result<State> result() const {
     auto raw = detail::raw_result{};
     const auto& ended = events_.result();
@@ -209,29 +233,38 @@ public:
     return detail::typed_result(adapter_, std::move(raw));
   }
 
-  /// An input iterator. All iterators of a range share its position.
+  /// An input iterator. All iterators of a range share one position. Incrementing an iterator waits
+  /// for the next event and throws as next() does.
   class iterator {
   public:
     using iterator_concept = std::input_iterator_tag;
     using value_type = event<State>;
     using difference_type = std::ptrdiff_t;
 
+    /// Creates an iterator that must not be used.
     iterator() = default;
+    /// Reads the first event of a range. The range must outlive the iterator.
     explicit iterator(event_range& of) : of_{&of} { ++*this; }
+    /// Returns the current event. Valid until the iterator is incremented.
     [[nodiscard]] const event<State>& operator*() const noexcept { return *of_->at_; }
+    /// Returns the current event. Valid until the iterator is incremented.
     [[nodiscard]] const event<State>* operator->() const noexcept { return &*of_->at_; }
+    /// Waits for the next event; see event_range::next().
     iterator& operator++() {
       of_->at_ = of_->next();
       return *this;
     }
+    /// Waits for the next event; see event_range::next().
     void operator++(int) { ++*this; }
+    /// Whether the run has ended and all events were read.
     [[nodiscard]] bool operator==(std::default_sentinel_t) const noexcept { return !of_->at_; }
 
   private:
     event_range* of_ = nullptr;
   };
-  /// Waits for the first event.
+  /// Waits for the first event; see next(). Call it once.
   [[nodiscard]] iterator begin() { return iterator{*this}; }
+  /// Returns the sentinel that an iterator equals when all events were read.
   [[nodiscard]] std::default_sentinel_t end() const noexcept { return {}; }
 
 private:
@@ -249,7 +282,7 @@ private:
   [[no_unique_address]] detail::state_adapter<State> adapter_;
   detail::program_ptr program_;
   detail::event_stream events_;
-  std::optional<event<State>> at_; // what the iterators point to
+  std::optional<event<State>> at_; // the current event of the iterators
 };
 
 } // namespace superstep

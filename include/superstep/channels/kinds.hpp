@@ -17,17 +17,19 @@
 
 namespace superstep {
 
-/// A function that combines the values of one channel:
-///     void fn(T& into, T&& more)                   in place
-///     void fn(T& into, T&& more, id_source& ids)   in place; may give ids to what it adds
-///     T    fn(const T& into, const T& more)        returns a new value, like std::plus<>
+/// A reducer: a function that combines a new value with the value of a channel. Runs call it at the
+/// barrier, several runs at the same time, so it must be thread-safe. It has one of three forms:
+///     void fn(T& into, T&& more)                   changes `into`
+///     void fn(T& into, T&& more, id_source& ids)   changes `into`; `ids` generates ids for new
+///     parts T    fn(const T& into, const T& more)        returns a new value, like std::plus<>
 template <class Fn, class T>
 concept reducer_for = std::invocable<const Fn&, T&, T&&, id_source&> ||
                       (std::invocable<const Fn&, T&, T&&> &&
                        (std::is_void_v<std::invoke_result_t<const Fn&, T&, T&&>> ||
                         std::convertible_to<std::invoke_result_t<const Fn&, T&, T&&>, T>));
 
-/// Folds one value into another with a reducer of any of the three forms.
+/// Combines `more` with `into` by a reducer of any of the three forms. Throws what the reducer
+/// throws.
 template <class T, reducer_for<T> Fn>
 void fold(const Fn& fn, T& into, T&& more, id_source& ids) {
   if constexpr (std::invocable<const Fn&, T&, T&&, id_source&>)
@@ -50,21 +52,20 @@ constexpr bool fold_is_nothrow() {
            std::is_nothrow_assignable_v<T&, std::invoke_result_t<const Fn&, T&, T&&>>;
 }
 
-/// Whether the reducer is a function of two values that does not change the first, so that the new
-/// value is created separately.
+/// Whether the reducer returns a new value and can be called with a const first parameter.
 template <class Fn, class T>
 constexpr bool fold_makes_new() {
   if constexpr (std::invocable<const Fn&, T&, T&&, id_source&>)
     return false;
   else if constexpr (std::is_void_v<std::invoke_result_t<const Fn&, T&, T&&>>)
-    // no further check: the body of a generic reducer may not compile with a const value
+    // The call with a const value is not checked here: a generic reducer may not compile with it.
     return false;
   else
     return std::invocable<const Fn&, const T&, T&&>;
 }
 } // namespace detail
 
-/// Whether folding with the reducer cannot throw.
+/// Whether fold() with the reducer never throws.
 template <class Fn, class T>
 inline constexpr bool folds_nothrow = detail::fold_is_nothrow<Fn, T>();
 
@@ -72,39 +73,42 @@ inline constexpr bool folds_nothrow = detail::fold_is_nothrow<Fn, T>();
 template <class Fn, class T>
 inline constexpr bool folds_into_new = detail::fold_makes_new<Fn, T>();
 
-/// Whether a reducer that throws leaves the value as it was. A reducer that works in place declares
-/// it:
+/// Whether a reducer leaves the value unchanged if it throws. A reducer that changes the value in
+/// place declares it:
 ///     static constexpr bool leaves_value_on_failure = true;
-/// Otherwise each step that calls the reducer copies the value first, unless the reducer is
+/// Otherwise each step that calls the reducer first copies the value, unless the reducer is
 /// noexcept.
 template <class Fn>
 concept leaves_value_on_failure = requires { requires Fn::leaves_value_on_failure; };
 
-// Rules of channels without a reducer, for a state's `reducers` list.
+// Rules for fields without a reducer. A state lists them in its `reducers`.
 
-/// Holds the last value written; two writes in one step are an error. The default.
+/// Holds the last value written. Two writes in one step are an error. The default of all fields.
 struct last_value_rule {};
-/// Holds a value only for the step after it was written.
+/// Holds a value only for the step after it was written. Two writes in one step are an error.
 struct ephemeral_rule {};
-/// Holds the last value written in the latest step, in task order. A step without a write empties
-/// it.
+/// Holds the last value of the latest step, in task order. A step without a write empties the
+/// field.
 struct any_value_rule {};
-/// Holds the last value written, but is not saved in checkpoints.
+/// Holds the last value written, but is not saved in checkpoints. Two writes in one step are an
+/// error.
 struct untracked_rule {};
-/// Holds, in a std::vector<T>, the items written in the latest step, in task order. A step without
-/// items empties it.
+/// Holds the items written in the latest step, in task order. A step without items empties the
+/// field, which is a std::vector.
 struct topic_rule {};
-/// Collects, in a std::vector<T>, the items of all steps.
+/// Holds the items of all steps. The field is a std::vector.
 struct accumulating_topic_rule {};
 
-// The kinds of user channels. Each is a template over the place that holds its value: a field of a
-// described struct, or a slot of a slot_block. `Place` is a small copyable object with
+// The kinds of channels. Each is a template over the place of its value: a field of a described
+// struct (field_place), or a slot of a slot_block (slot_place). `Place` is a small copyable class:
 //     T& of(state_block&), const T& of(const state_block&), using value_type = T
-// If a value may be absent, T is std::optional<V>, and the kind reads and writes V.
+// If the value may be absent, T is std::optional<V>, and V is the type that is written.
+//
+// The classes override the members of channel, whose comments apply.
 
 namespace detail {
 
-/// Whether a place holds a value: always, unless it is a std::optional.
+/// Tests whether a place holds a value. Only a place of a std::optional may be empty.
 template <class T>
 struct holder {
   static bool has(const T&) noexcept { return true; }
@@ -115,12 +119,12 @@ struct holder<std::optional<T>> {
 };
 
 /// The base of all kinds: the place of the value, and its checkpoint form. `Written` is the type
-/// that is written to the channel. A place that may be absent holds std::optional of it.
+/// that is written to the channel.
 template <class Place, class Written>
 class placed_channel : public channel {
 public:
-  /// @param is_undone by default true if replacing the value cannot throw: updates only assign a
-  /// value that was created before
+  /// @param is_undone true by default if assigning the value cannot throw: a failed update then has
+  /// not begun to change the value
   placed_channel(std::string name, Place place, bool is_undone = is_put_nothrow)
       : channel{std::move(name), is_undone}, place_{place} {}
 
@@ -186,8 +190,8 @@ protected:
       is_replaced_nothrow && (std::is_nothrow_assignable_v<held_type&, Written> ||
                               std::is_nothrow_constructible_v<held_type, Written>);
 
-  /// Assigns a value, in a way that cannot throw if the type has one. An assignment that throws may
-  /// leave a mixture of both values.
+  /// Assigns a value. Destroys and constructs the object if only the assignment may throw, because
+  /// a failed assignment may leave a mixture of both values.
   template <class From>
   static void put(held_type& to, From&& from) {
     if constexpr (!std::is_nothrow_assignable_v<held_type&, From> &&
@@ -199,6 +203,7 @@ protected:
     }
   }
 
+  /// Whether taking the value of a write may throw.
   static bool may_fail_to_take(std::span<write* const> writes) noexcept {
     return std::ranges::any_of(
         writes, [](const write* w) { return w->content.template may_fail_to_give<Written>(); });
@@ -208,6 +213,7 @@ protected:
     return !is_put_nothrow || may_fail_to_take(writes);
   }
 
+  /// Returns the value that checkpoints contain; null if it is absent.
   static const kept_type* kept(const held_type& held) noexcept {
     if constexpr (may_be_absent)
       return held ? &*held : nullptr;
@@ -232,9 +238,9 @@ private:
 
 } // namespace detail
 
-/// Holds the last value written. Two writes in one step are an error: otherwise the value would
-/// depend on which node finished last, and a step must not depend on timing. `LastValue` in
-/// langgraph/channels/last_value.py.
+/// Holds the last value written (`LastValue` in langgraph/channels/last_value.py). Two writes in
+/// one step are an error, because the state must not depend on which node finishes last. A field
+/// that several nodes write in one step needs a reducer.
 template <class Place, class Value>
 class last_value final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;
@@ -260,15 +266,16 @@ public:
   }
 };
 
-/// Holds the last value written, but is not saved in checkpoints. With a guard two writes in one
-/// step are an error; otherwise the last one in task order is kept. `UntrackedValue` in
-/// langgraph/channels/untracked_value.py.
+/// Holds the last value written, but is not saved in checkpoints (`UntrackedValue` in
+/// langgraph/channels/untracked_value.py). With a guard, two writes in one step are an error.
+/// Without a guard, the last write in task order is kept.
 template <class Place, class Value>
 class untracked_value final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;
   using base::place_;
 
 public:
+  /// Creates a channel. @param guard whether two writes in one step are an error
   untracked_value(std::string name, Place place, bool guard = true)
       : base{std::move(name), place}, guard_{guard} {}
 
@@ -296,16 +303,17 @@ private:
   bool guard_;
 };
 
-/// Folds the writes of a step into its value, in task order. A place that may be absent starts
-/// empty, and the first write becomes its value unchanged. An overwrite replaces the value: earlier
-/// writes of the step are lost, later ones are skipped. `BinaryOperatorAggregate` in
-/// langgraph/channels/binop.py.
+/// Combines the writes of a step with the value by a reducer, in task order
+/// (`BinaryOperatorAggregate` in langgraph/channels/binop.py). If the value is absent, the first
+/// write becomes the value unchanged. An overwrite replaces the value, and the other writes of the
+/// step are ignored.
 template <class Place, class Value, reducer_for<Value> Fn>
 class binary_operator_aggregate final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;
   using base::place_;
 
 public:
+  /// Creates a channel whose values the reducer `fn` combines.
   binary_operator_aggregate(std::string name, Place place, Fn fn = {})
       : base{std::move(name), place, base::is_put_nothrow}, fn_{std::move(fn)} {}
 
@@ -346,10 +354,10 @@ private:
   using base::may_be_absent;
   using typename base::held_type;
 
-  /// Folds the writes in. If it throws, `held` is unchanged.
+  /// Combines the writes with the value. If the reducer throws, `held` is unchanged.
   void fold_all(held_type& held, std::span<write* const> writes, id_source& ids) const {
     if constexpr (may_be_absent) {
-      if (!held) { // build the value first, then move it into place
+      if (!held) { // complete the value before storing it, because the reducer may throw
         auto made = writes.front()->content.template take<Value>();
         fold_in_turn(made, writes.subspan(1), ids);
         base::put(held, std::move(made));
@@ -392,14 +400,16 @@ private:
   Fn fn_;
 };
 
-/// Holds a value for exactly one step. With a guard two writes in one step are an error; otherwise
-/// the last one in task order is kept. `EphemeralValue` in langgraph/channels/ephemeral_value.py.
+/// Holds a value only for the step after it was written (`EphemeralValue` in
+/// langgraph/channels/ephemeral_value.py). With a guard, two writes in one step are an error.
+/// Without a guard, the last write in task order is kept.
 template <class Place, class Value>
 class ephemeral_value final : public detail::placed_channel<Place, Value> {
   using base = detail::placed_channel<Place, Value>;
   using base::place_;
 
 public:
+  /// Creates a channel. @param guard whether two writes in one step are an error
   ephemeral_value(std::string name, Place place, bool guard = true)
       : base{std::move(name), place}, guard_{guard} {}
 
@@ -426,8 +436,8 @@ public:
     return !base::is_replaced_nothrow ||
            !std::is_nothrow_default_constructible_v<typename Place::value_type>;
   }
-  /// A place that cannot be absent counts as empty if it equals a default value. Otherwise every
-  /// step would report it as changed.
+  /// Whether there is a value. A place that is not a std::optional counts as empty if its value
+  /// equals a default-constructed one. Otherwise every step would report the channel as changed.
   bool is_available(const state_block& state) const noexcept override {
     using held = typename Place::value_type;
     try {
@@ -448,7 +458,7 @@ private:
 
 namespace detail {
 
-/// Converts a write to a topic into its items: here the write is a list of items.
+/// Converts a write to a topic into items. This one is for writes that are lists of items.
 template <class Item>
 struct listed_items {
   using written = std::vector<Item>;
@@ -457,15 +467,16 @@ struct listed_items {
 
 } // namespace detail
 
-/// Collects the items written in one step (or, with `accumulate`, in all steps), in task order. A
-/// write is a list of items, or a value that `Items` converts to one. `Topic` in
-/// langgraph/channels/topic.py.
+/// Holds the items written in the latest step, in task order; with `accumulate`, the items of all
+/// steps
+/// (`Topic` in langgraph/channels/topic.py). `Items` converts a write to a list of items.
 template <class Place, class Item, class Items = detail::listed_items<Item>>
 class topic final : public detail::placed_channel<Place, typename Items::written> {
   using base = detail::placed_channel<Place, typename Items::written>;
   using base::place_;
 
 public:
+  /// Creates a channel. @param accumulate whether the items of earlier steps are kept
   topic(std::string name, Place place, bool accumulate = false)
       : base{std::move(name), place, is_item_nothrow}, accumulate_{accumulate} {}
 
@@ -476,7 +487,7 @@ public:
                          id_source&) const override {
     auto& items = place_.of(state);
     const auto before = static_cast<std::ptrdiff_t>(items.size());
-    try { // append to the old items, so that these are still there if a move throws
+    try { // the new items follow the old ones, which are thus unchanged if a move throws
       for (auto* w : writes) {
         for (auto& item : Items{}(w->content.template take<typename Items::written>()))
           items.push_back(std::move(item));

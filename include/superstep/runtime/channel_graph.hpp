@@ -17,7 +17,7 @@ namespace superstep {
 
 namespace detail {
 
-/// The adapter of a state made of channels. `layout` belongs to the program and lives as long.
+/// Converts between writes to channels and the state of a channel_graph.
 template <>
 struct state_adapter<channel_values> {
   using block = slot_block;
@@ -25,7 +25,7 @@ struct state_adapter<channel_values> {
   using update_type = channel_writes;
   static constexpr bool has_whole_input = false;
 
-  const channel_layout* layout = nullptr;
+  const channel_layout* layout = nullptr; ///< owned by the program
 
   /// Takes the writes of a run's input. Throws graph_error if a write is for a channel of another
   /// graph.
@@ -44,9 +44,9 @@ struct state_adapter<channel_values> {
 
 } // namespace detail
 
-/// A graph without a state struct. It returns a typed handle for each channel; a node lists the
-/// channels that it reads and is called with their values. Intended for generated graphs and for
-/// new kinds of channels.
+/// A graph without a state struct. The functions that add a channel return a typed handle. A node
+/// lists the channels that it reads, and its body is called with their values. Intended for
+/// generated graphs and for new kinds of channels.
 ///
 ///     auto g = channel_graph{};
 ///     auto log = g.reduce<std::vector<std::string>>("log", append);
@@ -58,57 +58,65 @@ struct state_adapter<channel_values> {
 ///     g.edge(start, add);
 ///     auto result = engine.invoke(g.compile(), {last <<= 1});   // get(last, result.state)
 ///
-/// A channel that may be empty is read as `const std::optional<T>&`, every other one as `const T&`.
-/// A body therefore runs even if a channel is empty, and decides itself what an absent value means.
-/// The references are valid until the body has ended, also in a coroutine.
+/// A channel that may be empty is read as `const std::optional<T>&`, every other channel as
+/// `const T&`. A body therefore runs even if a channel is empty, and decides what an absent value
+/// means. The references are valid until the body has ended, also in a coroutine.
+///
+/// compile() reports faults such as names that are used twice, all together.
 ///
 /// @par Threads
 /// Not synchronised: build and compile a graph on one thread. The compiled graph may be used from
-/// any thread.
+/// any thread. Bodies, routers and reducers are called on lane threads by several runs at the same
+/// time, so they must be thread-safe.
+/// @par Lifetime
+/// Handles and node constants are valid as long as the graph or the graph compiled from it.
 class channel_graph {
 public:
+  /// Creates a graph without channels or nodes.
   channel_graph();
 
-  /// Adds a channel that holds the latest value and is empty before the first write. Two writes in
-  /// one step are an error.
+  /// Adds a channel that holds the last value written and is empty before the first write. Two
+  /// writes in one step are an error.
   template <class T>
   optional_handle<T> last_value(std::string name) {
     return add_channel<superstep::last_value<slot_place<std::optional<T>>, T>, T>(
         std::move(name), std::optional<T>{});
   }
-  /// Adds a channel that holds the latest value, at first `initial`. Two writes in one step are an
-  /// error.
+  /// Adds a channel that holds the last value written, and `initial` before the first write. Two
+  /// writes in one step are an error.
   template <class T>
   channel_handle<T> last_value(std::string name, T initial) {
     return add_channel<superstep::last_value<slot_place<T>, T>, T>(std::move(name),
                                                                    std::move(initial));
   }
-  /// Adds a channel that folds the writes of a step into its value, in task order; see
-  /// channels/kinds.hpp.
+  /// Adds a channel whose reducer combines the writes of a step with the value, in task order.
+  /// @param fn a reducer; see reducer_for
+  /// @param initial the value before the first write
   template <class T, reducer_for<T> Fn>
   channel_handle<T> reduce(std::string name, Fn fn, T initial = {}) {
     return add_channel<binary_operator_aggregate<slot_place<T>, T, Fn>, T>(
         std::move(name), std::move(initial), std::move(fn));
   }
   /// Adds a channel that holds a value only for the step after it was written.
-  /// @param guard whether two writes in one step are an error; if not, the last one in task order
-  /// is kept
+  /// @param guard whether two writes in one step are an error; if false, the last write in task
+  /// order is kept
   template <class T>
   optional_handle<T> ephemeral(std::string name, bool guard = true) {
     return add_channel<ephemeral_value<slot_place<std::optional<T>>, T>, T>(
         std::move(name), std::optional<T>{}, guard);
   }
-  /// Adds a channel that holds the latest value but is not saved in checkpoints. It is empty again
-  /// when a thread is resumed.
-  /// @param guard whether two writes in one step are an error; if not, the last one in task order
-  /// is kept
+  /// Adds a channel that holds the last value written but is not saved in checkpoints. It is empty
+  /// again when a thread is resumed.
+  /// @param guard whether two writes in one step are an error; if false, the last write in task
+  /// order is kept
   template <class T>
   optional_handle<T> untracked(std::string name, bool guard = true) {
     return add_channel<untracked_value<slot_place<std::optional<T>>, T>, T>(
         std::move(name), std::optional<T>{}, guard);
   }
-  /// Adds a channel that holds the items written in the latest step, in task order.
-  /// @param accumulate whether it collects the items of all steps instead
+  /// Adds a channel that holds the items written in the latest step, in task order. A write is a
+  /// list of items.
+  /// @param accumulate whether it holds the items of all steps instead
   template <class Item>
   channel_handle<std::vector<Item>> topic(std::string name, bool accumulate = false) {
     using items = std::vector<Item>;
@@ -116,9 +124,12 @@ public:
                                                                          accumulate);
   }
 
-  /// Adds a node. The body takes the values of the channels, optionally `const run_config&` and
-  /// `runtime`, and returns step_result or nothing, or a task<> of one of these. Throws graph_error
-  /// if a handle belongs to another graph.
+  /// Adds a node. Throws graph_error{invalid_update} if a handle belongs to another graph.
+  /// @param from the channels that the node reads
+  /// @param body takes the values of the channels in the order of `from`, and optionally
+  /// `const run_config&` and `runtime`. It returns step_result or nothing, or a task<> of one of
+  /// these.
+  /// @returns the constant of the node, for edges and branches
   template <class... H, class F>
     requires detail::channel_body_for<F, typename H::held_type...>
   superstep::node<void> add(std::string name, reads<H...> from, F body, node_options options = {}) {
@@ -130,7 +141,9 @@ public:
                       false, std::move(options));
     return {view};
   }
-  /// Adds a node that is activated by Sends only. Its input is the payload of the Send.
+  /// Adds a node that is activated by Sends only.
+  /// @param body takes the input of the Send as `const In&`; otherwise as for add()
+  /// @returns the constant of the node, for creating Sends
   template <class In, detail::channel_body_for<In> F>
   superstep::node<In> worker(std::string name, F body, node_options options = {}) {
     const auto view = keep(name);
@@ -140,13 +153,15 @@ public:
     return {view};
   }
 
-  /// Adds an edge: `to` runs in the step after `from`.
+  /// Adds an edge: `to` runs in the super-step after `from`; see graph::edge().
   channel_graph& edge(destination from, destination to);
-  /// Adds a join: the target runs when all sources have run, even in different steps.
+  /// Adds a join: `to` runs when all nodes in `from` have run, even in different super-steps.
   channel_graph& edge(std::initializer_list<destination> from, destination to);
-  /// Adds an edge from each node to the one that follows it in the list.
+  /// Adds an edge from each node of the list to the next one.
   channel_graph& sequence(std::initializer_list<destination> nodes);
-  /// Adds a branch whose router receives the values of these channels; see graph::branch.
+  /// Adds a branch; see graph::branch(). Throws graph_error{invalid_update} if a handle belongs to
+  /// another graph.
+  /// @param what the channels whose values the router receives, with the writes of `from` applied
   template <class... H, class R>
     requires detail::channel_router_for<R, typename H::held_type...>
   channel_graph& branch(destination from, reads<H...> what, R route,
@@ -159,8 +174,9 @@ public:
     return *this;
   }
 
-  /// Checks the graph and returns it ready to run. Throws compile_error with every fault. Nothing
-  /// can be added to the graph afterwards.
+  /// Checks the graph and returns it ready to run. Throws compile_error, which lists all faults of
+  /// the graph. May be called once, even if it throws. Nothing can be added to the graph
+  /// afterwards.
   [[nodiscard]] compiled_graph<channel_values> compile(compile_options options = {});
 
 private:

@@ -12,8 +12,8 @@
 namespace superstep {
 
 /// A graph that is ready to run, as returned by the `compile()` of graph<State>, channel_graph and
-/// json_graph and by the agent builders. Immutable and cheap to copy. Has no threads: pass it to an
-/// engine.
+/// json_graph and by the agent builders. Immutable and cheap to copy: copies share the program,
+/// which lives as long as the last copy or run. Has no threads: pass it to an engine.
 ///
 /// `State` is the type that a run returns: the struct of a graph<State>, channel_values for a
 /// channel_graph, json::object for a json_graph.
@@ -22,14 +22,18 @@ namespace superstep {
 template <class State>
 class compiled_graph {
 public:
-  using state_type = State;
+  using state_type = State; ///< the type that a run returns
 
-  /// Returns the graph as Mermaid text in LangGraph's layout; see drawing.hpp for options.
+  /// Returns the graph as Mermaid text in LangGraph's layout. to_mermaid() in drawing.hpp does so
+  /// with options.
   [[nodiscard]] std::string mermaid() const { return program_->mermaid(); }
-  /// The faults that compile() accepted: unreachable nodes, and nodes that cannot reach END.
+  /// Returns the faults that compile() accepted: nodes that no run can reach, and nodes from which
+  /// no run can reach END. With compile_options::lint, also nodes that run more than once. Valid as
+  /// long as the compiled graph.
   [[nodiscard]] const std::vector<fault>& warnings() const& noexcept {
     return program_->warnings();
   }
+  /// Returns a copy of the warnings, because a temporary graph is about to be destroyed.
   [[nodiscard]] std::vector<fault> warnings() && { return program_->warnings(); }
 
 private:

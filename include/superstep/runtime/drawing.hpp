@@ -10,18 +10,21 @@
 
 namespace superstep {
 
-/// Options for drawing a compiled graph. Edges are solid lines. Targets that a branch or a Command
-/// chooses are dotted lines, labelled with the label of the path map.
+/// Options for drawing a compiled graph. Edges are drawn as solid lines. Targets that a branch or a
+/// command chooses are drawn as dotted lines, with the label of the path map.
+///
+/// The functions below may be called from any thread.
 struct draw_options {
-  /// Number of levels of nested graphs that are drawn in place of their nodes; 0 draws none.
+  /// Number of levels of subgraphs that are drawn in place of their nodes (LangGraph's `xray`).
+  /// With 0, a subgraph is drawn as a single node.
   std::size_t expand = 0;
-  /// Mermaid: draws shapes, metadata and colours. If false, edges only.
+  /// Whether Mermaid text has shapes, metadata and colours. Otherwise it has edges only.
   bool styles = true;
 };
 
 /// Returns the graph as Mermaid text in LangGraph's layout (draw_mermaid in
 /// langchain_core/runnables/graph_mermaid.py). Throws graph_error{invalid_graph} if two expanded
-/// subgraphs have the same name, which Mermaid cannot show.
+/// subgraphs have the same name, because Mermaid cannot show them.
 [[nodiscard]] std::string to_mermaid(const detail::program&, draw_options = {});
 /// Returns the graph as input for Graphviz's `dot`, with expanded subgraphs as clusters.
 [[nodiscard]] std::string to_dot(const detail::program&, draw_options = {});
@@ -30,8 +33,8 @@ struct draw_options {
 [[nodiscard]] json::object to_graph_json(const detail::program&, draw_options = {});
 
 /// Returns a compiled graph as Mermaid text in LangGraph's layout. Throws
-/// graph_error{invalid_graph} if two expanded subgraphs have the same name, which Mermaid cannot
-/// show.
+/// graph_error{invalid_graph} if two expanded subgraphs have the same name, because Mermaid cannot
+/// show them.
 template <class State>
 [[nodiscard]] std::string to_mermaid(const compiled_graph<State>& graph,
                                      draw_options options = {}) {

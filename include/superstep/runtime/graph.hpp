@@ -21,9 +21,10 @@
 
 namespace superstep {
 
-/// Returns the input of an activation as an `In`, for functions in node_options such as a cache key
-/// or on_failure. Throws graph_error if a Send carried another type, and wrong_type if the state
-/// has another type. Valid as long as `given`.
+/// Returns the input of a task as an `In`, for functions in node_options such as a cache key or
+/// on_failure. Throws graph_error{invalid_update} if the input of a Send has another type, and
+/// wrong_type if the state has another type. Valid as long as `given`. May be called from any
+/// thread.
 template <class In>
 [[nodiscard]] const In& input_as(const body_input& given) {
   return detail::checked_input_of<In>(given);
@@ -40,8 +41,8 @@ template <class Input, class Child>
 inline constexpr bool is_whole_input =
     state_adapter<Child>::has_whole_input && std::convertible_to<Input, Child>;
 
-/// Turns the input of a nested graph into writes. A whole state is accepted only if the graph does
-/// not keep its state between calls; the callers check that.
+/// Turns the input of a nested graph into writes. The callers check that a graph which keeps its
+/// state between calls does not get a whole state.
 template <class Child, nested_input<Child> Input>
 [[nodiscard]] write_list nested_writes(const compiled_graph<Child>& child, Input input) {
   if constexpr (is_whole_input<Input, Child>)
@@ -60,7 +61,7 @@ template <class State>
   return all;
 }
 
-/// The body of a node that runs a graph with a state of its own.
+/// The body of a node that runs a graph with another state type.
 template <class State, class Input, class Child, class In, class Out>
 class subgraph_body final : public node_body {
 public:
@@ -109,9 +110,12 @@ private:
 ///     BOOST_DESCRIBE_STRUCT(counter, (), (n, log))
 ///
 /// Every described field is a channel. A field with a rule combines the writes of a step by that
-/// rule. A field without one keeps the last value, and two writes to it in one step are an error.
+/// rule. A field without a rule keeps the last value, and two writes to it in one step are an
+/// error.
 ///
-/// The graph stores its bodies, so a body may be a lambda that captures and is a coroutine.
+/// The functions that add parts return *this. They do not throw for faults such as unknown nodes:
+/// compile() reports all of them together. The graph stores bodies and routers, so a body may be a
+/// coroutine lambda with captures.
 ///
 /// @par Threads
 /// Not synchronised: build and compile a graph on one thread. The compiled graph may be used from
@@ -128,10 +132,13 @@ public:
     builder_.set_state([] { return state_ptr{new struct_block<State>}; });
   }
 
-  /// Adds a node. The body takes `const Input&`, optionally `const run_config&` and `runtime`, and
-  /// returns update<State>, `set<&State::field>(…)`, command<State> or nothing, or a `task<>` of
-  /// these. It is called by many runs at once, so it must be safe to call from several threads. The
-  /// references that it receives are valid until it has ended.
+  /// Adds a node.
+  /// @param n its name, and the type of its input; if that is not State, only Sends activate it
+  /// @param body takes `const Input&` and optionally `const run_config&` and `runtime`. It returns
+  /// update<State>, `set<&State::field>(…)`, command<State>, a parent_command or nothing, or a
+  /// `task<>` of one of these. Several runs call it at the same time on different lane threads, so
+  /// it must be thread-safe. The references that it receives are valid until it has ended. An
+  /// exception fails the task; see node_options::retry and on_error().
   template <class Input, detail::typed_body<Input, State> F>
   graph& add(node<Input> n, F body, node_options options = {}) {
     builder_.add_node(std::string{n.name},
@@ -139,16 +146,19 @@ public:
                       !std::is_same_v<Input, State>, std::move(options));
     return *this;
   }
-  /// Adds a node whose input is the state.
+  /// Adds a node whose input is the state; see the overload above.
   template <detail::typed_body<State, State> F>
   graph& add(std::string_view name, F body, node_options options = {}) {
     return add(superstep::node<State>{name}, std::move(body), std::move(options));
   }
 
-  /// Adds an error handler of `n`. It runs in the same step when an activation of `n` has failed
-  /// and is not retried. Its input is that of the activation, and runtime::failure() is the reason.
-  /// Its result is the output of the node. The edges of `n` do not fire: only commands choose the
-  /// next nodes.
+  /// Adds the error handler of a node (`error_handler` in LangGraph's `add_node()`). It runs in the
+  /// same super-step when a task of `n` has failed and is not retried. Its result replaces the
+  /// output of the task. The edges of `n` do not fire: the handler chooses the next nodes with a
+  /// command. If the handler fails, the run fails.
+  /// @param handler a body as for add(). It receives the input of the failed task;
+  /// runtime::failure() returns the failure.
+  /// @param options retry, timeout and other options of the handler itself
   template <class Input, detail::typed_body<Input, State> F>
   graph& on_error(node<Input> n, F handler, node_options options = {}) {
     builder_.add_error_handler(
@@ -156,28 +166,32 @@ public:
         !std::is_same_v<Input, State>, std::move(options));
     return *this;
   }
-  /// Adds an error handler for all nodes without one of their own. Its input is the state, even if
-  /// the node was activated by a Send.
+  /// Adds the error handler of all nodes that do not have one; see the overload above. Its input is
+  /// the state, even if the failed task was activated by a Send.
   template <detail::typed_body<State, State> F>
   graph& on_error(F handler, node_options options = {}) {
     builder_.set_error_handler(
         std::make_unique<detail::body_of<State, State, F>>(std::move(handler)), std::move(options));
     return *this;
   }
-  /// Sets the retry, cache and timeout of nodes whose own options do not set them.
+  /// Sets the retry policies, cache policy and timeout of all nodes whose own options do not set
+  /// them. The cache policy does not apply to error handlers.
+  /// @param options its `retry`, `cache` and `timeout` are used
   graph& defaults(node_options options) {
     builder_.set_defaults(std::move(options));
     return *this;
   }
 
-  /// Adds a graph with a state of its own as a node. Its interrupts, events and checkpoints are
-  /// part of the run.
-  /// @param to_child returns the graph's input for an input of the node: a Child, an update of one
-  /// or a projection
-  /// @param from_child returns an update of this graph for the last state of the nested one
+  /// Adds a graph with another state type as a node (a subgraph). Its interrupts, events and
+  /// checkpoints are part of the run.
   ///
   /// A graph that keeps its state between calls (persistence::per_thread) does not accept a whole
   /// Child: each call would reset every field without a reducer, so compile() reports it.
+  /// @param to_child converts the input of the node to an input of `child`: a Child, an update or a
+  /// projection of it, or messages
+  /// @param from_child converts the last state of `child` to an update of this graph's state
+  ///
+  /// Both functions are called on lane threads by several runs at the same time.
   template <class Input, class Child, std::invocable<const Input&> In,
             std::invocable<const Child&> Out>
     requires detail::nested_input<std::remove_cvref_t<std::invoke_result_t<In, const Input&>>,
@@ -199,7 +213,7 @@ public:
     return *this;
   }
 
-  /// Adds a graph with a state of its own as a node whose input is the state; see the overload
+  /// Adds a graph with another state type as a node whose input is the state; see the overload
   /// above.
   template <class Child, std::invocable<const State&> In, std::invocable<const Child&> Out>
     requires detail::nested_input<std::remove_cvref_t<std::invoke_result_t<In, const State&>>,
@@ -210,22 +224,24 @@ public:
     return add(superstep::node<State>{name}, std::move(child), std::move(to_child),
                std::move(from_child), std::move(options));
   }
-  /// Adds a graph over the same state as a node. It starts from the state of this graph. Its last
-  /// state is written back through the reducers, as in LangGraph. Use the overload with two
-  /// mappings if a reducer would count a value twice, for example std::plus<>.
+  /// Adds a graph with the same state type as a node. The child starts with the state of this
+  /// graph. Every field of the child's last state is then written to this graph through the
+  /// reducers, as in LangGraph. Use the overload with two mappings if a reducer would count a value
+  /// twice, for example std::plus<>.
   graph& add(std::string_view name, compiled_graph<State> child, node_options options = {}) {
     return add(
         superstep::node<State>{name}, std::move(child), [](const State& state) { return state; },
         [](const State& state) { return detail::update_of_all(state); }, std::move(options));
   }
 
-  /// Adds an edge: `to` runs in the step after `from`. `start` is the entry of the graph, `end`
-  /// activates no node.
+  /// Adds an edge: `to` runs in the super-step after `from`. An edge from `start` makes `to` an
+  /// entry of the graph; an edge to `end` activates no node.
   graph& edge(destination from, destination to) {
     builder_.add_edge({std::string{from.name()}}, std::string{to.name()});
     return *this;
   }
-  /// Adds a join: the target runs when all sources have run, even in different steps.
+  /// Adds a join: `to` runs when all nodes in `from` have run, even in different super-steps. It
+  /// then waits for all of them again. The list must not contain `start`.
   graph& edge(std::initializer_list<destination> from, destination to) {
     auto names = std::vector<std::string>{};
     for (const auto& f : from)
@@ -234,7 +250,8 @@ public:
     return *this;
   }
 
-  /// Adds an edge from each node to the one that follows it in the list.
+  /// Adds an edge from each node of the list to the next one. compile() reports an empty list and
+  /// repeated nodes.
   graph& sequence(std::initializer_list<destination> nodes) {
     auto names = std::vector<std::string>{};
     for (const auto& n : nodes)
@@ -243,10 +260,14 @@ public:
     return *this;
   }
 
-  /// Adds a branch after `from`, or at the entry (start). The router receives the state with the
-  /// node's own writes applied. It returns a destination or a list of them, for example
-  /// send_each().
-  /// @param declared the possible targets, which are drawn and checked by compile()
+  /// Adds a branch (`add_conditional_edges()` in LangGraph): when `from` has run, a router chooses
+  /// the next nodes. With `start`, it chooses the first nodes.
+  /// @param route receives the state with the writes of `from` applied, but not those of other
+  /// tasks of the step. Optionally takes `const run_config&` and `runtime`. Returns a
+  /// destination or a list of destinations, for example send_each(). An exception fails the task of
+  /// `from`. Called on lane threads by several runs at the same time.
+  /// @param declared the possible targets, which are drawn, and checked by compile(); empty:
+  /// unknown
   template <detail::typed_router<State> R>
   graph& branch(destination from, R route, std::initializer_list<destination> declared = {}) {
     auto names = std::vector<std::pair<std::string, std::string>>{};
@@ -258,9 +279,10 @@ public:
     return *this;
   }
 
-  /// Adds a branch whose router returns a label (bool, an enumerator or text).
-  /// @param map the target of each label, drawn. A label that is not in it fails the node
-  /// (graph_errc::unknown_label).
+  /// Adds a branch whose router returns a label: a bool, an enumerator or a std::string. Otherwise
+  /// as the overload above.
+  /// @param map the target of each label; drawn, and checked by compile(). A label that it does not
+  /// contain fails the task (graph_errc::unknown_label).
   template <detail::labelling_router<State> R>
   graph& branch(destination from, R route,
                 std::vector<std::pair<detail::body_result<R, State>, destination>> map) {
@@ -277,8 +299,9 @@ public:
     return *this;
   }
 
-  /// Checks the graph and returns it ready to run. Throws compile_error with every fault. Call it
-  /// once: the bodies move into the result.
+  /// Checks the graph and returns it ready to run. Throws compile_error, which lists all faults of
+  /// the graph. May be called once, even if it throws, because the bodies move into the result; a
+  /// second call throws compile_error.
   [[nodiscard]] compiled_graph<State> compile(compile_options options = {}) {
     return detail::graph_access::make<State>(builder_.compile(std::move(options)));
   }
@@ -301,7 +324,7 @@ template <class State>
 task<State> invoke_nested(call_services* services, compiled_graph<State> graph, write_list input) {
   auto running = run_nested(services, program_of(graph), std::move(input));
   auto ended = co_await running;
-  if (ended.to_parent) // a graph that a body runs has no parent graph that could take the command
+  if (ended.to_parent) // the graph is not a node, so it has no parent graph for the command
     throw_no_parent();
   if (!ended.state)
     co_return State{};

@@ -10,56 +10,59 @@
 
 namespace superstep {
 
-/// The reasons why a graph does not compile or a run fails. docs/errors.md describes each.
+/// The reasons why a graph does not compile or a run fails. docs/errors.md describes the cause and
+/// the remedy of each.
 enum class graph_errc {
-  recursion_limit = 1, ///< more super-steps needed than the run may take
+  recursion_limit = 1, ///< the run did not end before run_config::recursion_limit
   invalid_update,      ///< the writes of a step do not fit their channels
   unknown_node,        ///< a destination names a node that the graph does not have
   node_failed,         ///< a body or a router threw; the exception is nested
-  actor_exited,        ///< the actor of a node or a call received an exit message
+  actor_exited,        ///< the actor of a task or of the run received an exit message
   cancelled,           ///< the run was cancelled
   deadline,            ///< the deadline of the run passed
-  empty_input,         ///< the input wrote no channel and no task was pending
+  empty_input,         ///< the run had no input, and the thread has nothing to resume
   invalid_graph,       ///< faults found by compile()
   unknown_label,       ///< a branch returned a label that its path map does not have
   bad_destination,     ///< a branch chose nothing, or START
   no_checkpointer,     ///< the call needs a checkpointer, and the graph has none
   unknown_checkpoint,  ///< the thread has no such checkpoint
-  ambiguous_resume,    ///< one resume value without an id, several pending interrupts
+  ambiguous_resume,    ///< a resume value without an id, but several tasks are interrupted
   unknown_interrupt,   ///< a resume value for an interrupt that is not pending
-  no_parent,           ///< a Command to the parent of the outermost graph
+  no_parent,           ///< a command to the parent graph in a graph that has no parent
   node_timeout,        ///< an attempt took longer than its node's timeout_policy allows
   step_timeout,        ///< a super-step took longer than compile_options::step_timeout
-  drained,             ///< the run was asked to stop at its next barrier, and can be resumed
-  user_code_failed,    ///< a sink, a cache, its key or other user code outside a body threw
+  drained,             ///< run_handle::drain() stopped the run between two super-steps
+  user_code_failed,    ///< user code outside a body threw, e.g. cache_policy::key or a checkpointer
   used_thread,         ///< a whole state was the input of a thread that has checkpoints
 };
-/// Returns the code in the category `graph`.
+/// Returns the code in the error category `graph`. May be called from any thread.
 [[nodiscard]] std::error_code make_error_code(graph_errc) noexcept;
 
 /// The reason why a run failed, and where. Plain data that may be passed between threads.
 struct run_error {
-  std::error_code code;
-  std::string text;
-  std::string node;      ///< empty if the failure does not belong to a node
-  std::int64_t step = 0; ///< super-step in which it happened
-  std::string task;      ///< task path, e.g. `agent` or `tools#3` (the fourth Send)
-  std::uint32_t attempts = 1;
-  std::exception_ptr cause; ///< the exception that a body threw; null if none did
+  std::error_code code;       ///< a graph_errc, checkpoint_errc, channel_errc or errc
+  std::string text;           ///< what failed and why, for people
+  std::string node;           ///< empty if the failure does not belong to a node
+  std::int64_t step = 0;      ///< super-step of the failure; 0 if it was outside a step
+  std::string task;           ///< task path, e.g. `agent` or `tools#3` (the fourth Send)
+  std::uint32_t attempts = 1; ///< attempts of the task, including the last; see retry_policy
+  std::exception_ptr cause;   ///< the exception that a body threw; null if none did
 };
 
-/// The exception that invoke() throws when a run fails. The exception of a body, if there is one,
-/// is nested in it.
+/// The exception that engine::invoke() throws when a run fails, and that other functions throw for
+/// an invalid graph, input or thread. If a body threw, invoke() nests the body's exception in it
+/// (std::rethrow_if_nested); details().cause has the exception in all cases.
 class graph_error : public std::system_error {
 public:
+  /// Creates an exception with the code of `e`; what() is its text.
   explicit graph_error(run_error e);
-  /// The text of the error, without the general message of its code.
+  /// Returns run_error::text, without the general message of the code.
   [[nodiscard]] const char* what() const noexcept override { return details_.text.c_str(); }
-  /// The node that failed; empty if the failure does not belong to a node.
+  /// Returns the name of the node that failed; empty if the failure does not belong to a node.
   [[nodiscard]] const std::string& node() const noexcept { return details_.node; }
-  /// The super-step in which the run failed.
+  /// Returns the super-step in which the run failed; 0 if it was outside a step.
   [[nodiscard]] std::int64_t step() const noexcept { return details_.step; }
-  /// All that is known of the failure.
+  /// Returns the complete description of the failure. Valid as long as the exception.
   [[nodiscard]] const run_error& details() const noexcept { return details_; }
 
 private:
@@ -68,23 +71,27 @@ private:
 
 /// A fault in a graph, found by compile().
 struct fault {
-  graph_errc code;
-  std::string node;
-  std::string text;
+  graph_errc code;  ///< the kind of the fault
+  std::string node; ///< empty if the fault does not belong to a node
+  std::string text; ///< what is wrong, for people
 };
 
-/// The exception that compile() throws, with all faults of the graph.
+/// The exception that compile() throws. It lists all faults of the graph; code() is
+/// graph_errc::invalid_graph.
 class compile_error : public graph_error {
 public:
+  /// Creates an exception whose what() has the text of one fault per line.
   explicit compile_error(std::vector<fault> faults);
-  /// The faults of the graph; at least one.
+  /// Returns the faults of the graph, at least one. Valid as long as the exception.
   [[nodiscard]] const std::vector<fault>& faults() const noexcept { return faults_; }
 
 private:
   std::vector<fault> faults_;
 };
 
-/// Returns the text of an exception and of those nested in it, joined by ": ".
+/// Returns the text of an exception and of those nested in it, joined by ": ". Empty for null.
+/// Exceptions that are not derived from std::exception have a fixed text. May be called from any
+/// thread.
 [[nodiscard]] std::string describe(const std::exception_ptr&);
 
 } // namespace superstep

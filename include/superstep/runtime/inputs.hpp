@@ -17,7 +17,7 @@ namespace superstep {
 
 namespace detail {
 
-/// Returns writes of every field of a state: the input of a run without a thread, or on a new
+/// Returns writes to every field of a state: the input of a run without a thread, or on a new
 /// thread.
 template <class State>
 [[nodiscard]] state_input input_writes(State input) {
@@ -55,7 +55,7 @@ concept messages_for = described<State> && requires(State state, Input input) {
   } -> std::same_as<decltype(state.messages)>;
 };
 
-/// The adapter of a described struct, whose channels are its fields.
+/// Converts between a described struct and its channels, which are its fields.
 template <class State>
 struct state_adapter {
   using block = struct_block<State>;
@@ -63,14 +63,17 @@ struct state_adapter {
   using update_type = update<State>;
   static constexpr bool has_whole_input = true; ///< whether a State as input writes every channel
 
+  /// Returns the struct: moved if this is the only reference to the block, else copied.
   [[nodiscard]] static State take(state_ptr& from) {
     auto& state = static_cast<block&>(*from).state;
     return from->use_count() == 1 ? State(std::move(state)) : State(std::as_const(state));
   }
+  /// Returns a reference to the struct in the block.
   [[nodiscard]] static const State& read(const state_block& from) noexcept {
     return static_cast<const block&>(from).state;
   }
 
+  // Turn the input of a run into writes.
   [[nodiscard]] static state_input input(State whole) { return input_writes(std::move(whole)); }
   [[nodiscard]] static write_list input(update<State> some) {
     return input_writes(std::move(some));
@@ -86,12 +89,14 @@ struct state_adapter {
         update{set<&State::messages>(messages_input(std::type_identity<list>{}, std::move(some)))});
   }
 
+  // Turn the values of a state edit into writes.
   [[nodiscard]] static write_list edit(update<State> some) { return input_writes(std::move(some)); }
   template <projection_of<State> Part>
   [[nodiscard]] static write_list edit(Part some) {
     return input_writes<State>(std::move(some));
   }
 
+  /// Adds the writes, nodes and Sends of a command to an output.
   static void add_command(command<State>&& c, const program& table, node_output& out) {
     into_output(std::move(c), table, out);
   }
@@ -108,18 +113,18 @@ concept plain_input_of =
 
 } // namespace detail
 
-/// An input that a run of a graph over State accepts: a State (on a new thread only), an update of
-/// one, a projection, a command or resume. If the state has the field `messages`, also text, a
-/// message or a list of messages. A graph over json::object accepts objects, a graph over
-/// channel_values accepts channel_writes.
+/// An input that a run of a graph over State accepts: resume, a command, an update<State>, a
+/// projection, or a whole State (on a new thread only). If the state has the field `messages`, also
+/// a text, a message or a list of messages. A graph over json::object accepts JSON objects, a graph
+/// over channel_values accepts channel_writes.
 template <class Input, class State>
 concept run_input_of = std::same_as<Input, resume> || std::same_as<Input, command<State>> ||
                        detail::plain_input_of<Input, State>;
 
 namespace detail {
 
-/// Converts the input of a caller to the engine's. Throws graph_error if it names an unknown node,
-/// or a channel of another graph.
+/// Converts the input that a caller passes to the form that the engine runs. Throws graph_error if
+/// the input names an unknown node, or a channel of another graph.
 template <class State, run_input_of<State> Input>
 [[nodiscard]] run_input input_for(const compiled_graph<State>& graph, Input input) {
   if constexpr (std::same_as<Input, resume>) {

@@ -22,23 +22,23 @@
 
 namespace superstep {
 
-/// The expected structure of a JSON value, at all levels. Written as JSON:
+/// The expected structure of a JSON value, at all levels. A shape is itself written as JSON:
 ///
 ///     "any" "null" "boolean" "integer" "number" "string" "list" "object"
-///     "string?"                           or null; as a member: or absent
+///     "string?"                           a string or null; as a member, it may be missing
 ///     ["integer"]                         a list of integers
 ///     {"name": "string", "tags": ["string"], "age": "integer?"}
 ///
-/// Members that the shape does not name are allowed.
+/// Members that the shape does not name are allowed. Immutable; may be used from any thread.
 class json_shape {
 public:
-  /// Parses a shape of at most depth_max levels. The error gives the place and the reason:
-  /// `$.tags[0]: …`.
+  /// Parses a shape of at most depth_max levels. Returns errc::invalid_argument for an invalid
+  /// shape. The text of the error starts with the place in the shape, e.g. `$.tags[]: …`.
   [[nodiscard]] static result<json_shape> parse(const json::value& written);
-  static constexpr int depth_max = 64;
+  static constexpr int depth_max = 64; ///< the largest number of levels
 
-  /// Returns where and how a value differs from the shape, or nothing if it matches.
-  /// @param path the start of the returned text, e.g. `cart` in
+  /// Returns the first difference between a value and the shape, or nothing if the value matches.
+  /// @param path name of the value, with which the returned text starts; e.g. `cart` in
   /// `cart.items[2].price should be a number, got "x"`
   [[nodiscard]] std::optional<std::string> misfit(const json::value&,
                                                   const std::string& path) const;
@@ -52,74 +52,84 @@ private:
 
   kind kind_ = kind::any;
   bool may_be_null_ = false;
-  std::vector<json_shape> items_; // of a list: one, or none if its items may have any shape
+  std::vector<json_shape> items_; // the shape of a list's items; empty if they may have any shape
   std::vector<std::pair<std::string, json_shape>> members_;
 };
 
-/// The reducer of a JSON channel: a function `void(json::value& into, json::value&& more)` that
-/// folds `more` into `into` and throws if it cannot combine them, or one of the constants below.
+/// The reducer of a JSON channel: one of the constants below, or a function
+/// `void(json::value& into, json::value&& more)` that combines `more` with `into`. An exception of
+/// the function fails the run with channel_errc::reducer_failed. Several runs call it at the same
+/// time on different lane threads, so it must be thread-safe.
 class json_reducer {
 public:
+  /// Creates an empty reducer, which must not be called.
   json_reducer() = default;
+  /// Stores a function.
   template <class F>
     requires(std::invocable<const F&, json::value&, json::value &&> &&
              !std::same_as<F, json_reducer>)
   json_reducer(F f) : fold_{std::move(f)} {}
 
+  /// Combines `more` with `into`. Throws what the function throws, and std::bad_function_call if
+  /// there is no function.
   void operator()(json::value& into, json::value&& more) const { fold_(into, std::move(more)); }
+  /// Whether there is a function.
   explicit operator bool() const noexcept { return static_cast<bool>(fold_); }
 
-  static const json_reducer add;    ///< adds numbers; throws if the sum exceeds 64 bits
+  // The constants throw std::invalid_argument for values of other types.
+  static const json_reducer add;    ///< adds numbers; std::overflow_error if a sum exceeds 64 bits
   static const json_reducer max;    ///< keeps the larger number
   static const json_reducer concat; ///< appends text
   static const json_reducer append; ///< appends the items of a list
-  static const json_reducer merge;  ///< sets the members of an object
+  static const json_reducer merge;  ///< adds or replaces the members of an object
 
 private:
   std::function<void(json::value& into, json::value&& more)> fold_;
 };
-/// A json_reducer that also receives the id source of the run. Message lists need it to give ids to
-/// messages without one.
+/// A json_reducer that also receives the id source of the run. Reducers of message lists use it to
+/// give ids to messages.
 using json_naming_reducer =
     std::function<void(json::value& into, json::value&& more, id_source& ids)>;
 
-/// Whether a reducer may have changed the value when it throws. If so, the barrier copies the value
-/// before each fold.
+/// Whether a reducer that throws may have changed the value. If so, the barrier copies the value
+/// before each call of the reducer.
 enum class failed_fold : bool { may_change_value, leaves_value };
 
 /// Options of a json_graph.
 struct json_graph_options {
-  /// Ignores keys of an update that do not name a channel, as LangGraph does. Otherwise such a key
-  /// fails the node.
+  /// Whether to ignore keys of an update that do not name a channel, as LangGraph does. Otherwise
+  /// such a key fails the task with graph_errc::invalid_update.
   bool ignore_unknown_channels = false;
-  /// Checks the values that a node reads against the shapes of their channels before the node runs.
+  /// Whether to compare the values that a node reads with the shapes of their channels before the
+  /// node runs. A difference fails the task with graph_errc::invalid_update.
   bool check_inputs = false;
 };
 
-/// The cache_policy of a JSON node. The key is computed from the values that the node reads.
+/// The cache_policy of a JSON node. The key is computed from the input of the node.
 struct json_cache_policy {
-  std::function<std::string(const json::value& input)> key{}; ///< empty: the whole input
-  std::optional<std::chrono::milliseconds> ttl{};             ///< not set: entries do not expire
+  /// Returns the key for an input; see cache_policy::key. Empty: the whole input is the key.
+  std::function<std::string(const json::value& input)> key{};
+  /// Lifetime of an entry. Not set: entries do not expire.
+  std::optional<std::chrono::milliseconds> ttl{};
 };
 
 /// The options of a JSON node.
 struct json_node_options {
-  std::vector<std::string> reads{}; ///< channels of its input; empty: all
-  /// nodes that its commands may name; drawn, and checked by compile()
-  std::vector<std::string> destinations{};
-  json::object metadata{};
-  bool defer = false;                ///< see node_options
-  std::vector<retry_policy> retry{}; ///< see node_options
-  std::optional<json_cache_policy> cache{};
-  std::optional<timeout_policy> timeout{}; ///< see node_options
-  std::vector<std::string> tags{};         ///< see node_options
-  /// See node_options; called with the input of the activation.
+  std::vector<std::string> reads{};         ///< channels in the node's input; empty: all
+  std::vector<std::string> destinations{};  ///< see node_options::destinations
+  json::object metadata{};                  ///< see node_options::metadata
+  bool defer = false;                       ///< see node_options::defer
+  std::vector<retry_policy> retry{};        ///< see node_options::retry
+  std::optional<json_cache_policy> cache{}; ///< applies if the graph or the run has a cache
+  std::optional<timeout_policy> timeout{};  ///< see node_options::timeout
+  std::vector<std::string> tags{};          ///< see node_options::tags
+  /// See node_options::on_failure. Called with the input of the task.
   std::function<std::optional<json_command>(const json::value&, const run_error&)> on_failure{};
 };
 
 namespace detail {
 
-/// The adapter of a JSON state, which converts between channels and JSON objects.
+/// Converts between the channels of a JSON graph and JSON objects.
 template <>
 struct state_adapter<json::object> {
   using block = slot_block;
@@ -129,21 +139,23 @@ struct state_adapter<json::object> {
 
   std::shared_ptr<const json_layout> layout{};
 
-  /// Turns the input of a run into writes. Throws graph_error for a key that is not an input
-  /// channel, unless unknown channels are ignored.
+  /// Turns the input of a run into writes. Keys of channels that are not input channels are
+  /// ignored. Throws graph_error{invalid_update} for a key that is not a channel, unless the graph
+  /// ignores unknown channels.
   [[nodiscard]] write_list input(const json::object&) const;
-  /// Turns an object into writes, or a text or a list of messages into a write to the channel
-  /// `messages`.
+  /// Turns an object into writes, and a text or a list of messages into a write to the channel
+  /// `messages`. Null gives no writes. Throws graph_error{invalid_update} for other values.
   [[nodiscard]] write_list input(const json::value&) const;
   /// Returns the output channels that hold a value: the part of the state that a caller sees.
   [[nodiscard]] json::object read(const state_block&) const;
+  /// Returns the same as read(): a conversion to JSON always copies.
   [[nodiscard]] json::object take(const state_ptr& from) const { return read(*from); }
   /// Whether at least one of these channels is an output channel.
   [[nodiscard]] bool is_output(const std::vector<std::uint32_t>& channels) const;
-  /// Turns the values of a state edit into writes. They may name any channel.
+  /// Turns the values of a state edit into writes, which may be for any channel.
   [[nodiscard]] write_list edit(const json::object&) const;
-  /// The values of an edit that the node's branches see in addition to the channels that the node
-  /// reads.
+  /// Returns the values of a state edit as additional input for the branches of the node; see
+  /// node_output::for_routers.
   [[nodiscard]] static std::shared_ptr<const void> seen_by_branches(const json::object& values) {
     return std::make_shared<const json::object>(values);
   }
@@ -162,8 +174,8 @@ struct state_adapter<json::object> {
 /// A compiled json_graph. Its runs return the output channels that hold a value.
 using compiled_json_graph = compiled_graph<json::object>;
 
-/// A graph whose state is a JSON object, for graphs read from files and for comparison with
-/// LangGraph. Names are checked by compile(), values when they are written.
+/// A graph whose state is a JSON object. For graphs that are read from files, and for comparing
+/// results with LangGraph. compile() checks names; values are checked when they are written.
 ///
 ///     auto g = json_graph{};
 ///     g.channel("log", "append").channel("last");
@@ -171,14 +183,17 @@ using compiled_json_graph = compiled_graph<json::object>;
 ///     g.edge("__start__", "greet");
 ///     auto result = engine.invoke(g.compile(), {{"last", "?"}});  // result.state.at("last")
 ///
-/// A body takes `const json::value&`, which is an object of the channels that hold a value, or the
-/// payload of a Send. It may also take `const run_config&` and `runtime`. It returns nothing, a
-/// json::object or json::value (an update; null for none) or a json_command, or a task<> of one of
-/// these.
+/// A body takes `const json::value&`: an object of the channels that hold a value, or the input of
+/// a Send. It may also take `const run_config&` and `runtime`. It returns an update (json::object
+/// or json::value, null for no update), a json_command or nothing, or a task<> of one of these.
+///
+/// The functions that add parts return *this. compile() reports faults such as unknown names, all
+/// together.
 ///
 /// @par Threads
 /// Not synchronised: build and compile a graph on one thread. The compiled graph may be used from
-/// any thread.
+/// any thread. Bodies, routers and reducers are called on lane threads by several runs at the same
+/// time, so they must be thread-safe.
 class json_graph {
 public:
   /// Creates a graph without channels or nodes.
@@ -186,20 +201,24 @@ public:
 
   /// Adds a channel that combines the writes of a step by a named rule. compile() reports an
   /// unknown rule.
-  /// - last (the default): one write per step
-  /// - ephemeral: one write per step, empty after the step that follows it
-  /// - any: the last write of a step, empty after a step without one
-  /// - untracked, untracked_any: not saved in checkpoints; one write per step, or any number
-  /// - topic, accumulating_topic: the items of the latest step, or of all steps
-  /// - add (numbers, from 0), max (numbers, from 0), concat (text), append (lists), merge (objects)
-  /// - remaining_steps, is_last_step: read-only values of the run
+  /// - last (the default): holds the last value; one write per step
+  /// - ephemeral: holds a value only for the next step; one write per step
+  /// - any: like ephemeral, but of several writes in a step the last one is kept
+  /// - untracked: like last, but not saved in checkpoints
+  /// - untracked_any: like untracked, but of several writes in a step the last one is kept
+  /// - topic: holds the items of the latest step; a write is one item or a list of items
+  /// - accumulating_topic: like topic, but holds the items of all steps
+  /// - add, max: combine numbers, from 0
+  /// - concat, append, merge: combine texts, lists or objects
+  /// - remaining_steps, is_last_step: read-only; see runtime::remaining_steps()
   ///
-  /// A write `{"__overwrite__": value}` replaces the value of a channel that folds (add, max,
-  /// concat, append, merge).
+  /// In channels with the rules add, max, concat, append and merge, a write
+  /// `{"__overwrite__": value}` replaces the value.
   json_graph& channel(std::string name, std::string_view rule = "last");
-  /// Adds a channel that combines the writes of a step by a function.
-  /// @param initial the value of a new thread; without it, the first write becomes the value
-  /// unchanged
+  /// Adds a channel that combines the writes of a step with its value by a function, in task order.
+  /// The last parameter states whether the function leaves the value unchanged if it throws.
+  /// @param initial the value before the first write. Not set: the first write becomes the value,
+  /// and the function is not called for it.
   json_graph& channel(std::string name, json_reducer reduce,
                       std::optional<json::value> initial = {},
                       failed_fold = failed_fold::may_change_value);
@@ -208,57 +227,67 @@ public:
                       std::optional<json::value> initial = {},
                       failed_fold = failed_fold::may_change_value);
 
-  /// Declares the shape of a channel's values, in the notation of json_shape. Values are stored as
-  /// written. With json_graph_options::check_inputs, a node that reads a value of another shape
+  /// Declares the shape of a channel's values, in the notation of json_shape. Writes are not
+  /// checked. With json_graph_options::check_inputs, a task that reads a value of another shape
   /// fails.
   json_graph& shape(std::string channel, const json::value& written);
 
-  /// Adds a node; see json_graph for its body.
+  /// Adds a node; see the class for its body.
   template <detail::json_body F>
   json_graph& add(std::string name, F body, json_node_options options = {}) {
     add_node(std::move(name), detail::erase_body(std::move(body)), detail::gives_json_commands<F>,
              std::move(options));
     return *this;
   }
-  /// Adds an error handler of a node; see graph::on_error.
+  /// Adds the error handler of a node; see graph::on_error(). Its input has all channels.
   template <detail::json_body F>
   json_graph& on_error(std::string node, F handler) {
     add_handler(std::move(node), detail::erase_body(std::move(handler)),
                 detail::gives_json_commands<F>);
     return *this;
   }
-  /// Adds an error handler for all nodes without one of their own.
+  /// Adds the error handler of all nodes that do not have one; see graph::on_error().
   template <detail::json_body F>
   json_graph& on_error(F handler) {
     add_handler({}, detail::erase_body(std::move(handler)), detail::gives_json_commands<F>);
     return *this;
   }
-  /// Adds a graph as a node. Its input are the channels that the node reads, limited to the graph's
-  /// input channels. Its output is written to the channels of the same names.
+  /// Adds a graph as a node (a subgraph). The channels that the node reads are its input, as far
+  /// as they are input channels of the subgraph. A name that is not a channel of the
+  /// subgraph fails the task, unless the subgraph ignores unknown channels. The output of the
+  /// subgraph is written to the channels of the same names.
   json_graph& add(std::string name, compiled_json_graph subgraph, json_node_options options = {});
-  /// Limits the channels that an input may set. Default: all but remaining_steps and is_last_step.
+  /// Limits the channels that the input of a run sets (`input_schema` in LangGraph); values of
+  /// other channels are ignored. Default: all channels but remaining_steps and is_last_step.
   json_graph& input(std::vector<std::string> channels);
-  /// Limits the channels that a result contains. Default: all but remaining_steps and is_last_step.
+  /// Limits the channels that the result of a run contains (`output_schema` in LangGraph). Default:
+  /// all channels but remaining_steps and is_last_step.
   json_graph& output(std::vector<std::string> channels);
-  /// Adds an edge: `to` runs in the step after `from`. `__start__` is the entry of the graph,
-  /// `__end__` activates no node.
+  /// Adds an edge: `to` runs in the super-step after `from`. An edge from `__start__` makes `to` an
+  /// entry of the graph; an edge to `__end__` activates no node.
   json_graph& edge(std::string from, std::string to);
-  /// Adds an edge from each node to the one that follows it in the list.
+  /// Adds an edge from each node of the list to the next one. compile() reports an empty list and
+  /// repeated nodes.
   json_graph& sequence(std::vector<std::string> nodes);
-  /// Adds a join: the target runs when all sources have run, even in different steps.
+  /// Adds a join: `to` runs when all nodes in `from` have run, even in different super-steps. The
+  /// list must not contain `__start__`.
   json_graph& join(std::vector<std::string> from, std::string to);
-  /// Adds a branch after `from`, or at the entry (`__start__`). The router returns a json_target, a
-  /// text, or a list of either. It sees the state with the node's own writes applied.
-  /// @param map the node for each label that the router may return. Not empty: any other label
-  /// fails the node. Empty: the router returns names of nodes.
+  /// Adds a branch: when `from` has run, a router chooses the next nodes. With `__start__`, it
+  /// chooses the first nodes.
+  /// @param route receives the channels that `from` reads, with the writes of `from` applied. If
+  /// `from` returned a plain update, it also receives the members that `from` does not read. It
+  /// returns a json_target, a text, or a list of either. START or an empty name fails the task
+  /// (graph_errc::bad_destination).
+  /// @param map the node for each label that the router may return. Any other label fails the task
+  /// (graph_errc::unknown_label). Empty: the router returns names of nodes.
   template <detail::json_router F>
   json_graph& branch(std::string from, F route, json_path_map map = {}) {
     add_branch(std::move(from), detail::erase_router(std::move(route)), std::move(map));
     return *this;
   }
 
-  /// Checks the graph and returns it ready to run. Throws compile_error with every fault. Call it
-  /// once: the bodies move into the result.
+  /// Checks the graph and returns it ready to run. Throws compile_error, which lists all faults of
+  /// the graph. May be called once, even if it throws, because the bodies move into the result.
   [[nodiscard]] compiled_json_graph compile(compile_options options = {});
 
 private:
@@ -277,7 +306,7 @@ private:
   struct node_reads {
     std::string node;
     std::vector<std::string> names;
-    /// shared with the body; compile() fills it
+    /// The numbers of the channels, shared with the body. Filled by compile().
     std::shared_ptr<std::vector<std::uint32_t>> numbers;
   };
 

@@ -18,43 +18,61 @@
 
 namespace superstep {
 
-/// A policy for retrying failed activations (`RetryPolicy` in langgraph/types.py). Each attempt
-/// starts from the same state and without writes; the output of a failed attempt is discarded.
+/// A policy for retrying failed tasks (`RetryPolicy` in langgraph/types.py). A task is one
+/// execution of a node in a super-step. Each attempt starts from the same state. The output of a
+/// failed attempt is discarded.
 struct retry_policy {
-  std::uint32_t max_attempts = 3; ///< including the first one
-  std::chrono::milliseconds initial_interval{500};
-  double backoff_factor = 2.0; ///< factor from each wait to the next
+  std::uint32_t max_attempts = 3;                  ///< including the first attempt
+  std::chrono::milliseconds initial_interval{500}; ///< wait before the second attempt
+  double backoff_factor = 2.0;                     ///< factor from each wait to the next
+  /// The longest wait, without jitter.
   std::chrono::milliseconds max_interval{128'000};
-  bool jitter = true; ///< adds up to a second, so that many runs do not retry at once
-  /// Whether a failure is retried; empty: is_worth_a_retry().
+  /// Whether to add a random time of less than a second to each wait, so that many runs do not
+  /// retry at the same moment.
+  bool jitter = true;
+  /// Returns whether a failure is retried; empty: is_worth_a_retry(). Called on a lane thread, so
+  /// it must be short. If it throws, the task is not retried.
   std::function<bool(const std::exception_ptr&)> retry_on;
 };
 
 /// Whether a failure is retried by default. The C++ equivalent of LangGraph's default_retry_on
-/// (langgraph/_internal/_retry.py): retries everything except failures that the same input would
-/// repeat. Those are std::logic_error (invalid_argument, out_of_range, …), bad_cast, graph_error,
-/// and system errors other than those of a connection.
+/// (langgraph/_internal/_retry.py). A failure is retried unless the same input would repeat it. Not
+/// retried are:
+/// - std::logic_error (invalid_argument, out_of_range, …) and std::bad_cast
+/// - graph_error, except node_timeout_error
+/// - std::system_error with errc::invalid_argument, or with a generic or system code that does not
+///   report a broken connection
+/// - null, which means that the actor of the task received an exit message
+///
+/// Does not throw. May be called from any thread.
 [[nodiscard]] bool is_worth_a_retry(const std::exception_ptr&);
 
-/// Returns the wait before the attempt that follows `attempt`. With jitter, `random` determines how
-/// much of a second is added.
+/// Returns the wait before the attempt that follows `attempt`: initial_interval, multiplied by
+/// backoff_factor for each earlier wait, at most max_interval, plus the jitter. May be called from
+/// any thread.
+/// @param attempt number of the attempt that failed, from 1
+/// @param random a random number; with jitter, `random % 1000` milliseconds are added
 [[nodiscard]] std::chrono::milliseconds wait_after(const retry_policy&, std::uint32_t attempt,
                                                    std::uint64_t random);
 
-/// Returns the policy for a failure: the first whose predicate matches. Null if none matches, or if
-/// no attempt is left. Attempts count across policies.
+/// Returns the policy for a failure: the first whose predicate matches. Returns null if no
+/// predicate matches, or if `attempt` has reached that policy's max_attempts. Throws what a
+/// predicate throws. The pointer is valid as long as the list of policies.
+/// @param attempt number of the attempt that failed, from 1; all attempts of the task count,
+/// whichever policy allowed them
 [[nodiscard]] const retry_policy* find_policy(const std::vector<retry_policy>&,
                                               const std::exception_ptr&, std::uint32_t attempt);
 
-/// The longest time that one attempt of an activation may take (LangGraph's `TimeoutPolicy`). A
-/// longer one fails with node_timeout_error, which is retried by default, and its writes are
-/// discarded. A suspended body is destroyed. A running body is asked to stop (runtime::stop()); it
-/// runs to completion and its result is discarded. compile() refuses a policy without a limit, and
-/// limits below 1 ms.
+/// The longest time that one attempt of a task may take (`TimeoutPolicy` in langgraph/types.py). An
+/// attempt that takes longer fails with node_timeout_error, which is retried by default. A
+/// suspended body is destroyed. A running body is asked to stop (runtime::stop()); it runs to
+/// completion and its result is discarded. compile() reports a policy without a limit, and limits
+/// below 1 ms.
 struct timeout_policy {
-  /// from the start of the attempt; unset: no limit
+  /// Limit for the time since the start of the attempt. Not set: no limit.
   std::optional<std::chrono::milliseconds> run{};
-  std::optional<std::chrono::milliseconds> idle{}; ///< since the last progress; unset: no limit
+  /// Limit for the time since the last progress of the body. Not set: no limit.
+  std::optional<std::chrono::milliseconds> idle{};
   /// Whether only runtime::heartbeat() counts as progress. Otherwise the events that the body
   /// emits, and progress of the graphs that it runs, count as well.
   bool heartbeats_only = false;
@@ -65,13 +83,16 @@ class node_timeout_error : public graph_error {
 public:
   /// The limits of a timeout_policy.
   enum class kind : std::uint8_t { run, idle };
+  /// Creates the error with graph_errc::node_timeout and LangGraph's text of a NodeTimeoutError.
+  /// @param where the node, step and task; its code and text are replaced
   node_timeout_error(kind, std::chrono::milliseconds limit, std::chrono::milliseconds elapsed,
                      run_error where);
-  /// The limit that the attempt exceeded.
+  /// Returns which limit the attempt exceeded.
   [[nodiscard]] kind what_passed() const noexcept { return kind_; }
-  /// The value of that limit.
+  /// Returns the value of the exceeded limit.
   [[nodiscard]] std::chrono::milliseconds limit() const noexcept { return limit_; }
-  /// The time that the attempt had taken, or that had passed without progress.
+  /// Returns the time since the start of the attempt (kind::run) or since its last progress
+  /// (kind::idle).
   [[nodiscard]] std::chrono::milliseconds elapsed() const noexcept { return elapsed_; }
 
 private:
@@ -80,72 +101,91 @@ private:
   std::chrono::milliseconds elapsed_;
 };
 
-/// The policy by which a node reuses the output of an earlier activation with the same input
-/// (`CachePolicy` in langgraph/types.py).
+/// The policy by which a node reuses the output of an earlier task with the same input
+/// (`CachePolicy` in langgraph/types.py). It applies if the graph or the run has a cache.
 struct cache_policy {
-  /// Returns the key for an input of the node. Called on the lane between two steps, so it must be
-  /// short. Empty: the whole input is the key; the node must be able to show it as JSON.
+  /// Returns the key for an input of the node; see input_as() for reading the input. Called on a
+  /// lane thread between two steps, so it must be short. If it throws, the run fails with
+  /// graph_errc::user_code_failed. Empty: nodes of a json_graph use their whole input as the key,
+  /// other nodes are not cached.
   std::function<std::string(const body_input&)> key{};
-  std::optional<std::chrono::milliseconds> ttl{}; ///< not set: entries do not expire
+  /// Lifetime of an entry. Not set: entries do not expire.
+  std::optional<std::chrono::milliseconds> ttl{};
 };
 
 /// Options of a node.
 struct node_options {
-  /// Nodes that its Commands may name; drawn, and checked by compile(). Empty: any node.
+  /// Nodes that the commands of the node may name. They are drawn, and checked by compile(). Empty:
+  /// commands may name any node.
   std::vector<std::string> destinations{};
-  json::object metadata{};
-  std::vector<std::string> tags{}; ///< the tag `nostream`: its messages are not streamed
+  json::object metadata{}; ///< shown in drawings of the graph
+  /// Tags of the node. With the tag `nostream`, its messages are not streamed; other tags have no
+  /// effect.
+  std::vector<std::string> tags{};
   /// Delays the node, however often it is triggered, until a step would have no other node to run
   /// (LangGraph's `defer`).
   bool defer = false;
-  /// Policies for retrying a failed activation; the first that matches the failure applies.
+  /// Policies for retrying a failed task; the first that matches the failure applies. Empty: those
+  /// of graph::defaults(), or no retries.
   std::vector<retry_policy> retry{};
-  std::optional<cache_policy> cache{}; ///< applies if the graph or the run has a cache
+  /// Not set: the policy of graph::defaults(), or no caching.
+  std::optional<cache_policy> cache{};
+  /// Not set: the policy of graph::defaults(), or no limit.
   std::optional<timeout_policy> timeout{};
-  /// Turns the failure of an activation (an exception, a killed actor) into an output. If it
-  /// returns nothing, the run fails. When a run is cancelled, it is called for every unfinished
-  /// task with graph_errc::cancelled; if it returns an output for all of them, the step is applied
-  /// before the run ends. It is not called when a run ends for another reason. Runs on the lane, so
-  /// it must be short.
+  /// Turns the failure of a task (an exception, an exit message to its actor) into an output.
+  /// Called when the task is not retried. If it returns nothing or throws, the failure is handled
+  /// as if on_failure were not set.
+  ///
+  /// When a run is cancelled, it is called for every unfinished task with graph_errc::cancelled. If
+  /// it returns an output for all of them, the step is applied before the run ends. It is not
+  /// called when a run ends for another reason. Called on a lane thread, so it must be short.
   std::function<std::optional<node_output>(const body_input&, const run_error&)> on_failure{};
 };
 
-/// Whether a subgraph keeps its state between calls.
+/// Whether a subgraph keeps its state between calls (`checkpointer` in LangGraph's `compile()`:
+/// None, True, False).
 enum class persistence : std::uint8_t {
-  per_call,   ///< each call starts from an empty state, but resumes after an interrupt or a retry
-  per_thread, ///< a call starts from the state that earlier calls on the thread left
+  per_call,   ///< each call starts from an empty state; an interrupted or retried call is resumed
+  per_thread, ///< a call starts from the state at the end of the last call on the thread
   none,       ///< nothing is saved: an interrupted call starts over
 };
 
-/// Options of compile(), for all front ends.
+/// Options of compile(), the same for all graph classes.
 struct compile_options {
-  std::string name = "graph";
-  /// Saves the checkpoints of runs that name a thread. A subgraph uses its parent's.
+  std::string name = "graph"; ///< used in error texts, checkpoints and drawings
+  /// Saves the checkpoints of the runs, which must set run_config::thread_id. Null: runs are not
+  /// saved. A subgraph uses the checkpointer of its parent.
   std::shared_ptr<superstep::checkpointer> checkpointer{};
+  /// The long-term memory of the runs; see runtime::store(). A subgraph uses the store of its
+  /// parent.
   std::shared_ptr<superstep::store> store{};
+  /// Stores the outputs of nodes with a cache_policy. A subgraph uses the cache of its parent.
   std::shared_ptr<write_cache> cache{};
-  /// Nodes before or after which a run is interrupted; `*` names all.
+  /// Nodes before which a run is interrupted; `*` names all.
   std::vector<std::string> interrupt_before{};
+  /// Nodes after which a run is interrupted; `*` names all.
   std::vector<std::string> interrupt_after{};
-  /// Converts values from checkpoints of channels whose type has changed since. Empty: such
-  /// checkpoints are refused.
+  /// Converts values from checkpoints that were saved when their channel had another type. Empty:
+  /// loading such a checkpoint fails with checkpoint_errc::type_changed.
   value_converter convert{};
-  /// Numbers of the channels that a caller of the graph sees; empty: all.
+  /// Numbers of the channels that a caller of the graph sees, in order of declaration; empty: all.
+  /// json_graph::output() sets it.
   std::vector<std::uint32_t> output{};
-  /// Applies if the graph is a subgraph.
+  /// Whether the graph keeps its state between calls; applies if it is a subgraph.
   superstep::persistence persistence = superstep::persistence::per_call;
-  /// The longest time that a super-step may take; unset: no limit. After it the tasks are cancelled
-  /// and the run fails with graph_errc::step_timeout.
+  /// The longest time that a super-step may take, at least 1 ms. When it has passed, the tasks are
+  /// cancelled and the run fails with graph_errc::step_timeout. Not set: no limit.
   std::optional<std::chrono::milliseconds> step_timeout{};
-  /// Ignores destinations that the graph does not have, as LangGraph does. Otherwise they fail the
-  /// node with graph_errc::unknown_node.
+  /// Whether to ignore destinations that are not nodes of the graph, as LangGraph does. Otherwise
+  /// the node that chose one fails with graph_errc::unknown_node.
   bool ignore_unknown_targets = false;
-  /// Reports warnings (see program::warnings()) as faults.
+  /// Whether to report warnings (see compiled_graph::warnings()) as faults.
   bool strict = false;
-  /// Also warns of nodes that run more than once because single edges of unequal depth feed them.
+  /// Whether to warn also about nodes that run more than once because edges reach them in different
+  /// super-steps.
   bool lint = false;
-  /// Prints the writes of each step of a run, and the state after it, to std::clog; see
-  /// debug_line.hpp.
+  /// Whether to print the writes of each step of a run, and the state after the step, to std::clog.
+  /// The form is that of LangGraph's `debug` option, with JSON in place of Python's notation.
   bool debug = false;
 };
 

@@ -20,39 +20,45 @@
 namespace superstep {
 
 /// The context that a caller passes to a run: one object of any type, shared read-only by all
-/// nodes.
+/// nodes. The counterpart of `context` in LangGraph's `invoke()`.
 ///
-/// It is read as the type that the shared_ptr had when it was stored, without const. A base class
-/// of that type does not match.
+/// It must be read as the element type of the shared_ptr that was stored, without const. A base
+/// class of that type does not match. All members may be called from any thread.
 class run_context {
 public:
+  /// Creates an empty context.
   run_context() noexcept = default;
+  /// Creates an empty context.
   run_context(std::nullptr_t) noexcept {}
+  /// Stores an object and shares its ownership. A null pointer creates an empty context.
   template <class T>
     requires(!std::is_void_v<T>)
   run_context(std::shared_ptr<T> object) noexcept
       : object_{std::move(object)},
         type_{object_ != nullptr ? &typeid(std::remove_cv_t<T>) : nullptr} {}
 
+  /// Whether there is an object.
   explicit operator bool() const noexcept { return object_ != nullptr; }
-  /// Whether the context is an object of this type.
+  /// Whether there is an object, and it has this type.
   template <class T>
   [[nodiscard]] bool holds() const noexcept {
     return type_ != nullptr && *type_ == typeid(T);
   }
-  /// The object, or null if there is none. Throws wrong_type if it is of another type.
+  /// Returns the object, or null if there is none. Throws wrong_type if the object has another
+  /// type. Valid as long as a copy of the context exists.
   template <class T>
   [[nodiscard]] const T* get() const {
     if (object_ != nullptr && !holds<T>())
       detail::throw_wrong_type("the context of the run", type_, typeid(T));
     return static_cast<const T*>(object_.get());
   }
-  /// The object, or null if there is none of this type.
+  /// Returns the object with shared ownership, or null if there is none of this type.
   template <class T>
   [[nodiscard]] std::shared_ptr<const T> share_if() const noexcept {
     return holds<T>() ? std::static_pointer_cast<const T>(object_) : nullptr;
   }
-  /// The object, or null if there is none of this type.
+  /// Returns the object, or null if there is none of this type. Valid as long as a copy of the
+  /// context exists.
   template <class T>
   [[nodiscard]] const T* get_if() const noexcept {
     return holds<T>() ? static_cast<const T*>(object_.get()) : nullptr;
@@ -65,42 +71,63 @@ private:
 
 /// When the checkpoints of a run are saved (`Durability` in langgraph/types.py).
 enum class durability : std::uint8_t {
-  async, ///< in order, while the next step runs
-  sync,  ///< before the next step starts
-  exit,  ///< a single one, when the run ends
+  async, ///< each is saved while the next step runs; the run ends when all are durable
+  sync,  ///< each is durable before the next step starts
+  exit,  ///< only the last one is saved, when the run ends, fails or is interrupted
 };
 
-/// Options of a run on a thread, beyond the thread's name.
+/// Options of a run that concern its thread, besides run_config::thread_id. The checkpointer, store
+/// and cache are shared with the caller; the run keeps them alive.
 struct thread_options {
-  std::string checkpoint_id{}; ///< checkpoint to start from; empty: the newest
-  /// The namespace of a subgraph, for get_state() and update_state(); empty: the outermost graph.
+  std::string checkpoint_id{}; ///< id of the checkpoint to start from; empty: the newest
+  /// The namespace of a subgraph (task_snapshot::nested_ns), for engine::get_state() and
+  /// engine::update_state(). Empty: the outermost graph. Runs ignore it.
   std::string checkpoint_ns{};
+  /// When the run's checkpoints are saved.
   superstep::durability durability = superstep::durability::async;
-  /// Whether to wait or to fail if another run has the thread.
+  /// Whether the run waits, fails or takes the thread over if another run holds it.
   busy_policy on_busy = busy_policy::wait;
-  /// Nodes before or after which the run is interrupted, instead of those of compile(). `*` names
-  /// all.
+  /// Nodes before which the run is interrupted; `*` names all. Replaces
+  /// compile_options::interrupt_before; not set: those apply. A run that names an unknown node
+  /// fails with graph_errc::unknown_node.
   std::optional<std::vector<std::string>> interrupt_before{};
+  /// Nodes after which the run is interrupted; otherwise as interrupt_before.
   std::optional<std::vector<std::string>> interrupt_after{};
-  /// The checkpointer, long-term memory and cache of the run; those of the graph unless set.
-  /// Subgraphs inherit them.
+  /// The checkpointer of the run and its subgraphs; null: that of the graph. engine::get_state()
+  /// and engine::update_state() always use that of the graph.
   std::shared_ptr<superstep::checkpointer> checkpointer{};
+  /// The long-term memory of the run and its subgraphs; null: that of the graph.
   std::shared_ptr<superstep::store> store{};
+  /// The cache of the run and its subgraphs; null: that of the graph.
   std::shared_ptr<write_cache> cache{};
 };
 
-/// The options of one run. Read-only while it runs, and the same for all its nodes.
+/// The options of one run (`RunnableConfig` and the keyword arguments of `invoke()` in LangGraph).
+/// The engine copies them at the start. All nodes of the run and of its subgraphs read the same
+/// copy.
 struct run_config {
-  /// Names the run in errors and events, and seeds ids. Empty: the engine numbers it.
+  /// Names the run in error texts. It is also the first part of the ids that the run generates, for
+  /// example for messages without an id. May be empty.
   std::string run_id{};
-  std::string thread_id{};            ///< the conversation that the run belongs to; empty: none
-  std::uint32_t recursion_limit = 25; ///< super-steps before the run fails
-  std::optional<std::uint32_t> max_concurrency{}; ///< tasks of the run at once; unset: no limit
-  /// The longest time that the whole run may take, from its start. Not set: no limit.
+  /// The thread (the conversation) that the run belongs to. Required if there is a checkpointer.
+  std::string thread_id{};
+  /// The run fails with graph_errc::recursion_limit unless it ends in fewer super-steps than this.
+  /// At least 1. A chain of n nodes needs n + 1.
+  std::uint32_t recursion_limit = 25;
+  /// The largest number of tasks that have started but not ended. Not set, or 0: no limit. Each
+  /// subgraph counts its own tasks.
+  std::optional<std::uint32_t> max_concurrency{};
+  /// The longest time that the whole run may take, including the wait for its thread. The run then
+  /// fails with graph_errc::deadline. Not set: no limit.
   std::optional<std::chrono::milliseconds> deadline{};
+  /// Free for the application's use; the engine does not read them.
   std::vector<std::string> tags{};
+  /// Entries that are saved with the run's checkpoints, if they are texts, numbers or booleans.
+  /// Used to select checkpoints (checkpoint_query::metadata).
   json::object metadata{};
+  /// Parameters that bodies read with runtime::config(). Saved with checkpoints like `metadata`.
   json::object configurable{};
+  /// Options of a run on a thread; not set: their defaults.
   optional_box<thread_options> thread{};
   run_context context{}; ///< read by bodies with runtime::context<T>()
 };

@@ -28,15 +28,21 @@ struct run_error;
 template <class T>
 class task;
 
-/// An awaitable for the resume value of one interrupt; see runtime::interrupt().
+/// The awaitable that runtime::interrupt() returns. Awaiting it returns the resume value of one
+/// interrupt. Await it once, in the coroutine of the body or in a coroutine that the body awaits.
 class [[nodiscard]] question {
 public:
+  /// Asks the run for the resume value; returns whether there is one. If not, records the
+  /// interrupt. Throws std::logic_error outside a body that an engine runs.
   [[nodiscard]] bool await_ready();
+  /// Ends the body's call without resuming it, because there is no resume value. The engine then
+  /// destroys the frames of the body.
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> frame) const noexcept {
     auto& at = *frame.promise().at;
     at.where->give_up(at);
   }
+  /// Returns the resume value.
   json::value await_resume() { return std::move(*answer_); }
 
 private:
@@ -49,96 +55,133 @@ private:
   std::optional<json::value> answer_;
 };
 
-/// A node body's view of its run: step, configuration, stream, store, interrupts. The counterpart
-/// of `Runtime` in langgraph/runtime.py. Copyable. Remains valid in a body that outlives its call.
+/// Gives the body of a node (its function) access to the run: step, configuration, stream, store
+/// and interrupts. The counterpart of `Runtime` in langgraph/runtime.py (LangGraph 1.2.22). The
+/// engine creates it; a body receives it as a parameter.
+///
+/// @par Threads
+/// A runtime and its copies may be used on several threads until the body has ended. interrupt(),
+/// ask() and invoke() are for the body itself and the coroutines that it awaits.
+/// @par Lifetime
+/// References and pointers that the members return are valid as long as a copy of the runtime
+/// exists, unless stated. A runtime stays valid in a body that is still running when its run has
+/// ended.
 class runtime {
 public:
-  /// The number of the super-step; the first nodes of a new run have 1.
+  /// Returns the number of the current super-step. The first nodes of a new run see 1. On a thread
+  /// with checkpoints, later runs continue the count.
   [[nodiscard]] std::int64_t step() const noexcept { return step_; }
-  /// The number of super-steps left: the recursion limit minus the steps taken. It is 1 in the last
-  /// step in which the run can still end without an error, as in LangGraph's `RemainingSteps`
-  /// (langgraph/managed/is_last_step.py).
+  /// Returns the recursion limit minus the number of super-steps that the run has begun, this one
+  /// included. It is 1 in the last step in which the run can still end without an error, as in
+  /// LangGraph's `RemainingSteps` (langgraph/managed/is_last_step.py).
   [[nodiscard]] std::int64_t remaining_steps() const noexcept { return steps_left_; }
-  /// Whether remaining_steps() is 1.
+  /// Whether remaining_steps() is 1, as LangGraph's `IsLastStep`.
   [[nodiscard]] bool is_last_step() const noexcept { return remaining_steps() == 1; }
-  /// The name of the node.
+  /// Returns the name of the node. Valid as long as the compiled graph.
   [[nodiscard]] std::string_view node() const noexcept { return node_; }
-  /// The position of the call's Send in its super-step; 0 for a node triggered by edges.
+  /// Returns the position of the task's Send among the Sends of the super-step, from 0. Also 0 for
+  /// a node that edges triggered.
   [[nodiscard]] std::uint32_t task_index() const noexcept { return task_index_; }
-  /// The number of this attempt, from 1; see retry_policy.
+  /// Returns the number of the current attempt, from 1; see retry_policy.
   [[nodiscard]] std::uint32_t attempt() const noexcept { return attempt_; }
-  /// The options of the run.
+  /// Returns the options that the caller passed to the run.
   [[nodiscard]] const run_config& config() const noexcept { return *config_; }
-  /// Set when the call is cancelled. A blocking body should poll it.
+  /// Returns a token that is set when the engine no longer needs the result, for example after a
+  /// cancellation or a timeout. A body that blocks should poll it.
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
-  /// The caller's context (run_config::context), or null if the run has none. Throws wrong_type if
-  /// it is of another type.
+  /// Returns the caller's context (run_config::context), or null if the run has none. Throws
+  /// wrong_type if the context is not a T; base classes of its type do not match.
   template <class T>
   [[nodiscard]] const T* context() const {
     return config_->context.get<T>();
   }
-  /// Sends a custom event to the stream of the run, at once. Thread-safe.
+  /// Sends a custom event to the reader of the run's stream, without waiting for the barrier. Does
+  /// nothing if no reader requested stream_mode::custom. May be called from any thread. Counts as
+  /// progress unless timeout_policy::heartbeats_only is set.
   void emit(json::value event) const {
     heartbeat(false);
     if (emit_)
       emit_(std::move(event));
   }
-  /// Sends a message, or a piece of one, to the stream of the run, at once. Its type is the node's
-  /// own choice; the prebuilt agents send `message` and `message_chunk`. Thread-safe.
+  /// Sends a message, or a piece of a message, to the reader of the run's stream, without waiting
+  /// for the barrier. Does nothing if streams_messages() is false. May be called from any thread.
+  /// Counts as progress unless timeout_policy::heartbeats_only is set.
+  /// @param message an object of any type; the prebuilt agents send `message` and `message_chunk`
   void emit_message(value message) const {
     heartbeat(false);
     if (emit_message_)
       emit_message_(std::move(message));
   }
-  /// Whether a reader of the run's stream gets messages.
+  /// Whether the run's stream has a reader that requested stream_mode::messages, and the node does
+  /// not have the tag `nostream`.
   [[nodiscard]] bool streams_messages() const noexcept { return static_cast<bool>(emit_message_); }
-  /// Reports that the body makes progress; see timeout_policy. Thread-safe.
+  /// Reports that the body makes progress, which restarts timeout_policy::idle. May be called from
+  /// any thread.
   void heartbeat() const { heartbeat(true); }
-  /// The reason why the node of an error handler failed; null in other bodies.
+  /// Returns the failure that an error handler handles; null in bodies that are not error handlers.
+  /// See graph::on_error().
   [[nodiscard]] const run_error* failure() const noexcept { return failure_.get(); }
 
-  /// The long-term memory, which outlives the thread; null if neither the graph nor the run has
-  /// one.
+  /// Returns the long-term memory: the store of the run (thread_options::store), or else of the
+  /// graph (compile_options::store). Null if neither is set. Valid until the run has ended.
   [[nodiscard]] superstep::store* store() const noexcept { return store_; }
 
-  /// The task that the body serves, the same in every process that runs the super-step; null
-  /// without a thread.
+  /// Returns the identity of the body's task, from which tools derive the keys of effect records.
+  /// It is the same in every process that repeats the super-step. Null without a checkpointer.
   [[nodiscard]] std::shared_ptr<const detail::task_place> place() const;
 
-  /// Interrupts the run until its caller resumes it with a value:
+  /// Interrupts the run until its caller resumes it with a value, as `interrupt()` in
+  /// langgraph/types.py:
   ///
   ///     auto question = rt.interrupt({{"question", "Approve?"}, {"amount", 250}});
   ///     auto answer = co_await question;
   ///
-  /// In two statements, because g++ 12 refuses a braced list in an expression that contains
-  /// co_await ("array used as initializer"); a text or a named value may be awaited at once.
+  /// The example has two statements, because g++ 12 rejects a braced list in an expression that
+  /// contains co_await ("array used as initializer"). A text or a named value may be awaited in the
+  /// same statement.
   ///
-  /// Without a resume value the body is destroyed at this point. The run stops when the other tasks
-  /// of the step have ended. When the thread is resumed the body runs again from its beginning.
-  /// Interrupts are identified by their order, which must be the same each time.
+  /// Without a resume value the co_await does not return: the engine destroys the body. The run
+  /// stops when the other tasks of the step have ended. When the thread is resumed, the body runs
+  /// again from its beginning. Its interrupts are matched with their resume values by their order,
+  /// so that order must be the same each time. Only a run with a checkpointer can be resumed.
+  ///
+  /// @param asked the question; the caller receives it in run_result::interrupts
+  /// @returns an awaitable. Awaiting it throws std::logic_error outside a body that an engine runs.
   [[nodiscard]] question interrupt(json::value asked) const;
+  /// Interrupts the run with a text as the question; see the overload above.
   template <std::convertible_to<std::string_view> Text>
-    requires(!std::is_null_pointer_v<Text>) // that is the JSON null
+    requires(!std::is_null_pointer_v<Text>) // nullptr is the JSON null
   [[nodiscard]] question interrupt(const Text& asked) const {
     return interrupt(json::value(json::string(std::string_view{asked})));
   }
-  /// Interrupts the run from a plain function. Without a resume value it returns nothing, and the
-  /// function must return at once; its result is dropped. Only inside the body.
+  /// Interrupts the run from a body that is a plain function, not a coroutine. Otherwise as
+  /// interrupt(). Throws std::logic_error outside a body that an engine runs.
+  /// @returns the resume value. If there is none yet, nothing: the body must then return, and its
+  /// result is discarded.
   [[nodiscard]] std::optional<json::value> ask(const json::value& asked) const;
+  /// Interrupts the run with a text as the question; see the overload above.
   template <std::convertible_to<std::string_view> Text>
-    requires(!std::is_null_pointer_v<Text>) // that is the JSON null
+    requires(!std::is_null_pointer_v<Text>) // nullptr is the JSON null
   [[nodiscard]] std::optional<json::value> ask(const Text& asked) const {
     return ask(json::value(json::string(std::string_view{asked})));
   }
 
-  /// Runs a graph inside the body, as a part of its task, and returns the graph's last state:
+  /// Runs a graph as part of the body's task and returns the last state of that graph:
   ///
   ///     auto done = co_await rt.invoke(summary_graph, article{.text = text});
   ///
-  /// The input is a state, an update, a projection, or text where the state has `messages`. The
-  /// stream, the thread, the store, the resume values and the recursion limit are those of the
-  /// body's run. Throws what the graph fails with. At an interrupt of the graph the body stops as
-  /// well, and is run again from its beginning when the thread is resumed.
+  /// The nested run uses the stream, thread, store, cache and resume values of the body's run. It
+  /// counts its own super-steps against the same recursion limit. If it is interrupted, the body is
+  /// interrupted as well, and runs again from its beginning when the thread is resumed.
+  ///
+  /// The call throws graph_error{invalid_graph} if `input` is a whole state and `graph` keeps its
+  /// state between calls (persistence::per_thread). Awaiting the task throws the exception of the
+  /// nested body that failed, unchanged, or graph_error for any other failure. It throws
+  /// std::logic_error outside a body that an engine runs.
+  ///
+  /// @param input a state, an update or a projection; a text, a message or a list of messages if
+  /// the state has the field `messages`
+  /// @returns a task that must be awaited in the body; it owns the graph and the input
   template <class State, class Input = State>
   [[nodiscard]] task<State> invoke(compiled_graph<State> graph, Input input) const;
 
@@ -147,6 +190,7 @@ private:
   runtime(std::shared_ptr<const run_config> config, std::string_view node, std::int64_t step,
           std::uint32_t task_index)
       : config_{std::move(config)}, node_{node}, step_{step}, task_index_{task_index} {}
+  /// Reports progress. @param is_told whether the body called heartbeat() explicitly
   void heartbeat(bool is_told) const;
 
   std::shared_ptr<const run_config> config_;

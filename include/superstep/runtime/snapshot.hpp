@@ -20,68 +20,72 @@ namespace superstep {
 
 struct state_snapshot;
 
-/// A task of the step that follows a checkpoint.
+/// A task of the super-step that follows a checkpoint (`PregelTask` in langgraph/types.py).
 struct task_snapshot {
-  std::string node;
-  std::string task;                 ///< its path, e.g. `tools#3`
-  std::optional<write_list> result; ///< its writes; set if it has ended
-  std::vector<interrupt> interrupts;
-  std::string error; ///< why it failed; empty if it did not
+  std::string node;                  ///< name of the node
+  std::string task;                  ///< path of the task, e.g. `tools#3` for the fourth Send
+  std::optional<write_list> result;  ///< writes of the task if it has ended; see written()
+  std::vector<interrupt> interrupts; ///< its pending interrupts
+  std::string error;                 ///< why the task failed; empty if it did not fail
+  /// The exception of a task that failed; a restored_error if the checkpointer read it from
+  /// storage.
   std::exception_ptr cause;
-  /// For the task of a subgraph, if subgraphs were requested: the state of the subgraph.
+  /// The state of the subgraph that the task runs. Set by engine::get_state() with subgraphs.
   std::shared_ptr<const state_snapshot> nested;
-  std::string nested_ns; ///< for the task of a subgraph: the namespace of its checkpoints
+  /// The namespace of the checkpoints of the subgraph that the task runs; empty for other tasks.
+  std::string nested_ns;
 };
 
-/// The state of a thread at a checkpoint, without its type; see snapshot for the typed one.
+/// The state of a thread at a checkpoint, without the type of the state; snapshot adds it. Copies
+/// share the checkpoint and the values. A const object may be read from any thread.
 struct state_snapshot {
-  detail::program_ptr table;
-  checkpoint_ptr checkpoint; ///< null: the thread was never used
-  state_view state;          ///< the values; null like `checkpoint`
-  std::vector<task_snapshot> tasks;
-  std::vector<std::string> next; ///< nodes still to run, one entry per task
-  /// Returns the pending interrupts of all tasks, in task order.
+  detail::program_ptr table;        ///< the program of the graph
+  checkpoint_ptr checkpoint;        ///< null if the thread has no checkpoint
+  state_view state;                 ///< the values; null if `checkpoint` is null
+  std::vector<task_snapshot> tasks; ///< tasks of the next super-step: Sends first, then nodes
+  std::vector<std::string> next;    ///< nodes that have not run yet, one entry per task
+  /// Returns the pending interrupts of all tasks, in the order of `tasks`.
   [[nodiscard]] std::vector<interrupt> interrupts() const;
-  /// Returns the values as the struct of their graph, for snapshots of nested graphs; null if the
-  /// snapshot has no values. Throws wrong_type if the graph has another state. Valid as long as the
-  /// snapshot.
+  /// Returns the values as the state struct of their graph; for snapshots of subgraphs, whose state
+  /// type differs. Null if the snapshot has no values. Throws wrong_type if the graph has another
+  /// state type. Valid as long as the snapshot.
   template <class State>
   [[nodiscard]] const State* as() const& {
     const auto* found = state_if<State>(state.get());
     if (state && found == nullptr) {
-      const auto& held = *state; // clang warns of calls inside typeid
+      const auto& held = *state; // clang warns about calls inside typeid
       detail::throw_wrong_type("the state of the thread", &typeid(held),
                                typeid(struct_block<State>));
     }
     return found;
   }
+  /// Deleted, because the pointer would dangle.
   template <class State>
-  const State* as() const&& = delete; // the pointer would dangle
+  const State* as() const&& = delete;
 };
 
-/// The default of the longest time that an edit waits for a run that holds the thread.
+/// The default limit of the time that an edit of a thread waits for a run that holds the thread.
 inline constexpr auto edit_timeout = std::chrono::milliseconds{30'000};
 
 namespace detail {
 
-/// Identifies a thread, and a checkpoint and namespace in it. Empty ids mean the newest checkpoint
-/// and the outermost graph.
+/// Identifies a thread, and a checkpoint and namespace in it. An empty checkpoint_id means the
+/// newest checkpoint, an empty `ns` the outermost graph.
 struct thread_place {
   std::string thread_id{};
   std::string checkpoint_id{};
   std::string ns{};
 };
 
-/// Returns the state of a thread. Without a checkpoint id it is the live state, to which the
-/// outputs of an unfinished step's tasks are applied. Throws graph_error if the graph has no
-/// checkpointer, if there is no such checkpoint, or if an output does not fit its channel (as the
-/// step itself would fail).
+/// Returns the state of a thread. Without a checkpoint id, the outputs of tasks that have ended in
+/// an unfinished step are applied to it. Throws graph_error if the graph has no checkpointer, if
+/// there is no such checkpoint, or if the writes of the step do not fit their channels.
 [[nodiscard]] state_snapshot get_state(const program_ptr&, const thread_place&,
                                        bool with_subgraphs = false);
 
-/// Returns the checkpoints of a thread, newest first, each as it was before the step that follows
-/// it. Throws graph_error if the graph has no checkpointer, and checkpoint_error if a checkpoint
-/// cannot be read.
+/// Returns the states of a thread at its checkpoints, newest first. Each shows the tasks of the
+/// step that followed. Throws graph_error if the graph has no checkpointer, and checkpoint_error if
+/// a checkpoint cannot be read.
 [[nodiscard]] std::vector<state_snapshot> state_history(const program_ptr&, const thread_place&,
                                                         const checkpoint_query& = {});
 
@@ -100,26 +104,27 @@ struct state_edit {
   std::shared_ptr<const void> for_routers{};
 };
 
-/// Writes to a thread as if a node had just run: its edges and branches fire on the caller's
-/// thread, and what was pending before is discarded. Returns the id of the new checkpoint, which is
-/// durable if the checkpointer is.
+/// Writes to a thread as if a node had just run. The node's edges fire, and its branches choose the
+/// next nodes; their routers are called on the calling thread. Tasks that were pending before are
+/// discarded. Returns the id of the new checkpoint, which is durable if the checkpointer is.
 ///
-/// Throws graph_error, and checkpoint_error if the checkpoint could not be saved; then nothing is
-/// changed. An edit has exclusive access to the thread, like a run. It waits at most `patience` for
-/// a run that holds the thread; with 0 it does not wait and throws checkpoint_errc::in_use. A body
-/// must not edit the thread of its own run.
+/// Throws graph_error if the edit is invalid, and checkpoint_error if the checkpoint could not be
+/// saved; no checkpoint is then added. An edit has exclusive access to the thread, like a run. If a
+/// run still holds the thread after `patience`, it throws checkpoint_error{in_use}; with 0 it does
+/// not wait. A body must not edit the thread of its own run.
 std::string update_state(const program_ptr&, const thread_place&, state_edit,
                          std::chrono::milliseconds patience = edit_timeout);
 
-/// Makes several edits. Each inner list is one super-step, whose edits are applied together, in the
-/// order of the list. In a list of several, each edit names its node. Otherwise as update_state().
-/// Returns the id of the last checkpoint.
+/// Makes several edits. Each inner list is one super-step: its edits are applied together, in the
+/// order of the list. If an inner list has several edits, each must set as_node. Returns the id of
+/// the last checkpoint. For errors and waiting see update_state(). If a super-step fails, those
+/// before it remain saved.
 std::string bulk_update_state(const program_ptr&, const thread_place&,
                               std::vector<std::vector<state_edit>> steps,
                               std::chrono::milliseconds patience = edit_timeout);
 
-/// Copies a checkpoint (the newest if none is named), as the start of a branch. Returns the id of
-/// the copy.
+/// Copies a checkpoint, so that the thread continues from the copy. Returns the id of the copy. For
+/// errors and waiting see update_state().
 std::string copy_state(const program_ptr&, const thread_place&,
                        std::chrono::milliseconds patience = edit_timeout);
 
@@ -129,38 +134,41 @@ std::string copy_state(const program_ptr&, const thread_place&,
 /// `StateSnapshot` in langgraph/types.py.
 template <class State>
 struct snapshot : state_snapshot {
+  /// Creates a snapshot without values.
   snapshot() = default;
+  /// Adds the type of the state to `erased`. Copies the values.
   snapshot(const detail::state_adapter<State>& adapter, state_snapshot erased)
       : state_snapshot{std::move(erased)} {
     if (this->state)
       values.emplace(adapter.read(*this->state));
   }
 
-  /// The values; empty if the thread was never used.
+  /// The values; not set if the thread has no checkpoint.
   std::optional<State> values{};
 };
 
-/// One update of a thread from outside; see engine::update_state().
+/// One update of a thread from outside a run; see engine::update_state().
 template <class State>
 struct state_update {
-  /// The values to write. Empty: only the node's edges and branches fire.
+  /// The values to write. Not set: only the node's edges and branches fire.
   std::optional<typename detail::state_adapter<State>::update_type> values{};
-  /// The node whose result the values count as; empty: the one that ran last.
+  /// The node whose result the values count as. Empty: the node that ran last. START: an input of
+  /// the graph. END, without values: nothing is left to run.
   std::string as_node{};
-  /// Where to go besides what the node's edges and branches choose.
+  /// Nodes to activate, and Sends, in addition to those that the node's edges and branches choose.
   destinations go_to{};
 };
 
-/// Values that engine::update_state() accepts: not a whole state, which would reset every field
-/// without a reducer.
+/// Values that engine::update_state() accepts: an update or a projection. A whole state does not
+/// compile, because it would reset every field without a reducer.
 template <class Values, class State>
 concept edit_of = std::convertible_to<Values, typename detail::state_adapter<State>::update_type> ||
                   projection_of<Values, State>;
 
 namespace detail {
 
-/// Returns the erased form of an update. Throws graph_error if it names an unknown node, or a
-/// channel of another graph.
+/// Returns an update without the type of its state. Throws graph_error if it names an unknown node,
+/// or a channel of another graph.
 template <class State>
 [[nodiscard]] state_edit edit_for(const compiled_graph<State>& graph, state_update<State> change) {
   auto out = state_edit{};

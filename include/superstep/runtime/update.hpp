@@ -34,32 +34,35 @@ namespace superstep {
 ///     engine.invoke(graph, resume({{first_id, "yes"}, {second_id, 250}}), config);
 ///     engine.invoke(graph, resume(), config);                       // continue without a value
 ///
-/// The ids are those of run_result::interrupts. A value without an id answers the first body that
-/// asks. With several pending interrupts it is refused (graph_errc::ambiguous_resume), and so is an
-/// id that is not pending (graph_errc::unknown_interrupt).
+/// The ids are those of run_result::interrupts. A value without an id resumes the first interrupt
+/// of the interrupted task. If several tasks are interrupted, the run fails with
+/// graph_errc::ambiguous_resume. An id that is not pending fails it with
+/// graph_errc::unknown_interrupt.
 class resume {
 public:
   /// Continues where the thread stopped, without a value.
   resume() = default;
-  /// Resumes the pending interrupt with this value.
+  /// Resumes the only interrupted task with this value.
   explicit resume(json::value value) : value_(std::move(value)) {}
-  /// Resumes pending interrupts by their ids.
+  /// Resumes pending interrupts, each with the value for its id. Of several values for one id the
+  /// last one is used.
   resume(std::initializer_list<std::pair<std::string_view, json::value>> values) {
     for (const auto& [id, value] : values)
       by_id_.insert_or_assign(std::string{id}, value);
   }
-  /// Resumes pending interrupts by their ids.
+  /// Resumes pending interrupts, each with the value for its id.
   explicit resume(std::map<std::string, json::value> values) : by_id_{std::move(values)} {}
 
-  /// Ignores values for interrupts that are not pending, as LangGraph does, instead of failing.
+  /// Makes the run ignore values for interrupts that are not pending, as LangGraph does. Otherwise
+  /// such a value fails the run.
   [[nodiscard]] resume&& ignoring_unknown_ids() && noexcept {
     ignores_unknown_ids_ = true;
     return std::move(*this);
   }
 
-  /// The value without an id; empty if there is none.
+  /// Returns the value without an id; not set if there is none.
   [[nodiscard]] const std::optional<json::value>& value() const noexcept { return value_; }
-  /// The values by interrupt id.
+  /// Returns the values by interrupt id. Valid as long as the object.
   [[nodiscard]] const std::map<std::string, json::value>& by_id() const noexcept { return by_id_; }
   /// Whether values for interrupts that are not pending are ignored.
   [[nodiscard]] bool ignores_unknown_ids() const noexcept { return ignores_unknown_ids_; }
@@ -72,46 +75,59 @@ private:
 
 /// The name of a node and the type of its input, declared once as a constant:
 /// `constexpr node<chat> agent{"agent"};`. A node whose input is not the state is activated by
-/// Sends only. The name is a view and must outlive the graph's construction.
+/// Sends only. The name is a view: its text must outlive every use of the constant.
 template <class Input>
 struct node {
-  std::string_view name;
+  std::string_view name; ///< unique in its graph
 
+  /// Names a node. Does not copy the text.
   constexpr node(std::string_view text) noexcept : name{text} {}
+  /// Names a node. Does not copy the text.
   constexpr node(const char* text) noexcept : name{text} {}
-  node(const std::string&&) = delete; // the name would dangle
+  /// Deleted, because the name would dangle.
+  node(const std::string&&) = delete;
 };
 
+/// The name of the entry of every graph (`START` in langgraph/constants.py).
 inline constexpr auto start = detail::start_node;
+/// The name of the end of every graph (`END` in langgraph/constants.py). It activates no node.
 inline constexpr auto end = detail::end_node;
 
-/// A node to activate, or a Send: a node with an input of its own (`Send` in langgraph/types.py).
-/// Names are views: of node constants, or of text that outlives the call that uses the destination.
+/// A node to activate in the next super-step. With an input it is a Send: an additional task of the
+/// node, which receives that input instead of the state (`Send` in langgraph/types.py). The name is
+/// a view: its text must outlive the call that the destination is passed to.
 class destination {
 public:
+  /// Names the node to activate. Does not copy the name.
   destination(std::string_view name) noexcept : name_{name} {}
+  /// Names the node to activate. Does not copy the name.
   destination(const char* name) noexcept : name_{name} {}
-  destination(const std::string&&) = delete; // the name would dangle
+  /// Deleted, because the name would dangle.
+  destination(const std::string&&) = delete;
+  /// Names the node to activate by its constant.
   template <class Input>
   destination(node<Input> to) noexcept : name_{to.name} {}
-  /// Creates a Send. The type of the payload is checked against the node's at compile time.
+  /// Creates a Send. An input that is not of the node's type does not compile.
   template <class Input>
   destination(node<Input> to, detail::written_as<Input> input)
       : name_{to.name}, input_{detail::unwrap<Input>(std::move(input))} {}
 
-  /// The name of the node.
+  /// Returns the name of the node.
   [[nodiscard]] std::string_view name() const noexcept { return name_; }
-  /// Whether the destination has an input of its own.
+  /// Whether the destination is a Send.
   [[nodiscard]] bool is_send() const noexcept { return input_.has_value(); }
-  /// Sets the timeout of each attempt of a Send, instead of its node's. @pre is_send(); the limit
-  /// is positive and below 49 days
+  /// Sets timeout_policy::run of a Send, in place of the limit of its node.
+  /// @param limit at least 1 ms and below 49 days
+  /// @pre is_send()
   [[nodiscard]] destination within(std::chrono::milliseconds limit) && {
     SUPERSTEP_ASSERT(is_send() && limit.count() > 0 && limit.count() < UINT32_MAX);
     timeout_ms_ = static_cast<std::uint32_t>(limit.count());
     return std::move(*this);
   }
-  /// Adds the destination to the output of a node. Throws graph_error{unknown_node} if the graph
-  /// has no such node.
+  /// Adds the destination to the output of a node; for the library. Throws
+  /// graph_error{unknown_node} if the graph has no such node and does not ignore unknown ones.
+  /// Throws graph_error{invalid_update} for a Send to END, and for a node that needs an input but
+  /// gets none.
   void add_to(node_output& out, const detail::program& table) && {
     if (!is_send()) {
       table.go_to(out, name_);
@@ -128,10 +144,12 @@ private:
   std::uint32_t timeout_ms_ = 0;
 };
 
+/// Several nodes to activate and Sends. Sends run in the order of the list.
 using destinations = std::vector<destination>;
 
-/// Returns one Send to a node for each item of a range, in the order of the range: the `map` of a
-/// map-reduce.
+/// Returns one Send to a node for each item of a range, in the order of the range, as in the map
+/// step of a map-reduce.
+/// @param items a range whose items are convertible to Input
 template <class Input, std::ranges::input_range Items>
   requires std::convertible_to<std::ranges::range_reference_t<Items>, Input>
 [[nodiscard]] destinations send_each(node<Input> to, Items&& items) {
@@ -176,14 +194,16 @@ consteval bool is_projection_of() {
 
 } // namespace detail
 
-/// A schema of a graph's input or output: a described struct whose fields are fields of the state,
-/// by name and type. Fields of the state that are in neither schema are private to the nodes.
+/// A projection of a state: a described struct, each of whose fields has the name and type of a
+/// field of the state. It serves as an input or output schema (`input_schema` and `output_schema`
+/// of LangGraph's StateGraph).
 template <class Projection, class State>
 concept projection_of = detail::is_projection_of<Projection, State>();
 
-/// Returns the fields of a state that a projection has.
+/// Returns a projection with the values of a state. The values are moved if `state` is an rvalue,
+/// else copied.
 ///
-///     auto answer = project<reply>(engine.invoke(graph, question{"…"}));
+///     auto answer = project<reply>(engine.invoke(graph, request{"…"}).state);
 template <class Projection, class State>
   requires projection_of<Projection, std::remove_cvref_t<State>>
 [[nodiscard]] Projection project(State&& state) {
@@ -200,36 +220,42 @@ template <class Projection, class State>
 /// A field of the state and the value that is written to it.
 template <auto Member>
 struct assignment {
-  typename detail::field<Member>::type value;
-  bool overwrite = false;
+  typename detail::field<Member>::type value; ///< the value that is written
+  bool overwrite = false; ///< replaces the value without calling the reducer of the field
 };
 
-/// Returns a write to a field: `set<&chat::calls>(1)`. If the field has a reducer, the value is
-/// folded in. A number of a type that the field may not be able to hold does not compile: cast it.
+/// Returns a write to a field: `set<&chat::calls>(1)`. If the field has a reducer, the reducer
+/// combines the value with the old one. A number of a type that the field may not be able to hold
+/// does not compile: cast it.
 template <auto Member>
 [[nodiscard]] assignment<Member>
 set(detail::written_as<typename detail::field<Member>::type> value) {
   return {detail::unwrap<typename detail::field<Member>::type>(std::move(value)), false};
 }
 
-/// Returns a write that replaces the value of a field with a reducer instead of folding into it.
+/// Returns a write that replaces the value of a field without calling its reducer (`Overwrite` in
+/// langgraph/types.py). At most one overwrite per field and super-step is allowed.
 template <auto Member>
 [[nodiscard]] assignment<Member>
 overwrite(detail::written_as<typename detail::field<Member>::type> value) {
   return {detail::unwrap<typename detail::field<Member>::type>(std::move(value)), true};
 }
 
-/// An update of some fields of the state. An empty one changes nothing.
+/// An update of some fields of the state, as returned by nodes. An empty update changes nothing.
 template <class State>
 class update {
 public:
+  /// Creates an empty update.
   update() = default;
+  /// Creates an update from writes: `update{set<&chat::calls>(1), overwrite<&chat::name>("x")}`.
   template <auto... Members>
     requires(std::same_as<typename detail::field<Members>::state, State> && ...)
   explicit(sizeof...(Members) == 0) update(assignment<Members>... values) {
     (add(std::move(values)), ...);
   }
 
+  /// Adds a write; returns *this. A field may be written more than once only if it has a reducer or
+  /// a rule that accepts several writes.
   template <auto Member>
     requires std::same_as<typename detail::field<Member>::state, State>
   update& add(assignment<Member> a) {
@@ -237,7 +263,8 @@ public:
     return *this;
   }
 
-  /// The writes of the update, in the order in which they were added.
+  /// Returns the writes, in the order in which they were added; for the library. A container of
+  /// write, valid as long as the update.
   [[nodiscard]] auto& writes() noexcept { return writes_; }
 
 private:
@@ -246,8 +273,9 @@ private:
 template <auto M, auto... Ms>
 update(assignment<M>, assignment<Ms>...) -> update<typename detail::field<M>::state>;
 
-/// Returns the value of the last of these writes to a field; null if none writes it. For the result
-/// of a task (task_snapshot::result). @pre the writes are of a graph over the field's struct
+/// Returns the value of the last write to a field, or null if `writes` has none. For the result of
+/// a task (task_snapshot::result). The pointer is valid as long as the writes.
+/// @pre the writes belong to a graph over the struct of the field
 template <auto Member>
 [[nodiscard]] const typename detail::field<Member>::type*
 written(std::span<const write> writes) noexcept {
@@ -260,44 +288,50 @@ written(std::span<const write> writes) noexcept {
              : last->content.template get_if<typename detail::field<Member>::type>();
 }
 
-/// An update and the next destinations (`Command` in langgraph/types.py).
+/// An update of the state and the next destinations (`Command` in langgraph/types.py).
 ///
-/// As the result of a node: the node's own edges fire as well, and `resume` must not be set. As the
-/// input of a run: the update is written to the thread before it continues. A destination that the
-/// graph does not have is graph_errc::unknown_node.
+/// As the result of a node: the destinations are activated in addition to the targets of the node's
+/// own edges. The node must not set `resume`; otherwise its task fails with
+/// graph_errc::invalid_update.
+///
+/// As the input of a run: the update is written to the thread before the thread continues.
+///
+/// A destination that the graph does not have is an error (graph_errc::unknown_node).
 template <class State>
 struct command {
-  superstep::update<State> update{};
-  destinations go_to{}; ///< nodes to activate, and Sends
-  optional_box<superstep::resume> resume{};
+  superstep::update<State> update{};        ///< the writes to the state
+  destinations go_to{};                     ///< nodes to activate, and Sends
+  optional_box<superstep::resume> resume{}; ///< resume values, in the input of a run only
 };
 
-/// A command to the parent graph: an update of the parent's state and its next destinations. The
-/// graph whose node returns it ends at once. The command becomes the result of the node that this
-/// graph is in its parent.
+/// A command to the parent graph (`Command.PARENT` in langgraph/types.py): an update of the
+/// parent's state and the parent's next destinations. A node of a subgraph returns it. The subgraph
+/// ends at once, and the command becomes its result in the parent graph.
 template <class Parent>
 struct parent_command {
-  superstep::update<Parent> update{};
-  destinations go_to{};
+  superstep::update<Parent> update{}; ///< the writes to the parent's state
+  destinations go_to{};               ///< nodes of the parent graph to activate, and Sends
 };
 
-/// A command to the parent graph that names fields and nodes as text. For nodes that do not know
-/// the type of the parent's state, such as a node of tools.
+/// A parent_command that names fields and nodes as text. For nodes that do not know the type of the
+/// parent's state, such as a node that runs tools.
 struct named_command {
-  /// A write to the field of this name. The value has the field's own type, or is a json::value in
-  /// the form that checkpoints have.
+  /// A write to the field with this name. The value has the type of the field, or is a json::value
+  /// in the field's checkpoint form (stored_form).
   struct field_write {
-    std::string field;
-    value content;
+    std::string field; ///< name of the field
+    value content;     ///< the value that is written
   };
-  std::vector<field_write> update{};
-  std::vector<std::string> go_to{};
+  std::vector<field_write> update{}; ///< the writes to the parent's state
+  std::vector<std::string> go_to{};  ///< nodes of the parent graph to activate
 };
 
-/// Declares how a field combines the writes of a step; see channels/kinds.hpp.
+/// Declares how a field combines the writes of a step, in the list `reducers` of its state. `Rule`
+/// is a reducer or one of the rules in channels/kinds.hpp.
 template <auto Member, class Rule>
 struct by {};
-/// The rules of a state, as its member type `reducers`. Fields without a rule keep the last value.
+/// The list of the rules of a state: the state defines it as its member type `reducers`. Fields
+/// without a rule keep the last value.
 template <class... Rules>
 struct reducers {};
 

@@ -12,21 +12,23 @@
 
 namespace superstep::detail {
 
-/// Receives the events of a run. Called by the run's lane and by bodies that emit events, so it
-/// must be thread-safe.
+/// Receives the events of a run. The run's lane and the bodies that emit events call it, so it must
+/// be thread-safe.
 class event_sink {
 public:
   virtual ~event_sink() = default;
   /// Takes an event. Must not block.
   virtual void push(run_event) = 0;
-  /// Whether the run should pause before its next step. The sink that paused a run must call the
-  /// function of on_room() when it has room again.
+  /// Whether the run should pause before its next step. A sink that has returned true must call the
+  /// function that on_room() received when it has room again.
   [[nodiscard]] virtual bool is_full() const { return false; }
-  /// Stores the engine's function to call, from any thread, when a full sink has room again.
+  /// Receives the function that continues a paused run; see is_full(). It may be called from any
+  /// thread.
   virtual void on_room(std::function<void()>) {}
 };
 
-/// The events of one run, in erased form, for one reader. Destroying it early cancels the run.
+/// The events of one run, without the type of the state; see event_range. Destroying it cancels the
+/// run if it has not ended.
 class event_stream {
 public:
   class queue;
@@ -35,14 +37,15 @@ public:
   event_stream& operator=(event_stream&&) = delete;
   ~event_stream();
 
-  /// Returns the next event, or nothing if the run has ended. Blocks. If the run failed, throws its
-  /// graph_error after the last event.
+  /// Waits for the next event and returns it; returns nothing when the run has ended. If the run
+  /// failed, throws its graph_error after the last event.
   [[nodiscard]] std::optional<run_event> next();
-  /// Awaits the next event without blocking a thread; see next(). The stream must outlive the task.
+  /// Returns a task that returns the same as next() but does not block a thread. The stream must
+  /// outlive the task.
   [[nodiscard]] task<std::optional<run_event>> receive();
-  /// A handle to the run, for draining or cancelling it from another thread.
+  /// Returns a handle to the run, for draining or cancelling it from any thread.
   [[nodiscard]] const run_handle& handle() const noexcept { return run_; }
-  /// The result of the run. @pre next() returned nothing
+  /// Returns the result of the run. @pre next() has returned nothing or thrown
   [[nodiscard]] const raw_result& result() const;
 
 private:

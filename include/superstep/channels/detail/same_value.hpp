@@ -31,12 +31,13 @@ template <template <class...> class L, class... T>
 struct all_comparable<L<T...>> : std::bool_constant<(is_comparable<std::remove_cv_t<T>>() && ...)> {
 };
 
-/// Whether two objects can be compared with ==. The operators of the standard containers are not
-/// constrained: std::vector<T> has an == even if T has none, so std::equality_comparable alone does
-/// not suffice.
+/// Whether two objects of a type can be compared with ==. std::equality_comparable is not
+/// sufficient: std::vector<T> satisfies it even if T has no ==, because the operators of the
+/// standard containers are not constrained.
 template <class T>
 consteval bool is_comparable() {
-  if constexpr (stored_json<T>) // a member of an object has no operator of its own
+  // A json::object is a container whose value_type has no ==, so the checks below would reject it.
+  if constexpr (stored_json<T>)
     return true;
   else if constexpr (stored_tuple<T>::value || stored_variant<T>::value)
     return all_comparable<T>::value;
@@ -46,7 +47,8 @@ consteval bool is_comparable() {
     return std::equality_comparable<T>;
 }
 
-/// Whether two objects are equal in a checkpoint: by == if the type has one, else part by part.
+/// Whether two objects have the same checkpoint form. Compares them with == if the type has it,
+/// else member by member.
 template <class T>
 [[nodiscard]] bool same_value(const T& a, const T& b);
 

@@ -9,21 +9,22 @@
 
 namespace superstep {
 
-/// A state made of separate slots, one per channel, each with a type of its own. Used by graphs
-/// without a state struct (channel_graph, json_graph).
+/// A state of separate slots, one per channel; each slot has its own type. Used by the graph
+/// classes without a state struct: channel_graph and json_graph.
 class slot_block final : public state_block {
 public:
   /// The object of one channel, with its type erased.
   class slot {
   public:
     virtual ~slot() = default;
+    /// Returns a copy of the slot and its object.
     [[nodiscard]] virtual std::unique_ptr<slot> clone() const = 0;
   };
   /// A slot with an object of type T.
   template <class T>
   class slot_of final : public slot {
   public:
-    // Parentheses, because braces would create a JSON list with one item.
+    // Initialised with parentheses: braces would turn a JSON value into a list with one item.
     explicit slot_of(T initial) : object(std::move(initial)) {}
     [[nodiscard]] std::unique_ptr<slot> clone() const override {
       return std::make_unique<slot_of>(object);
@@ -32,22 +33,24 @@ public:
   };
 
   slot_block() = default;
-  /// @param owner identifies the graph that the block belongs to; not dereferenced
+  /// Creates a block without slots.
+  /// @param owner an address that identifies the graph of the block; not dereferenced
   explicit slot_block(const void* owner) noexcept : owner_{owner} {}
-  /// Identifies the graph that the block belongs to; null if it was not set.
+  /// Returns the address that identifies the graph of the block; null if it was not set.
   [[nodiscard]] const void* owner() const noexcept { return owner_; }
   [[nodiscard]] state_ptr clone() const override;
   /// Adds a slot and returns its index.
   std::size_t add(std::unique_ptr<slot> s);
 
-  /// The slot's object, or null if there is no such slot or it has another type.
+  /// Returns the object of a slot, or null if there is no such slot or it has another type.
   template <class T>
   [[nodiscard]] const T* get_if(std::size_t i) const noexcept {
     const auto* found =
         i < slots_.size() ? dynamic_cast<const slot_of<T>*>(slots_[i].get()) : nullptr;
     return found != nullptr ? &found->object : nullptr;
   }
-  // Unchecked access, for the channels and bodies of the graph that created the block.
+  // The functions at() do not check the index and the type. They are for the channels and bodies of
+  // the graph that created the block.
   template <class T>
   [[nodiscard]] T& at(std::size_t i) noexcept {
     return static_cast<slot_of<T>&>(*slots_[i]).object;
@@ -83,7 +86,7 @@ public:
   State state;
 };
 
-/// The struct of a state, or null if the state is not a State.
+/// Returns the struct in a state; null if `state` is null or contains another type.
 template <class State>
 [[nodiscard]] const State* state_if(const state_block* state) noexcept {
   return state != nullptr && typeid(*state) == typeid(struct_block<State>)
@@ -91,10 +94,10 @@ template <class State>
              : nullptr;
 }
 
-/// The place of a channel that is a field; see kinds.hpp.
+/// The place of a channel whose value is a struct member; see kinds.hpp.
 template <auto Member>
 struct field_place;
-/// The place of a channel that is a field of a described struct.
+/// The place of a channel whose value is a member of the struct in a struct_block.
 template <class State, class T, T State::*Member>
 struct field_place<Member> {
   using value_type = T;

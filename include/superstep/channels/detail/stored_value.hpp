@@ -14,8 +14,8 @@
 
 namespace superstep {
 
-/// The functions that write type-erased values of one type to checkpoints and read them back. One
-/// constant per type.
+/// The functions that write type-erased values of one type to checkpoints and read them back. There
+/// is one constant for each type. read() returns an error that starts with `path`.
 struct value_form {
   std::string (*type)();
   void (*write)(std::string& out, const value& from);
@@ -45,7 +45,7 @@ inline constexpr value_form value_form_for<json::value>{
 
 } // namespace detail
 
-/// Returns the form of a type; null if its values cannot be stored.
+/// Returns the value_form of a type; null if its values cannot be stored.
 template <class T>
 [[nodiscard]] constexpr const value_form* form_of() noexcept {
   if constexpr (storable<T>)
@@ -55,22 +55,25 @@ template <class T>
 }
 
 // Changes of a value as checkpoints store them; see docs/checkpoint-format.md:
-//     [v]        the value is v now
-//     [n, more]  list or text: the first n items or bytes stay, `more` follows;
-//                object: the n members stay or take the values in `more`, new ones follow
-//     []         the value is empty now
+//     [v]        The new value is v.
+//     [n, more]  List or text: the first n items or bytes are unchanged, and `more` follows them.
+//                Object: it had n members. Those in `more` have new values or are new members.
+//     []         The channel is empty.
 
 namespace detail {
 
-/// Minimum length of texts, in bytes, for which a common prefix is searched.
+/// Minimum length in bytes of a common prefix of two texts that a change refers to by its length.
+/// Shorter prefixes are stored again.
 inline constexpr std::size_t shared_text_min = 64;
 
+/// Appends a number as decimal digits.
 void append_count(std::string& out, std::size_t n);
 /// Returns the length in bytes of the common prefix of two texts, cut at a character boundary.
 [[nodiscard]] std::size_t common_text(std::string_view a, std::string_view b) noexcept;
+/// Appends the change of a text; returns false and appends nothing if the texts are equal.
 bool write_text_change(std::string& out, std::string_view before, std::string_view now);
-/// Appends the change of a JSON value; returns false if the values are equal. Of lists, objects and
-/// texts that grew, only the new part is written.
+/// Appends the change of a JSON value; returns false and appends nothing if the values are equal.
+/// If a list, object or text has grown, only the new part is written.
 bool write_json_change(std::string& out, const json::value& before, const json::value& now);
 
 template <class T>

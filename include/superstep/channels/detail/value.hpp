@@ -15,8 +15,8 @@ namespace superstep {
 
 namespace detail {
 
-/// The operations of a value on the object in it. One constant per type; its address identifies the
-/// type.
+/// The operations of a value on its object. There is one constant for each type, and its address
+/// identifies the type.
 struct value_ops {
   void (*destroy)(void*) noexcept;
   void (*copy)(void*, const void*);
@@ -24,6 +24,7 @@ struct value_ops {
   const std::type_info* type; ///< for error texts
 };
 
+/// The largest size in bytes of an object that is stored inside a value.
 inline constexpr std::size_t value_inline_size = 24;
 
 template <class T>
@@ -38,7 +39,7 @@ struct shared_box {
   T object;
 };
 
-/// The operations on an object that is stored in the value.
+/// The operations on an object that is stored inside the value.
 template <class T>
 struct inline_ops {
   static void destroy(void* at) noexcept { static_cast<T*>(at)->~T(); }
@@ -74,14 +75,15 @@ inline constexpr value_ops value_ops_for{&ops_of<T>::destroy, &ops_of<T>::copy, 
 
 } // namespace detail
 
-/// An object of any copyable type, passed to a channel or to a node.
+/// An object of any copyable type: the content of a write, of a Send or of a streamed message.
 ///
-/// Objects of up to 24 bytes are stored inside. Larger ones are shared by all copies, so that
-/// copying a value is O(1) and a Send carries its payload by reference. Not synchronised, but
-/// copies may be used on different threads.
+/// Objects of up to 24 bytes are stored in the value. Copies of a value share a larger object, so
+/// that copying is O(1). Not synchronised, but copies may be used on different threads.
 class value {
 public:
+  /// Creates an empty value.
   value() noexcept = default;
+  /// Stores an object. Throws what its copy or move constructor throws.
   template <class T>
     requires(!std::is_same_v<std::remove_cvref_t<T>, value>)
   explicit value(T&& object) {
@@ -93,14 +95,17 @@ public:
           new detail::shared_box<object_type>{{1}, std::forward<T>(object)});
     ops_ = &detail::value_ops_for<object_type>;
   }
+  /// Takes the object of another value, which is empty afterwards.
   value(value&& other) noexcept : ops_{std::exchange(other.ops_, nullptr)} {
     if (ops_)
       ops_->move(bytes_, other.bytes_);
   }
+  /// Copies a small object, or shares a large one.
   value(const value& other) : ops_{other.ops_} {
     if (ops_)
       ops_->copy(bytes_, other.bytes_);
   }
+  /// Replaces the object by that of another value.
   value& operator=(value other) noexcept {
     reset();
     if (other.ops_) {
@@ -113,24 +118,27 @@ public:
 
   /// Whether the value holds an object.
   [[nodiscard]] bool has_value() const noexcept { return ops_ != nullptr; }
+  /// Whether the value holds a T.
   template <class T>
   [[nodiscard]] bool holds() const noexcept {
     return ops_ == &detail::value_ops_for<T>;
   }
-  /// The object, or null if the value is empty or holds another type.
+  /// Returns the object, or null if the value is empty or holds another type. Valid until the value
+  /// is changed.
   template <class T>
   [[nodiscard]] const T* get_if() const noexcept {
     return holds<T>() ? &at<T>() : nullptr;
   }
-  /// The object. Throws wrong_type if the value is empty or holds another type.
+  /// Returns the object. Throws wrong_type if the value is empty or holds another type. Valid until
+  /// the value is changed.
   template <class T>
   [[nodiscard]] const T& as() const {
     if (!holds<T>()) [[unlikely]]
       detail::throw_wrong_type("the value", ops_ != nullptr ? ops_->type : nullptr, typeid(T));
     return at<T>();
   }
-  /// Returns the object: moved if this value is its only holder, else copied. Throws wrong_type if
-  /// the value is empty or holds another type.
+  /// Returns the object: moved if no copy of this value shares it, else copied. Throws wrong_type
+  /// if the value is empty or holds another type.
   template <class T>
   [[nodiscard]] T take() {
     if (!holds<T>()) [[unlikely]]
@@ -145,8 +153,8 @@ public:
     }
   }
 
-  /// Whether take<T>() may throw: the value holds another type, or a T whose copy or move may
-  /// throw.
+  /// Whether take<T>() may throw. It may if the value does not hold a T, or if copying or moving
+  /// the object may throw.
   template <class T>
   [[nodiscard]] bool may_fail_to_give() const noexcept {
     if (!holds<T>()) [[unlikely]]

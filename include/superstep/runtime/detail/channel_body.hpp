@@ -17,21 +17,26 @@ struct channel_writes : std::vector<channel_write> {
   using std::vector<channel_write>::vector;
 };
 
-/// The state of a channel_graph, read with get(handle, values). Shared, never changed.
+/// The state of a channel_graph, read with get(handle, values). Copies share the values, which
+/// never change; any thread may read them.
 class channel_values {
 public:
+  /// Creates an object without a state.
   channel_values() = default;
+  /// Shares the ownership of a state.
   explicit channel_values(state_view state) : state_{std::move(state)} {}
-  /// Whether there is a state; a run that never started has none.
+  /// Whether there is a state. The result of a run that never started has none.
   explicit operator bool() const noexcept { return state_ != nullptr; }
+  /// Returns the state. @pre there is one
   [[nodiscard]] const state_block& operator*() const noexcept { return *state_; }
 
 private:
   state_view state_;
 };
 
-/// Returns the value of a channel in the state of a channel_graph. Valid as long as the state.
-/// Throws graph_error if there is no state, or if it is of another graph.
+/// Returns the value of a channel in the state of a channel_graph. Valid as long as a copy of
+/// `values`. Throws graph_error{invalid_update} if there is no state, or if the state belongs to
+/// another graph.
 template <class T, class Held>
 [[nodiscard]] const Held& get(channel_handle<T, Held> from, const channel_values& values) {
   if (!values)
@@ -39,20 +44,21 @@ template <class T, class Held>
   return get(from, *values);
 }
 
-/// The command of a channel_graph, and the result of its nodes; see command.
+/// The command of a channel_graph, which its nodes return and its runs accept; see command.
 template <>
 struct command<channel_values> {
   channel_writes update{};
   destinations go_to{};
   optional_box<superstep::resume> resume{};
 };
+/// The result of a node of a channel_graph.
 using step_result = command<channel_values>;
 
 namespace detail {
 
 /// Checks and returns the writes. Throws graph_error if one is for a channel of another graph.
 [[nodiscard]] write_list own_writes(channel_writes, const channel_layout&);
-/// Throws graph_error: the node reads channels, but a Send with a payload names it.
+/// Throws graph_error{invalid_update}: the node reads channels, but a Send gives it an input.
 [[noreturn]] void throw_takes_no_input(const body_input&);
 
 template <class R>
@@ -93,7 +99,7 @@ task<node_output> finish_later(task<T> body, const program& table, const channel
   }
 }
 
-/// Calls a body with its inputs, and takes or awaits its result.
+/// Calls a body with its inputs. Stores its result, or the task that awaits it, in `out`.
 template <class F, class... In>
 void run_channel_body(const F& f, const channel_layout& layout, const body_input& given,
                       node_body::outcome& out, const In&... in) {

@@ -6,13 +6,13 @@
 #include <type_traits>
 #include <utility>
 
-// Checks of numbers that a caller writes to a field, a channel or a Send. The conversion to the
-// type of the target is checked at compile time. Otherwise `set<&state::n>(12.7)` with an int
-// field, or a size_t variable for it, would silently lose a part of the number.
+// Checks at compile time that a number which is written to a field, a channel or a Send fits the
+// type of its target. Without the check, `set<&state::n>(12.7)` with an int field would silently
+// lose the fraction.
 namespace superstep::detail {
 
-/// The arithmetic type in T: T itself, or the value type of a std::optional of a number; void for
-/// other types.
+/// The arithmetic type in T: T itself if it is a number, U if T is std::optional<U> of a number,
+/// void for other types.
 template <class T>
 struct number_in {
   using type = void;
@@ -42,13 +42,14 @@ consteval bool always_fits() {
            (sizeof(From) == sizeof(To) && std::is_signed_v<From> == std::is_signed_v<To>);
 }
 
-/// Whether To may be able to represent a constant of type From, depending on its value. Never true
-/// for floating-point numbers.
+/// Whether it depends on the value of an integer constant of type From whether To can represent it.
+/// False if either type is a floating-point type.
 template <class From, class To>
 concept constant_may_fit = std::integral<From> && std::integral<To> && !always_fits<From, To>();
 
-/// A number for a target of type T (a number, or std::optional of one) that does not lose a part of
-/// its value: it has a type that fits, or is a constant whose value does.
+/// The parameter type for a target of type T, which is a number or std::optional of a number.
+/// Accepts only values that T can represent: numbers of a type that always fits, and integer
+/// constants that fit.
 template <class T>
 class exact {
   using number = typename number_in<T>::type;
@@ -65,7 +66,8 @@ public:
         (v < V{}) != (static_cast<number>(v) < number{}))
       throw "this constant does not fit the type of the field";
   }
-  /// Takes values with a conversion of their own: std::optional, enumerators, std::true_type.
+  /// Accepts types that are not numbers but convert to T: std::optional, enumerators,
+  /// std::true_type.
   template <class V>
     requires(!std::is_arithmetic_v<std::remove_cvref_t<V>> && !std::is_pointer_v<std::decay_t<V>> &&
              std::convertible_to<V, T> && !std::same_as<std::remove_cvref_t<V>, exact>)

@@ -44,7 +44,7 @@ constexpr bool same_member() {
     return false;
 }
 
-/// The position of a field in its struct's description, which is the number of its channel.
+/// Returns the position of a field in its struct's description, which is the number of its channel.
 template <auto Member>
 consteval std::uint32_t field_index() {
   using state = typename field<Member>::state;
@@ -73,7 +73,7 @@ struct rules_of<State> {
   using type = typename State::reducers;
 };
 
-/// The rule of a field: the one that its state lists, or last_value_rule.
+/// The rule that the `reducers` list of a state has for a field; last_value_rule if it has none.
 template <auto Member, class Rules>
 struct rule_for {
   using type = last_value_rule;
@@ -84,7 +84,8 @@ struct rule_for<Member, superstep::reducers<by<M, Rule>, Rest...>> {
                                            rule_for<Member, superstep::reducers<Rest...>>>::type;
 };
 
-/// The channel of one field under one rule.
+/// Creates the channel of a field.
+/// @tparam Rule a rule of channels/kinds.hpp, or a reducer
 template <class Place, class Rule>
 std::unique_ptr<const channel> make_channel(std::string name, Place place) {
   using T = typename Place::value_type;

@@ -10,14 +10,15 @@ class compiled_graph;
 
 namespace detail {
 
-/// Converts between a state's channels and the types that callers use; specialised for each kind of
-/// state.
+/// Converts between the channels of a state and the types that callers use. Specialised for each
+/// kind of state.
 template <class State>
 struct state_adapter;
 
 /// Gives the library and its tests access to the program and the adapter of a compiled graph.
 struct graph_access {
-  /// A graph with this program. Throws wrong_type if the state of the program is not a State.
+  /// Returns a graph with this program. Throws wrong_type if the state of the program is not a
+  /// State.
   template <class State, class Program>
   [[nodiscard]] static compiled_graph<State> make(Program program,
                                                   state_adapter<State> adapter = {}) {
@@ -34,12 +35,12 @@ struct graph_access {
   }
 };
 
-/// The program of a compiled graph.
+/// Returns the program of a compiled graph.
 template <class State>
 [[nodiscard]] const auto& program_of(const compiled_graph<State>& graph) noexcept {
   return graph_access::program(graph);
 }
-/// The adapter of a compiled graph.
+/// Returns the adapter of a compiled graph.
 template <class State>
 [[nodiscard]] const state_adapter<State>& adapter_of(const compiled_graph<State>& graph) noexcept {
   return graph_access::adapter(graph);

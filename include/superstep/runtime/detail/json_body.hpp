@@ -14,31 +14,34 @@
 
 namespace superstep {
 
-/// A destination in a JSON graph: a node, or a Send if it has an input. A router with a path map
-/// may return bool for the labels `true` and `false`.
+/// A destination in a JSON graph: a node to activate, or a Send if it has an input.
 struct json_target {
+  /// Creates the label `true` or `false`, for a router whose branch has a path map.
   template <std::same_as<bool> B>
   json_target(B label) : to{label ? "true" : "false"} {}
+  /// Names a node to activate, or a label of a path map.
   json_target(std::string node) : to{std::move(node)} {}
+  /// Names a node to activate, or a label of a path map.
   json_target(const char* node) : to{node} {}
+  /// Creates a Send.
   json_target(std::string node, json::value payload)
       : to{std::move(node)}, input{std::move(payload)} {}
 
-  std::string to;
-  std::optional<json::value> input;
+  std::string to;                   ///< name of the node, or a label
+  std::optional<json::value> input; ///< input of the Send; not set: the node receives the state
 };
 
 /// The command of a JSON graph; see command.
 template <>
 struct command<json::object> {
-  json::value update{}; ///< an object; null for no update
-  std::vector<json_target> go_to{};
-  std::vector<json::value> more{}; ///< further updates, applied after the first
-  /// For a subgraph: ends it at once, and is the result of the node that the subgraph is in its
-  /// parent.
+  json::value update{};             ///< an object; null for no update
+  std::vector<json_target> go_to{}; ///< nodes to activate, and Sends
+  std::vector<json::value> more{};  ///< further updates, applied after the first
+  /// Whether the command is for the parent graph; see parent_command.
   bool to_parent = false;
-  optional_box<superstep::resume> resume{};
+  optional_box<superstep::resume> resume{}; ///< resume values, in the input of a run only
 };
+/// The command of a JSON graph, which its nodes return and its runs accept.
 using json_command = command<json::object>;
 
 /// Pairs of a label that a router returns and the name of its node.
@@ -50,13 +53,14 @@ struct json_layout;
 
 } // namespace detail
 
-/// The channels of a JSON graph in one step. Valid until the body that received them returns or
-/// first suspends.
+/// The channels of a JSON graph in one super-step. Valid until the body that received the object
+/// returns or suspends for the first time.
 class json_channels {
 public:
+  /// Keeps references to both parameters.
   json_channels(const detail::json_layout& layout, const body_input& given) noexcept
       : layout_{&layout}, given_{&given} {}
-  /// Returns the channels that hold a value, by name.
+  /// Returns the values of all channels that hold one, by name.
   [[nodiscard]] json::object read() const;
 
 private:
@@ -66,7 +70,8 @@ private:
 
 namespace detail {
 
-/// The type-erased function of a JSON node: fills `now`, or returns a task if it is a coroutine.
+/// The type-erased function of a JSON node. A plain function fills `now` and returns an empty task;
+/// a coroutine returns its task.
 using json_body_function = std::function<task<json_command>(const body_input&, const json_channels&,
                                                             const json::value&, json_command& now)>;
 using json_router_function =
@@ -108,7 +113,7 @@ task<json_command> command_later(task<T> body) {
   co_return done;
 }
 
-/// Erases the type of a body. Plain functions fill `now`; coroutines return the task that is left.
+/// Erases the type of a body; see json_body_function.
 template <json_body F>
 json_body_function erase_body(F f) {
   return [f = std::move(f)](const body_input& given, const json_channels& channels,

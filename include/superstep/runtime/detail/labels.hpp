@@ -14,12 +14,13 @@
 
 namespace superstep::detail {
 
-/// A type that a router may return instead of a destination, if its branch has a map of labels.
+/// A type that a router may return instead of a destination if its branch has a path map, which
+/// maps labels to nodes.
 template <class L>
 concept route_label = std::same_as<L, bool> || std::same_as<L, std::string> || std::is_enum_v<L>;
 
-/// Returns the text of a label for drawing: text unchanged, enumerators by their described name, or
-/// else by number.
+/// Returns the text of a label for drawing. Enumerators have their described name, or their number
+/// if they are not described.
 template <route_label L>
 std::string label_text(const L& label) {
   if constexpr (std::same_as<L, bool>) {
@@ -38,11 +39,11 @@ std::string label_text(const L& label) {
 template <class F, class State>
 concept labelling_router = body_arguments<F, State> && route_label<body_result<F, State>>;
 
-/// Throws graph_error{unknown_label}: the map does not have the label.
+/// Throws graph_error{unknown_label}: the path map does not contain the label.
 [[noreturn]] void throw_unknown_label(const std::string& label);
 
-/// A router that looks up the label that its function returns. The map is small, so the search is
-/// linear.
+/// A router whose function returns a label, which it looks up in a path map. The search is linear,
+/// because path maps are small.
 template <class State, class F>
 class labelled_router final : public router {
 public:

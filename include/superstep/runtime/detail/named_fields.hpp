@@ -17,11 +17,11 @@
 // Writes to fields of a described state by name.
 namespace superstep::detail {
 
-/// Throws graph_error{invalid_update}: the field cannot be written.
+/// Throws graph_error{invalid_update}: the field cannot be written, for the reason `why`.
 [[noreturn]] void throw_bad_field(std::string_view name, std::string_view why);
 
-/// Returns the write of the field with this name. See named_command::field_write for the value.
-/// Throws graph_error{invalid_update}.
+/// Returns a write to the field with this name. Throws graph_error{invalid_update} if there is no
+/// such field, or the value does not fit it; see named_command::field_write for the value.
 template <class State>
 write write_of_field(std::string_view name, const value& given) {
   auto out = std::optional<write>{};
@@ -50,9 +50,9 @@ write write_of_field(std::string_view name, const value& given) {
   return *std::move(out);
 }
 
-/// Adds the command of a nested graph to the output of its node in the parent, a graph over State.
-/// Throws graph_error if the command is for another state, or names fields or nodes that the parent
-/// does not have.
+/// Adds the command that a subgraph returned to its parent, a graph over State, to the output of
+/// the subgraph's node. Throws graph_error if the command is for another state type, or names
+/// fields or nodes that the parent does not have.
 template <class State>
 void add_parent_command(const value& said, const program& table, const std::string& child,
                         node_output& out) {

@@ -8,16 +8,16 @@
 
 namespace superstep::detail {
 
-/// Runs a graph as part of the task of a body, and returns its last state or its command to the
-/// parent. Throws the error of the nested run. If the nested run is interrupted, the body is
-/// suspended for the same interrupts.
-/// @param services those of the body that awaits the result
+/// Runs a graph as part of a body's task. Returns the last state of the graph, or its command to
+/// the parent. Throws the error of the nested run. If the nested run is interrupted, so is the
+/// body: its coroutine is not resumed.
+/// @param services the services of the body that awaits the result
 [[nodiscard]] task<nested_outcome> run_nested(call_services* services, program_ptr table,
                                               write_list input);
 
-/// Returns the text of the fault that a graph which keeps its state between calls is given a whole
-/// state in each call.
-/// @param caller names the function that returns the state
+/// Returns the text for the fault that a graph which keeps its state between calls gets a whole
+/// state as its input.
+/// @param caller names the function that returns the input
 [[nodiscard]] std::string whole_state_fault(std::string_view caller, const program& child);
 /// Throws graph_error{invalid_graph} if the graph keeps its state between calls.
 void check_whole_input(std::string_view caller, const program& child);

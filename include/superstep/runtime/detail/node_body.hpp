@@ -22,25 +22,26 @@ namespace detail {
 class program;
 } // namespace detail
 
-/// The output of one activation. Not visible to other tasks before the barrier.
+/// The output of one task. Not visible to other tasks before the barrier.
 struct node_output {
   boost::container::small_vector<write, 1> writes;
-  /// nodes to activate in addition to those of the edges
+  /// Numbers of nodes to activate in addition to the targets of the node's edges.
   boost::container::small_vector<std::uint32_t, 2> targets;
   std::vector<send> sends;
-  /// The state with the writes of this task applied, if routers had to see it and no other task ran
-  /// in the step. It is adopted as the new state instead of applying `writes` a second time.
+  /// The state with the writes of this task applied, if it was computed for routers and no other
+  /// task ran in the step. It becomes the new state, so that `writes` need not be applied a second
+  /// time.
   state_ptr adopted;
-  std::vector<std::uint32_t> adopted_changes;
-  /// Data that a front end's body passes to the routers of the same node. Not read by the engine.
+  std::vector<std::uint32_t> adopted_changes; ///< numbers of the channels that `adopted` changed
+  /// Data that a body passes to the routers of the same node; used by json_graph. The engine does
+  /// not read it.
   std::shared_ptr<const void> for_routers;
-  /// A Command to the parent graph. It ends this graph at once and becomes the result of the node
-  /// that this graph is in its parent.
+  /// A command to the parent graph; see parent_command. Null: none.
   std::shared_ptr<const value> to_parent;
-  /// the body itself has ended, even if one of its branches failed afterwards
+  /// Whether the body has ended. A router of the node may have failed afterwards.
   bool has_ended = false;
 
-  /// Whether the output is empty, as it must be before the record is reused for another task.
+  /// Whether the output is empty. It must be before it is reused for another task.
   [[nodiscard]] bool is_empty() const noexcept {
     return writes.empty() && targets.empty() && sends.empty() && !adopted &&
            adopted_changes.empty() && !for_routers && !to_parent && !has_ended;
@@ -51,36 +52,37 @@ struct node_output {
 
 namespace superstep::detail {
 
-/// The result of a run inside a node.
+/// The result of a nested run.
 struct nested_outcome {
-  state_view state; ///< null: the run changed no output channel
-  std::optional<run_error> error;
-  /// set: the run was interrupted; its pending interrupts
+  state_view state;               ///< the last state; null if the run changed no output channel
+  std::optional<run_error> error; ///< why the run failed; not set if it did not fail
+  /// The pending interrupts; not set if the run was not interrupted.
   std::optional<std::vector<interrupt>> interrupts;
   std::shared_ptr<const value> to_parent; ///< see node_output::to_parent
 };
 
-/// The services of the engine for one running body. The engine creates what a member returns only
-/// when the body first calls it.
+/// The services of the engine for one running body. Stop tokens and other objects are created when
+/// they are first requested, because most bodies do not use them.
 class call_services {
 public:
   /// Returns a token that is set when the call is cancelled.
   [[nodiscard]] virtual std::stop_token stop_token() = 0;
   /// Returns the function that sends custom events to the stream; empty if no reader wants them.
   [[nodiscard]] virtual std::function<void(json::value)> emitter() = 0;
-  /// Returns the resume value of the body's next interrupt. Without one it records the interrupt
-  /// and returns nothing; when the body has returned or been destroyed, its task counts as
-  /// interrupted.
+  /// Returns the resume value of the body's next interrupt. If there is none, records the interrupt
+  /// and returns nothing. The task then counts as interrupted when the body has returned or was
+  /// destroyed.
   [[nodiscard]] virtual std::optional<json::value> ask(const json::value& question) = 0;
   /// Records the interrupts of a nested run as interrupts of the body.
   virtual void pass_on(std::vector<interrupt> questions) = 0;
-  /// Reports progress of the body; see timeout_policy. Thread-safe.
+  /// Reports progress of the body; see timeout_policy. May be called from any thread.
+  /// @param is_heartbeat whether the body called runtime::heartbeat()
   virtual void note_progress(bool is_heartbeat) noexcept = 0;
   /// Returns the function that receives the messages, and pieces of messages, that the body
   /// streams; empty if no reader wants them.
   [[nodiscard]] virtual std::function<void(value)> message_emitter() = 0;
-  /// Returns the task that the body serves; null in a run without a checkpointer. Called by the
-  /// body itself.
+  /// Returns the identity of the body's task; null without a checkpointer. May be called by the
+  /// body only.
   [[nodiscard]] virtual task_place_ptr place() = 0;
   /// Starts a run of a graph as part of the body's task. `done` receives its outcome.
   virtual void start_nested(std::shared_ptr<const program>, write_list input,
@@ -94,28 +96,30 @@ protected:
 
 namespace superstep {
 
-/// The arguments of one call of a body. The objects that it points to live until the body has
-/// ended, even if the run has discarded the call.
+/// The arguments of one call of a body. The pointers are valid until the body has ended, even if
+/// the run has ended before.
 struct body_input {
-  const detail::program* table = nullptr;
-  const state_block* state = nullptr;
-  const value* payload = nullptr; ///< the input of a Send; null for a node triggered by edges
-  const std::shared_ptr<const run_config>* config = nullptr;
-  detail::call_services* services = nullptr;
-  std::uint32_t node = 0;
-  std::uint32_t task_index = 0;
-  std::int64_t step = 0;
-  std::uint32_t attempt = 1;
-  bool sole_task = false; ///< no other task runs in this step
-  /// the writes are read after the routers have run, so they must not be moved from
+  const detail::program* table = nullptr; ///< the program of the graph
+  const state_block* state = nullptr;     ///< the state before the super-step
+  const value* payload = nullptr;         ///< the input of a Send; null if edges triggered the node
+  const std::shared_ptr<const run_config>* config = nullptr; ///< the options of the run
+  detail::call_services* services = nullptr; ///< null if the body is not run by an engine
+  std::uint32_t node = 0;                    ///< number of the node in the program
+  std::uint32_t task_index = 0;              ///< see runtime::task_index()
+  std::int64_t step = 0;                     ///< number of the super-step
+  std::uint32_t attempt = 1;                 ///< number of the attempt, from 1
+  bool sole_task = false;                    ///< whether no other task runs in this step
+  /// Whether the writes are read after the routers have run, so that they must not be moved from.
   bool keep_writes = false;
-  /// entry of a run without a checkpointer: `state` already contains the input
+  /// Whether `state` contains the input already. True for the entry of a run without a
+  /// checkpointer.
   bool is_applied = false;
   superstep::store* store = nullptr; ///< long-term memory of the run
-  /// For error handlers: the reason why the node failed.
+  /// The failure that an error handler handles; null for other bodies.
   const std::shared_ptr<const run_error>* failure = nullptr;
-  std::int64_t steps_left = 0; ///< super-steps that the run may still take after this one
-  /// For nested runs: the namespace, which makes ids differ from those of other runs.
+  std::int64_t steps_left = 0; ///< see runtime::remaining_steps()
+  /// The namespace of a nested run, which is part of the ids that it generates; null for other
+  /// runs.
   const std::string* ns = nullptr;
 
   /// Returns the runtime object that is passed to the body.
@@ -126,15 +130,15 @@ struct body_input {
 
 namespace superstep::detail {
 
-/// Throws graph_error{invalid_update}: the payload of a Send does not have the type that its node
-/// takes.
+/// Throws graph_error{invalid_update}: the input of a Send does not have the input type of its
+/// node.
 [[noreturn]] void throw_wrong_input(const body_input&);
 
-/// Throws graph_error{invalid_update}: a Command to the parent is for another state type than the
-/// parent's.
+/// Throws graph_error{invalid_update}: a command to the parent graph is for another state type.
 [[noreturn]] void throw_wrong_parent(const program& parent, const std::string& child);
 
-/// The type-erased function of a node. Immutable; called by many runs at once.
+/// The type-erased function of a node. Immutable. Many runs call it at the same time, on different
+/// threads.
 class node_body {
 public:
   /// The result of one call of a body.
@@ -149,23 +153,26 @@ public:
   /// Returns the input as JSON, for streams and as the default key of a cache; null if it has no
   /// JSON form.
   [[nodiscard]] virtual json::value show_input(const body_input&) const { return {}; }
-  /// Whether the function may return Commands. Without declared destinations these may name any
-  /// node.
+  /// Whether the function may return commands. If so, compile() assumes that it may activate any
+  /// node, unless node_options::destinations lists the possible ones.
   [[nodiscard]] virtual bool gives_commands() const { return true; }
-  /// The checkpoint form of a Send's payload for this node; null if it cannot be stored, or the
-  /// node takes no payload.
+  /// Returns the checkpoint form of the inputs that Sends pass to this node. Null if they cannot be
+  /// stored, or if no Send can activate the node.
   [[nodiscard]] virtual const value_form* input_form() const { return nullptr; }
-  /// The type of a Send's payload for this node, for error texts.
+  /// Returns the type of the inputs that Sends pass to this node, for error texts.
   [[nodiscard]] virtual const std::type_info& input_type() const { return typeid(void); }
-  /// The nested graph, if the node is one; else null.
+  /// Returns the program of the subgraph if the node is a subgraph; else null.
   [[nodiscard]] virtual std::shared_ptr<const program> nested() const { return {}; }
 };
 
-/// The type-erased router of a branch. It chooses the next nodes from the state with the node's own
-/// writes applied.
+/// The type-erased router of a branch. Immutable. Many runs call it at the same time, on different
+/// threads.
 class router {
 public:
   virtual ~router();
+  /// Adds the nodes and Sends that the router chooses to an output. Throws what the function
+  /// throws.
+  /// @param fresh the state with the node's own writes applied
   virtual void route(const body_input&, const state_block& fresh, node_output&) const = 0;
 };
 
@@ -173,13 +180,13 @@ public:
 /// throw.
 void run_routers(const body_input&, node_output&);
 
-/// Runs a plain body, or starts a coroutine in `at` and runs it until it first suspends or ends.
-/// Returns true if the body has ended (then its output, including that of the routers, or the
-/// failure is set) and false if it is suspended. An exception of the body or of a router is stored
-/// in `failed`. User code is called under a catch-all here and in continue_body() only.
+/// Runs a plain body to its end, or a coroutine in `at` until it ends or first suspends. Returns
+/// false if it is suspended. Otherwise the outcome contains its output, including that of the
+/// routers, or `failed` the exception of the body or of a router. Does not throw.
 [[nodiscard]] bool start_body(const body_input&, node_body::outcome&, execution_context& at,
                               std::exception_ptr& failed);
-/// Completes the call as start_body() does, after the coroutine's innermost frame was resumed.
+/// Completes the call like start_body(), after the caller has resumed the coroutine's innermost
+/// frame.
 [[nodiscard]] bool continue_body(const body_input&, node_body::outcome&,
                                  std::exception_ptr& failed);
 

@@ -24,16 +24,16 @@ inline constexpr std::string_view start_node = "__start__";
 /// The name of the end of every graph, as in LangGraph.
 inline constexpr std::string_view end_node = "__end__";
 
-/// A branch: a router and its declared targets (label, node), for drawing.
+/// A branch: a router and its declared targets as pairs of label and node, for drawing.
 struct branch_entry {
   std::unique_ptr<const detail::router> router;
   std::vector<std::pair<std::string, std::string>> declared;
 };
 
-/// A source of a join: the index of the join, and of the source among its members.
+/// A node that is a source of a join.
 struct join_member {
-  std::uint32_t join;
-  std::uint32_t member;
+  std::uint32_t join;   ///< index into program::joins()
+  std::uint32_t member; ///< index into the sources of the join
 };
 
 /// A node of a program.
@@ -41,58 +41,61 @@ struct node_entry {
   std::string name;
   std::unique_ptr<const node_body> body;
   node_options options;
-  bool takes_payload = false; ///< activated by Sends only: its input is not the state
-  bool is_deferred = false;   ///< see node_options::defer
-  bool has_end_edge = false;  ///< has an edge to END, which activates no node
-  std::vector<std::uint32_t> edges;
+  bool takes_payload = false;       ///< activated by Sends only: its input is not the state
+  bool is_deferred = false;         ///< see node_options::defer
+  bool has_end_edge = false;        ///< has an edge to END, which activates no node
+  std::vector<std::uint32_t> edges; ///< numbers of the nodes that the node's edges lead to
   std::vector<join_member> joins;
   std::vector<branch_entry> branches;
-  /// The node's error handler. It runs in the same step when an activation has failed and is not
-  /// retried. Its output replaces the activation's, and the edges of this node do not fire.
-  /// no_node: the run fails.
+  /// The number of the node's error handler; see graph::on_error(). With no_node, the run fails.
   std::uint32_t handler = ~std::uint32_t{0};
-  bool is_handler = false; ///< an error handler of other nodes; no edge leads to it
-  /// The engine's running estimate of whether the body blocks. A hint: results do not depend on it.
+  bool is_handler = false; ///< is an error handler; no edge leads to it
+  /// The engine's running estimate of how slow the body is, which decides where the body runs.
+  /// Results do not depend on it.
   mutable std::atomic<int> slowness{0};
 };
 
 using join_entry = graph_layout::join;
 
-/// A compiled graph in the form that the engine runs: channels, nodes, edges, branches. Every front
-/// end compiles to it. Immutable and shared by all runs; nodes are sorted by name. Aligned to a
-/// cache line because each run that starts or ends writes the reference count of its shared_ptr.
+/// A compiled graph in the form that the engine runs: channels, nodes, edges, branches. All graph
+/// classes compile to it. Immutable and shared by all runs. Nodes are sorted by name.
+///
+/// The class is aligned to a cache line. Every run that starts or ends writes the use count of the
+/// shared_ptr, which must not share a cache line with data that other runs read.
 class alignas(64) program final {
 public:
-  static constexpr std::uint32_t no_node = ~std::uint32_t{0};
+  static constexpr std::uint32_t no_node =
+      ~std::uint32_t{0}; ///< number of the entry; no node has it
 
   [[nodiscard]] const std::string& name() const noexcept { return options_.name; }
   [[nodiscard]] const compile_options& options() const noexcept { return options_; }
   [[nodiscard]] const std::vector<std::unique_ptr<const channel>>& channels() const noexcept {
     return layout_->channels;
   }
-  /// The layout that checkpoints of this program refer to.
+  /// Returns the layout that checkpoints of this program refer to.
   [[nodiscard]] const layout_ptr& layout() const noexcept { return layout_; }
   [[nodiscard]] const std::vector<std::unique_ptr<node_entry>>& nodes() const noexcept {
     return nodes_;
   }
-  /// The node with this number, or the entry for no_node.
+  /// Returns the node with this number, or the entry for no_node.
   [[nodiscard]] const node_entry& node(std::uint32_t i) const noexcept {
     return i == no_node ? entry_ : *nodes_[i];
   }
   [[nodiscard]] const std::vector<join_entry>& joins() const noexcept { return joins_; }
-  /// The entry of the graph, which has edges and branches but no body.
+  /// Returns the entry of the graph (START), which has edges and branches but no body.
   [[nodiscard]] const node_entry& entry() const noexcept { return entry_; }
-  /// Channels that need an empty update in steps that do not write them.
+  /// Returns the numbers of channels whose update_empty() is called in steps that do not write
+  /// them.
   [[nodiscard]] const std::vector<std::uint32_t>& transient_channels() const noexcept {
     return transient_;
   }
-  /// Whether emptying one of the transient channels may throw.
+  /// Whether update_empty() of a transient channel may throw.
   [[nodiscard]] bool may_fail_to_empty() const noexcept { return may_fail_to_empty_; }
-  /// Whether a node has a timeout.
+  /// Whether at least one node has a timeout.
   [[nodiscard]] bool times_nodes() const noexcept { return times_nodes_; }
   /// Creates a state with all channels at their initial values.
   [[nodiscard]] state_ptr make_state() const { return layout_->make_state(); }
-  /// The type of the state_block that make_state() returns.
+  /// Returns the type of the state_block that make_state() creates.
   [[nodiscard]] const std::type_info& state_type() const noexcept { return *state_type_; }
   [[nodiscard]] bool ignores_unknown_targets() const noexcept {
     return options_.ignore_unknown_targets;
@@ -100,18 +103,20 @@ public:
 
   /// Returns the index of a node by name, or no_node if there is no such node.
   [[nodiscard]] std::uint32_t find(std::string_view name) const noexcept;
-  /// Adds a target by name to an output; END adds nothing. Throws graph_error{unknown_node} unless
-  /// unknown targets are ignored.
+  /// Adds a node by name to the targets of an output; END adds nothing. Throws
+  /// graph_error{unknown_node} unless unknown targets are ignored, and graph_error{invalid_update}
+  /// for a node that only Sends may activate.
   void go_to(node_output&, std::string_view name) const;
-  /// Adds a Send to an output. Throws graph_error{unknown_node} unless unknown targets are ignored.
+  /// Adds a Send to an output. Throws graph_error{unknown_node} unless unknown targets are ignored,
+  /// and graph_error{invalid_update} for END.
   void send_to(node_output&, std::string_view name, value input) const;
 
-  /// The faults that compile() accepted: unreachable nodes, and nodes that cannot reach END.
+  /// Returns the faults that compile() accepted; see compiled_graph::warnings().
   [[nodiscard]] const std::vector<fault>& warnings() const noexcept { return warnings_; }
 
   /// Returns the graph as Mermaid text in LangGraph's layout; see drawing.hpp for options.
   [[nodiscard]] std::string mermaid() const;
-  /// Node numbers in the order of declaration, for drawing.
+  /// Returns the numbers of the nodes in the order in which they were added.
   [[nodiscard]] const std::vector<std::uint32_t>& declaration_order() const noexcept {
     return declared_;
   }
@@ -135,8 +140,8 @@ private:
 
 using program_ptr = std::shared_ptr<const program>;
 
-/// Collects the parts of a graph and checks them. Used by the front ends graph<State>,
-/// channel_graph and json_graph; not for users.
+/// Collects the parts of a graph and checks them. Used by graph<State>, channel_graph and
+/// json_graph; not for users.
 class program_builder {
 public:
   /// Adds a channel and returns its number.
@@ -150,24 +155,23 @@ public:
   /// Adds an error handler of a node, named `__error_handler__NODE`.
   void add_error_handler(const std::string& node, std::unique_ptr<const node_body> body,
                          bool takes_payload, node_options options);
-  /// Sets the error handler of all nodes without one of their own, named
-  /// `__default_error_handler__`.
+  /// Sets the error handler of all nodes that do not have one, named `__default_error_handler__`.
   void set_error_handler(std::unique_ptr<const node_body> body, node_options options);
-  /// Sets the retry, cache and timeout of nodes whose own options do not set them.
+  /// Sets the retry policies, cache policy and timeout of nodes whose own options do not set them.
   void set_defaults(node_options options) { defaults_ = std::move(options); }
-  /// Adds a fault that the front end found; compile() reports it with the others.
+  /// Adds a fault that the graph class has found; compile() reports it with the others.
   void add_fault(fault f) { faults_.push_back(std::move(f)); }
-  /// Adds an edge if there is one source, or a join, which fires when all sources have run.
+  /// Adds an edge from one source, or a join of several sources, which fires when all have run.
   void add_edge(std::vector<std::string> sources, std::string target);
-  /// Adds an edge from each node to the one that follows it.
+  /// Adds an edge from each node of the list to the next one.
   void add_sequence(std::vector<std::string> names);
   /// Adds a branch.
-  /// @param declared its possible targets (label, node)
+  /// @param declared its possible targets, as pairs of label and node
   void add_branch(std::string source, std::unique_ptr<const router> r,
                   std::vector<std::pair<std::string, std::string>> declared);
 
-  /// Checks the graph and returns the program. Throws compile_error with every fault. May be called
-  /// once: the parts move into the program.
+  /// Checks the graph and returns the program. Throws compile_error, which lists all faults. May be
+  /// called once, even if it throws, because the parts move into the program.
   [[nodiscard]] program_ptr compile(compile_options options);
 
 private:
@@ -194,7 +198,7 @@ private:
   std::vector<std::unique_ptr<node_entry>> nodes_;
   std::vector<edge> edges_;
   std::vector<branch> branches_;
-  // node and its handler; an empty name: all other nodes
+  // Pairs of a node and its error handler. An empty node name means all nodes without a handler.
   std::vector<std::pair<std::string, std::string>> handlers_;
   std::vector<std::string> handler_faults_;
   node_options defaults_;

@@ -10,8 +10,8 @@
 
 namespace superstep::detail {
 
-/// The command that a caller runs a thread with instead of an input; the erased form of LangGraph's
-/// `Command` (langgraph/types.py).
+/// A command that a caller passes to a run instead of an input, without the type of the state
+/// (`Command` in langgraph/types.py).
 struct thread_command {
   task_output output; ///< update, nodes to go to, Sends
   /// The resume value of the only pending interrupt, or of the first one that a body reaches.
@@ -19,13 +19,13 @@ struct thread_command {
   /// Resume values by interrupt id. An id that is not pending is an error unless
   /// ignore_unknown_ids.
   std::map<std::string, json::value> resume_by_id;
-  bool to_parent = false; ///< a run has no parent graph, so this is refused
+  bool to_parent = false; ///< for the parent graph; refused, because a caller's run has no parent
   /// Ignores resume values for interrupts that are not pending, as LangGraph does.
   bool ignore_unknown_ids = false;
 };
 
-/// The writes of every field of a state; see input_writes(). The input of a new thread only: on a
-/// thread with checkpoints it would reset every field without a reducer, so the run is refused with
+/// Writes to every field of a state; see input_writes(). It can be the input of a new thread only.
+/// On a thread with checkpoints it would reset every field without a reducer, so the run fails with
 /// graph_errc::used_thread.
 struct state_input {
   write_list writes;
@@ -35,6 +35,7 @@ struct state_input {
 /// checkpoint.
 class run_input {
 public:
+  /// The kinds of an input; `nothing` continues the thread.
   enum class kind : std::uint8_t { writes, nothing, command };
 
   run_input(write_list input) : writes_{std::move(input)} {}
@@ -49,13 +50,13 @@ public:
   }
   run_input() = default;
 
-  /// The kind of the input.
+  /// Returns the kind of the input.
   [[nodiscard]] kind what() const noexcept { return kind_; }
-  /// Whether the input writes every field of the state, defaults included.
+  /// Whether the input is a whole state; see state_input.
   [[nodiscard]] bool is_whole_state() const noexcept { return is_whole_state_; }
-  /// The writes of an input.
+  /// Returns the writes of an input.
   [[nodiscard]] write_list& writes() noexcept { return writes_; }
-  /// The command. @pre what() == kind::command
+  /// Returns the command. @pre what() == kind::command
   [[nodiscard]] thread_command& command() noexcept { return *command_; }
 
 private:

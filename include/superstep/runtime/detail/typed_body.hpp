@@ -9,11 +9,10 @@
 
 namespace superstep::detail {
 
-// A body takes its input and, in any combination and order, `const run_config&` and `runtime` (by
-// value or const&; by value in coroutines). Front ends without a state struct pass several inputs,
-// one for each channel that the node reads.
-
-// Front ends without a state struct pass several inputs: one for each channel that is read.
+// A body takes its input and, in any combination and order, `const run_config&` and `runtime`. A
+// coroutine takes the runtime by value, because a reference would dangle after its first
+// suspension. Bodies of a channel_graph take several inputs: one for each channel that the node
+// reads.
 
 template <class F, class... In>
 concept body_arguments = std::invocable<const F&, const In&...> ||
@@ -93,8 +92,8 @@ node_output output_of(T result, const program& table) {
   return out;
 }
 
-/// Awaits a body's result and converts it to an output. The output is not a local variable, so that
-/// the frame of a suspended body stays small.
+/// Awaits a body's result and converts it to an output. The output is not a local variable, because
+/// it would enlarge the frame of every suspended body.
 template <class T>
 task<node_output> finish_later(task<T> body, const program& table) {
   if constexpr (std::is_void_v<T>) {
@@ -110,17 +109,18 @@ task<node_output> finish_later(task<T> body, const program& table) {
 template <class In>
 const In& input_of(const body_input& given) {
   if (given.payload) {
-    if (!given.payload->holds<In>()) // another node constant has the same name and another type
+    // The types differ if two node constants have the same name and different input types.
+    if (!given.payload->holds<In>())
       throw_wrong_input(given);
     return given.payload->as<In>();
   }
-  // The input of a node without a payload is the state of its own graph: graph<State>::add checks
-  // it.
+  // Without a Send the input is the state: nodes with another input type are activated by Sends
+  // only.
   return static_cast<const struct_block<In>*>(given.state)->state;
 }
 
-/// Returns the input of a node as a type that the caller chose. Throws wrong_type if the input has
-/// another type.
+/// Returns the input of a node as an In. Throws graph_error{invalid_update} if the input of a Send
+/// has another type, and wrong_type if the state has another type.
 template <class In>
 const In& checked_input_of(const body_input& given) {
   if (given.payload)
@@ -132,7 +132,7 @@ const In& checked_input_of(const body_input& given) {
   return *state;
 }
 
-/// The body of a node of a graph<State> that is a function taking an In.
+/// The body of a node of a graph<State>: a function that takes an In.
 template <class State, class In, class F>
 class body_of final : public node_body {
 public:
@@ -164,7 +164,7 @@ concept route_result = std::convertible_to<R, destination> || std::convertible_t
 template <class F, class State>
 concept typed_router = body_arguments<F, State> && route_result<body_result<F, State>>;
 
-/// Adds the destination or destinations that a router returned.
+/// Adds the destinations that a router returned to the output of its node.
 template <route_result R>
 void add_route(R chosen, const body_input& given, node_output& out) {
   if constexpr (std::convertible_to<R, destination>) {
