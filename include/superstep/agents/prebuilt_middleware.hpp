@@ -44,7 +44,7 @@ struct review_options {
 ///
 /// A response that the config does not allow, or that is malformed, becomes the error of the call,
 /// which the model reads. Calls of unknown tools are not reviewed. The tool node must be run by a
-/// graph with a checkpointer.
+/// graph, and the run can resume only if that graph has a checkpointer.
 /// @return the interceptor; any number of runs may use it at once
 [[nodiscard]] tool_interceptor review_calls(review_options options = {});
 
@@ -216,7 +216,7 @@ struct context_editing_options {
 ///
 /// All calls of an answer are reviewed at once; review_calls() reviews each call separately. A
 /// response that the config does not allow, or a different number of responses, fails the run with
-/// std::invalid_argument. The agent needs a checkpointer.
+/// std::invalid_argument. The run can resume only if the agent has a checkpointer.
 /// Source: `HumanInTheLoopMiddleware` in langchain 1.4.7, agents/middleware/human_in_the_loop.py.
 [[nodiscard]] message_middleware human_in_the_loop(review_options options = {});
 

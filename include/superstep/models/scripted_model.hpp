@@ -15,7 +15,6 @@ namespace superstep {
 /// Options of make_scripted_model(). A scripted model follows rules, for load tests, fault
 /// injection and demonstrations without a server.
 ///
-///
 /// @par The file (YAML)
 ///
 ///     seed: 7                       # of everything random; default 0
@@ -54,14 +53,16 @@ namespace superstep {
 /// An answer, its duration and its faults depend only on the file, model_request::run_key, the turn
 /// and the last message.
 struct scripted_model_options {
-  std::string path; ///< path of the script, or
-  std::string text; ///< its content, if `path` is empty
-  std::size_t file_bytes_max = 4 * 1024 * 1024;
-  std::size_t calls_max = 1'000; ///< calls per answer; more make it a bad_answer
+  std::string path;                             ///< path of the script; empty: `text` is the script
+  std::string text;                             ///< content of the script, if `path` is empty
+  std::size_t file_bytes_max = 4 * 1024 * 1024; ///< size limit of the script, in bytes
+  std::size_t calls_max = 1'000; ///< tool calls per answer; with more the call is a bad_answer
 };
 
-/// Reads a script. The error is model_errc::bad_configuration and lists all errors of the file, one
-/// per line.
+/// Makes a model that follows a script. Waiting for the latency of an answer blocks no thread. May
+/// be called from any thread.
+/// @param options see scripted_model_options, which describes the script
+/// @return the model; model_errc::bad_configuration with all errors of the script, one per line
 [[nodiscard]] result<chat_model_ptr> make_scripted_model(scripted_model_options options);
 
 } // namespace superstep
