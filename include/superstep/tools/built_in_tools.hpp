@@ -144,10 +144,11 @@ struct simulated_options {
 
 /// Options of make_sqlite_query().
 struct sqlite_query_options {
-  std::string path;                         ///< path of the database
-  std::size_t max_rows = 100;               ///< further rows are omitted and the result notes that
-  std::size_t max_bytes = 1024 * 1024;      ///< of the result; a longer one is an error result
-  std::chrono::milliseconds timeout{5'000}; ///< of one query
+  std::string path;                    ///< path of the database
+  std::size_t max_rows = 100;          ///< further rows are omitted and the result notes that
+  std::size_t max_bytes = 1024 * 1024; ///< of the result; a longer one is an error result
+  /// Maximum duration of one query.
+  std::chrono::milliseconds timeout{5'000};
   /// Size limit of one value or row, also during the evaluation of the query.
   std::size_t value_bytes_max = 512 * 1024;
   /// Limit of SQLite's memory in this process while queries of the tool run, in bytes. Concurrent

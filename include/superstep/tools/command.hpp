@@ -32,7 +32,8 @@ struct command_options {
   std::string description{};       ///< what the tool does, for the model
   std::vector<std::string> argv{}; ///< the program, found through PATH, and its fixed arguments
   json::object args_schema{};      ///< JSON Schema of the arguments; empty: any
-  std::chrono::milliseconds timeout{60'000}; ///< maximum duration of one call
+  /// Maximum duration of one call.
+  std::chrono::milliseconds timeout{60'000};
   /// Size limit of standard output; more is an error result.
   std::size_t max_output_bytes = 1024 * 1024;
   /// Names of environment variables of this process to pass to the program, in addition to PATH,

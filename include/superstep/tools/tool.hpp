@@ -89,7 +89,7 @@ public:
   virtual ~tool_state() = default;
 
   /// Returns the messages under a key; an empty list if there is no such key.
-  /// @throws std::invalid_argument if the value is not a list of messages
+  /// Throws an exception derived from std::exception if the value is not a list of messages.
   [[nodiscard]] virtual message_list messages(std::string_view key) const = 0;
   /// Returns a field as JSON; nullopt if the state has no such field.
   [[nodiscard]] virtual std::optional<json::value> field(std::string_view name) const = 0;
