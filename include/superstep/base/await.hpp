@@ -269,8 +269,7 @@ struct join_awaiter {
 } // namespace detail
 
 /// Runs all tasks concurrently. In the engine each task runs in an actor, so tasks that block
-/// overlap as well. Destroying the returned task cancels
-/// them.
+/// overlap as well. Destroying the returned task cancels them.
 ///
 /// @param bodies the tasks; none may be empty or already started
 /// @return the outcomes in the order of the tasks, after all tasks have ended. Exceptions of tasks
