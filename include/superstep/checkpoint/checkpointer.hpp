@@ -312,8 +312,10 @@ struct thread_summary {
 
 /// Selects checkpoints to delete. A checkpoint is deleted only if all conditions allow it.
 struct prune_options {
-  std::string thread_id;              ///< empty for all threads
-  std::size_t keep_last = 1;          ///< number of newest checkpoints to keep in each namespace
+  std::string thread_id; ///< empty for all threads
+  /// Number of newest checkpoints to keep in each namespace. Checkpoints of subgraphs that these
+  /// need are kept as well.
+  std::size_t keep_last = 1;
   std::chrono::seconds older_than{0}; ///< minimum age of deleted checkpoints; 0 for any age
   /// Whether a thread whose newest checkpoint is old enough is deleted entirely.
   bool whole_threads = false;
@@ -455,7 +457,7 @@ public:
   /// first.
   [[nodiscard]] virtual std::vector<json::object> history(const thread_key&,
                                                           const checkpoint_query&);
-  /// Deletes old checkpoints, each with the subgraphs that belong to it. All remaining checkpoints
+  /// Deletes old checkpoints of threads and their subgraphs. All remaining checkpoints
   /// can be resumed as before: pending interrupts belong to the newest checkpoint, and a row that
   /// is a delta to a deleted row is first rewritten as a whole row. An SQLite file does not shrink;
   /// SQLite reuses the space.

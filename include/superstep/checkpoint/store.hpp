@@ -135,8 +135,7 @@ struct memory_store_options {
 /// item was erased.
 class memory_store final : public store {
 public:
-  /// Makes an empty store.
-  /// @throws std::invalid_argument for an invalid path in `fields`
+  /// Makes an empty store. An invalid path in `fields` is an error of put().
   explicit memory_store(memory_store_options options = {});
   ~memory_store() override;
 

@@ -11,7 +11,7 @@ namespace superstep {
 
 /// A path passed to a program, and how the program uses it.
 struct used_file {
-  /// What the program does with the file.
+  /// The ways in which a program uses a file.
   enum class use : std::uint8_t { read, written };
 
   std::string what;    ///< name for errors: "--output", "the input", "record in agent.yaml"

@@ -19,7 +19,7 @@
 
 namespace superstep {
 
-/// How a change of a shared_list was made.
+/// The place where a change of a shared_list was made.
 enum class list_change : unsigned char {
   in_place, ///< in the memory that the list shares with its older copies
   forked,   ///< after copying shared memory: the list no longer shares it with those copies
@@ -68,8 +68,7 @@ public:
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-  /// Returns an element. The reference is valid while any list contains the element. @pre i <
-  /// size()
+  /// Returns an element, which lives while any list contains it. @pre i < size()
   [[nodiscard]] const T& operator[](std::size_t i) const noexcept {
     SUPERSTEP_ASSERT(i < size_);
     return spine_->chunks[i / chunk_size]->items[i % chunk_size];
