@@ -36,10 +36,11 @@ using model_spec = std::variant<std::monostate, recorded_model_options, scripted
 
 /// The options of a tool that is another agent file.
 struct sub_agent_options {
-  std::string name;        ///< of the tool
-  std::string description; ///< for the model; empty: a default text with the agent's name
+  std::string name;        ///< name of the tool
+  std::string description; ///< text for the model; empty: a default text with the agent's name
   std::string file;        ///< path of the agent file
-  std::optional<std::chrono::milliseconds> timeout{}; ///< of one call; unset: none
+  std::optional<std::chrono::milliseconds>
+      timeout{}; ///< maximum duration of one call; unset: no limit
 };
 
 /// One tool of an agent file, with its place in the file for error messages.
@@ -90,7 +91,7 @@ struct agent_limits {
 /// The content of an agent file; docs/agent-file.md describes every key. Members whose names end in
 /// `_line` are line numbers for error messages.
 struct agent_spec {
-  std::string name;     ///< of the agent, its graph and its AI messages
+  std::string name;     ///< name of the agent, its graph and its AI messages
   model_spec model;     ///< kind and options of the model
   std::string record;   ///< journal file that records the model's answers; empty: none
   std::string protocol; ///< format of tool calls in plain text; empty: the model's own API
@@ -99,15 +100,15 @@ struct agent_spec {
   std::string prompt;                                          ///< system prompt; empty: none
   react_version version = react_version::v2;                   ///< shape of the agent's loop
   std::uint32_t recursion_limit = 25; ///< maximum number of super-steps per run
-  std::vector<tool_spec> tools;       ///< in the order of the file
+  std::vector<tool_spec> tools;       ///< tools in the order of the file
   /// The key `tools` as canonical JSON, for tools_fingerprint(). It contains options that are not
   /// part of the tools' definitions.
   std::string tools_text;
   std::vector<std::string> early_tools;  ///< names; see agent_options::early_tools
   std::size_t early_tools_line = 0;      ///< line of the key `early_tools`
   std::vector<review_spec> reviews;      ///< tools whose calls are reviewed
-  std::optional<trim_spec> trim;         ///< at most one of `trim` and `summarise` is set
-  std::optional<summary_spec> summarise; ///< see `trim`
+  std::optional<trim_spec> trim;         ///< hook that shortens the input; excludes `summarise`
+  std::optional<summary_spec> summarise; ///< hook that writes summaries; excludes `trim`
   std::size_t hooks_line = 0;            ///< line of the key `hooks`
   std::optional<json::object> response;  ///< JSON Schema of the structured response
   /// The technique that makes the model give the structured response.
@@ -143,7 +144,7 @@ struct agent_fault {
 /// A parsed agent file and all its errors. Use the spec only if `faults` is empty.
 struct agent_reading {
   agent_spec spec;                 ///< the parts of the file that could be read
-  std::vector<agent_fault> faults; ///< in the order of the file; empty if it is valid
+  std::vector<agent_fault> faults; ///< errors in the order of the file; empty if it is valid
 };
 
 /// The maximum size of an agent file, in bytes.

@@ -81,7 +81,7 @@ concept agent_state = detail::described<State> && requires(State& s) {
 /// Source: `AgentState` in LangGraph 1.2.22, prebuilt/chat_agent_executor.py.
 struct messages_state {
   message_list messages{};           ///< the conversation
-  message_list llm_input_messages{}; ///< what the model reads instead; empty: `messages`
+  message_list llm_input_messages{}; ///< replaces `messages` as input of the model unless empty
   json::value structured_response{}; ///< see agent_options::response; null: none
 
   /// New messages are merged with add_messages; the other fields keep the last value written.
@@ -99,7 +99,7 @@ struct add_token_usage {
 /// of the state, so they are saved with the messages.
 struct chat_state {
   message_list messages{};           ///< the conversation
-  message_list llm_input_messages{}; ///< what the model reads instead; empty: `messages`
+  message_list llm_input_messages{}; ///< replaces `messages` as input of the model unless empty
   json::value structured_response{}; ///< see agent_options::response; null: none
   std::uint32_t model_calls = 0; ///< answers of the model so far; also the number of its next call
   std::uint32_t tool_calls = 0;  ///< answered calls, with or without an error
@@ -345,7 +345,7 @@ struct agent_schema {};
 /// @tparam State a described struct (agent_state), or json::value
 template <class State = messages_state>
 struct agent_options {
-  std::string name{};           ///< of the graph and of its AI messages; empty: they get no name
+  std::string name{};           ///< name of the graph and its AI messages; empty: they get none
   agent_model<State> model{};   ///< a model, a spec such as "openai:gpt-4o-mini", or a function
   agent_tools tools{};          ///< a list, or a tool_node with options
   agent_prompt<State> prompt{}; ///< a system prompt, or a function that makes the model's input

@@ -58,7 +58,7 @@ struct react_agent_options {
   std::vector<std::string> interrupt_after{};  ///< nodes to stop after; `*` for all
   bool debug = false;                          ///< see compile_options
   react_version version = react_version::v2;   ///< shape of the loop
-  std::string name{}; ///< of the graph and of its AI messages; empty: they get no name
+  std::string name{}; ///< name of the graph and its AI messages; empty: they get none
   /// Tools whose result ends the loop. In LangGraph this is a property of the tool.
   std::vector<std::string> return_direct{};
   std::vector<std::string> early_tools{}; ///< see agent_options; not in LangGraph

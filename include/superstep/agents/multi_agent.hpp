@@ -49,7 +49,7 @@ struct supervisor_options {
   std::vector<compiled_graph<messages_state>> agents{};
   tool_list tools{}; ///< tools of the supervisor in addition to those that hand over
   agent_prompt<messages_state> prompt{}; ///< the supervisor's prompt
-  std::string name = "supervisor";       ///< of the supervisor's node and its AI messages
+  std::string name = "supervisor";       ///< name of the supervisor's node and its AI messages
   /// The messages that the team keeps of an agent's work.
   team_output output = team_output::last_message;
   /// Whether to record in the messages that an agent returns to the supervisor: an AI message that
@@ -92,9 +92,10 @@ struct swarm_options {
   /// make_handoff_tool({.agent = "bob", .active_key = "active_agent"}).
   std::vector<compiled_graph<messages_state>> agents{};
   std::string default_agent{}; ///< name of the agent that the first turn begins with
-  std::string name = "swarm";  ///< of the graph
+  std::string name = "swarm";  ///< name of the graph
   std::shared_ptr<superstep::checkpointer>
-      checkpointer{};                        ///< null: each turn begins with the default agent
+      checkpointer{}; ///< where threads are saved; null: nowhere, and each turn begins with the
+                      ///< default agent
   std::shared_ptr<superstep::store> store{}; ///< long-term memory; null: none
 };
 

@@ -51,8 +51,8 @@ struct review_options {
 /// The calls that model_call_limit() and tool_call_limit() have counted. Add a field of this type
 /// to the state of the agent; several limits may share it. The keys of the maps name the limits.
 struct call_counts {
-  std::map<std::string, std::int64_t> thread; ///< in all runs of the thread
-  std::map<std::string, std::int64_t> run;    ///< since the latest input
+  std::map<std::string, std::int64_t> thread; ///< calls in all runs of the thread
+  std::map<std::string, std::int64_t> run;    ///< calls since the latest input of the thread
   friend bool operator==(const call_counts&, const call_counts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(call_counts, (), (thread, run))
@@ -265,7 +265,7 @@ public:
 struct pii_options {
   std::string kind;                             ///< a built-in kind, or any name if `find` is set
   pii_strategy strategy = pii_strategy::redact; ///< treatment of matches
-  pii_detector find{};                          ///< empty: the built-in detector of the kind
+  pii_detector find{};                          ///< detector; empty: the built-in one of the kind
   bool input = true;                            ///< check the newest message of the user
   bool output = false;       ///< check answers of the model, after they were streamed
   bool tool_results = false; ///< check results of tools
@@ -342,7 +342,7 @@ struct summarisation_options {
 
 /// One task in the list of tasks that an agent maintains; see todo_list().
 struct todo {
-  std::string content;            ///< what to do
+  std::string content;            ///< description of the task
   std::string status = "pending"; ///< pending, in_progress or completed
   friend bool operator==(const todo&, const todo&) = default;
 };

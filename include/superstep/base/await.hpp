@@ -164,7 +164,7 @@ protected:
   /// Registers the wait with the executor.
   void begin(std::coroutine_handle<> frame, execution_context& at);
   executor::time_point when_; ///< end of the wait
-  wait_ptr wait_;             ///< null before the co_await
+  wait_ptr wait_;             ///< wait for the timer; null before the co_await
 };
 
 /// An awaitable that suspends the coroutine for a duration (1 ms precision), measured from the

@@ -45,7 +45,7 @@ enum class errc {
 /// An expected failure: a code to branch on, and a text for people that states what failed, where,
 /// and what to do.
 struct error {
-  std::error_code code; ///< what kind of failure it is
+  std::error_code code; ///< kind of the failure
   std::string text;     ///< a text for people, without a trailing newline
 
   /// Makes an empty error, which result<void> requires for its success state.

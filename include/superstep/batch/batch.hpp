@@ -77,7 +77,7 @@ struct batch_summary {
 
   /// Returns the number of rows that are neither done nor failed.
   [[nodiscard]] std::uint64_t left() const noexcept {
-    const auto done = ok + failed; // with --force, may include rows of another input
+    const auto done = ok + failed; // with --force, this may include rows of another input
     return rows > done ? rows - done : 0;
   }
   /// Returns the average number of rows that finished per second of this run; 0 if it took no time.
@@ -179,8 +179,9 @@ struct batch_options {
   std::chrono::milliseconds shortage_wait{30'000};
   /// Time that rows in flight have to finish after a write error before they are cancelled.
   std::chrono::milliseconds failure_drain{10'000};
-  job_fingerprint fingerprint;         ///< what the job runs
-  const clock* time = &system_clock(); ///< for job ids and `created`; never for waiting
+  job_fingerprint fingerprint; ///< identifies what the job runs
+  const clock* time =
+      &system_clock(); ///< gives the time `created` in the journal; not used for waiting
   /// A hook for tests that inspect the files as a crash would leave them. Called by the writer
   /// thread after every write, sync and rename, with the name of the step. May be empty.
   std::function<void(std::string_view)> on_disk_step;

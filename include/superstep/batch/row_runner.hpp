@@ -15,7 +15,8 @@
 
 namespace superstep {
 
-/// One row of a batch, ready to run.
+/// One row of a batch, ready to run. docs/batch-files.md describes the forms of input lines: native
+/// rows, and rows of OpenAI's batch API.
 struct row_request {
   std::string key;         ///< the row's id, unique in its job; also the prefix of its message ids
   message_list messages;   ///< the conversation so far; may be empty in native rows
@@ -28,8 +29,8 @@ struct row_request {
 /// The error that ended a row.
 struct row_error {
   std::string kind;           ///< a short stable name: timed_out, model_error, recursion_limit, …
-  std::string message;        ///< for the user
-  std::string node;           ///< empty if it did not occur in a node
+  std::string message;        ///< text for the user
+  std::string node;           ///< name of the failed node; empty if none failed
   std::int64_t step = 0;      ///< super-step; 0: before the first
   std::uint32_t attempts = 1; ///< attempts of the node
 };
@@ -46,12 +47,12 @@ enum class row_status : std::uint8_t {
 struct row_fault {
   /// The consequence for the job.
   enum class kind : std::uint8_t {
-    shortage, ///< of descriptors, processes or memory: the row runs again with less concurrency
+    shortage, ///< a shortage of the machine: the row runs again with less concurrency
     broken,   ///< a checkpoint or recording cannot be written, or a tool cannot be started: the job
               ///< stops
   };
   kind what = kind::shortage; ///< consequence for the job
-  std::string text;           ///< for the user
+  std::string text;           ///< text for the user
 };
 
 /// The outcome of a row. After an error, messages and state are those before the error.

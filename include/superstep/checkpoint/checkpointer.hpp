@@ -312,7 +312,7 @@ struct thread_summary {
 
 /// Selects checkpoints to delete. A checkpoint is deleted only if all conditions allow it.
 struct prune_options {
-  std::string thread_id; ///< empty for all threads
+  std::string thread_id; ///< the thread to prune; empty for all threads
   /// Number of newest checkpoints to keep in each namespace. Checkpoints of subgraphs that these
   /// need are kept as well.
   std::size_t keep_last = 1;

@@ -53,7 +53,7 @@ enum class answer_mode : std::uint8_t {
 /// Requires an answer to be JSON that matches a schema.
 struct answer_schema {
   std::string name = "answer"; ///< name of the schema; also of the tool for tool_call
-  std::string description;     ///< what the answer contains, for the model; may be empty
+  std::string description;     ///< describes the answer to the model; may be empty
   json::object schema;         ///< the JSON Schema
   answer_mode mode = answer_mode::json_schema; ///< what the provider enforces
   bool is_strict = true; ///< whether the provider must enforce the schema, if it can

@@ -28,7 +28,7 @@ namespace superstep {
 /// The form of an answer's content.
 /// Source: `BaseChatModel.output_version` in langchain-core 1.7.2, language_models/chat_models.py.
 enum class output_version : std::uint8_t {
-  v0, ///< as the provider sent it
+  v0, ///< content in the form of the provider
   v1, ///< standard content blocks; see content_blocks() in message_json.hpp
 };
 
@@ -63,7 +63,7 @@ private:
   std::int64_t free_index(std::int64_t wanted);
 
   std::string last_type_;
-  std::int64_t index_ = -1;                    ///< of the last block without one
+  std::int64_t index_ = -1;                    ///< index assigned to the last block that had none
   std::map<std::int64_t, std::int64_t> given_; ///< the provider's index → the assigned one
   std::set<std::int64_t> taken_;
   bool is_first_ = true;
@@ -177,7 +177,8 @@ struct provider_model_options {
   /// server, e.g. `reasoning_content`; empty: it is not sent.
   std::string reasoning_field;
   bool stream = false; ///< request a stream even without on_chunk; Ollama always streams
-  std::optional<superstep::output_version> version; ///< unset: default_output_version()
+  std::optional<superstep::output_version>
+      version; ///< form of answers; unset: default_output_version()
 
   std::uint32_t attempts_max = 8;        ///< per call; a 429 does not count
   std::uint32_t rate_limited_max = 100;  ///< 429 responses per call before it fails

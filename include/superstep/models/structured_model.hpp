@@ -21,7 +21,7 @@ enum class structured_method : std::uint8_t {
 /// An answer parsed as JSON.
 struct structured_answer {
   message raw;        ///< the model's answer
-  json::value parsed; ///< null if `fault` is set
+  json::value parsed; ///< parsed answer; null if `fault` is set
   std::string fault;  ///< why the answer does not match; empty if it does
 };
 

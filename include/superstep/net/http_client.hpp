@@ -64,7 +64,7 @@ struct http_request {
 struct http_response {
   int status = 0;       ///< HTTP status code, e.g. 404
   http_headers headers; ///< fields of the response
-  std::string body;     ///< empty in a streamed response, whose body http_stream::next() returns
+  std::string body;     ///< complete body; empty in http_stream::head()
 };
 
 /// A response whose body is read in pieces. Nothing is read ahead except a small body that arrived
@@ -105,7 +105,7 @@ public:
 
 private:
   http_response head_;
-  std::shared_ptr<exchange> body_; // null: rest_ is all of it
+  std::shared_ptr<exchange> body_; // null if rest_ is the whole body
   std::string rest_;
 };
 

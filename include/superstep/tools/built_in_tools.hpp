@@ -46,7 +46,7 @@ struct calculator_options {
 
 /// Options of make_current_time().
 struct current_time_options {
-  std::string default_zone = "UTC"; ///< zone if the call names none
+  std::string default_zone = "UTC"; ///< zone for calls without `timezone`
   /// Folder of the system's time zones, as TZif files (RFC 8536).
   std::string zone_folder = "/usr/share/zoneinfo";
 };
@@ -74,8 +74,8 @@ struct http_get_options {
   /// The allowed hosts: `example.org`, `*.example.org` (hosts below it), or either with `:port`
   /// (without it, only the scheme's default port). Every other host is rejected, also in redirects.
   std::vector<std::string> allow_hosts;
-  std::size_t max_bytes = 1024 * 1024;       ///< of a body; a longer one is an error result
-  std::chrono::milliseconds timeout{10'000}; ///< of one call, including redirects
+  std::size_t max_bytes = 1024 * 1024; ///< size limit of a body; a longer one is an error result
+  std::chrono::milliseconds timeout{10'000}; ///< maximum duration of one call, including redirects
   std::uint32_t redirects_max = 5;           ///< redirects to follow in one call
 };
 
@@ -114,7 +114,7 @@ struct recall_options {
 /// Options of make_read_file().
 struct read_file_options {
   std::string root;                    ///< folder with the files that may be read
-  std::size_t max_bytes = 1024 * 1024; ///< of one file; a longer one is an error result
+  std::size_t max_bytes = 1024 * 1024; ///< size limit of one file; a longer one is an error result
 };
 
 /// Makes the tool `read_file` with the argument `path`, relative to the root. Its result is the
@@ -126,8 +126,8 @@ struct read_file_options {
 
 /// Options of make_simulated(): a tool without effect, for load tests.
 struct simulated_options {
-  std::string name;                              ///< of the tool; required
-  std::string description = "A simulated tool."; ///< for the model
+  std::string name;                              ///< name of the tool; required
+  std::string description = "A simulated tool."; ///< text for the model
   json::object args_schema;                      ///< JSON Schema of the arguments; empty: any
   std::optional<json::value> result;             ///< text or JSON; unset: the arguments as JSON
   std::chrono::milliseconds delay{0};            ///< duration of a call; blocks no thread
@@ -144,9 +144,10 @@ struct simulated_options {
 
 /// Options of make_sqlite_query().
 struct sqlite_query_options {
-  std::string path;                    ///< path of the database
-  std::size_t max_rows = 100;          ///< further rows are omitted and the result notes that
-  std::size_t max_bytes = 1024 * 1024; ///< of the result; a longer one is an error result
+  std::string path;           ///< path of the database
+  std::size_t max_rows = 100; ///< further rows are omitted and the result notes that
+  std::size_t max_bytes =
+      1024 * 1024; ///< size limit of the result; a longer one is an error result
   /// Maximum duration of one query.
   std::chrono::milliseconds timeout{5'000};
   /// Size limit of one value or row, also during the evaluation of the query.

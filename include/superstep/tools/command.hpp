@@ -29,7 +29,7 @@ struct command_sandbox {
 /// Options of make_command(): a program as a tool, run without a shell.
 struct command_options {
   std::string name{};              ///< name of the tool; required
-  std::string description{};       ///< what the tool does, for the model
+  std::string description{};       ///< text for the model
   std::vector<std::string> argv{}; ///< the program, found through PATH, and its fixed arguments
   json::object args_schema{};      ///< JSON Schema of the arguments; empty: any
   /// Maximum duration of one call.
@@ -40,9 +40,9 @@ struct command_options {
   /// HOME, LANG, LC_*, TZ and TMPDIR.
   std::vector<std::string> env_names{};
   std::vector<std::pair<std::string, std::string>> env_values{}; ///< variables to set
-  std::string cwd{};                                             ///< empty: this process's folder
-  process_limits limits{};                                       ///< resource limits
-  command_sandbox sandbox{};                                     ///< off by default
+  std::string cwd{};         ///< working directory; empty: that of this process
+  process_limits limits{};   ///< resource limits
+  command_sandbox sandbox{}; ///< off by default
 };
 
 /// Makes a tool that runs a program.

@@ -22,8 +22,8 @@ struct human_interrupt_config {
 
 /// An action that waits for review.
 struct action_request {
-  std::string action; ///< such as the name of a tool
-  json::object args;  ///< its arguments
+  std::string action; ///< name of the action, such as the name of a tool
+  json::object args;  ///< arguments of the action
   friend bool operator==(const action_request&, const action_request&) = default;
 };
 

@@ -29,7 +29,7 @@ namespace superstep {
 /// The writes of a tool to the state: fields, and messages under the messages key of its node.
 struct tool_update {
   json::object fields;                            ///< values by the name of the field
-  std::optional<std::vector<message>> messages{}; ///< unset: the key is not written at all
+  std::optional<std::vector<message>> messages{}; ///< messages; unset: their key is not written
   /// The number of fields that are written before the messages, because events list the writes in
   /// order. Default: the messages come last.
   std::size_t messages_at = static_cast<std::size_t>(-1);
@@ -51,7 +51,7 @@ struct tool_command {
   std::variant<std::monostate, tool_update, std::vector<message>> update{};
   /// The next nodes. Sends to the parent by several calls are merged into one command.
   std::variant<std::monostate, tool_target, std::vector<tool_target>> go_to{};
-  bool to_parent = false; ///< whether it applies to the parent graph
+  bool to_parent = false; ///< whether the command applies to the parent graph
 };
 
 /// One item of a tool's result.
@@ -116,7 +116,7 @@ enum class tool_input_form : std::uint8_t {
 /// The environment of the calls of one activation; created once and shared by them.
 struct tool_environment {
   tool_input_form form = tool_input_form::state; ///< kind of the node's input
-  tool_state_ptr state{};                        ///< null for calls outside a graph
+  tool_state_ptr state{};                        ///< state of the graph; null outside a graph
   superstep::store* store = nullptr;       ///< long-term memory; outlives the calls; null: none
   std::optional<superstep::runtime> run{}; ///< runtime of the node: context, events, interrupts
 };
@@ -204,7 +204,7 @@ struct tool_context {
 
 /// Whether a call may be repeated if the process died while it ran.
 enum class tool_effects : std::uint8_t {
-  repeatable, ///< may be repeated: no effects outside, or effects that may happen twice
+  repeatable, ///< may be repeated: its effects, if any, may happen twice
   idempotent, ///< may be repeated with the same idempotency key, which the service recognises
   journaled,  ///< never repeated; its start is recorded first
 };

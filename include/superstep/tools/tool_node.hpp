@@ -279,7 +279,7 @@ struct tool_node_options {
 struct tool_node_input {
   tool_input_form form = tool_input_form::calls;   ///< kind of the input
   std::vector<tool_call> calls;                    ///< the calls to run
-  tool_state_ptr state{};                          ///< for injected arguments; may be null
+  tool_state_ptr state{};                          ///< source of injected arguments; may be null
   std::shared_ptr<const call_observer> observer{}; ///< see tool_context
 };
 

@@ -53,7 +53,7 @@ private:
     std::string name;
     std::variant<middleware_hook<State>, agent_hook<State>> hook;
   };
-  using stations = std::vector<station>; // in the order in which they run
+  using stations = std::vector<station>; // hooks in the order in which they run
 
   /// Returns the options with a model object in place of a spec, and with the tools and tool
   /// interceptors of all middleware added to the agent's tools. Throws compile_error for options

@@ -69,7 +69,7 @@ public:
 
   // Used by the executor's intrusive queues. A wait is in at most one queue at a time.
   wait* next = nullptr;
-  std::chrono::steady_clock::time_point due{}; ///< of a timer; zero otherwise
+  std::chrono::steady_clock::time_point due{}; ///< end of a timer; zero for other waits
 
 private:
   enum class state : std::uint8_t { waiting, claimed, ended, abandoned };

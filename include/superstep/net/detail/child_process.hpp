@@ -30,21 +30,21 @@ struct process_request {
   std::string stdin_text;        ///< written to its standard input, which is then closed
   /// The complete environment of the program; unset: the environment of this process.
   std::optional<std::vector<std::pair<std::string, std::string>>> environment;
-  std::string working_directory;     ///< empty: the working directory of this process
+  std::string working_directory;     ///< folder to run in; empty: that of this process
   process_limits limits{};           ///< resource limits of the program
-  std::uint32_t timeout_ms = 60'000; ///< from the call of run_process(); 0: none
+  std::uint32_t timeout_ms = 60'000; ///< maximum time from the call of run_process(); 0: no limit
   /// Maximum wait for free descriptors, processes and memory. Part of timeout_ms.
   std::uint32_t start_wait_max_ms = 30'000;
-  std::size_t output_bytes_max = 1024 * 1024; ///< of standard output; with more it is killed
-  std::size_t error_bytes_max = 4 * 1024;     ///< of standard error; the rest is discarded
+  std::size_t output_bytes_max = 1024 * 1024; ///< maximum standard output; with more it is killed
+  std::size_t error_bytes_max = 4 * 1024;     ///< maximum standard error; the rest is discarded
 };
 
 /// The outcome of a program that has ended.
 struct process_result {
   int exit_status = 0;              ///< exit status; meaningless if `signal` is set
   int signal = 0;                   ///< signal that killed the program; 0: it exited by itself
-  std::string stdout_text;          ///< at most output_bytes_max bytes
-  std::string stderr_text;          ///< the first error_bytes_max bytes
+  std::string stdout_text;          ///< its standard output, at most output_bytes_max bytes
+  std::string stderr_text;          ///< its standard error, the first error_bytes_max bytes
   bool is_output_truncated = false; ///< killed because of output_bytes_max
 
   /// Whether the program succeeded and its output is complete.
