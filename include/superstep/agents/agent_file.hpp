@@ -134,9 +134,10 @@ struct agent_fault {
   friend bool operator==(const agent_fault&, const agent_fault&) = default;
 };
 
-/// Formats one error as a line: `agent.yaml:7: model.path: is missing; it is required`
+/// Formats one error as a line: `agent.yaml:7: model.path: is missing; it is required`. Like the
+/// two functions below, it may be called from any thread.
 [[nodiscard]] std::string to_text(const agent_fault&);
-/// Formats several errors, one per line, without a trailing newline.
+/// Formats several errors, one per line, without a trailing newline; empty if there are none.
 [[nodiscard]] std::string to_text(const std::vector<agent_fault>&);
 /// Whether the code of any error is a shortage; see is_shortage().
 [[nodiscard]] bool has_shortage(const std::vector<agent_fault>&) noexcept;
@@ -160,7 +161,8 @@ inline constexpr std::size_t agent_file_bytes_max = std::size_t{1} << 20;
 [[nodiscard]] agent_reading read_agent_file(const std::string& path,
                                             const std::vector<std::string>& overrides = {});
 
-/// Reads an agent file from memory, like read_agent_file().
+/// Reads an agent file from memory, like read_agent_file(). Does not throw, and may be called from
+/// any thread.
 /// @param text the content, in the format of docs/agent-file.md
 /// @param name replaces the path in errors
 /// @param folder base of relative paths
@@ -257,6 +259,7 @@ class agent;
 ///
 /// May be called from any thread. Blocks while it tries to start sandboxes. A temporary shortage of
 /// descriptors, processes or memory is not reported.
+/// @param checked the agent to check
 /// @param io runs the programs that test the sandboxes
 /// @return the errors, each with the file, line and key of its tool; empty if there are none
 [[nodiscard]] std::vector<agent_fault> find_setup_faults(const agent& checked, io_runtime& io);
@@ -284,6 +287,7 @@ struct conversation_state {
 /// Returns the current state of a conversation; empty if the thread does not exist. May be called
 /// from any thread, but not while a run uses the conversation's thread.
 /// @param conversation the graph from make_conversation()
+/// @param thread_id id of the thread
 /// @throws graph_error or checkpoint_error if the thread cannot be read
 [[nodiscard]] conversation_state look_at(const compiled_graph<chat_state>& conversation,
                                          const std::string& thread_id);

@@ -119,6 +119,8 @@ BOOST_DESCRIBE_STRUCT(chat_state, (),
 
 /// A function of the state that returns a T: a plain function or a coroutine. Called by any number
 /// of runs at once. The state lives until the returned task has ended.
+/// @par Threads
+/// All members may be called from any thread. Copies share nothing but what the function shares.
 template <class T, class State>
 class state_function {
 public:
@@ -141,7 +143,9 @@ public:
   /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
   /// Calls the function and returns its result as a task, which throws what the function throws.
-  /// `state`, `rt` and this object must outlive the task. A function must be set.
+  /// A function must be set.
+  /// @param state the state; must outlive the task, like this object
+  /// @param rt runtime of the calling node; must outlive the task
   [[nodiscard]] task<T> operator()(const State& state, const runtime& rt) const {
     return call_(state, rt);
   }
@@ -158,6 +162,8 @@ private:
 /// The agent binds its tools to a model object. A model with tools already bound must have exactly
 /// the agent's tools. A model that the function chooses is used unchanged, so the function must
 /// bind the tools with bind_tools(). It may bind any of the agent's tools and no others.
+/// @par Threads
+/// Immutable; any number of threads may use one object at once.
 template <class State>
 class agent_model {
 public:
@@ -200,6 +206,8 @@ private:
 /// A text or a system message is sent before the messages and is never part of the state. A
 /// function gets the state, whose messages are those selected for this call, and returns the
 /// complete input of the model.
+/// @par Threads
+/// Immutable; any number of threads may use one object at once.
 template <class State>
 class agent_prompt {
 public:
@@ -213,6 +221,7 @@ public:
   /// A system message with this text.
   agent_prompt(std::string text) : agent_prompt{system_message(std::move(text))} {}
   /// A message that is sent before the messages of the state.
+  /// @param system usually a system message
   agent_prompt(message system) : system_{std::make_shared<const message>(std::move(system))} {}
   /// A function that makes the complete input of the model.
   /// @param make takes `(const State&, const runtime&)` and returns a message_list or a task of
@@ -234,6 +243,8 @@ private:
 /// The tools of an agent: a list, or a tool_node with options for their execution. For a list,
 /// every failure of a tool is answered with an error that the model reads. An agent without tools
 /// only calls its model.
+/// @par Threads
+/// Immutable; any number of threads may use one object at once.
 class agent_tools {
 public:
   /// No tools.
@@ -288,6 +299,8 @@ enum class agent_rules : std::uint8_t {
 };
 
 /// A hook of an agent: a function of the state and the runtime that runs as a node of its graph.
+/// @par Threads
+/// All members may be called from any thread.
 template <class State>
 class agent_hook {
 public:
@@ -315,7 +328,9 @@ public:
   /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
   /// Calls the function and returns its result as a task, which throws what the function throws.
-  /// The state and this object must outlive the task. A function must be set.
+  /// A function must be set.
+  /// @param state the state; must outlive the task, like this object
+  /// @param rt runtime of the calling node
   [[nodiscard]] task<command<State>> operator()(const State& state, runtime rt) const {
     return call_(state, std::move(rt));
   }

@@ -66,7 +66,8 @@ struct react_agent_options {
 };
 
 /// Converts the options of create_react_agent() to those of create_agent(), with
-/// agent_rules::create_react_agent. Does not check them.
+/// agent_rules::create_react_agent. Does not check them. May be called from any thread.
+/// @param o the options, which are moved to the result
 template <class State>
 [[nodiscard]] agent_options<State> to_agent_options(react_agent_options<State> o) {
   auto out = agent_options<State>{};
@@ -94,7 +95,7 @@ template <class State>
 /// Builds an agent with the parameters of LangGraph's create_react_agent(): create_agent() with
 /// agent_rules::create_react_agent. Its nodes are `agent`, `tools` and, if the options ask for
 /// them, `pre_model_hook`, `post_model_hook` and `generate_structured_response`.
-/// Threads and lifetimes are those of create_agent().
+/// May be called from any thread. The graph keeps model, tools and functions alive.
 ///
 /// @tparam State a described struct (agent_state), or json::value
 /// @param options see react_agent_options

@@ -30,6 +30,8 @@ namespace superstep {
 /// The function takes the state and the runtime, and returns what a node of json_graph returns. It
 /// may take the channels of the graph as a third parameter (`const json_channels*`, null outside a
 /// graph), to read the input that a Send carries.
+/// @par Threads
+/// All members may be called from any thread.
 class json_step {
 public:
   /// Marks the type for json_graph, which then passes the channels to the function.
@@ -68,8 +70,11 @@ public:
   }
   /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
-  /// Calls the function and returns its result as a task, which throws what the function throws.
-  /// The state, the channels and this object must outlive the task. A function must be set.
+  /// Calls the function and returns its result as a task, which throws what the function throws. A
+  /// function must be set.
+  /// @param state the state; must outlive the task, like this object
+  /// @param rt runtime of the calling node
+  /// @param channels the channels of the graph, which must outlive the task; null outside a graph
   [[nodiscard]] task<json_command> operator()(const json::value& state, runtime rt,
                                               const json_channels* channels = nullptr) const {
     return call_(state, std::move(rt), channels);
@@ -179,13 +184,14 @@ extern template class agent_builder<json::value>;
 /// injected arguments read the channels of the graph. The resulting messages and commands become
 /// the node's update and its next nodes.
 ///
-/// Calling this function does not throw. The node fails for failures that tool_node_options::errors
-/// does not answer.
+/// This function does not throw and may be called from any thread. The node fails for failures that
+/// tool_node_options::errors does not answer.
 /// @param tools copied into the node; its limits are shared with all other copies
 /// Source: `ToolNode` in LangGraph 1.2.22, prebuilt/tool_node.py.
 [[nodiscard]] json_step json_tools_step(tool_node tools);
 /// Returns the output of a tool node whose activation was stopped: error answers to its calls. For
-/// json_node_options::on_failure of a node made with json_tools_step().
+/// json_node_options::on_failure of a node made with json_tools_step(). May be called from any
+/// thread.
 /// @param tools the node's tools
 /// @param given the input of the activation
 /// @param why the failure of the activation
@@ -195,10 +201,12 @@ extern template class agent_builder<json::value>;
 answer_stopped_tools(const tool_node& tools, const json::value& given, const run_error& why);
 
 /// Returns the input of a Send to a node made with json_tools_step(): one call, and the state of
-/// the graph at the time of the call, from which arguments are injected.
+/// the graph at the time of the call, from which arguments are injected. May be called from any
+/// thread.
 [[nodiscard]] json::value json_tool_call(const tool_call& call, const json::value& state);
 
-/// Returns the tool calls of the last message if it is an AI message, else an empty list.
+/// Returns the tool calls of the last message if it is an AI message, else an empty list. May be
+/// called from any thread.
 /// @param state an object; for another value std::system_error is thrown
 /// @param messages_key key of the messages in the state
 [[nodiscard]] std::vector<tool_call> calls_of_last(const json::value& state,

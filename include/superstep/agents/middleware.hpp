@@ -93,6 +93,8 @@ struct message_hook {
 /// A hook of a middleware: a function that runs as a node of the agent's graph. It takes the state
 /// and the runtime, and returns nothing, update<State> (json::object for a JSON state), a jump or a
 /// hook_step<State>, or a task<> of one of these. The state lives until the task has ended.
+/// @par Threads
+/// All members may be called from any thread.
 template <class State>
 class middleware_hook {
 public:
@@ -124,8 +126,10 @@ public:
   }
   /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
-  /// Calls the function and returns its result as a task, which throws what the function throws.
-  /// The state and this object must outlive the task. A function must be set.
+  /// Calls the function and returns its result as a task, which throws what the function throws. A
+  /// function must be set.
+  /// @param state the state; must outlive the task, like this object
+  /// @param rt runtime of the calling node
   [[nodiscard]] task<hook_step<State>> operator()(const State& state, runtime rt) const {
     return call_(state, std::move(rt));
   }
@@ -170,6 +174,8 @@ private:
 
 /// Wraps every call of an agent's model. The function gets the call and a function that makes the
 /// call, like a model_interceptor; its possible parameter lists are those of the constructor.
+/// @par Threads
+/// All members may be called from any thread.
 template <class State>
 class model_wrap {
 public:
@@ -197,8 +203,12 @@ public:
   }
   /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
-  /// Calls the function and returns its result as a task, which throws what the function throws.
-  /// The state and this object must outlive the task. A function must be set.
+  /// Calls the function and returns its result as a task, which throws what the function throws. A
+  /// function must be set.
+  /// @param state the state; must outlive the task, like this object
+  /// @param call the call of the model
+  /// @param ask makes the call; may be called several times
+  /// @param rt runtime of the calling node
   [[nodiscard]] task<message> operator()(const State& state, model_call call, model_ask ask,
                                          runtime rt) const {
     return call_(state, std::move(call), std::move(ask), std::move(rt));
@@ -224,13 +234,14 @@ struct message_middleware {
 ///
 /// Each hook is a node, such as `NAME.before_model`, and therefore a step of the run. Hooks before
 /// the loop and before the model run in the order of agent_options::middleware, and hooks after
-/// them in reverse order. Of several wrappers around a call, the first is outermost. Source:
-/// `AgentMiddleware` in langchain 1.4.7, agents/middleware/types.py.
+/// them in reverse order. Of several wrappers around a call, the first is outermost. Any number
+/// of runs use the functions at once.
+/// Source: `AgentMiddleware` in langchain 1.4.7, agents/middleware/types.py.
 template <class State>
 struct middleware {
   /// A middleware without parts; its name must be set.
   middleware() = default;
-  /// Makes a middleware from one that only handles messages.
+  /// Makes a middleware from one that only handles messages, whose parts are moved.
   middleware(message_middleware m)
       : name{std::move(m.name)}, before_agent{std::move(m.before_agent)},
         before_model{std::move(m.before_model)}, after_model{std::move(m.after_model)},

@@ -45,6 +45,7 @@ struct review_options {
 /// A response that the config does not allow, or that is malformed, becomes the error of the call,
 /// which the model reads. Calls of unknown tools are not reviewed. The tool node must be run by a
 /// graph, and the run can resume only if that graph has a checkpointer.
+/// @param options see review_options
 /// @return the interceptor; any number of runs may use it at once
 [[nodiscard]] tool_interceptor review_calls(review_options options = {});
 
@@ -142,6 +143,8 @@ auto run_counter(std::string key) {
 /// Makes a middleware that limits the number of model calls:
 /// `model_call_limit<&desk::calls>({.run_max = 5})`.
 /// @tparam Member the field of the state, of type call_counts, that stores the counts
+/// @param options see model_call_limit_options
+/// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for options without a maximum, or with at_limit::proceed
 /// Source: `ModelCallLimitMiddleware` in langchain 1.4.7, agents/middleware/model_call_limit.py.
 template <auto Member>
@@ -167,6 +170,7 @@ model_call_limit(model_call_limit_options options) {
 /// @tparam Member the field of the state, of type call_counts, that stores the counts
 /// @param options at_limit::finish for one tool fails a run with std::logic_error if the same
 /// answer calls other tools, because their calls would stay unanswered
+/// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for options without a maximum
 /// Source: `ToolCallLimitMiddleware` in langchain 1.4.7, agents/middleware/tool_call_limit.py.
 template <auto Member>
@@ -199,12 +203,16 @@ struct context_editing_options {
 };
 
 /// Replaces old tool results of a conversation by a placeholder. May be called from any thread.
+/// @param messages the conversation
+/// @param options see context_editing_options
 /// @return the edited conversation; `messages` unchanged if it has at most `tokens_max` tokens
 [[nodiscard]] message_list clear_tool_results(message_list messages,
                                               const context_editing_options& options);
 
 /// Makes a middleware that passes the model a conversation without old tool results; see
 /// clear_tool_results(). The state stays unchanged.
+/// @param options see context_editing_options
+/// @return the middleware; any number of runs may use it at once
 /// Source: `ContextEditingMiddleware` in langchain 1.4.7, agents/middleware/context_editing.py.
 [[nodiscard]] message_middleware context_editing(context_editing_options options = {});
 
@@ -217,6 +225,8 @@ struct context_editing_options {
 /// All calls of an answer are reviewed at once; review_calls() reviews each call separately. A
 /// response that the config does not allow, or a different number of responses, fails the run with
 /// std::invalid_argument. The run can resume only if the agent has a checkpointer.
+/// @param options see review_options
+/// @return the middleware; any number of runs may use it at once
 /// Source: `HumanInTheLoopMiddleware` in langchain 1.4.7, agents/middleware/human_in_the_loop.py.
 [[nodiscard]] message_middleware human_in_the_loop(review_options options = {});
 
@@ -230,11 +240,12 @@ struct pii_match {
 /// any number of runs at once.
 using pii_detector = std::function<std::vector<pii_match>(std::string_view)>;
 
-/// Returns a built-in detector.
+/// Returns a built-in detector. May be called from any thread.
 /// @param kind email, credit_card (with a valid check digit), ip, mac_address or url
 /// @throws std::invalid_argument for other kinds
 [[nodiscard]] pii_detector detector_of(std::string_view kind);
-/// Returns a detector for all matches of a regular expression (RE2 syntax).
+/// Returns a detector for all matches of a regular expression. May be called from any thread.
+/// @param pattern the expression, in RE2 syntax
 /// @throws std::invalid_argument if the expression is not valid
 [[nodiscard]] pii_detector detector_by_pattern(const std::string& pattern);
 
@@ -273,6 +284,8 @@ struct pii_options {
 
 /// Makes a middleware that detects personal data of one kind: in new messages before a call of the
 /// model, and in the model's answer after it. The messages are replaced in the state.
+/// @param options see pii_options; `kind` is required
+/// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for an unknown kind without a detector
 /// Source: `PIIMiddleware` in langchain 1.4.7, agents/middleware/pii.py.
 [[nodiscard]] message_middleware pii(pii_options options);
@@ -298,13 +311,17 @@ struct retry_options {
 
 /// Makes a middleware that repeats failed calls of the model. An answer that broke off after a
 /// piece of it was streamed is not repeated. Waiting suspends the call and blocks no thread.
+/// @param options see retry_options
+/// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument if the policy allows no attempt
 /// Source: `ModelRetryMiddleware` in langchain 1.4.7, agents/middleware/model_retry.py.
 [[nodiscard]] message_middleware model_retry(retry_options options = {});
 
 /// Makes a middleware that repeats tool calls that threw. Calls with invalid arguments are answered
 /// at once. An agent whose tools are a tool_node must not answer exceptions in that node
-/// (tool_errors::none() or bad_calls()), because only calls that throw are repeated.
+/// (tool_errors::none() or bad_calls()), because only calls that throw are repeated. Waiting
+/// suspends the call and blocks no thread.
+/// @param options see retry_options
 /// @param tools names of tools; empty: all
 /// @throws std::invalid_argument if the policy allows no attempt
 /// Source: `ToolRetryMiddleware` in langchain 1.4.7, agents/middleware/tool_retry.py.
@@ -314,6 +331,8 @@ struct retry_options {
 /// Makes a middleware that tries other models, in order, if the agent's model fails. If all models
 /// fail, the run gets the last error. After a piece of an answer was streamed, no other model is
 /// tried.
+/// @param others at least one model; shared by the middleware
+/// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument if there are no other models or one is null
 /// Source: `ModelFallbackMiddleware` in langchain 1.4.7, agents/middleware/model_fallback.py.
 [[nodiscard]] message_middleware model_fallback(std::vector<chat_model_ptr> others);
@@ -336,6 +355,8 @@ struct summarisation_options {
 
 /// Makes a middleware that replaces older messages by a summary before a call of the model. If the
 /// summarising model fails, the conversation stays unchanged until the next call.
+/// @param options see summarisation_options
+/// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for options without a model or without a limit
 /// Source: `SummarizationMiddleware` in langchain 1.4.7, agents/middleware/summarization.py.
 [[nodiscard]] message_middleware summarisation(summarisation_options options);
@@ -376,6 +397,8 @@ std::string name_of_field() {
 /// tasks: `todo_list<&desk::todos>()`. Each call replaces the whole list, so several calls in one
 /// answer are rejected.
 /// @tparam Member the field of the state, a std::vector<todo>
+/// @param options see todo_list_options
+/// @return the middleware; any number of runs may use it at once
 /// Source: `TodoListMiddleware` in langchain 1.4.7, agents/middleware/todo.py.
 template <auto Member>
 [[nodiscard]] middleware<typename detail::field<Member>::state>

@@ -77,7 +77,9 @@ public:
   explicit completer(boost::intrusive_ptr<detail::callback_wait<T>> wait)
       : wait_{std::move(wait)} {}
 
-  /// Passes the result to the coroutine and resumes it in its executor.
+  /// Passes the result to the coroutine and resumes it in its executor. Does not run the coroutine
+  /// before it returns.
+  /// @param value the result of the operation
   void operator()(T value) const { wait_->complete(std::move(value)); }
   /// Whether the coroutine was destroyed, so that the result is no longer needed.
   [[nodiscard]] bool abandoned() const noexcept { return wait_->abandoned(); }
@@ -269,7 +271,8 @@ struct join_awaiter {
 } // namespace detail
 
 /// Runs all tasks concurrently. In the engine each task runs in an actor, so tasks that block
-/// overlap as well. Destroying the returned task cancels them.
+/// overlap as well. Destroying the returned task cancels them. Only coroutines in an executor, such
+/// as the bodies of nodes and tools, can await the returned task.
 ///
 /// @param bodies the tasks; none may be empty or already started
 /// @return the outcomes in the order of the tasks, after all tasks have ended. Exceptions of tasks

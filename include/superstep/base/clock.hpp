@@ -12,6 +12,7 @@ namespace superstep {
 /// tests can pass a fixed one. Waiting uses executor::now() instead, which is monotonic.
 class clock {
 public:
+  /// Destroys the clock; no user of it may be alive.
   virtual ~clock() = default;
   /// Returns the current time. May be called from any thread.
   [[nodiscard]] virtual std::chrono::system_clock::time_point now() const = 0;

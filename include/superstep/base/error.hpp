@@ -24,7 +24,8 @@ enum class errc {
   shortage,             ///< the machine lacks descriptors, processes, memory or disk space
 };
 
-/// Returns the code in superstep's base category; makes errc convertible to std::error_code.
+/// Returns the code in superstep's base category; makes errc convertible to std::error_code. May be
+/// called from any thread.
 [[nodiscard]] std::error_code make_error_code(errc) noexcept;
 
 /// Whether an error means a temporary lack of a system resource: errc::shortage, or one of EMFILE,
@@ -38,7 +39,8 @@ enum class errc {
 
 /// Returns the code with which an exception of user code is reported as an error: errc::shortage if
 /// the exception, or one nested in it, is a std::bad_alloc or a std::system_error whose code
-/// is_shortage(). For any other exception and for null, returns `otherwise`.
+/// is_shortage(). For any other exception and for null, returns `otherwise`. May be called from any
+/// thread.
 [[nodiscard]] std::error_code failure_code(const std::exception_ptr&,
                                            std::error_code otherwise) noexcept;
 
@@ -50,9 +52,9 @@ struct error {
 
   /// Makes an empty error, which result<void> requires for its success state.
   error() = default;
-  /// Makes an error from a code and a text.
+  /// Makes an error from the code `c` and the text `t`.
   error(std::error_code c, std::string t) : code{c}, text{std::move(t)} {}
-  /// Makes an error from an error enum and a text, e.g. `error{errc::not_found, "…"}`.
+  /// Makes an error from the enumerator `c` and the text `t`, e.g. `error{errc::not_found, "…"}`.
   template <class Enum>
     requires std::is_error_code_enum_v<Enum>
   error(Enum c, std::string t) : code{make_error_code(c)}, text{std::move(t)} {}
@@ -72,7 +74,8 @@ namespace superstep {
 template <class T = void>
 using result = boost::system::result<T, error>;
 
-/// Called by result<T>::value(): throws std::system_error with code and text of the error.
+/// Throws std::system_error with code and text of the error. Called by result<T>::value(), on any
+/// thread.
 [[noreturn]] void throw_exception_from_error(const error&, const boost::source_location&);
 
 } // namespace superstep

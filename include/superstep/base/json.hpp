@@ -42,16 +42,17 @@ struct json_limits {
 [[nodiscard]] std::string to_text(const json::value&);
 [[nodiscard]] std::string to_text(const json::object&);
 /// @}
-/// Appends the text of to_text() to `out`. @{
+/// Appends the text of to_text() to `out`. May be called from any thread. @{
 void append_text(std::string& out, const json::value&);
 void append_text(std::string& out, const json::object&);
 void append_text(std::string& out, const json::array&);
 /// @}
-/// Appends a text as a JSON string, with quotes and escapes.
+/// Appends a text to `out` as a JSON string, with quotes and escapes. May be called from any
+/// thread.
 void append_quoted(std::string& out, std::string_view text);
 
 /// Returns canonical JSON: as to_text(), but with object keys sorted by code point. For lookup keys
-/// and fingerprints.
+/// and fingerprints. May be called from any thread.
 [[nodiscard]] std::string to_canonical_text(const json::value&);
 
 } // namespace superstep

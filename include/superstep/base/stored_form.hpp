@@ -160,8 +160,8 @@ concept storable = detail::is_storable<T>();
 template <class T>
 [[nodiscard]] std::string stored_type();
 
-/// Appends a value as one JSON value, in the form that read_stored() reads. May be called from any
-/// thread.
+/// Appends a value to `out` as one JSON value, in the form that read_stored() reads. May be called
+/// from any thread.
 /// @tparam T a storable type
 /// @throws what the write() of a stored_form throws
 template <class T>

@@ -123,8 +123,8 @@ public:
   /// Returns the result; throws what the coroutine threw.
   T await_resume() { return frame_.promise().take(); }
 
-  /// Sets the execution context of an outermost task. Must be called before the first resume();
-  /// used by the engine and sync_wait().
+  /// Sets `at` as the execution context of an outermost task. Must be called before the first
+  /// resume(); used by the engine and sync_wait().
   void start_in(execution_context& at) noexcept { frame_.promise().at = &at; }
   /// The coroutine, to resume it.
   [[nodiscard]] std::coroutine_handle<> handle() const noexcept { return frame_; }
@@ -152,7 +152,7 @@ inline task<void> task_promise<void>::get_return_object() noexcept {
 }
 } // namespace detail
 
-/// Returns a task whose result is `value`.
+/// Returns a task whose result is `value`. May be called from any thread.
 template <class T>
 task<T> ready(T value) {
   co_return value;

@@ -86,9 +86,11 @@ struct batch_summary {
   }
 };
 
-/// Formats the text that `superstep run` prints at its end: several lines, no trailing newline.
+/// Formats the text that `superstep run` prints at its end: several lines, no trailing newline. May
+/// be called from any thread.
 [[nodiscard]] std::string to_text(const batch_summary&);
-/// Returns the content of out.summary.json; docs/batch-files.md describes its members.
+/// Returns the content of out.summary.json; docs/batch-files.md describes its members. May be
+/// called from any thread.
 [[nodiscard]] json::object to_json(const batch_summary&);
 
 /// The progress of a job. Counts are those of the whole job; rates and times are those of this run.
@@ -137,7 +139,8 @@ enum class progress_mode : std::uint8_t {
 
 /// Makes a sink that writes lines of text.
 /// @param mode the form of the output
-/// @param out the stream to write to, e.g. std::cerr; must outlive the sink
+/// @param out the stream to write to, e.g. std::cerr; must outlive the sink. Only the thread that
+/// calls the sink writes to it
 [[nodiscard]] std::unique_ptr<progress_sink> make_progress_sink(progress_mode mode,
                                                                 std::ostream& out);
 

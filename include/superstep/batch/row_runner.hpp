@@ -72,9 +72,10 @@ struct row_outcome {
   std::chrono::nanoseconds barrier_wait{0}; ///< time that finished tool calls waited for others
 };
 
-/// A submitted row. Destroying it does not cancel the row.
+/// A handle to a submitted row.
 class running_row {
 public:
+  /// Destroys the handle, which does not cancel the row. May be called by any thread.
   virtual ~running_row() = default;
   /// Requests cancellation: the row soon reports its outcome as `cancelled`. Has no effect if the
   /// row has already reported its outcome. May be called by any thread.

@@ -41,7 +41,7 @@ enum class checkpoint_errc {
                     ///< sqlite_checkpointer_options::owner
 };
 /// Returns the code in the category "checkpoint"; makes checkpoint_errc convertible to
-/// std::error_code.
+/// std::error_code. May be called from any thread.
 [[nodiscard]] std::error_code make_error_code(checkpoint_errc) noexcept;
 
 /// The exception type of checkpointers, of the SQLite store and cache, and of the functions that
@@ -174,7 +174,8 @@ enum class checkpoint_source : std::uint8_t {
   update, ///< a state edit
   fork,   ///< a copy of an older checkpoint
 };
-/// Returns the enumerator's name, which is also its stored form.
+/// Returns the enumerator's name, which is also its stored form. The text is static. May be called
+/// from any thread.
 [[nodiscard]] std::string_view to_text(checkpoint_source) noexcept;
 
 /// A snapshot of a thread between two super-steps. Immutable once saved; values are shared, not
@@ -374,7 +375,10 @@ public:
   virtual void put(const thread_key&, checkpoint_ptr) = 0;
   /// Stores a checkpoint like put(), for a caller that then waits until it is durable. If nothing
   /// else is being written, an implementation may write on the calling thread before it returns,
-  /// which avoids two thread switches. when_saved() returns whether the caller still has to wait.
+  /// which avoids two thread switches. when_saved() returns whether the caller still has to
+  /// wait.
+  /// @param key the sequence of checkpoints
+  /// @param point the checkpoint; not null
   virtual void put_now(const thread_key& key, checkpoint_ptr point) { put(key, std::move(point)); }
   /// Stores a record of a task that runs after `parent`, merging it with the task's earlier
   /// records; see record_index::add(). Does nothing if the checkpoint was deleted in the meantime.
@@ -384,11 +388,15 @@ public:
   /// Returns the record of a side effect; nullopt if there is none. The next checkpoint of the
   /// thread's outermost graph deletes the thread's records, because it contains the outputs of
   /// their tasks. The default returns nullopt.
-  /// @param key idempotency key of the effect
+  /// @param thread_id id of the thread
+  /// @param key idempotency key of the effect; see tool_context::idempotency_key()
   [[nodiscard]] virtual std::optional<effect_record> find_effect(std::string_view thread_id,
                                                                  std::string_view key);
   /// Stores the record of a side effect, or erases it (nullopt). Ordered with all other writes to
   /// the thread. The default throws checkpoint_error{failed}.
+  /// @param thread_id id of the thread
+  /// @param key idempotency key of the effect; see tool_context::idempotency_key()
+  /// @param record the record; nullopt erases it
   /// @throws checkpoint_error{conflict}, now or by check(), if another run has already recorded the
   /// start of the effect, which can be recorded only once
   virtual void put_effect(std::string_view thread_id, std::string_view key,

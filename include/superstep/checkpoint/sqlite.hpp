@@ -108,12 +108,17 @@ struct sqlite_store_options {
 /// search() returns items ordered by namespace, then by key. Filters and vectors are compared item
 /// by item, so the cost grows with the number of items below the query's prefix. All functions
 /// throw checkpoint_error if the file cannot be read or written.
+/// @par Threads
+/// All members may be called from any thread.
 class sqlite_store final : public store {
 public:
   /// Opens or creates the database.
+  /// @param path path of the file
+  /// @param options see sqlite_store_options
   /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
   /// has a newer format, or the key does not match
   explicit sqlite_store(std::string path, sqlite_store_options options = {});
+  /// Closes the database; no run may use the store.
   ~sqlite_store() override;
 
   std::optional<json::object> get(const store_namespace&, std::string_view key) override;
@@ -147,12 +152,17 @@ struct sqlite_cache_options {
 ///
 /// Failures of the cache do not fail the run. An output that cannot be written is not cached, and
 /// an output that cannot be read counts as not found. last_failure() returns the reason.
+/// @par Threads
+/// All members may be called from any thread.
 class sqlite_cache final : public write_cache {
 public:
   /// Opens or creates the database.
+  /// @param path path of the file
+  /// @param options see sqlite_cache_options
   /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
   /// has a newer format, or the key does not match
   explicit sqlite_cache(std::string path, sqlite_cache_options options = {});
+  /// Closes the database; no run may use the cache.
   ~sqlite_cache() override;
 
   std::optional<task_output> find(std::string_view scope, std::string_view key,

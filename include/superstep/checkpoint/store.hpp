@@ -96,13 +96,15 @@ public:
   store& operator=(const store&) = delete;
   virtual ~store() = default;
 
-  /// Returns the value of an item; nullopt if there is none or it has expired.
+  /// Returns the value of the item with this namespace and key; nullopt if there is none or it has
+  /// expired. May restart the item's lifetime; see memory_store_options::renew_on_read.
   [[nodiscard]] virtual std::optional<json::object> get(const store_namespace&,
                                                         std::string_view key) = 0;
-  /// Adds an item or replaces its value, index and lifetime.
+  /// Adds the item with this namespace and key, or replaces its value, index and lifetime. Throws
+  /// what the embedding throws.
   virtual void put(const store_namespace&, std::string_view key, json::object value,
                    const store_put_options& = {}) = 0;
-  /// Deletes an item; does nothing if there is none.
+  /// Deletes the item with this namespace and key; does nothing if there is none.
   virtual void erase(const store_namespace&, std::string_view key) = 0;
   /// Returns the selected items. Their order stays the same as long as the store does not change.
   /// With a text in the query, the most similar items come first, and items without an index last.
@@ -133,10 +135,14 @@ struct memory_store_options {
 /// A long-term store in memory; items live as long as the object. search() returns items ordered by
 /// the first use of their namespace, then of their key. A namespace remains listed after its last
 /// item was erased.
+/// @par Threads
+/// All members may be called from any thread.
 class memory_store final : public store {
 public:
   /// Makes an empty store. An invalid path in `fields` is an error of put().
+  /// @param options see memory_store_options
   explicit memory_store(memory_store_options options = {});
+  /// Destroys the store with its items; no run may use it.
   ~memory_store() override;
 
   std::optional<json::object> get(const store_namespace&, std::string_view key) override;

@@ -33,11 +33,15 @@ public:
   virtual ~write_cache() = default;
 
   /// Looks up a cached output.
+  /// @param scope the node
+  /// @param key identifies the input of the node
   /// @param as layout of the graph that will apply the output
   /// @return the output; nullopt if there is none, it has expired, or it does not match the layout
   [[nodiscard]] virtual std::optional<task_output>
   find(std::string_view scope, std::string_view key, const layout_ptr& as) = 0;
   /// Stores an output, replacing an earlier one.
+  /// @param scope the node
+  /// @param key identifies the input of the node
   /// @param ttl lifetime of the output; nullopt means forever
   /// @param of layout that the output's numbers refer to; shared by the cache
   virtual void put(std::string_view scope, std::string_view key, task_output,
@@ -48,6 +52,8 @@ public:
 
 /// A cache in memory. Outputs live as long as the object; beyond `entries_max` the oldest are
 /// dropped.
+/// @par Threads
+/// All members may be called from any thread.
 class memory_cache final : public write_cache {
 public:
   /// Returns the current time; called by any thread.

@@ -34,7 +34,8 @@ enum class model_errc {
   bad_configuration, ///< an option, environment variable or file is unusable
 };
 
-/// Returns the code in the category of models; makes model_errc convertible to std::error_code.
+/// Returns the code in the category of models; makes model_errc convertible to std::error_code. May
+/// be called from any thread.
 [[nodiscard]] std::error_code make_error_code(model_errc) noexcept;
 
 } // namespace superstep
@@ -139,6 +140,7 @@ using chat_model_ptr = std::shared_ptr<const chat_model>;
 ///
 /// Reads files and environment variables, and sends no request. May be called from any thread.
 ///
+/// @param spec one of the forms above
 /// @returns the model; model_errc::bad_configuration if the text names no provider, or the error of
 /// init_chat_model() or make_scripted_model(). A missing API key is an error here, a wrong one is
 /// reported by the first call.
@@ -168,7 +170,7 @@ struct tool_binding {
                                                 tool_binding binding = {});
 
 /// Returns the tools if bind_tools() made this model, else null. Does not look inside of wrappers
-/// such as with_retry() and bind_parameters().
+/// such as with_retry() and bind_parameters(). May be called from any thread.
 [[nodiscard]] tool_definitions bound_tools(const chat_model& model) noexcept;
 
 /// Returns a model that adds these parameters to every request. Parameters of a request take
@@ -179,7 +181,7 @@ struct tool_binding {
 [[nodiscard]] chat_model_ptr bind_parameters(chat_model_ptr model, json::object parameters);
 
 /// The input of a request outside of a graph. Constructed implicitly, so that ask() accepts each of
-/// these types.
+/// the constructors' types. An object may be used by one thread at a time.
 class model_input {
 public:
   /// The text of one human message.
@@ -209,7 +211,8 @@ private:
 /// @param input a text, a message, a list of messages or JSON
 /// @return the answer, or the error of the input or of the model; see chat_model::complete()
 [[nodiscard]] task<result<message>> ask(chat_model_ptr model, model_input input);
-/// Sends one request and streams the answer.
+/// Sends one request and streams the answer. May be called from any thread. Destroying the task
+/// cancels the request.
 ///
 /// @param model kept alive by the task; must not be null
 /// @param input a text, a message, a list of messages or JSON

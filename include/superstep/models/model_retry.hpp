@@ -9,7 +9,7 @@
 
 namespace superstep {
 
-/// Whether another attempt, or another model, may succeed after this error. False for a rejected
+/// Whether another attempt, or another model, may succeed after the error `e`. False for a rejected
 /// request, an invalid API key, an exhausted quota, an unknown model or recording, and an unusable
 /// configuration; true for all other codes. May be called from any thread.
 [[nodiscard]] bool is_worth_another_try(const error& e);

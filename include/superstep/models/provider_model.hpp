@@ -207,7 +207,8 @@ struct provider_model_options {
 [[nodiscard]] std::vector<std::string> secrets_of(const provider_model_options&);
 
 /// Returns warnings about unsafe options: a key or header that is sent over unencrypted HTTP to
-/// another machine; empty if there are none. Reads the environment like secrets_of().
+/// another machine; empty if there are none. Reads the environment, so it is not safe while another
+/// thread calls setenv().
 [[nodiscard]] std::vector<std::string> warnings_of(const provider_model_options&);
 
 /// Creates a model that calls an HTTP API: OpenAI chat completions (or a compatible server), OpenAI

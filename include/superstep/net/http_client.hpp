@@ -21,7 +21,8 @@ namespace superstep {
 using http_headers = std::vector<std::pair<std::string, std::string>>;
 
 /// Returns the first value of a field; nullptr if there is none. The pointer is valid until the
-/// headers are changed.
+/// headers are changed. May be called from any thread.
+/// @param headers the fields to search
 /// @param name name of the field, compared without regard to case (RFC 9110, section 5.1)
 [[nodiscard]] const std::string* find_header(const http_headers& headers,
                                              std::string_view name) noexcept;

@@ -42,6 +42,8 @@ struct calculator_options {
 
 /// Makes the tool `calculator` with the argument `expression`. Its result is number_text() of
 /// calculate(); an error of calculate() is an error result.
+/// @param options see calculator_options
+/// @return the tool; any number of threads may call it at once
 [[nodiscard]] tool_ptr make_calculator(calculator_options options = {});
 
 /// Options of make_current_time().
@@ -67,6 +69,8 @@ struct current_time_options {
 /// Makes the tool `current_time` with the optional argument `timezone`. Its result is the time of
 /// tool_context::time, such as `2026-11-21T04:12:50+01:00` (RFC 3339). An unknown zone is an error
 /// result.
+/// @param options see current_time_options
+/// @return the tool; any number of threads may call it at once
 [[nodiscard]] tool_ptr make_current_time(current_time_options options = {});
 
 /// Options of make_http_get().
@@ -104,11 +108,15 @@ struct recall_options {
 
 /// Makes the tool `remember` with the arguments `key` and `text`. A call stores the text under the
 /// key and replaces an earlier text. A failure of the store is a failure of the call.
+/// @param options see remember_options
+/// @return the tool; any number of threads may call it at once
 [[nodiscard]] tool_ptr make_remember(remember_options options = {});
 
 /// Makes the tool `recall` with the optional argument `about`. Its result contains a line `key:
 /// text` for each memory. With `about`, only memories are listed whose key or text contains it,
 /// ignoring the case of ASCII letters. A failure of the store is a failure of the call.
+/// @param options see recall_options
+/// @return the tool; any number of threads may call it at once
 [[nodiscard]] tool_ptr make_recall(recall_options options = {});
 
 /// Options of make_read_file().
@@ -119,7 +127,9 @@ struct read_file_options {
 
 /// Makes the tool `read_file` with the argument `path`, relative to the root. Its result is the
 /// content of a regular file. Neither `..` nor symbolic links lead out of the root, even if the
-/// folders change during the call. A file that cannot be read is an error result.
+/// folders change during the call. A file that cannot be read is an error result. Any number of
+/// threads may call the tool at once.
+/// @param options see read_file_options; `root` is required
 /// @return the tool; errc::not_found if the root is not a folder, errc::invalid_argument if
 /// max_bytes is 0, or the code of the failed system call
 [[nodiscard]] result<tool_ptr> make_read_file(read_file_options options);
@@ -136,7 +146,8 @@ struct simulated_options {
 };
 
 /// Makes a tool that waits and returns a fixed result. Whether a call fails depends only on the
-/// seed, the run key and the id of the call, so a repeated run fails at the same calls.
+/// seed, the run key and the id of the call, so a repeated run fails at the same calls. Any
+/// number of threads may call the tool at once.
 /// @param options `name` is required
 /// @return the tool; errc::invalid_argument for a missing name, a rate outside 0 to 1, or an
 /// invalid schema
@@ -160,7 +171,9 @@ struct sqlite_query_options {
 /// Makes the tool `sqlite_query` with the argument `query` (one SELECT) and optionally `parameters`
 /// (a list of values for its question marks). Its result is a JSON array with an object per row.
 /// Queries cannot write or open other files. Other processes may write to the database at the same
-/// time. A call blocks its thread while the query runs, and a failed query is an error result.
+/// time. A call blocks its thread while the query runs, and a failed query is an error result. Any
+/// number of threads may call the tool at once.
+/// @param options see sqlite_query_options; `path` is required
 /// @return the tool; errc::not_found if the file is not a readable database, errc::shortage if the
 /// machine lacks descriptors or memory, errc::invalid_argument if a limit is 0
 [[nodiscard]] result<tool_ptr> make_sqlite_query(sqlite_query_options options);

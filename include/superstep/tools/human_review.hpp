@@ -50,7 +50,7 @@ struct human_response {
   friend bool operator==(const human_response&, const human_response&) = default;
 };
 
-/// Whether the config allows this kind of answer. May be called from any thread.
+/// Whether the config allows the kind of answer `what`. May be called from any thread.
 [[nodiscard]] bool is_allowed(human_response::kind what, const human_interrupt_config& config);
 
 /// Converts an object to JSON, with LangGraph's names of the members. May be called from any
@@ -60,7 +60,7 @@ struct human_response {
 [[nodiscard]] json::object to_json(const human_interrupt& interrupt);
 [[nodiscard]] json::object to_json(const human_response& response);
 /// @}
-/// Reads the JSON form of to_json(). May be called from any thread.
+/// Reads the JSON form `v` of to_json(). May be called from any thread.
 /// @return the object; errc::invalid_argument, with the name of the member, if a member is missing,
 /// unknown or of another type
 /// @{

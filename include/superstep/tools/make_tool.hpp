@@ -204,8 +204,11 @@ template <class Args, class Fn>
 ///
 ///     auto tool = make_tool("weather", "Current weather in a city.", weather);
 ///
-/// Same as `make_tool<weather_args>(…)`, whose description applies. Use that form for a function
-/// with an `auto` parameter.
+/// Same as `make_tool<weather_args>(…)`, whose description applies. Use that form for a
+/// function with an `auto` parameter.
+/// @param name unique among the tools of an agent
+/// @param description what the tool does and when to call it, for the model
+/// @param fn shared by all calls and called by any number of threads at once
 template <detail::telling_function Fn>
 [[nodiscard]] tool_ptr make_tool(std::string name, std::string description, Fn fn) {
   return make_tool<typename detail::first_parameter<Fn>::type>(

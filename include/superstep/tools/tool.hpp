@@ -91,7 +91,7 @@ public:
   /// Returns the messages under a key; an empty list if there is no such key.
   /// Throws an exception derived from std::exception if the value is not a list of messages.
   [[nodiscard]] virtual message_list messages(std::string_view key) const = 0;
-  /// Returns a field as JSON; nullopt if the state has no such field.
+  /// Returns the field `name` as JSON; nullopt if the state has no such field.
   [[nodiscard]] virtual std::optional<json::value> field(std::string_view name) const = 0;
   /// Returns all fields as JSON.
   [[nodiscard]] virtual json::object whole() const = 0;
@@ -101,9 +101,9 @@ public:
 /// Shared, immutable access to a state.
 using tool_state_ptr = std::shared_ptr<const tool_state>;
 
-/// Makes a state from a JSON object, whose members are the fields.
+/// Makes a state from a JSON object, whose members are the fields. May be called from any thread.
 [[nodiscard]] tool_state_ptr json_tool_state(json::object state);
-/// Makes a state that is only a list of messages.
+/// Makes a state that is only a list of messages. May be called from any thread.
 [[nodiscard]] tool_state_ptr message_tool_state(message_list messages);
 
 /// The kind of input that a tool node got. It determines which Commands its tools may return.
@@ -134,7 +134,8 @@ struct tool_environment {
                                          std::string_view messages_key = "messages");
 
 struct tool_context;
-/// Returns the store of a call's environment; it outlives the call.
+/// Returns the store of a call's environment; it outlives the call. May be called from any thread.
+/// @param context the context of the call
 /// @throws tool_value_error if there is none
 [[nodiscard]] superstep::store* store_of(const tool_context& context);
 
@@ -151,6 +152,7 @@ public:
   /// @param call_id id of the tool call
   virtual void on_start(std::string_view call_id) const = 0;
   /// Called when a call ends.
+  /// @param call_id id of the tool call
   /// @param took duration since on_start(); negative if the call was cancelled
   virtual void on_end(std::string_view call_id, std::chrono::nanoseconds took) const = 0;
 };
@@ -171,7 +173,7 @@ struct tool_output {
 /// thread.
 [[nodiscard]] tool_output output_of(json::value result);
 
-/// Information about one call for its tool. Each call has a copy.
+/// Information about one call for its tool. Each call has a copy, which one thread at a time uses.
 struct tool_context {
   std::string run_key;          ///< key of the row or run, for logs and side effects
   std::string tool_call_id;     ///< id of the call; assigned by the model
@@ -262,7 +264,7 @@ using tool_ptr = std::shared_ptr<const tool>;
 using tool_list = std::vector<tool_ptr>;
 
 /// Returns for each call the number of earlier calls with the same id. Ids come from models, which
-/// do not guarantee that they are unique.
+/// do not guarantee that they are unique. May be called from any thread.
 [[nodiscard]] std::vector<std::uint32_t> repeats_of(std::span<const tool_call> calls);
 
 // Types for members of a make_tool() argument struct that the tool node sets. These members are

@@ -50,7 +50,7 @@ public:
 /// node, independent of tool_errors, and the model gets no result.
 class tool_unavailable : public std::system_error {
 public:
-  /// Makes the exception with code and text of an error.
+  /// Makes the exception with code and text of the error `why`.
   explicit tool_unavailable(const error& why) : std::system_error{why.code}, text_{why.text} {}
   /// Returns the error's text without the code's general message, which system_error would append.
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
@@ -59,9 +59,10 @@ private:
   std::string text_;
 };
 
-/// Whether an exception, or one nested in it, must not become an answer for the model. These are
-/// tool_unavailable, std::bad_alloc, any std::system_error whose code is a shortage, and a write
-/// error of a checkpointer (checkpoint_errc::failed). May be called from any thread.
+/// Whether the exception `failure`, or one nested in it, must not become an answer for the model.
+/// Such exceptions are tool_unavailable, std::bad_alloc, any std::system_error whose code is a
+/// shortage, and a write error of a checkpointer (checkpoint_errc::failed). May be called from any
+/// thread.
 [[nodiscard]] bool is_unavailable(const std::exception_ptr& failure) noexcept;
 
 /// Thrown if the arguments of a call do not match the tool's schema.
@@ -114,7 +115,8 @@ private:
   std::string field_;
 };
 
-/// A predicate for a class of exceptions and the classes derived from it.
+/// A predicate for a class of exceptions and the classes derived from it. Any number of threads may
+/// use one object at once.
 class error_type {
 public:
   /// Returns the predicate for class E.
@@ -127,7 +129,7 @@ public:
         return dynamic_cast<const E*>(&e) != nullptr;
     }};
   }
-  /// Whether the exception belongs to the class.
+  /// Whether the exception `e` belongs to the class.
   [[nodiscard]] bool matches(const std::exception& e) const { return matches_(e); }
 
 private:
@@ -148,6 +150,7 @@ struct parameter_of<R (F::*)(E) const> : std::remove_cvref<E> {};
 
 /// Returns the standard text for the model: `Error: Name('text')`, or `Error: text` for exceptions
 /// that are not a named_error, with the advice to fix the mistake. May be called from any thread.
+/// @param e the failure of a call
 /// Source: `TOOL_CALL_ERROR_TEMPLATE` in LangGraph 1.2.22, prebuilt/tool_node.py.
 [[nodiscard]] std::string error_template(const std::exception& e);
 
@@ -167,9 +170,9 @@ public:
   tool_errors() = default;
   /// Answers all failures with error_template().
   [[nodiscard]] static tool_errors all();
-  /// Answers all failures with one fixed text.
+  /// Answers all failures with the text `content`.
   [[nodiscard]] static tool_errors text(std::string content);
-  /// Answers failures of these classes with error_template().
+  /// Answers failures of the classes in `types` with error_template().
   [[nodiscard]] static tool_errors only(std::vector<error_type> types);
   /// Answers failures of the classes E... with error_template().
   template <class... E>
@@ -202,10 +205,10 @@ public:
   /// Answers nothing: every failure is thrown.
   [[nodiscard]] static tool_errors none();
 
-  /// Returns the answer to a failure; nullopt if the failure must be thrown.
+  /// Returns the answer to the failure `e`; nullopt if the failure must be thrown.
   [[nodiscard]] std::optional<std::string> answer(const std::exception& e) const;
-  /// Returns the answer to an exception of an interceptor, whatever its class; nullopt only for
-  /// none().
+  /// Returns the answer to the exception `e` of an interceptor, whatever its class; nullopt only
+  /// for none().
   [[nodiscard]] std::optional<std::string> answer_any(const std::exception& e) const;
 
 private:
@@ -218,7 +221,8 @@ private:
   function words_{};
 };
 
-/// The outcome of one call: the message that answers it, or the items that its tool returned.
+/// The outcome of one call: the message that answers it, or the items that its tool returned. A
+/// value; one thread at a time may change an object.
 struct tool_answer {
   message_ptr answer;             ///< the answer; null if `items` is not empty
   std::vector<tool_item> items{}; ///< commands and messages, in the tool's order
@@ -289,7 +293,7 @@ struct tool_node_output {
   /// The results in the order of the calls. Commands to the parent that only contain Sends are
   /// merged into one command, which is the last item.
   std::vector<tool_item> items{};
-  /// Whether one of the items is a command.
+  /// Whether one of the items is a command. May be called from any thread.
   [[nodiscard]] bool has_commands() const noexcept;
 };
 
@@ -325,7 +329,7 @@ public:
   /// @param state must not be null
   /// @throws tool_value_error if there are no messages or no AI message
   [[nodiscard]] tool_node_input from_state(tool_state_ptr state) const;
-  /// Makes the input of run() from a list: the calls of its last AI message.
+  /// Makes the input of run() from the list `messages`: the calls of its last AI message.
   /// @throws empty_message_list for an empty list
   /// @throws tool_value_error if there is no AI message
   [[nodiscard]] tool_node_input from_list(message_list messages) const;
@@ -343,7 +347,8 @@ public:
   /// tool_value_error before the first call if a tool needs a store and there is none
   [[nodiscard]] task<std::vector<settled<tool_answer>>> run_each(tool_node_input input,
                                                                  runtime rt) const;
-  /// Runs the calls like run_each() and combines their results.
+  /// Runs the calls of `input` like run_each() and combines their results. `rt` is the runtime of
+  /// the node.
   /// @return the output of the node; the task throws the failure of the first call that failed, in
   /// the order of the calls
   [[nodiscard]] task<tool_node_output> run(tool_node_input input, runtime rt) const;
@@ -357,8 +362,8 @@ public:
 
   /// Returns the error message that answers a call whose arguments could not be parsed.
   [[nodiscard]] message answer_invalid(const invalid_tool_call& call) const;
-  /// Returns the call with the injected arguments of its tool set; a call of an unknown tool
-  /// unchanged. Throws like superstep::inject_tool_args().
+  /// Returns the call with the injected arguments of its tool set, from `environment`; a call of an
+  /// unknown tool unchanged. Throws like superstep::inject_tool_args().
   [[nodiscard]] tool_call inject_tool_args(tool_call call,
                                            const tool_environment& environment) const;
 
@@ -367,8 +372,9 @@ public:
   [[nodiscard]] tool_definitions definitions() const noexcept;
   /// Returns the tool with this name, valid as long as the node; nullptr if there is none.
   [[nodiscard]] const tool* find(std::string_view name) const noexcept;
-  /// Whether a call of this tool needs no tool_context::environment: the tool has no injections and
-  /// does not use the environment, and the node has no interceptor. True for unknown tools.
+  /// Whether a call of the tool `name` needs no tool_context::environment: the tool has no
+  /// injections and does not use the environment, and the node has no interceptor. True for unknown
+  /// tools.
   [[nodiscard]] bool runs_bare(std::string_view name) const noexcept;
   /// Returns the tools in the order in which they were given.
   [[nodiscard]] tool_list tools() const;

@@ -36,7 +36,8 @@ namespace superstep {
 /// waits until it returns. Agents that run each call in a separate activation can use
 /// agent_options::tool_timeouts instead.
 ///
-/// The given tool must not be null; the returned tool shares it.
+/// The given tool must not be null; the returned tool shares it. Like every tool it may be called
+/// by any number of threads at once.
 /// @param length at least 1 ms
 [[nodiscard]] tool_ptr with_time_limit(tool_ptr, std::chrono::milliseconds length);
 

@@ -35,14 +35,16 @@ class validation_node {
 public:
   /// Compiles the schemas.
   /// @param schemas names and parameters; descriptions are ignored
+  /// @param options see validation_node_options
   /// @throws std::invalid_argument if two schemas have the same name or one is not valid
   explicit validation_node(std::vector<tool_definition> schemas,
                            validation_node_options options = {});
-  /// Compiles the schemas of tools, which are not run. The tools must not be null.
+  /// Compiles the schemas of tools, which are not run. The tools must not be null. See
+  /// validation_node_options for `options`.
   /// @throws std::invalid_argument as above
   explicit validation_node(const tool_list& tools, validation_node_options options = {});
 
-  /// Checks the tool calls of the last message.
+  /// Checks the tool calls of the last message in `messages`.
   /// @return the answers, in the order of the calls; errc::invalid_argument if there is no message
   /// or the last one is not an AI message, errc::not_found for a call without a schema
   [[nodiscard]] result<std::vector<message>> run(const message_list& messages) const;
