@@ -212,8 +212,8 @@ public:
   /// hook of two agents differ. Batch jobs store it to detect that a job is resumed with a
   /// different agent.
   [[nodiscard]] std::string fingerprint() const;
-  /// Returns a text that differs if the definitions or options of the tools differ, or anything in
-  /// a sub-agent. Used like fingerprint().
+  /// Returns a text that differs if the definitions or options of the tools differ, or if a
+  /// sub-agent differs. Used like fingerprint().
   [[nodiscard]] std::string tools_fingerprint() const;
 
 private:
@@ -285,7 +285,7 @@ struct conversation_state {
   bool is_unfinished = false;       ///< whether the thread has nodes left to run
 };
 /// Returns the current state of a conversation; empty if the thread does not exist. May be called
-/// from any thread, but not while a run uses the conversation's thread.
+/// from any thread, but not while a run uses `thread_id`.
 /// @param conversation the graph from make_conversation()
 /// @param thread_id id of the thread
 /// @throws graph_error or checkpoint_error if the thread cannot be read

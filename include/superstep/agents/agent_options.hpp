@@ -120,7 +120,7 @@ BOOST_DESCRIBE_STRUCT(chat_state, (),
 /// A function of the state that returns a T: a plain function or a coroutine. Called by any number
 /// of runs at once. The state lives until the returned task has ended.
 /// @par Threads
-/// All members may be called from any thread. Copies share nothing but what the function shares.
+/// All members may be called from any thread.
 template <class T, class State>
 class state_function {
 public:

@@ -86,8 +86,8 @@ private:
 
 // Agents whose state is JSON, defined at run time: agent_options<json::value>.
 
-/// One key of the state of a JSON agent: a channel with a named rule or a reducer. The rules are
-/// those of json_graph, and `messages`, which merges with add_json_messages().
+/// One key of the state of a JSON agent: a channel with a named rule or a reducer. Besides the
+/// rules of json_graph there is the rule `messages`, which merges with add_json_messages().
 struct json_state_key {
   std::string name;                     ///< name of the key
   std::string rule = "last";            ///< name of the rule; ignored if `reduce` is set

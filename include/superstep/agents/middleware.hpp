@@ -38,12 +38,12 @@ public:
   using std::system_error::system_error;
 };
 
-/// Makes a call of the model, with the wrappers inside of the caller; may be called several times.
-/// The task throws the model's error as std::system_error.
+/// A function that makes a call of the model, through the wrappers inside of the one that calls it.
+/// It may be called several times. The task throws the model's error as std::system_error.
 using model_ask = std::function<task<message>(model_call)>;
-/// Wraps every call of a model: receives the call and a function that makes it, and returns the
-/// answer. It may call the function any number of times, also never. Called by any number of runs
-/// at once.
+/// A function that wraps every call of a model: it receives the call and a function that makes the
+/// call, and returns the answer. It may call the function any number of times, also never. Called
+/// by any number of runs at once.
 using model_interceptor = std::function<task<message>(model_call, model_ask, runtime)>;
 
 // Middleware of create_agent(): code that runs around the parts of an agent's loop.

@@ -93,9 +93,8 @@ struct swarm_options {
   std::vector<compiled_graph<messages_state>> agents{};
   std::string default_agent{}; ///< name of the agent that the first turn begins with
   std::string name = "swarm";  ///< name of the graph
-  std::shared_ptr<superstep::checkpointer>
-      checkpointer{}; ///< where threads are saved; null: nowhere, and each turn begins with the
-                      ///< default agent
+  /// Where threads are saved; null: nowhere, and each turn begins with the default agent.
+  std::shared_ptr<superstep::checkpointer> checkpointer{};
   std::shared_ptr<superstep::store> store{}; ///< long-term memory; null: none
 };
 

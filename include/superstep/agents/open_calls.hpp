@@ -35,8 +35,8 @@ std::size_t end_open_calls(const program_ptr& table, const std::string& thread_i
 /// returned gets that result, and every other call gets an error. The thread then continues after
 /// the tools: resume the stopped run, or start one with new input.
 ///
-/// Blocks until the thread is updated. May be called from any thread, but not while a run uses the
-/// conversation's thread.
+/// Blocks until the thread is updated. May be called from any thread, but not while a run uses
+/// `thread_id`.
 /// @param agent a graph with a checkpointer, made by create_agent() or create_react_agent()
 /// @param thread_id the thread to repair; nothing happens if it does not exist
 /// @param why a sentence that becomes part of the errors

@@ -323,6 +323,7 @@ struct retry_options {
 /// suspends the call and blocks no thread.
 /// @param options see retry_options
 /// @param tools names of tools; empty: all
+/// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument if the policy allows no attempt
 /// Source: `ToolRetryMiddleware` in langchain 1.4.7, agents/middleware/tool_retry.py.
 [[nodiscard]] message_middleware tool_retry(retry_options options = {},

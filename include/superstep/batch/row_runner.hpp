@@ -48,8 +48,8 @@ struct row_fault {
   /// The consequence for the job.
   enum class kind : std::uint8_t {
     shortage, ///< a shortage of the machine: the row runs again with less concurrency
-    broken,   ///< a checkpoint or recording cannot be written, or a tool cannot be started: the job
-              ///< stops
+    /// A checkpoint or recording cannot be written, or a tool cannot be started: the job stops.
+    broken,
   };
   kind what = kind::shortage; ///< consequence for the job
   std::string text;           ///< text for the user

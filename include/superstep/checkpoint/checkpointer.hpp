@@ -37,8 +37,8 @@ enum class checkpoint_errc {
   conflict,         ///< another run has written to the thread in the meantime
   in_use,           ///< another run holds the lease on the thread
   wrong_key,        ///< the encryption key is missing, wrong, or given for an unencrypted file
-  wrong_owner,      ///< the file belongs to another job, or to none; see
-                    ///< sqlite_checkpointer_options::owner
+  /// The file belongs to another owner, or to none; see sqlite_checkpointer_options::owner.
+  wrong_owner,
 };
 /// Returns the code in the category "checkpoint"; makes checkpoint_errc convertible to
 /// std::error_code. May be called from any thread.
@@ -331,7 +331,7 @@ struct prune_options {
 ///
 /// The parameter `as` is the layout that a checkpoint is read for. Channels, nodes and joins are
 /// matched by name. A new channel has its initial value, and the value of a removed channel is
-/// dropped. A channel of a different type is refused unless the layout converts it. A pending node
+/// dropped. A value of a different type is an error unless the layout converts it. A pending node
 /// that no longer exists is listed in checkpoint::lost_nodes.
 ///
 /// All functions that access storage may throw checkpoint_error, whose text states what failed, in

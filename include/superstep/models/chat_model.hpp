@@ -60,8 +60,8 @@ struct answer_schema {
   bool is_strict = true; ///< whether the provider must enforce the schema, if it can
 };
 
-/// Receives each piece of a streamed answer. Called by the thread that runs the call's task, and by
-/// one thread at a time. Must not block. The piece is valid during the call.
+/// A function that receives each piece of a streamed answer. Called by the thread that runs the
+/// call's task, and by one thread at a time. Must not block. The piece is valid during the call.
 using chunk_handler = std::function<void(const message_chunk&)>;
 
 /// One request to a model. The call owns it; its messages share their memory with the state.

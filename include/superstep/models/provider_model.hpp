@@ -91,13 +91,13 @@ struct model_limits_options {
 /// The number of calls in flight adapts to the provider's capacity. Once calls are refused (HTTP
 /// 429, 503, 529), it follows the measured number of calls that the provider accepts at once,
 /// between `model_calls_min` and `model_calls`. Refusals that do not depend on the load do not
-/// change it. Without a limit in the options it starts at the number of calls in flight at the
-/// first refusal.
+/// change it. Without a limit in the options, the number starts at the number of calls in flight at
+/// the first refusal.
 ///
 /// @par Threads
 /// All members may be called by any thread.
 /// @par Lifetime
-/// Must outlive the models that use it.
+/// Models share its ownership.
 class model_limits {
 public:
   /// A monotonic time, of std::chrono::steady_clock.
@@ -162,8 +162,8 @@ struct provider_model_options {
   /// Environment variable that contains the API key; read once, when the model is created. Unset:
   /// the provider's (OPENAI_API_KEY, ANTHROPIC_API_KEY; none for Ollama). Empty: no key is sent.
   std::optional<std::string> api_key_env;
-  /// temperature, max_tokens, stop, …, converted to the provider's form. The members of
-  /// `model_kwargs` are sent unchanged.
+  /// Parameters of every request: temperature, max_tokens, stop, …. They are converted to the
+  /// provider's form. The members of `model_kwargs` are sent unchanged.
   json::object parameters;
   /// Additional HTTP headers; they replace the API's own of the same name. Values of 16 characters
   /// or more are masked in errors.
@@ -214,9 +214,9 @@ struct provider_model_options {
 /// Creates a model that calls an HTTP API: OpenAI chat completions (or a compatible server), OpenAI
 /// Responses, Anthropic or Ollama.
 ///
-/// Retried, with exponential backoff and full jitter seeded by run key, turn and attempt: HTTP 5xx,
-/// 408 and 409, broken connections, incomplete answers and timeouts. HTTP 429 is retried up to
-/// `rate_limited_max` times, not before the time that the server specifies.
+/// These failures are retried, with exponential backoff and full jitter seeded by run key, turn and
+/// attempt: HTTP 5xx, 408 and 409, broken connections, incomplete answers and timeouts. HTTP 429 is
+/// retried up to `rate_limited_max` times, not before the time that the server specifies.
 /// model_limits::overloaded() describes when a 429 also delays other calls. An answer that is not
 /// JSON is retried like a 5xx. Any other unusable answer is retried once. After a piece was
 /// streamed, nothing is retried. Other 4xx are final, and so is a 429 that reports an exhausted

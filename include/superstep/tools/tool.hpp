@@ -30,12 +30,12 @@ namespace superstep {
 struct tool_update {
   json::object fields;                            ///< values by the name of the field
   std::optional<std::vector<message>> messages{}; ///< messages; unset: their key is not written
-  /// The number of fields that are written before the messages, because events list the writes in
-  /// order. Default: the messages come last.
+  /// The position of the messages among the writes: the number of fields before them. Events list
+  /// the writes in this order. Default: last.
   std::size_t messages_at = static_cast<std::size_t>(-1);
 };
 
-/// A node that a tool sends the graph to. With an input it is a Send.
+/// A node that runs next because of a command of a tool. With an input it is a Send.
 struct tool_target {
   std::string node;                   ///< name of the node
   std::optional<json::value> input{}; ///< the Send's input; unset: an ordinary next node

@@ -221,8 +221,8 @@ private:
   function words_{};
 };
 
-/// The outcome of one call: the message that answers it, or the items that its tool returned. A
-/// value; one thread at a time may change an object.
+/// The outcome of one call: the message that answers it, or the items that its tool returned. One
+/// thread at a time may change an object.
 struct tool_answer {
   message_ptr answer;             ///< the answer; null if `items` is not empty
   std::vector<tool_item> items{}; ///< commands and messages, in the tool's order
@@ -245,10 +245,10 @@ struct tool_request {
 /// A function that runs the call; may be called several times. The task throws failures that the
 /// node does not answer.
 using tool_execute = std::function<task<tool_answer>(tool_request)>;
-/// Wraps every call of a node, also calls of unknown tools: receives the request and a function
-/// that runs it, and returns the answer. It may call the function any number of times, also never.
-/// Called by any number of threads at once.
-/// Source: `wrap_tool_call` in LangGraph 1.2.22, prebuilt/tool_node.py.
+/// A function that wraps every call of a node, also calls of unknown tools: it receives the request
+/// and a function that runs the call, and returns the answer. It may call the function any number
+/// of times, also never. Called by any number of threads at once. Source: `wrap_tool_call` in
+/// LangGraph 1.2.22, prebuilt/tool_node.py.
 using tool_interceptor = std::function<task<tool_answer>(tool_request, tool_execute)>;
 
 /// A limit on the concurrent calls of one tool, over all runs that share the node. With a limit of

@@ -167,7 +167,7 @@ public:
   }
 
   /// Converts the members of a struct. The values of injected members come from the tool node, so a
-  /// missing one is not an error.
+  /// missing value is not an error.
   template <described_struct T>
   void read_members(const json::object& from, T& into, const std::string& path) {
     auto known = std::size_t{0};
