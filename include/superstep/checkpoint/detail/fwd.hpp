@@ -5,7 +5,8 @@
 
 namespace superstep {
 
-/// The behaviour of a run if another run, in this or another process, holds the lease on its thread.
+/// The behaviour of a run if another run, in this or another process, holds the lease on its
+/// thread.
 enum class busy_policy : std::uint8_t {
   wait,      ///< the run waits until the other run has ended
   refuse,    ///< the run fails with checkpoint_errc::in_use
