@@ -36,10 +36,11 @@ using model_spec = std::variant<std::monostate, recorded_model_options, scripted
 
 /// The options of a tool that is another agent file.
 struct sub_agent_options {
-  std::string name;        ///< of the tool
-  std::string description; ///< for the model; empty: a default text with the agent's name
+  std::string name;        ///< name of the tool
+  std::string description; ///< text for the model; empty: a default text with the agent's name
   std::string file;        ///< path of the agent file
-  std::optional<std::chrono::milliseconds> timeout{}; ///< of one call; unset: none
+  std::optional<std::chrono::milliseconds>
+      timeout{}; ///< maximum duration of one call; unset: no limit
 };
 
 /// One tool of an agent file, with its place in the file for error messages.
@@ -47,7 +48,7 @@ struct tool_spec {
   std::variant<calculator_options, current_time_options, http_get_options, sqlite_query_options,
                read_file_options, command_options, simulated_options, remember_options,
                recall_options, sub_agent_options>
-      options;
+      options;                                     ///< their type selects the kind of tool
   std::size_t line = 0;                            ///< line number from 1
   std::string key;                                 ///< dotted path, e.g. `tools.0`
   tool_effects effects = tool_effects::repeatable; ///< whether a call may be repeated
@@ -70,6 +71,7 @@ struct trim_spec {
 struct summary_spec {
   std::int64_t tokens_max = 8'000; ///< estimated tokens above which a summary is made
   std::size_t messages_kept = 20;  ///< newest messages to keep, extended to the start of their turn
+  /// The instruction that asks the model for the summary.
   std::string prompt = "Summarise the conversation. Keep names, numbers, decisions and what is "
                        "still to be done. Answer with the summary alone.";
 };
@@ -89,31 +91,34 @@ struct agent_limits {
 /// The content of an agent file; docs/agent-file.md describes every key. Members whose names end in
 /// `_line` are line numbers for error messages.
 struct agent_spec {
-  std::string name;
-  model_spec model;
+  std::string name;     ///< name of the agent, its graph and its AI messages
+  model_spec model;     ///< kind and options of the model
   std::string record;   ///< journal file that records the model's answers; empty: none
   std::string protocol; ///< format of tool calls in plain text; empty: the model's own API
-  std::uint32_t protocol_retries = 1;
-  unclosed_calls protocol_unclosed = unclosed_calls::complete;
-  std::string prompt; ///< system prompt; empty: none
-  react_version version = react_version::v2;
+  std::uint32_t protocol_retries = 1; ///< further attempts after an answer with invalid calls
+  unclosed_calls protocol_unclosed = unclosed_calls::complete; ///< treatment of incomplete calls
+  std::string prompt;                                          ///< system prompt; empty: none
+  react_version version = react_version::v2;                   ///< shape of the agent's loop
   std::uint32_t recursion_limit = 25; ///< maximum number of super-steps per run
-  std::vector<tool_spec> tools;
-  std::string tools_text; ///< `tools` as canonical JSON; includes options no definition contains
-  std::vector<std::string> early_tools; ///< names; see agent_options::early_tools
-  std::size_t early_tools_line = 0;
-  std::vector<review_spec> reviews; ///< tools whose calls are reviewed
-  std::optional<trim_spec> trim;    ///< at most one of `trim` and `summarise` is set
-  std::optional<summary_spec> summarise;
-  std::size_t hooks_line = 0;
-  std::optional<json::object> response; ///< JSON Schema of the structured response
+  std::vector<tool_spec> tools;       ///< tools in the order of the file
+  /// The key `tools` as canonical JSON, for tools_fingerprint(). It contains options that are not
+  /// part of the tools' definitions.
+  std::string tools_text;
+  std::vector<std::string> early_tools;  ///< names; see agent_options::early_tools
+  std::size_t early_tools_line = 0;      ///< line of the key `early_tools`
+  std::vector<review_spec> reviews;      ///< tools whose calls are reviewed
+  std::optional<trim_spec> trim;         ///< hook that shortens the input; excludes `summarise`
+  std::optional<summary_spec> summarise; ///< hook that writes summaries; excludes `trim`
+  std::size_t hooks_line = 0;            ///< line of the key `hooks`
+  std::optional<json::object> response;  ///< JSON Schema of the structured response
+  /// The technique that makes the model give the structured response.
   structured_method response_method = structured_method::json_schema;
-  std::size_t response_line = 0;
-  std::string store; ///< path of the long-term memory's database; empty: none
-  std::size_t store_line = 0;
-  agent_limits limits;
-  std::string file; ///< path of the agent file as given by the caller; for messages
-  std::size_t model_line = 0;
+  std::size_t response_line = 0; ///< line of the key `response`
+  std::string store;             ///< path of the long-term memory's database; empty: none
+  std::size_t store_line = 0;    ///< line of the key `store`
+  agent_limits limits;           ///< limits over all runs of the agent
+  std::string file;              ///< path of the agent file as given by the caller; for messages
+  std::size_t model_line = 0;    ///< line of the key `model`
 };
 
 /// One error of an agent file.
@@ -122,43 +127,47 @@ struct agent_fault {
   std::size_t line = 0; ///< line number from 1; 0 if the error belongs to no line
   std::string key;      ///< dotted path, e.g. `tools.1.command.argv`
   std::string text;     ///< what is wrong, and what is expected instead
-  /// The cause, if it is an error of the system or of a reader. A shortage (see is_shortage()) is
-  /// not an error of the file, which can be read later.
+  /// The cause, if the system or a reader reported one. If is_shortage(code), the file may be
+  /// valid: the machine lacked a resource, and reading it again later may succeed.
   std::error_code code{};
 
   friend bool operator==(const agent_fault&, const agent_fault&) = default;
 };
 
-/// Formats one error as a line: `agent.yaml:7: model.path: is missing; it is required`
+/// Formats one error as a line: `agent.yaml:7: model.path: is missing; it is required`. Like the
+/// two functions below, it may be called from any thread.
 [[nodiscard]] std::string to_text(const agent_fault&);
-/// Formats several errors, one per line, without a trailing newline.
+/// Formats several errors, one per line, without a trailing newline; empty if there are none.
 [[nodiscard]] std::string to_text(const std::vector<agent_fault>&);
-/// Whether any of the faults is a shortage of the machine.
+/// Whether the code of any error is a shortage; see is_shortage().
 [[nodiscard]] bool has_shortage(const std::vector<agent_fault>&) noexcept;
 
-/// A parsed agent file and all its errors. Use the spec only if there are none.
+/// A parsed agent file and all its errors. Use the spec only if `faults` is empty.
 struct agent_reading {
   agent_spec spec;                 ///< the parts of the file that could be read
-  std::vector<agent_fault> faults; ///< in the order of the file; empty if it is valid
+  std::vector<agent_fault> faults; ///< errors in the order of the file; empty if it is valid
 };
 
 /// The maximum size of an agent file, in bytes.
 inline constexpr std::size_t agent_file_bytes_max = std::size_t{1} << 20;
 
-/// Reads an agent file in the format of docs/agent-file.md.
+/// Reads an agent file in the format of docs/agent-file.md. Does not throw, and may be called from
+/// any thread.
 ///
 /// @param path the file; relative paths in it, and in the overrides, are relative to its folder
 /// @param overrides texts `key.path=value` that replace values of the file. The value is YAML;
 /// numbers in the path are indexes of lists.
-/// @return the spec and all errors, a file that cannot be read included. Does not throw.
+/// @return the spec and all errors; a file that cannot be read is one of them
 [[nodiscard]] agent_reading read_agent_file(const std::string& path,
                                             const std::vector<std::string>& overrides = {});
 
-/// Reads an agent file from memory.
+/// Reads an agent file from memory, like read_agent_file(). Does not throw, and may be called from
+/// any thread.
 /// @param text the content, in the format of docs/agent-file.md
 /// @param name replaces the path in errors
 /// @param folder base of relative paths
 /// @param overrides see read_agent_file()
+/// @return the spec and all errors
 [[nodiscard]] agent_reading read_agent_text(std::string_view text, const std::string& name,
                                             const std::string& folder,
                                             const std::vector<std::string>& overrides = {});
@@ -167,8 +176,8 @@ class agent;
 
 /// An agent that another agent calls as a tool.
 struct sub_agent {
-  std::string tool; ///< name of the tool
-  std::shared_ptr<const superstep::agent> agent;
+  std::string tool;                              ///< name of the tool
+  std::shared_ptr<const superstep::agent> agent; ///< the agent that the tool runs
 };
 
 /// A runnable agent, built from an agent file: its spec, model, tools and compiled graph.
@@ -178,8 +187,10 @@ struct sub_agent {
 /// All members may be called by any number of threads.
 class agent {
 public:
-  /// Compiles the graph of the agent. Most callers use build_agent().
+  /// Compiles the graph of the agent. Most callers use build_agent(), which makes the parts.
+  /// @param spec a spec without errors
   /// @param model must not be null
+  /// @param tools the tools of the spec, in its order
   /// @param sub_agents the agents among `tools`
   /// @throws compile_error if the parts do not fit each other
   agent(agent_spec spec, chat_model_ptr model, tool_list tools,
@@ -193,14 +204,16 @@ public:
   [[nodiscard]] const tool_list& tools() const noexcept { return tools_; }
   /// The agents among the tools.
   [[nodiscard]] const std::vector<sub_agent>& sub_agents() const noexcept { return sub_agents_; }
-  /// The graph that runs the agent for batch rows; without a checkpointer. See make_conversation().
+  /// The graph that runs the agent for batch rows. It has no checkpointer; make_conversation()
+  /// makes a graph that has one.
   [[nodiscard]] const compiled_graph<chat_state>& graph() const noexcept { return graph_; }
 
-  /// Returns a text that differs if the prompt, version or limits differ. Batch jobs store it to
-  /// detect that a job is resumed with a different agent.
+  /// Returns a text that differs if the name, prompt, version, recursion limit, response or trim
+  /// hook of two agents differ. Batch jobs store it to detect that a job is resumed with a
+  /// different agent.
   [[nodiscard]] std::string fingerprint() const;
-  /// Returns a text that differs if the definitions or options of the tools, or a sub-agent,
-  /// differ.
+  /// Returns a text that differs if the definitions or options of the tools differ, or if a
+  /// sub-agent differs. Used like fingerprint().
   [[nodiscard]] std::string tools_fingerprint() const;
 
 private:
@@ -221,17 +234,18 @@ struct agent_building {
 
 /// The maximum depth of agents that call agents.
 inline constexpr std::size_t agent_depth_max = 8;
-/// The maximum number of agent files that one agent may consist of.
+/// The maximum number of files that one agent and all its sub-agents may consist of.
 inline constexpr std::size_t agent_files_max = 64;
 
 /// Creates the model, the tools and the sub-agents that an agent file describes.
 ///
-/// A file that is referred to more than once becomes one agent, whose limits apply to all callers
+/// An agent file that several tools refer to becomes one agent, so its limits apply to all callers
 /// together. If `reading` has errors, the rest is still checked, so that all errors are reported at
-/// once. Reads the files of models, recordings and sub-agents; sends no request.
+/// once. Reads the files of models, recordings and sub-agents; sends no request. Does not throw,
+/// and may be called from any thread.
 ///
 /// @param reading the result of read_agent_file()
-/// @param io runs connections and programs; kept by the agent's tools, and must outlive its runs
+/// @param io runs connections and programs; must outlive the agent, its graphs and their runs
 /// @return the agent, or all errors in `faults`
 [[nodiscard]] agent_building build_agent(agent_reading reading,
                                          const std::shared_ptr<io_runtime>& io);
@@ -243,18 +257,23 @@ class agent;
 /// created, and a kernel without pidfd_open(2). Call it before the first run: a program that cannot
 /// be started later fails its run, and the model gets no result.
 ///
-/// Blocks while it tries to start sandboxes. A temporary shortage of descriptors, processes or
-/// memory is not reported.
+/// May be called from any thread. Blocks while it tries to start sandboxes. A temporary shortage of
+/// descriptors, processes or memory is not reported.
+/// @param checked the agent to check
+/// @param io runs the programs that test the sandboxes
 /// @return the errors, each with the file, line and key of its tool; empty if there are none
 [[nodiscard]] std::vector<agent_fault> find_setup_faults(const agent& checked, io_runtime& io);
 
 /// Compiles the graph of an agent with a checkpointer, for conversations that are saved in threads.
 ///
-/// The run's id is passed to the model with each call: use one run_id for all runs of a thread.
+/// The run_id of a run is passed to the model with each call, as model_request::run_key. Recordings
+/// are selected by it, so use one run_id for all runs of a thread.
 ///
-/// @param checkpointer where threads are saved; must not be null
-/// @param memory the agent's long-term memory, whose database the key `store` of the agent file
-/// names; null: none
+/// @param checkpointer stores the threads; shared by the graph; must not be null
+/// @param memory the agent's long-term memory, shared by the graph; null: none. Callers open the
+/// database that the key `store` of the agent file names.
+/// @return the graph. It shares the agent's model and tools, so it may outlive `from`.
+/// @throws compile_error if the parts do not fit each other
 [[nodiscard]] compiled_graph<chat_state>
 make_conversation(const agent& from, std::shared_ptr<superstep::checkpointer> checkpointer,
                   std::shared_ptr<store> memory = {});
@@ -265,8 +284,10 @@ struct conversation_state {
   std::vector<interrupt> questions; ///< pending interrupts; see human_interrupt
   bool is_unfinished = false;       ///< whether the thread has nodes left to run
 };
-/// Returns the current state of a conversation; empty if the thread does not exist. Do not call it
-/// while a run uses the thread.
+/// Returns the current state of a conversation; empty if the thread does not exist. May be called
+/// from any thread, but not while a run uses `thread_id`.
+/// @param conversation the graph from make_conversation()
+/// @param thread_id id of the thread
 /// @throws graph_error or checkpoint_error if the thread cannot be read
 [[nodiscard]] conversation_state look_at(const compiled_graph<chat_state>& conversation,
                                          const std::string& thread_id);

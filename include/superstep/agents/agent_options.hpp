@@ -35,8 +35,8 @@
 
 namespace superstep {
 
-/// Durations of the tool calls of one run. Stored beside the state, because a state must not depend
-/// on a clock. Batch rows use them for the percentiles of the summary.
+/// Collects the durations of the tool calls of one run. They are not part of the state, because a
+/// state must not depend on a clock. Batch rows use them for the percentiles of the summary.
 /// @par Threads
 /// All members may be called by any thread.
 class call_times {
@@ -56,20 +56,22 @@ struct agent_context {
   json::object parameters{};                      ///< overrides of the model's parameters
   std::shared_ptr<const call_times> tool_times{}; ///< filled during the run if set
   /// Called with `tool_start` and `tool_end` and the id of the call, and with `model_start` and
-  /// `model_end` and the number of the model's call in the run. A call that is given up ends too.
-  /// `tool_discarded`: a call that was started early (agent_options::early_tools) was dropped,
-  /// because the model's final answer does not contain it.
+  /// `model_end` and the number of the model's call in the run. Cancelled calls end as well.
+  /// `tool_discarded` means that a call which was started early (agent_options::early_tools) was
+  /// dropped, because the model's final answer does not contain it.
   ///
-  /// Called by any thread. Must be short and must not throw. May be empty.
+  /// Any thread may call it, also several at once. It must be short and must not throw. May be
+  /// empty.
   std::function<void(std::string_view event, std::string_view call_id)> observe{};
 };
 
 /// Whether a type can be the state of an agent: a described struct with the conversation in
 /// `messages`, a message_list with the reducer add_messages.
 ///
-/// These fields are used if the state has them: `llm_input_messages` (message_list, the messages
-/// that the model reads instead, set by a hook), `structured_response` (json::value), and the
-/// counters of chat_state. The remaining steps are not a field but runtime::remaining_steps().
+/// These fields are used if the state has them: `structured_response` (json::value), the counters
+/// of chat_state, and `llm_input_messages` (message_list). The model reads the latter instead of
+/// `messages` if a hook has set it. The remaining steps are not a field; see
+/// runtime::remaining_steps().
 template <class State>
 concept agent_state = detail::described<State> && requires(State& s) {
   { s.messages } -> std::same_as<message_list&>;
@@ -79,15 +81,17 @@ concept agent_state = detail::described<State> && requires(State& s) {
 /// Source: `AgentState` in LangGraph 1.2.22, prebuilt/chat_agent_executor.py.
 struct messages_state {
   message_list messages{};           ///< the conversation
-  message_list llm_input_messages{}; ///< what the model reads instead; empty: `messages`
+  message_list llm_input_messages{}; ///< replaces `messages` as input of the model unless empty
   json::value structured_response{}; ///< see agent_options::response; null: none
 
+  /// New messages are merged with add_messages; the other fields keep the last value written.
   using reducers = superstep::reducers<by<&messages_state::messages, add_messages>>;
 };
 BOOST_DESCRIBE_STRUCT(messages_state, (), (messages, llm_input_messages, structured_response))
 
 /// Reducer that sums the token counts of two model answers, including the detailed counts.
 struct add_token_usage {
+  /// Adds the counts of `more` to those of `into`.
   void operator()(token_usage& into, token_usage&& more) const;
 };
 
@@ -95,12 +99,13 @@ struct add_token_usage {
 /// of the state, so they are saved with the messages.
 struct chat_state {
   message_list messages{};           ///< the conversation
-  message_list llm_input_messages{}; ///< what the model reads instead; empty: `messages`
+  message_list llm_input_messages{}; ///< replaces `messages` as input of the model unless empty
   json::value structured_response{}; ///< see agent_options::response; null: none
   std::uint32_t model_calls = 0; ///< answers of the model so far; also the number of its next call
   std::uint32_t tool_calls = 0;  ///< answered calls, with or without an error
   token_usage usage{};           ///< sum over the model calls
 
+  /// Messages are merged with add_messages, and counters are summed.
   using reducers = superstep::reducers<
       by<&chat_state::messages, add_messages>, by<&chat_state::model_calls, std::plus<>>,
       by<&chat_state::tool_calls, std::plus<>>, by<&chat_state::usage, add_token_usage>>;
@@ -114,12 +119,15 @@ BOOST_DESCRIBE_STRUCT(chat_state, (),
 
 /// A function of the state that returns a T: a plain function or a coroutine. Called by any number
 /// of runs at once. The state lives until the returned task has ended.
+/// @par Threads
+/// All members may be called from any thread.
 template <class T, class State>
 class state_function {
 public:
-  /// An empty function; must not be called.
+  /// Makes an empty object, which must not be called.
   state_function() = default;
-  /// @param f T(const State&, const runtime&), or a task of it
+  /// Wraps a function.
+  /// @param f takes `(const State&, const runtime&)` and returns a T or a task<T>
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, state_function> &&
              std::invocable<const F&, const State&, const runtime&>)
@@ -134,7 +142,10 @@ public:
   }
   /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
-  /// Calls the function. `state` and `rt` must outlive the task.
+  /// Calls the function and returns its result as a task, which throws what the function throws.
+  /// A function must be set.
+  /// @param state the state; must outlive the task, like this object
+  /// @param rt runtime of the calling node; must outlive the task
   [[nodiscard]] task<T> operator()(const State& state, const runtime& rt) const {
     return call_(state, rt);
   }
@@ -149,18 +160,27 @@ private:
 /// resolves it and throws compile_error if it is not valid.
 ///
 /// The agent binds its tools to a model object. A model with tools already bound must have exactly
-/// the agent's tools. A model that the function chooses is used unchanged, so the function binds
-/// the tools with bind_tools(): any of the agent's, and no others.
+/// the agent's tools. A model that the function chooses is used unchanged, so the function must
+/// bind the tools with bind_tools(). It may bind any of the agent's tools and no others.
+/// @par Threads
+/// Immutable; any number of threads may use one object at once.
 template <class State>
 class agent_model {
 public:
+  /// No model; create_agent() rejects it.
   agent_model() = default;
+  /// A model object, shared by all runs of the agent.
   agent_model(chat_model_ptr model) : model_{std::move(model)} {}
+  /// A model object of a derived class.
   template <std::derived_from<chat_model> M>
   agent_model(std::shared_ptr<const M> model) : model_{std::move(model)} {}
+  /// A spec; see make_model().
   agent_model(std::string spec) : spec_{std::move(spec)} {}
+  /// A spec; see make_model().
   agent_model(const char* spec) : spec_{spec} {}
-  /// @param choose chat_model_ptr(const State&, const runtime&), or a task of it
+  /// A function that chooses the model of each call.
+  /// @param choose takes `(const State&, const runtime&)` and returns a chat_model_ptr, not null,
+  /// or a task of one. Called by any number of runs at once.
   template <class F>
     requires(!std::convertible_to<F, chat_model_ptr> &&
              std::invocable<const F&, const State&, const runtime&>)
@@ -186,17 +206,26 @@ private:
 /// A text or a system message is sent before the messages and is never part of the state. A
 /// function gets the state, whose messages are those selected for this call, and returns the
 /// complete input of the model.
+/// @par Threads
+/// Immutable; any number of threads may use one object at once.
 template <class State>
 class agent_prompt {
 public:
+  /// A function that makes the complete input of the model.
   using function = state_function<message_list, State>;
 
-  /// No prompt.
+  /// No prompt: the model reads only the messages.
   agent_prompt() = default;
+  /// A system message with this text.
   agent_prompt(const char* text) : agent_prompt{std::string{text}} {}
+  /// A system message with this text.
   agent_prompt(std::string text) : agent_prompt{system_message(std::move(text))} {}
+  /// A message that is sent before the messages of the state.
+  /// @param system usually a system message
   agent_prompt(message system) : system_{std::make_shared<const message>(std::move(system))} {}
-  /// @param make message_list(const State&, const runtime&), or a task of it
+  /// A function that makes the complete input of the model.
+  /// @param make takes `(const State&, const runtime&)` and returns a message_list or a task of
+  /// one. Called by any number of runs at once.
   template <class F>
     requires std::invocable<const F&, const State&, const runtime&>
   agent_prompt(F make) : make_{std::move(make)} {}
@@ -214,15 +243,23 @@ private:
 /// The tools of an agent: a list, or a tool_node with options for their execution. For a list,
 /// every failure of a tool is answered with an error that the model reads. An agent without tools
 /// only calls its model.
+/// @par Threads
+/// Immutable; any number of threads may use one object at once.
 class agent_tools {
 public:
+  /// No tools.
   agent_tools() : node_{tool_list{}} {}
+  /// A list of tools, run by a tool_node with default options.
+  /// @throws std::invalid_argument as the constructor of tool_node
   agent_tools(tool_list tools) : node_{std::move(tools)}, is_list_{true} {}
+  /// A list of tools in braces, as from a tool_list.
   agent_tools(std::initializer_list<tool_ptr> tools) : agent_tools{tool_list{tools}} {}
+  /// The tools of a node, run with the node's options.
   agent_tools(tool_node node) : node_{std::move(node)} {}
 
   /// The node that runs the tools.
   [[nodiscard]] const tool_node& node() const noexcept { return node_; }
+  /// Whether there are no tools.
   [[nodiscard]] bool empty() const noexcept { return node_.definitions()->empty(); }
   /// Whether the tools were given as a list.
   [[nodiscard]] bool is_list() const noexcept { return is_list_; }
@@ -232,8 +269,8 @@ private:
   bool is_list_ = false;
 };
 
-/// The structured response of an agent: a value that matches a schema, which the run ends with in
-/// addition to its messages. agent_rules decides when the model is asked for it.
+/// The structured response of an agent: a JSON value that matches a schema. A run produces it in
+/// addition to its messages. agent_rules determines when the model is asked for it.
 struct response_format {
   json::object schema; ///< JSON Schema of type object; its `title` names the answer
   /// System message of the separate call for the response. Empty: none, or the schema if the method
@@ -250,7 +287,7 @@ enum class react_version : std::uint8_t {
   v2, ///< one Send per call: each call is a separate task in a separate actor
 };
 
-/// Selects the product whose rules an agent follows where the two differ.
+/// Selects whether an agent follows LangChain's or LangGraph's rules where the two differ.
 enum class agent_rules : std::uint8_t {
   /// LangChain 1.x, create_agent(): the model's node is `model`, the structured response is
   /// requested in every call of the model, and a run that reaches its recursion limit fails.
@@ -262,13 +299,16 @@ enum class agent_rules : std::uint8_t {
 };
 
 /// A hook of an agent: a function of the state and the runtime that runs as a node of its graph.
+/// @par Threads
+/// All members may be called from any thread.
 template <class State>
 class agent_hook {
 public:
   /// An empty hook: no node is added.
   agent_hook() = default;
-  /// @param f takes (const State&, runtime); returns nothing, update<State> or command<State>, or a
-  /// task<> of one of these. Called by any number of runs at once.
+  /// Wraps a function.
+  /// @param f takes `(const State&, runtime)`; returns nothing, update<State> or command<State>, or
+  /// a task<> of one of these. Called by any number of runs at once.
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, agent_hook> &&
              std::invocable<const F&, const State&, runtime>)
@@ -287,7 +327,10 @@ public:
   }
   /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
-  /// Calls the function. The state must outlive the task.
+  /// Calls the function and returns its result as a task, which throws what the function throws.
+  /// A function must be set.
+  /// @param state the state; must outlive the task, like this object
+  /// @param rt runtime of the calling node
   [[nodiscard]] task<command<State>> operator()(const State& state, runtime rt) const {
     return call_(state, std::move(rt));
   }
@@ -308,8 +351,8 @@ private:
   std::function<task<command<State>>(const State&, runtime)> call_;
 };
 
-/// The channels of an agent whose state is JSON; see json_agent.hpp. Empty for described structs,
-/// whose members are the channels.
+/// The channels of an agent whose state is JSON; see json_agent.hpp. This template is empty,
+/// because the members of a described struct are its channels.
 template <class State>
 struct agent_schema {};
 
@@ -317,12 +360,11 @@ struct agent_schema {};
 /// @tparam State a described struct (agent_state), or json::value
 template <class State = messages_state>
 struct agent_options {
-  std::string name{};         ///< of the graph and of its AI messages; empty: messages get no name
-  agent_model<State> model{}; ///< a model, a spec such as "openai:gpt-4o-mini", or a function
-  agent_tools tools{};        ///< a list, or a tool_node with options
+  std::string name{};           ///< name of the graph and its AI messages; empty: they get none
+  agent_model<State> model{};   ///< a model, a spec such as "openai:gpt-4o-mini", or a function
+  agent_tools tools{};          ///< a list, or a tool_node with options
   agent_prompt<State> prompt{}; ///< a system prompt, or a function that makes the model's input
-  /// The value that the run ends with in addition to its messages; written to
-  /// `structured_response`.
+  /// The structured response, written to the field `structured_response`; unset: none.
   std::optional<response_format> response{};
   /// Code around the parts of the loop; the first middleware is outermost. Names must be unique.
   std::vector<superstep::middleware<State>> middleware{};
@@ -334,16 +376,18 @@ struct agent_options {
   /// answer calls no other tools.
   std::vector<std::string> return_direct{};
   /// Timeouts of tool calls by the name of the tool, from 1 ms to 49 days. A call that takes longer
-  /// is answered with an error that the model reads. Requires version v2.
+  /// is answered with an error that the model reads. Requires version v2 and a described struct as
+  /// state; with_time_limit() works without these.
   std::map<std::string, std::chrono::milliseconds> tool_timeouts{};
   /// Maximum number of tool calls in flight, over all runs of the agent; further calls wait. Unset:
   /// the limit of the tool_node, or no limit for a list of tools.
   std::optional<std::size_t> tool_calls_at_once{};
   /// Names of tools whose calls may start while the model's answer is still arriving, as soon as
-  /// their arguments are complete. Only for tools that may run twice, or although the final answer
-  /// does not call them: calls of an answer that breaks off are discarded, and a resumed run makes
-  /// its calls again. Results wait for the step of the tools, so states, their order and
-  /// checkpoints are the same as without. The model is asked for a stream.
+  /// their arguments are complete. The model is asked for a stream. Results wait for the step of
+  /// the tools, so states and checkpoints are the same as without this option.
+  ///
+  /// Only for tools that may run twice or in vain. An answer that breaks off discards the calls
+  /// that it has started, and a resumed run makes its calls again.
   std::vector<std::string> early_tools{};
   react_version version = react_version::v2;     ///< shape of the loop
   agent_rules rules = agent_rules::create_agent; ///< LangChain's or LangGraph's rules

@@ -15,6 +15,8 @@ namespace superstep {
 
 namespace detail {
 
+/// Runs the graph below the call's node and converts its final state with `out`. The task throws
+/// tool_exception if the call has no graph around it.
 template <class State, class Out>
 task<std::invoke_result_t<const Out&, const State&>>
 run_graph_tool(program_ptr table, const tool_context& context, write_list input, const Out& out) {
@@ -34,15 +36,22 @@ run_graph_tool(program_ptr table, const tool_context& context, write_list input,
 /// Makes a tool from a compiled graph, for example an agent that another agent calls.
 ///
 /// The graph runs below the node of the tools like a subgraph: its interrupts, events and
-/// checkpoints are part of that run. Use it in agents that give each call an activation of its own
-/// (create_agent(), create_react_agent() v2).
+/// checkpoints are part of that run. Use the tool in agents that run each call in a separate
+/// activation: create_agent(), or create_react_agent() with version v2.
 ///
+/// The tool may be called by any number of runs at once, and so may both functions. It keeps the
+/// graph alive. A call outside a graph is answered with a tool_exception.
+///
+/// @tparam Args a described struct with the arguments of the tool; see make_tool()
+/// @param name unique among the tools of an agent
+/// @param description what the tool does and when to call it, for the model
+/// @param graph the graph to run for each call
 /// @param to_graph converts the arguments to the graph's input: a State, an update of one, or a
-/// projection. A graph that keeps its state between calls (persistence::per_thread) takes no whole
-/// State.
+/// projection. It must not return a whole State if the graph keeps its state between calls
+/// (persistence::per_thread), because that would replace the saved state.
 /// @param from_graph converts the graph's final State to the tool's result, of any type that
 /// make_tool() accepts
-/// @throws compile_error{invalid_graph} if a per_thread graph gets a whole State
+/// @throws compile_error{invalid_graph} if `to_graph` of a per_thread graph returns a whole State
 template <class Args, class State, std::invocable<const Args&> In, std::invocable<const State&> Out>
   requires detail::nested_input<std::remove_cvref_t<std::invoke_result_t<In, const Args&>>, State>
 [[nodiscard]] tool_ptr make_graph_tool(std::string name, std::string description,

@@ -30,14 +30,24 @@ namespace superstep {
 /// The function takes the state and the runtime, and returns what a node of json_graph returns. It
 /// may take the channels of the graph as a third parameter (`const json_channels*`, null outside a
 /// graph), to read the input that a Send carries.
+/// @par Threads
+/// All members may be called from any thread.
 class json_step {
 public:
+  /// Marks the type for json_graph, which then passes the channels to the function.
   using takes_channels = void;
 
+  /// Makes an empty object, which must not be called.
   json_step() = default;
+  /// Wraps a function that takes the channels.
+  /// @param f takes `(const json::value&, runtime, const json_channels*)` and returns a
+  /// task<json_command>. Called by any number of runs at once.
   template <class F>
     requires std::invocable<const F&, const json::value&, runtime, const json_channels*>
   json_step(F f) : call_{std::move(f)} {}
+  /// Wraps a function of state and runtime.
+  /// @param f takes `(const json::value&, runtime)`; returns nothing, a json::object, a json::value
+  /// or a json_command, or a task<> of one of these. Called by any number of runs at once.
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, json_step> &&
              std::invocable<const F&, const json::value&, runtime>)
@@ -60,7 +70,11 @@ public:
   }
   /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
-  /// Calls the function. The state must outlive the task.
+  /// Calls the function and returns its result as a task, which throws what the function throws. A
+  /// function must be set.
+  /// @param state the state; must outlive the task, like this object
+  /// @param rt runtime of the calling node
+  /// @param channels the channels of the graph, which must outlive the task; null outside a graph
   [[nodiscard]] task<json_command> operator()(const json::value& state, runtime rt,
                                               const json_channels* channels = nullptr) const {
     return call_(state, std::move(rt), channels);
@@ -73,32 +87,34 @@ private:
 // Agents whose state is JSON, defined at run time: agent_options<json::value>.
 
 /// One key of the state of a JSON agent: a channel with a named rule or a reducer. Besides the
-/// rules of json_graph there is `messages`, which is add_json_messages().
+/// rules of json_graph there is the rule `messages`, which merges with add_json_messages().
 struct json_state_key {
-  std::string name;                     ///< of the key
+  std::string name;                     ///< name of the key
   std::string rule = "last";            ///< name of the rule; ignored if `reduce` is set
-  json_reducer reduce{};                ///< replaces the rule; may be empty
-  std::optional<json::value> initial{}; ///< value before the first write
+  json_reducer reduce{};                ///< reducer that replaces the rule; empty: none
+  std::optional<json::value> initial{}; ///< value before the first write; used with `reduce` only
 };
 
 /// The channels of a JSON agent.
 template <>
 struct agent_schema<json::value> {
-  /// Replaces the default keys `messages` and `remaining_steps`, which it must contain; with a
-  /// response format also `structured_response`. Unset: the default keys.
+  /// The keys of the state; unset: `messages` and `remaining_steps`. A list must contain these two
+  /// keys, and for an agent with a response format `structured_response` as well.
   std::optional<std::vector<json_state_key>> keys{};
 };
 
-/// A hook of a JSON agent; see json_step. If a pre_model_hook writes `llm_input_messages`, the
-/// model reads those instead of the messages, until the hook writes others. They are not part of
-/// the output.
+/// A hook of a JSON agent; see json_step. A pre_model_hook may write `llm_input_messages`: the
+/// model then reads these instead of `messages`, until the hook writes others. They are not part of
+/// the run's output.
 template <>
 class agent_hook<json::value> : public json_step {
 public:
+  /// Inherits the constructors of json_step.
   using json_step::json_step;
 };
 
-/// Parses "v1" or "v2"; other texts are errors.
+/// Parses the name of a react_version, "v1" or "v2". May be called from any thread.
+/// @return the version; errc::invalid_argument for another text
 [[nodiscard]] result<react_version> react_version_from(std::string_view text);
 
 namespace detail {
@@ -106,6 +122,7 @@ namespace detail {
 /// The member of a JSON hook's update that contains its jump.
 inline constexpr auto jump_key = "jump_to";
 
+/// Reads and writes the messages of a JSON state.
 template <>
 struct agent_access<json::value> {
   using update = json::object;
@@ -115,6 +132,7 @@ struct agent_access<json::value> {
   }
 };
 
+/// Reads and writes a JSON state. It has no counters, and its whole history is always checked.
 template <>
 struct agent_front<json::value> : agent_access<json::value> {
   using graph = compiled_json_graph;
@@ -130,6 +148,7 @@ struct agent_front<json::value> : agent_access<json::value> {
   static void count_tools(update&, std::size_t) noexcept {}
 };
 
+/// Builds the graph of an agent over a JSON state, as a json_graph.
 template <>
 class agent_table<json::value> {
 public:
@@ -160,23 +179,36 @@ extern template class agent_builder<json::value>;
 
 /// Makes a tool node for a JSON graph: `g.add("tools", json_tools_step(tools))`.
 ///
-/// It runs the calls of the model's latest answer, the one call of a Send that json_tool_call()
-/// made, or the calls that a Send carries as a list `[{type: tool_call, name, args, id}]`. Tools
-/// with injected arguments read the channels of the graph. The resulting messages and commands
-/// become the node's update and its next nodes.
+/// The node runs the calls of the model's latest answer. A Send to it carries one call, made with
+/// json_tool_call(), or several as a list `[{type: tool_call, name, args, id}]`. Tools with
+/// injected arguments read the channels of the graph. The resulting messages and commands become
+/// the node's update and its next nodes.
+///
+/// This function does not throw and may be called from any thread. The node fails for failures that
+/// tool_node_options::errors does not answer.
+/// @param tools copied into the node; its limits are shared with all other copies
 /// Source: `ToolNode` in LangGraph 1.2.22, prebuilt/tool_node.py.
 [[nodiscard]] json_step json_tools_step(tool_node tools);
-/// Returns the output of a tool node that was stopped, for json_node_options::on_failure: the
-/// answer to a single call that was stopped or took too long, or to all its calls if the run was
-/// cancelled. nullopt for other failures.
+/// Returns the output of a tool node whose activation was stopped: error answers to its calls. For
+/// json_node_options::on_failure of a node made with json_tools_step(). May be called from any
+/// thread.
+/// @param tools the node's tools
 /// @param given the input of the activation
+/// @param why the failure of the activation
+/// @return the answers to all calls if the run was cancelled. For an activation with a single call,
+/// also the answer to a timeout or an exit of its actor. nullopt for other failures
 [[nodiscard]] std::optional<json_command>
 answer_stopped_tools(const tool_node& tools, const json::value& given, const run_error& why);
 
-/// Returns the input of a Send to such a node: one call and the state that it was made in.
+/// Returns the input of a Send to a node made with json_tools_step(): one call, and the state of
+/// the graph at the time of the call, from which arguments are injected. May be called from any
+/// thread.
 [[nodiscard]] json::value json_tool_call(const tool_call& call, const json::value& state);
 
-/// Returns the tool calls of the last message if it is an AI message, else an empty list.
+/// Returns the tool calls of the last message if it is an AI message, else an empty list. May be
+/// called from any thread.
+/// @param state an object; for another value std::system_error is thrown
+/// @param messages_key key of the messages in the state
 [[nodiscard]] std::vector<tool_call> calls_of_last(const json::value& state,
                                                    std::string_view messages_key = "messages");
 

@@ -25,7 +25,7 @@ struct model_call {
   chat_model_ptr model;                          ///< the model to call
   message_ptr system;                            ///< sent before the messages; null: none
   message_list messages;                         ///< the conversation that the model reads
-  tool_definitions tools;                        ///< null: those bound to the model, if any
+  tool_definitions tools;                        ///< offered tools; null: those bound to the model
   std::uint32_t turn = 0;                        ///< number of the model's call in this run, from 0
   json::object parameters{};                     ///< see model_request::parameters
   std::shared_ptr<const answer_schema> format{}; ///< required format of the answer; null: any text
@@ -38,20 +38,23 @@ public:
   using std::system_error::system_error;
 };
 
-/// Calls the model; may be called several times. The task throws the model's error as
-/// std::system_error.
+/// A function that makes a call of the model, through the wrappers inside of the one that calls it.
+/// It may be called several times. The task throws the model's error as std::system_error.
 using model_ask = std::function<task<message>(model_call)>;
-/// Wraps every call of a model: receives the call and a function that makes it, and returns the
-/// answer. It may call the function any number of times, also never. Called by any number of runs
-/// at once.
+/// A function that wraps every call of a model: it receives the call and a function that makes the
+/// call, and returns the answer. It may call the function any number of times, also never. Called
+/// by any number of runs at once.
 using model_interceptor = std::function<task<message>(model_call, model_ask, runtime)>;
 
 // Middleware of create_agent(): code that runs around the parts of an agent's loop.
 
-/// Where a hook makes its agent continue: at the beginning of the loop, at the tools with the calls
-/// of the latest answer, or after the loop. `finish` in a hook that runs after the loop ends the
-/// run.
-enum class jump : std::uint8_t { none, model, tools, finish };
+/// The place where a hook makes its agent continue.
+enum class jump : std::uint8_t {
+  none,   ///< no jump: the agent continues as usual
+  model,  ///< the beginning of the loop
+  tools,  ///< the tools, with the calls of the latest answer
+  finish, ///< after the loop; in a hook that runs after the loop: the end of the run
+};
 
 namespace detail {
 
@@ -71,30 +74,35 @@ struct agent_access {
 template <class State>
 struct hook_step {
   typename detail::agent_access<State>::update update{}; ///< writes to the state
-  jump to = jump::none;                                  ///< none: continue as usual
+  jump to = jump::none;                                  ///< place to continue at
 };
 
 /// The result of a hook that only handles messages.
 struct message_step {
   message_list messages{}; ///< written to the state with the reducer add_messages
-  jump to = jump::none;    ///< none: continue as usual
+  jump to = jump::none;    ///< place to continue at
 };
 /// A hook that only handles messages, usable with every state type.
 struct message_hook {
-  /// The function. The messages live until the task has ended. Empty: there is no hook.
+  /// The function, called by any number of runs at once; empty if there is no hook. The messages
+  /// live until its task has ended.
   std::function<task<message_step>(const message_list&, runtime)> run{};
-  std::vector<jump> jumps{}; ///< the jumps it may return
+  std::vector<jump> jumps{}; ///< the jumps that the function may return
 };
 
 /// A hook of a middleware: a function that runs as a node of the agent's graph. It takes the state
 /// and the runtime, and returns nothing, update<State> (json::object for a JSON state), a jump or a
 /// hook_step<State>, or a task<> of one of these. The state lives until the task has ended.
+/// @par Threads
+/// All members may be called from any thread.
 template <class State>
 class middleware_hook {
 public:
+  /// An empty hook: no node is added.
   middleware_hook() = default;
+  /// Wraps a function.
   /// @param f called by any number of runs at once
-  /// @param jumps the jumps it may return; any other fails the run
+  /// @param jumps the jumps that `f` may return; any other fails the run
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, middleware_hook> &&
              std::invocable<const F&, const State&, runtime>)
@@ -109,6 +117,7 @@ public:
         return ready(step(f(state, std::move(rt))));
     };
   }
+  /// Makes a hook from one that only handles messages; an empty one gives an empty hook.
   middleware_hook(message_hook hook) : jumps_{std::move(hook.jumps)} {
     if (hook.run)
       call_ = [run = std::move(hook.run)](const State& state, runtime rt) {
@@ -117,7 +126,10 @@ public:
   }
   /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
-  /// Calls the function. The state must outlive the task.
+  /// Calls the function and returns its result as a task, which throws what the function throws. A
+  /// function must be set.
+  /// @param state the state; must outlive the task, like this object
+  /// @param rt runtime of the calling node
   [[nodiscard]] task<hook_step<State>> operator()(const State& state, runtime rt) const {
     return call_(state, std::move(rt));
   }
@@ -137,7 +149,8 @@ private:
     out.to = s.to;
     return out;
   }
-  /// A coroutine that owns the list until the hook's task has ended.
+  /// Calls a hook that only handles messages. This coroutine owns the list until the hook's task
+  /// has ended.
   static task<hook_step<State>>
   over_messages(std::function<task<message_step>(const message_list&, runtime)> run,
                 message_list messages, runtime rt) {
@@ -159,13 +172,19 @@ private:
   std::vector<jump> jumps_;
 };
 
-/// Wraps every call of an agent's model: a function of the call and of a function that makes it
-/// (see model_interceptor). The runtime parameter is optional, and so is the state before all
-/// others. The state lives until the task has ended.
+/// Wraps every call of an agent's model. The function gets the call and a function that makes the
+/// call, like a model_interceptor; its possible parameter lists are those of the constructor.
+/// @par Threads
+/// All members may be called from any thread.
 template <class State>
 class model_wrap {
 public:
+  /// Makes an empty object, which wraps nothing and must not be called.
   model_wrap() = default;
+  /// Wraps a function.
+  /// @param f returns a task<message> and takes `(model_call, model_ask)`, `(model_call, model_ask,
+  /// runtime)` or `(const State&, model_call, model_ask, runtime)`. Called by any number of runs at
+  /// once. The state lives until the task has ended.
   template <class F>
     requires(!std::same_as<std::remove_cvref_t<F>, model_wrap> &&
              (std::invocable<const F&, const State&, model_call, model_ask, runtime> ||
@@ -184,7 +203,12 @@ public:
   }
   /// Whether a function is set.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(call_); }
-  /// Calls the function. The state must outlive the task.
+  /// Calls the function and returns its result as a task, which throws what the function throws. A
+  /// function must be set.
+  /// @param state the state; must outlive the task, like this object
+  /// @param call the call of the model
+  /// @param ask makes the call; may be called several times
+  /// @param rt runtime of the calling node
   [[nodiscard]] task<message> operator()(const State& state, model_call call, model_ask ask,
                                          runtime rt) const {
     return call_(state, std::move(call), std::move(ask), std::move(rt));
@@ -196,22 +220,28 @@ private:
 
 /// A middleware that only handles messages, so it works with every state type.
 struct message_middleware {
-  std::string name; ///< unique within an agent
-  message_hook before_agent{}, before_model{}, after_model{}, after_agent{};
-  model_interceptor wrap_model_call{};
-  tool_interceptor wrap_tool_call{};
-  tool_list tools{};
+  std::string name;                    ///< unique within an agent
+  message_hook before_agent{};         ///< once per run, before the loop
+  message_hook before_model{};         ///< before each call of the model
+  message_hook after_model{};          ///< after each answer, before its tool calls
+  message_hook after_agent{};          ///< once per run, after the loop
+  model_interceptor wrap_model_call{}; ///< around each call of the model
+  tool_interceptor wrap_tool_call{};   ///< around each tool call
+  tool_list tools{};                   ///< added to the agent's tools
 };
 
 /// One middleware of create_agent(). All parts but the name are optional.
 ///
-/// Each hook is a node `NAME.before_model` etc. and therefore a step of the run. Hooks before the
-/// model run in the order of agent_options::middleware. Hooks after the model and after the run are
-/// called in reverse order. Of several wrappers around a call, the first is outermost.
+/// Each hook is a node, such as `NAME.before_model`, and therefore a step of the run. Hooks before
+/// the loop and before the model run in the order of agent_options::middleware, and hooks after
+/// them in reverse order. Of several wrappers around a call, the first is outermost. Any number
+/// of runs use the functions at once.
 /// Source: `AgentMiddleware` in langchain 1.4.7, agents/middleware/types.py.
 template <class State>
 struct middleware {
+  /// A middleware without parts; its name must be set.
   middleware() = default;
+  /// Makes a middleware from one that only handles messages, whose parts are moved.
   middleware(message_middleware m)
       : name{std::move(m.name)}, before_agent{std::move(m.before_agent)},
         before_model{std::move(m.before_model)}, after_model{std::move(m.after_model)},

@@ -16,13 +16,13 @@ namespace superstep {
 /// The options of make_handoff_tool().
 struct handoff_options {
   std::string agent{};       ///< the other agent's node in the parent graph
-  std::string name{};        ///< of the tool; empty: `transfer_to_AGENT`
-  std::string description{}; ///< for the model; empty: a default text
+  std::string name{};        ///< name of the tool; empty: `transfer_to_AGENT`
+  std::string description{}; ///< text for the model; empty: a default text
   std::string active_key{};  ///< key of the parent graph's state to set to `agent`; empty: none
 };
 
-/// Makes a tool that ends its agent and continues at another one. Its result is a Command to the
-/// parent graph with the agent's messages, followed by the answer to the call.
+/// Makes a tool that ends the agent that calls it and continues with another agent. Its result is a
+/// Command to the parent graph with the agent's messages, followed by the answer to the call.
 ///
 /// The agents are nodes of one parent graph: a graph<State> for agents over described structs, a
 /// json_graph for agents with a JSON state. create_supervisor() makes such tools by itself. In a
@@ -30,7 +30,9 @@ struct handoff_options {
 /// `active_key` set to `active_agent`.
 ///
 /// Does not throw. A run fails with graph_error{invalid_update} if the parent graph has no such
-/// node or key.
+/// node or key, and with std::logic_error if the tool runs outside a graph. The tool may be called
+/// by any number of runs at once.
+/// @param options `agent` must not be empty
 /// Source: `create_handoff_tool` in langgraph-supervisor 0.0.29, handoff.py.
 [[nodiscard]] tool_ptr make_handoff_tool(handoff_options options);
 
@@ -47,7 +49,8 @@ struct supervisor_options {
   std::vector<compiled_graph<messages_state>> agents{};
   tool_list tools{}; ///< tools of the supervisor in addition to those that hand over
   agent_prompt<messages_state> prompt{}; ///< the supervisor's prompt
-  std::string name = "supervisor";       ///< of the supervisor's node and its AI messages
+  std::string name = "supervisor";       ///< name of the supervisor's node and its AI messages
+  /// The messages that the team keeps of an agent's work.
   team_output output = team_output::last_message;
   /// Whether to record in the messages that an agent returns to the supervisor: an AI message that
   /// calls `transfer_back_to_NAME`, and the answer to that call.
@@ -63,9 +66,13 @@ struct supervisor_options {
 ///
 ///     auto team = create_supervisor({.model = "openai:gpt-4o", .agents = {mathematician, poet}});
 ///
-/// Each handover takes two super-steps of the team. Agents have recursion limits of their own.
-/// @throws compile_error if an agent has no name, two agents have the same name, or the model is
-/// not valid
+/// Each handover takes two super-steps of the team. The agents' own super-steps count against their
+/// own recursion limits. May be called from any thread.
+///
+/// @param options see supervisor_options; the graph keeps model, agents and tools alive
+/// @return the graph; it is immutable, and any number of runs may use it at once
+/// @throws compile_error if an agent has no name, two agents have the same name, an agent has the
+/// name of the supervisor, or the model is not valid
 /// Source: `create_supervisor` in langgraph-supervisor 0.0.29, supervisor.py.
 [[nodiscard]] compiled_graph<messages_state> create_supervisor(supervisor_options options);
 
@@ -74,6 +81,7 @@ struct swarm_state {
   message_list messages{};    ///< the conversation that all agents share
   std::string active_agent{}; ///< agent that the next turn begins with; empty: the default
 
+  /// New messages are merged with add_messages; `active_agent` keeps the last value written.
   using reducers = superstep::reducers<by<&swarm_state::messages, add_messages>>;
 };
 BOOST_DESCRIBE_STRUCT(swarm_state, (), (messages, active_agent))
@@ -84,14 +92,18 @@ struct swarm_options {
   /// make_handoff_tool({.agent = "bob", .active_key = "active_agent"}).
   std::vector<compiled_graph<messages_state>> agents{};
   std::string default_agent{}; ///< name of the agent that the first turn begins with
-  std::string name = "swarm";  ///< of the graph
-  std::shared_ptr<superstep::checkpointer>
-      checkpointer{};                        ///< null: each turn begins with the default agent
+  std::string name = "swarm";  ///< name of the graph
+  /// Where threads are saved; null: nowhere, and each turn begins with the default agent.
+  std::shared_ptr<superstep::checkpointer> checkpointer{};
   std::shared_ptr<superstep::store> store{}; ///< long-term memory; null: none
 };
 
 /// Builds a swarm: agents that hand the conversation over to each other. A turn begins with the
-/// agent that was active last, and ends when an agent answers without handing over.
+/// agent that was active last, and ends when an agent answers without handing over. May be called
+/// from any thread.
+///
+/// @param options see swarm_options; the graph keeps the agents alive
+/// @return the graph; it is immutable, and any number of runs may use it at once
 /// @throws compile_error if an agent has no name, two agents have the same name, or `default_agent`
 /// is not one of them
 /// Source: `create_swarm` in langgraph-swarm 0.0.14, swarm.py.

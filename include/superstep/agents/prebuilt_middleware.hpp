@@ -25,12 +25,14 @@
 
 namespace superstep {
 
-/// Selects the calls that a person reviews, and the answers that the person may give.
+/// Options of review_calls() and human_in_the_loop(): the calls that a person reviews, and the
+/// answers that the person may give.
 struct review_options {
   std::vector<std::string> tools{}; ///< names of tools; empty: all
-  /// The allowed answers.
+  /// The allowed answers; default: all.
   human_interrupt_config config{true, true, true, true};
-  /// Makes the description that the person reads; empty: a text with the name of the tool.
+  /// Returns the description that the person reads. Called by any number of runs at once. Empty:
+  /// the description is a text with the name of the tool.
   std::function<std::string(const tool_call&)> describe{};
 };
 
@@ -38,19 +40,20 @@ struct review_options {
 ///
 /// The run is interrupted with a list of one human_interrupt and resumes with a human_response or a
 /// list of one. An accepted call runs; an edited call runs with the new arguments. A response in
-/// words becomes the answer in place of the tool's. The answer to an ignored call states that it
-/// was ignored.
+/// words replaces the tool's result. The answer to an ignored call states that it was ignored.
 ///
 /// A response that the config does not allow, or that is malformed, becomes the error of the call,
 /// which the model reads. Calls of unknown tools are not reviewed. The tool node must be run by a
-/// graph.
+/// graph, and the run can resume only if that graph has a checkpointer.
+/// @param options see review_options
+/// @return the interceptor; any number of runs may use it at once
 [[nodiscard]] tool_interceptor review_calls(review_options options = {});
 
-/// Numbers of calls, by what is limited. Type of a field of the state, which several limits of an
-/// agent may share.
+/// The calls that model_call_limit() and tool_call_limit() have counted. Add a field of this type
+/// to the state of the agent; several limits may share it. The keys of the maps name the limits.
 struct call_counts {
-  std::map<std::string, std::int64_t> thread; ///< in all runs of the thread
-  std::map<std::string, std::int64_t> run;    ///< since the latest input
+  std::map<std::string, std::int64_t> thread; ///< calls in all runs of the thread
+  std::map<std::string, std::int64_t> run;    ///< calls since the latest input of the thread
   friend bool operator==(const call_counts&, const call_counts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(call_counts, (), (thread, run))
@@ -72,7 +75,7 @@ public:
 struct model_call_limit_options {
   std::optional<std::int64_t> thread_max{}; ///< per thread
   std::optional<std::int64_t> run_max{};    ///< per run
-  at_limit then = at_limit::finish;         ///< not proceed: no run continues without a model
+  at_limit then = at_limit::finish;         ///< reaction; at_limit::proceed is not allowed
 };
 
 /// Options of tool_call_limit(). At least one maximum is required.
@@ -80,7 +83,7 @@ struct tool_call_limit_options {
   std::string tool{};                       ///< name of the limited tool; empty: all tools together
   std::optional<std::int64_t> thread_max{}; ///< per thread
   std::optional<std::int64_t> run_max{};    ///< per run
-  at_limit then = at_limit::proceed;
+  at_limit then = at_limit::proceed;        ///< reaction to a call beyond the limit
 };
 
 namespace detail {
@@ -92,20 +95,28 @@ struct limit_step {
   jump to = jump::none;
 };
 
-/// Throws std::invalid_argument for options without a limit. @{
+/// Throws std::invalid_argument for options without a maximum, or with a reaction that is not
+/// possible. @{
 void check_limits(const model_call_limit_options& options);
 void check_limits(const tool_call_limit_options& options);
 /// @}
+/// Returns the key of a tool limit in call_counts.
 [[nodiscard]] std::string key_of(const tool_call_limit_options& options);
+/// The key of the model limit in call_counts.
 inline constexpr auto model_limit_key = "model";
 
+/// Resets the count of the run.
 [[nodiscard]] limit_step begin_run(const call_counts& counts, const std::string& key);
+/// Ends or fails the run if the model has been called often enough.
 [[nodiscard]] limit_step before_model(const model_call_limit_options& options,
                                       const call_counts& counts);
+/// Counts a call of the model.
 [[nodiscard]] limit_step after_model(const call_counts& counts);
+/// Counts the tool calls of an answer, and reacts to those beyond the limit.
 [[nodiscard]] limit_step after_model(const tool_call_limit_options& options,
                                      const call_counts& counts, const message_list& messages);
 
+/// Converts the result of a limit's hook to writes to the field `Member` and to the messages.
 template <auto Member>
 auto step_of(limit_step said) {
   using state = typename field<Member>::state;
@@ -129,9 +140,12 @@ auto run_counter(std::string key) {
 
 } // namespace detail
 
-/// Limits the number of model calls: `model_call_limit<&desk::calls>({.run_max = 5})`.
+/// Makes a middleware that limits the number of model calls:
+/// `model_call_limit<&desk::calls>({.run_max = 5})`.
 /// @tparam Member the field of the state, of type call_counts, that stores the counts
-/// @throws std::invalid_argument for options without a maximum
+/// @param options see model_call_limit_options
+/// @return the middleware; any number of runs may use it at once
+/// @throws std::invalid_argument for options without a maximum, or with at_limit::proceed
 /// Source: `ModelCallLimitMiddleware` in langchain 1.4.7, agents/middleware/model_call_limit.py.
 template <auto Member>
 [[nodiscard]] middleware<typename detail::field<Member>::state>
@@ -151,8 +165,12 @@ model_call_limit(model_call_limit_options options) {
   return out;
 }
 
-/// Limits the number of calls of all tools or of one tool. Calls beyond the limit are not made.
+/// Makes a middleware that limits the number of calls of all tools or of one tool. Calls beyond the
+/// limit are not made.
 /// @tparam Member the field of the state, of type call_counts, that stores the counts
+/// @param options at_limit::finish for one tool fails a run with std::logic_error if the same
+/// answer calls other tools, because their calls would stay unanswered
+/// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for options without a maximum
 /// Source: `ToolCallLimitMiddleware` in langchain 1.4.7, agents/middleware/tool_call_limit.py.
 template <auto Member>
@@ -173,141 +191,180 @@ tool_call_limit(tool_call_limit_options options) {
   return out;
 }
 
-/// Selects the tool results that are hidden from the model.
+/// Options of context_editing(): selects the tool results that are hidden from the model.
 struct context_editing_options {
   std::int64_t tokens_max = 100'000; ///< conversations with more tokens are edited
   std::size_t keep = 3;              ///< number of newest results to keep
-  std::int64_t clear_at_least = 0;   ///< stop after saving this many tokens; 0: clear all allowed
-  bool clear_inputs = false;         ///< whether to clear the arguments of the calls as well
-  std::vector<std::string> exclude_tools{}; ///< names of tools whose results are kept
-  std::string placeholder = "[cleared]";    ///< text that replaces a result
-  token_counter count = approximate_tokens{};
+  std::int64_t clear_at_least = 0; ///< stop after saving this many tokens; 0: clear all but `keep`
+  bool clear_inputs = false;       ///< whether to clear the arguments of the calls as well
+  std::vector<std::string> exclude_tools{};   ///< names of tools whose results are kept
+  std::string placeholder = "[cleared]";      ///< text that replaces a result
+  token_counter count = approximate_tokens{}; ///< counts the tokens of a message
 };
 
-/// Returns the conversation with old tool results cleared; unchanged if it is short enough.
+/// Replaces old tool results of a conversation by a placeholder. May be called from any thread.
+/// @param messages the conversation
+/// @param options see context_editing_options
+/// @return the edited conversation; `messages` unchanged if it has at most `tokens_max` tokens
 [[nodiscard]] message_list clear_tool_results(message_list messages,
                                               const context_editing_options& options);
 
-/// Makes a middleware that edits the conversation that the model reads; the state stays unchanged.
+/// Makes a middleware that passes the model a conversation without old tool results; see
+/// clear_tool_results(). The state stays unchanged.
+/// @param options see context_editing_options
+/// @return the middleware; any number of runs may use it at once
 /// Source: `ContextEditingMiddleware` in langchain 1.4.7, agents/middleware/context_editing.py.
 [[nodiscard]] message_middleware context_editing(context_editing_options options = {});
 
 /// Makes a middleware that asks a person after each answer of the model. The run is interrupted
 /// with a list of human_interrupts, one for each call to review, and resumes with a list of as many
-/// human_responses in the same order. Accepted calls run, edited ones as edited. A response in
-/// words becomes the answer in place of the tool's. The answer to an ignored call states that the
-/// user rejected it.
+/// human_responses in the same order. An accepted call runs; an edited call runs with the new
+/// arguments. A response in words replaces the tool's result. The answer to an ignored call states
+/// that the user rejected it.
 ///
-/// All calls of an answer are reviewed at once; review_calls() reviews each call separately.
-/// A response that the config does not allow, or a different number of responses, fails the run.
+/// All calls of an answer are reviewed at once; review_calls() reviews each call separately. A
+/// response that the config does not allow, or a different number of responses, fails the run with
+/// std::invalid_argument. The run can resume only if the agent has a checkpointer.
+/// @param options see review_options
+/// @return the middleware; any number of runs may use it at once
 /// Source: `HumanInTheLoopMiddleware` in langchain 1.4.7, agents/middleware/human_in_the_loop.py.
 [[nodiscard]] message_middleware human_in_the_loop(review_options options = {});
 
 /// A match of personal data in a text: bytes [begin, end).
 struct pii_match {
-  std::size_t begin = 0;
-  std::size_t end = 0;
+  std::size_t begin = 0; ///< offset of the first byte
+  std::size_t end = 0;   ///< offset behind the last byte
   friend bool operator==(const pii_match&, const pii_match&) = default;
 };
-/// Returns the matches in a text from left to right, without overlaps. Called by any number of runs
-/// at once.
+/// A function that returns the matches in a text from left to right, without overlaps. Called by
+/// any number of runs at once.
 using pii_detector = std::function<std::vector<pii_match>(std::string_view)>;
 
-/// Returns a built-in detector: email, credit_card (with a valid check digit), ip, mac_address or
-/// url. Throws std::invalid_argument for other kinds.
+/// Returns a built-in detector. May be called from any thread.
+/// @param kind email, credit_card (with a valid check digit), ip, mac_address or url
+/// @throws std::invalid_argument for other kinds
 [[nodiscard]] pii_detector detector_of(std::string_view kind);
-/// Returns a detector for all matches of a regular expression (RE2). Throws std::invalid_argument
-/// if the expression is not valid.
+/// Returns a detector for all matches of a regular expression. May be called from any thread.
+/// @param pattern the expression, in RE2 syntax
+/// @throws std::invalid_argument if the expression is not valid
 [[nodiscard]] pii_detector detector_by_pattern(const std::string& pattern);
 
 /// The treatment of matches.
 enum class pii_strategy : std::uint8_t {
-  redact, ///< replaced by [REDACTED_EMAIL]
-  mask,   ///< all but the last part is hidden, depending on the kind: ************1111
-  hash,   ///< replaced by <email_hash:12345678>, which is the same for the same value
+  redact, ///< replaced by the name of the kind: [REDACTED_EMAIL]
+  mask,   ///< asterisks hide all but a part that depends on the kind: ************1111
+  hash,   ///< replaced by a text that is the same for the same value: <email_hash:12345678>
   block,  ///< the run fails with pii_error
 };
 
 /// Thrown for a match with pii_strategy::block.
 class pii_error : public std::runtime_error {
 public:
+  /// @param kind the kind of personal data, e.g. `email`
+  /// @param count number of matches
   pii_error(const std::string& kind, std::size_t count);
 };
 
-/// Returns the text with the strategy applied to all matches. Throws pii_error.
+/// Returns the text with the strategy applied to all matches. May be called from any thread.
+/// @param kind the kind of personal data, for replacements and errors
+/// @param find finds the matches
+/// @throws pii_error if there is a match and the strategy is block
 [[nodiscard]] std::string without_pii(std::string_view text, const std::string& kind,
                                       const pii_detector& find, pii_strategy strategy);
 
 /// Options of pii().
 struct pii_options {
-  std::string kind; ///< a built-in kind, or any name if `find` is set
-  pii_strategy strategy = pii_strategy::redact;
-  pii_detector find{};       ///< empty: the built-in detector of the kind
-  bool input = true;         ///< check the newest message of the user
+  std::string kind;                             ///< a built-in kind, or any name if `find` is set
+  pii_strategy strategy = pii_strategy::redact; ///< treatment of matches
+  pii_detector find{};                          ///< detector; empty: the built-in one of the kind
+  bool input = true;                            ///< check the newest message of the user
   bool output = false;       ///< check answers of the model, after they were streamed
   bool tool_results = false; ///< check results of tools
 };
 
 /// Makes a middleware that detects personal data of one kind: in new messages before a call of the
 /// model, and in the model's answer after it. The messages are replaced in the state.
-/// @throws std::invalid_argument for an unknown kind without detector
+/// @param options see pii_options; `kind` is required
+/// @return the middleware; any number of runs may use it at once
+/// @throws std::invalid_argument for an unknown kind without a detector
 /// Source: `PIIMiddleware` in langchain 1.4.7, agents/middleware/pii.py.
 [[nodiscard]] message_middleware pii(pii_options options);
 
-/// Selects the failed calls that are repeated, and what happens when a call finally fails.
+/// Options of model_retry() and tool_retry(): selects the failed calls that are repeated, and the
+/// reaction to the failure of the last attempt.
 struct retry_options {
-  /// An empty retry_on means is_worth_a_retry(), and for errors of a model is_worth_another_try().
+  /// Number of attempts and the waits between them. An empty retry_on means is_worth_a_retry(), and
+  /// for errors of a model also is_worth_another_try().
   retry_policy policy{.max_attempts = 3,
                       .initial_interval = std::chrono::milliseconds{1'000},
                       .backoff_factor = 2.0,
                       .max_interval = std::chrono::milliseconds{60'000},
                       .jitter = true,
                       .retry_on = {}};
-  /// Whether the final failure is thrown. If not, it becomes the answer of the model or the tool.
+  /// Whether the failure of the last attempt is thrown. If not, a text about it becomes the answer
+  /// of the model or the tool. Shortages of the machine and broken answers are always thrown.
   bool then_throw = false;
-  /// Returns the text of that answer; empty: the number of attempts and the error.
+  /// Returns the text that replaces the answer. Empty: the text contains the number of attempts and
+  /// the error. Called by any number of runs at once.
   std::function<std::string(const std::exception&)> words{};
 };
 
 /// Makes a middleware that repeats failed calls of the model. An answer that broke off after a
-/// piece of it was streamed is not repeated.
+/// piece of it was streamed is not repeated. Waiting suspends the call and blocks no thread.
+/// @param options see retry_options
+/// @return the middleware; any number of runs may use it at once
+/// @throws std::invalid_argument if the policy allows no attempt
 /// Source: `ModelRetryMiddleware` in langchain 1.4.7, agents/middleware/model_retry.py.
 [[nodiscard]] message_middleware model_retry(retry_options options = {});
 
 /// Makes a middleware that repeats tool calls that threw. Calls with invalid arguments are answered
-/// at once. The `errors` of a tool_node passed to the agent must let exceptions through.
+/// at once. An agent whose tools are a tool_node must not answer exceptions in that node
+/// (tool_errors::none() or bad_calls()), because only calls that throw are repeated. Waiting
+/// suspends the call and blocks no thread.
+/// @param options see retry_options
 /// @param tools names of tools; empty: all
+/// @return the middleware; any number of runs may use it at once
+/// @throws std::invalid_argument if the policy allows no attempt
 /// Source: `ToolRetryMiddleware` in langchain 1.4.7, agents/middleware/tool_retry.py.
 [[nodiscard]] message_middleware tool_retry(retry_options options = {},
                                             std::vector<std::string> tools = {});
 
-/// Makes a middleware that tries other models, in order, if the agent's fails. If all fail, the run
-/// gets the last error.
+/// Makes a middleware that tries other models, in order, if the agent's model fails. If all models
+/// fail, the run gets the last error. After a piece of an answer was streamed, no other model is
+/// tried.
+/// @param others at least one model; shared by the middleware
+/// @return the middleware; any number of runs may use it at once
+/// @throws std::invalid_argument if there are no other models or one is null
 /// Source: `ModelFallbackMiddleware` in langchain 1.4.7, agents/middleware/model_fallback.py.
 [[nodiscard]] message_middleware model_fallback(std::vector<chat_model_ptr> others);
 
-/// Selects the conversations that are summarised, and the messages that are kept.
+/// Options of summarisation(): selects the conversations that are summarised, and the messages that
+/// are kept.
 struct summarisation_options {
   chat_model_ptr model; ///< writes the summary; required
-  /// Conversations with more tokens or messages are summarised; at least one limit is required.
+  /// Conversations of at least this many tokens are summarised. This limit or `messages_max` is
+  /// required.
   std::optional<std::int64_t> tokens_max{};
+  /// Conversations of at least this many messages are summarised.
   std::optional<std::size_t> messages_max{};
   /// Number of newest messages to keep; more are kept if a call would be separated from its answer.
   std::size_t messages_to_keep = 20;
-  token_counter count = approximate_tokens{};
+  token_counter count = approximate_tokens{}; ///< counts the tokens of a message
   std::string prompt{};                   ///< instructions for the summary; empty: a default text
   std::int64_t summary_tokens_max = 4000; ///< the newest tokens that the summary is made from
 };
 
 /// Makes a middleware that replaces older messages by a summary before a call of the model. If the
 /// summarising model fails, the conversation stays unchanged until the next call.
+/// @param options see summarisation_options
+/// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for options without a model or without a limit
 /// Source: `SummarizationMiddleware` in langchain 1.4.7, agents/middleware/summarization.py.
 [[nodiscard]] message_middleware summarisation(summarisation_options options);
 
-/// A task that an agent has set for itself.
+/// One task in the list of tasks that an agent maintains; see todo_list().
 struct todo {
-  std::string content;            ///< what to do
+  std::string content;            ///< description of the task
   std::string status = "pending"; ///< pending, in_progress or completed
   friend bool operator==(const todo&, const todo&) = default;
 };
@@ -316,7 +373,7 @@ BOOST_DESCRIBE_STRUCT(todo, (), (content, status))
 /// Options of todo_list().
 struct todo_list_options {
   std::string prompt{};      ///< added to the system message; empty: a default text
-  std::string description{}; ///< of the tool; empty: a default text
+  std::string description{}; ///< description of the tool; empty: a default text
 };
 
 namespace detail {
@@ -324,6 +381,7 @@ namespace detail {
 /// Makes the middleware for the field of this name, independent of the state's type.
 [[nodiscard]] message_middleware todo_list_for(std::string field, todo_list_options options);
 
+/// Returns the name of the field `Member`.
 template <auto Member>
 std::string name_of_field() {
   auto name = std::string{};
@@ -340,6 +398,8 @@ std::string name_of_field() {
 /// tasks: `todo_list<&desk::todos>()`. Each call replaces the whole list, so several calls in one
 /// answer are rejected.
 /// @tparam Member the field of the state, a std::vector<todo>
+/// @param options see todo_list_options
+/// @return the middleware; any number of runs may use it at once
 /// Source: `TodoListMiddleware` in langchain 1.4.7, agents/middleware/todo.py.
 template <auto Member>
 [[nodiscard]] middleware<typename detail::field<Member>::state>

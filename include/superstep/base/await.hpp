@@ -16,7 +16,7 @@ namespace superstep {
 
 namespace detail {
 
-/// A wait that carries a result: the state shared by callback_awaiter and completer.
+/// A wait that ends with a result. callback_awaiter and completer share it.
 template <class T>
 class callback_wait final : public wait {
 public:
@@ -42,6 +42,7 @@ public:
     stop();
   }
 
+  /// Marks the frame as destroyed and calls the function of on_abandon().
   void abandon() noexcept override {
     auto stop = std::function<void()>{};
     {
@@ -54,6 +55,7 @@ public:
       stop();
   }
 
+  /// Returns the result. @pre complete() has ended the wait
   T take() { return std::move(*value_); }
 
 private:
@@ -71,10 +73,13 @@ private:
 template <class T>
 class completer {
 public:
+  /// Called by await_callback().
   explicit completer(boost::intrusive_ptr<detail::callback_wait<T>> wait)
       : wait_{std::move(wait)} {}
 
-  /// Passes the result to the coroutine and resumes it in its executor.
+  /// Passes the result to the coroutine and resumes it in its executor. Does not run the coroutine
+  /// before it returns.
+  /// @param value the result of the operation
   void operator()(T value) const { wait_->complete(std::move(value)); }
   /// Whether the coroutine was destroyed, so that the result is no longer needed.
   [[nodiscard]] bool abandoned() const noexcept { return wait_->abandoned(); }
@@ -106,8 +111,8 @@ public:
     auto keep =
         boost::intrusive_ptr<callback_wait<T>>{new callback_wait<T>{frame, *frame.promise().at}};
     wait_ = keep;
-    // The callback may complete on another thread before begin() returns. That destroys the frame
-    // and this awaiter in it, so the function is moved to the stack first.
+    // The operation may complete on another thread before begin() returns. The resumed coroutine
+    // may then destroy its frame with this awaiter, so the function is moved to the stack first.
     auto begin = std::move(begin_);
     begin(completer<T>{std::move(keep)});
   }
@@ -120,21 +125,26 @@ private:
 
 } // namespace detail
 
-/// Suspends the coroutine, calls `begin(completer<T>)`, and resumes the coroutine in its executor
-/// with the value passed to the completer. This is how callback-based code (Asio, threads) is
-/// awaited.
+/// Awaits an operation that reports its end by a callback, such as one of Asio or of another
+/// thread. Suspends the coroutine and starts the operation. The coroutine is resumed in its
+/// executor when the callback calls the completer.
 ///
-/// @param begin starts the operation; called once, on the coroutine's thread. It must not throw
-/// after it has started the operation.
+/// @tparam T type of the result
+/// @param begin starts the operation: `begin(completer<T>)`. Called once, on the coroutine's
+/// thread. It must not throw after it has started the operation; an earlier exception is thrown by
+/// co_await.
+/// @return an awaitable for one co_await, whose result is the value passed to the completer
 template <class T, class Start>
 [[nodiscard]] auto await_callback(Start begin) {
   return detail::callback_awaiter<T, Start>{std::move(begin)};
 }
 
-/// Suspends the coroutine until a point in time (1 ms precision). No thread is blocked.
+/// An awaitable that suspends the coroutine until a point in time (1 ms precision). No thread is
+/// blocked. Use each object for one co_await.
 class [[nodiscard]] sleep_until {
 public:
-  /// @param when a point in time of execution::clock
+  /// @param when a point in time of std::chrono::steady_clock; a past one resumes the coroutine
+  /// soon
   explicit sleep_until(executor::time_point when) noexcept : when_{when} {}
   sleep_until(const sleep_until&) = delete;
   sleep_until& operator=(const sleep_until&) = delete;
@@ -142,23 +152,30 @@ public:
     if (wait_)
       wait_->abandon();
   }
+  /// Always suspends.
   [[nodiscard]] bool await_ready() const noexcept { return false; }
+  /// Starts the timer.
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> frame) {
     begin(frame, *frame.promise().at);
   }
+  /// Called when the timer has ended.
   void await_resume() noexcept { wait_.reset(); }
 
 protected:
+  /// Registers the wait with the executor.
   void begin(std::coroutine_handle<> frame, execution_context& at);
-  executor::time_point when_;
-  wait_ptr wait_;
+  executor::time_point when_; ///< end of the wait
+  wait_ptr wait_;             ///< wait for the timer; null before the co_await
 };
 
-/// Suspends the coroutine for a duration (1 ms precision), measured from the co_await.
+/// An awaitable that suspends the coroutine for a duration (1 ms precision), measured from the
+/// co_await. No thread is blocked. Use each object for one co_await.
 class [[nodiscard]] sleep_for : public sleep_until {
 public:
+  /// @param length the duration; zero or less resumes the coroutine soon
   explicit sleep_for(std::chrono::nanoseconds length) noexcept : sleep_until{{}}, length_{length} {}
+  /// Computes the end of the wait and starts the timer.
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> frame) {
     when_ = frame.promise().at->where->now() + length_;
@@ -169,40 +186,46 @@ private:
   std::chrono::nanoseconds length_;
 };
 
-/// Returns the execution context of the awaiting coroutine: `auto& at = co_await this_context{};`
+/// An awaitable that returns the execution context of the awaiting coroutine, without suspending
+/// it: `auto& at = co_await this_context{};`
 struct this_context {
-  execution_context* at = nullptr;
+  execution_context* at = nullptr; ///< set by await_suspend()
+  /// Asks for await_suspend(), which has access to the coroutine.
   [[nodiscard]] bool await_ready() const noexcept { return false; }
+  /// Stores the coroutine's execution context and resumes the coroutine at once.
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> frame) noexcept {
     at = frame.promise().at;
     return false;
   }
+  /// Returns the execution context; it outlives the coroutine.
   execution_context& await_resume() const noexcept { return *at; }
 };
 
-/// The outcome of one task of when_all(): a value, or the exception that it threw. Both are empty
-/// if the call was killed.
+/// The outcome of one task of when_all(): a value, or the exception that the task threw. Both
+/// members are empty if the task's actor was killed.
 template <class T>
 struct settled {
-  std::optional<T> value;
-  std::exception_ptr failure;
+  std::optional<T> value;     ///< the result of the task
+  std::exception_ptr failure; ///< the exception that the task threw
 };
 
 namespace detail {
 
-/// The outcomes of forked calls. A killed call may still be running on another thread; what it
-/// stores after the parent has called take() is dropped.
+/// The outcomes of forked calls. A killed call may still be running on another thread. An outcome
+/// that it stores after the parent has called take() is dropped.
 template <class T>
 class outcomes {
 public:
   explicit outcomes(std::size_t calls) : all_(calls) {}
 
+  /// Stores the outcome of one call; may be called from any thread.
   void put(std::size_t index, settled<T>&& one) {
     const auto lock = std::scoped_lock{mutex_};
     if (!all_.empty())
       all_[index] = std::move(one);
   }
+  /// Returns all outcomes. Later calls of put() have no effect.
   [[nodiscard]] std::vector<settled<T>> take() {
     const auto lock = std::scoped_lock{mutex_};
     return std::exchange(all_, {});
@@ -247,12 +270,13 @@ struct join_awaiter {
 
 } // namespace detail
 
-/// Runs all tasks in parallel, each as a call of its own. In the engine each call has an actor, so
-/// blocking bodies overlap as well. If the awaiting coroutine is destroyed, its calls are
-/// cancelled.
+/// Runs all tasks concurrently. In the engine each task runs in an actor, so tasks that block
+/// overlap as well. Destroying the returned task cancels them. Only coroutines in an executor, such
+/// as the bodies of nodes and tools, can await the returned task.
 ///
-/// @return the outcomes in the order of the tasks, after all calls have ended. Exceptions of tasks
-/// are in the outcomes and are not rethrown.
+/// @param bodies the tasks; none may be empty or already started
+/// @return the outcomes in the order of the tasks, after all tasks have ended. Exceptions of tasks
+/// are in the outcomes and are not rethrown
 template <class T>
 task<std::vector<settled<T>>> when_all(std::vector<task<T>> bodies) {
   auto& at = co_await this_context{};
@@ -274,9 +298,11 @@ void drive(execution_context& at, std::coroutine_handle<> frame, bool (*done)(vo
 [[nodiscard]] boost::intrusive_ptr<executor> make_thread_executor();
 } // namespace detail
 
-/// Runs a coroutine to its end on this thread, sleeping while it waits. For programs and tests
-/// without an engine. Forked calls (when_all) are interleaved at their suspension points.
+/// Runs a coroutine to its end on the calling thread, which sleeps while the coroutine waits. For
+/// programs and tests without an engine. The tasks of when_all() alternate at their suspension
+/// points. Do not call it in a coroutine or on the thread of an io_runtime: it blocks the thread.
 ///
+/// @param body the coroutine; must not be empty or already started
 /// @return the coroutine's result
 /// @throws what the coroutine throws
 template <class T>

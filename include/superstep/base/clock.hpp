@@ -8,20 +8,22 @@
 
 namespace superstep {
 
-/// A source of wall-clock time. Injected wherever time can reach a state, an id or an event, so
-/// that tests are reproducible. Waiting uses executor::now() instead, which is monotonic.
+/// A source of wall-clock time. Functions whose results depend on the time take a clock, so that
+/// tests can pass a fixed one. Waiting uses executor::now() instead, which is monotonic.
 class clock {
 public:
+  /// Destroys the clock; no user of it may be alive.
   virtual ~clock() = default;
   /// Returns the current time. May be called from any thread.
   [[nodiscard]] virtual std::chrono::system_clock::time_point now() const = 0;
 };
 
-/// Returns the system's clock; it lives until the program ends.
+/// Returns the clock of the system, which lives until the program ends. May be called from any
+/// thread.
 [[nodiscard]] const clock& system_clock() noexcept;
 
-/// Generates ids `<key>-<step>-<n>`, where n counts the ids of one super-step. They depend on
-/// nothing but the run, so a replayed run gets the same ids.
+/// Generates ids of the form `<key>-<step>-<n>`, where n counts the ids of one super-step from 0.
+/// The ids depend only on the run, so a replayed run gets the same ids.
 /// @par Threads
 /// Owned by a run; called only at its barrier.
 class id_source {
@@ -38,6 +40,7 @@ public:
   [[nodiscard]] std::string next() {
     return key_ + '-' + std::to_string(step_) + '-' + std::to_string(count_++);
   }
+  /// The first part of every id.
   [[nodiscard]] std::string_view key() const noexcept { return key_; }
 
 private:

@@ -10,8 +10,8 @@
 
 namespace superstep {
 
-/// Error codes of everything below the graph: input and output, parsing, limits, time. Each
-/// component has an enum and an error category of its own beside this one.
+/// General error codes: input and output, parsing, limits, time. Components with more specific
+/// errors have enums and error categories of their own, such as model_errc and checkpoint_errc.
 enum class errc {
   invalid_argument = 1, ///< a value that the caller must change
   not_found,            ///< a name, file or key that does not exist
@@ -20,35 +20,41 @@ enum class errc {
   timed_out,            ///< a deadline passed
   cancelled,            ///< cancelled on request
   too_large,            ///< a bound of an options struct was reached
-  killed,               ///< the actor that ran it was terminated
+  killed,               ///< the actor that ran the operation was terminated
   shortage,             ///< the machine lacks descriptors, processes, memory or disk space
 };
 
-/// Returns the code in superstep's base category; makes errc convertible to std::error_code.
+/// Returns the code in superstep's base category; makes errc convertible to std::error_code. May be
+/// called from any thread.
 [[nodiscard]] std::error_code make_error_code(errc) noexcept;
 
 /// Whether an error means a temporary lack of a system resource: errc::shortage, or one of EMFILE,
 /// ENFILE, EAGAIN, ENOMEM, ENOBUFS, ENOSPC, EDQUOT in the generic or system category. Callers wait
-/// and retry, or stop; a shortage must never be recorded as the result of a tool or row.
+/// and retry, or stop. A shortage must never be recorded as the result of a tool or row. May be
+/// called from any thread.
 ///
 /// EAGAIN is included because fork() and pthread_create() report a full process table with it. Do
 /// not use this function for non-blocking reads and writes.
 [[nodiscard]] bool is_shortage(std::error_code) noexcept;
 
-/// Returns errc::shortage if the exception, or one nested in it, is a std::bad_alloc or a
-/// std::system_error whose code is_shortage(); otherwise `otherwise`. For code that reports an
-/// exception of user code as an error.
+/// Returns the code with which an exception of user code is reported as an error: errc::shortage if
+/// the exception, or one nested in it, is a std::bad_alloc or a std::system_error whose code
+/// is_shortage(). For any other exception and for null, returns `otherwise`. May be called from any
+/// thread.
 [[nodiscard]] std::error_code failure_code(const std::exception_ptr&,
                                            std::error_code otherwise) noexcept;
 
 /// An expected failure: a code to branch on, and a text for people that states what failed, where,
 /// and what to do.
 struct error {
-  std::error_code code;
-  std::string text;
+  std::error_code code; ///< kind of the failure
+  std::string text;     ///< a text for people, without a trailing newline
 
-  error() = default; // the success state that result<void> requires
+  /// Makes an empty error, which result<void> requires for its success state.
+  error() = default;
+  /// Makes an error from the code `c` and the text `t`.
   error(std::error_code c, std::string t) : code{c}, text{std::move(t)} {}
+  /// Makes an error from the enumerator `c` and the text `t`, e.g. `error{errc::not_found, "…"}`.
   template <class Enum>
     requires std::is_error_code_enum_v<Enum>
   error(Enum c, std::string t) : code{make_error_code(c)}, text{std::move(t)} {}
@@ -63,12 +69,13 @@ struct std::is_error_code_enum<superstep::errc> : std::true_type {};
 
 namespace superstep {
 
-/// A value or an `error`; the return type of functions that can fail. Exceptions are not thrown
-/// across components.
+/// A value or an `error`: the return type of functions that can fail. value() throws
+/// std::system_error if there is no value; `*` and `->` require a value.
 template <class T = void>
 using result = boost::system::result<T, error>;
 
-/// Called by result<T>::value(): throws std::system_error with code and text of the error.
+/// Throws std::system_error with code and text of the error. Called by result<T>::value(), on any
+/// thread.
 [[noreturn]] void throw_exception_from_error(const error&, const boost::source_location&);
 
 } // namespace superstep

@@ -15,18 +15,20 @@ namespace superstep {
 /// are C++ types.
 namespace json = boost::json;
 
-/// Limits of one parse, so that input cannot exhaust memory or stack.
+/// Limits of one call of parse_json(), so that input cannot exhaust memory or stack.
 struct json_limits {
-  std::size_t bytes_max = 256 * 1024 * 1024; ///< length of the text
+  std::size_t bytes_max = 256 * 1024 * 1024; ///< length of the text in bytes
   std::size_t depth_max = 200;               ///< nesting of arrays and objects
 };
 
-/// Parses one JSON text, using simdjson.
+/// Parses one JSON text (RFC 8259), using simdjson.
 ///
-/// Beyond RFC 8259, two things are errors because data would be lost silently: a duplicate key in
-/// an object, and an integer that does not fit in 64 bits.
+/// RFC 8259 allows a duplicate key in an object and an integer that does not fit in 64 bits. Both
+/// are errors here, because data would be lost silently.
 ///
-/// @param memory allocates the value and every copy that does not specify its own
+/// @param text the complete text, in UTF-8
+/// @param limits see json_limits
+/// @param memory allocates the value, and every copy that is made without another storage
 /// @return the value; errc::parse_failed with byte offset and an excerpt of the text;
 /// errc::too_large beyond `limits`
 /// @par Threads
@@ -34,20 +36,23 @@ struct json_limits {
 [[nodiscard]] result<json::value> parse_json(std::string_view text, json_limits limits = {},
                                              json::storage_ptr memory = {});
 
-/// Returns compact JSON with keys in their order. Doubles are written in their shortest round-trip
-/// form (18.0, 1e+300); infinities and NaN become null. Non-ASCII text is not escaped.
+/// Returns compact JSON with keys in their order. Doubles are written in their shortest form that
+/// parses to the same value (18.0, 1e+300); infinities and NaN become null. Non-ASCII text is not
+/// escaped. May be called from any thread. @{
 [[nodiscard]] std::string to_text(const json::value&);
 [[nodiscard]] std::string to_text(const json::object&);
-/// Appends the same text to `out`. @{
+/// @}
+/// Appends the text of to_text() to `out`. May be called from any thread. @{
 void append_text(std::string& out, const json::value&);
 void append_text(std::string& out, const json::object&);
 void append_text(std::string& out, const json::array&);
 /// @}
-/// Appends a JSON string with its quotes.
+/// Appends a text to `out` as a JSON string, with quotes and escapes. May be called from any
+/// thread.
 void append_quoted(std::string& out, std::string_view text);
 
 /// Returns canonical JSON: as to_text(), but with object keys sorted by code point. For lookup keys
-/// and fingerprints.
+/// and fingerprints. May be called from any thread.
 [[nodiscard]] std::string to_canonical_text(const json::value&);
 
 } // namespace superstep

@@ -35,17 +35,19 @@ namespace superstep {
 /// need a specialisation:
 ///
 ///     template <> struct superstep::stored_form<money> {
-///       static std::string type() { return "money"; }        // the same in every build
+///       static std::string type() { return "money"; }        // must be the same in every build
 ///       static void write(std::string& out, const money& m); // appends one JSON value
 ///       static result<void> read(const json::value& from, money& into);
 ///     };
 ///
-/// A type without a stored form may be used in a state, but saving that state fails.
+/// A type without a stored form may be used in a state, but such a state can only be saved by
+/// memory_checkpointer(). The functions are called by any number of threads at once.
 template <class T>
 struct stored_form;
 
 namespace detail {
 
+/// Whether stored_form<T> is specialised with all three functions.
 template <class T>
 concept has_stored_form = requires(std::string& out, const T& from, T& into) {
   { stored_form<T>::type() } -> std::convertible_to<std::string>;
@@ -95,21 +97,25 @@ struct stored_variant : std::false_type {};
 template <class... T>
 struct stored_variant<std::variant<T...>> : std::true_type {};
 
-/// Whether an optional of T is stored as a list of zero or one elements. Normally an absent value
-/// is null; these types store null as a value of their own.
+/// Whether an optional of T is stored as a list of zero or one elements. For other types, an absent
+/// value is stored as null. For these types null may be a value, so it cannot mean "absent".
 template <class T>
 inline constexpr bool optional_in_list =
     stored_optional<T>::value || std::same_as<T, json::value> || std::same_as<T, std::monostate>;
 
-/// Recursively checks whether a type can be stored.
+/// Whether a type and all its parts can be stored.
+/// @tparam Seen the types that contain T. A type that contains itself is storable if its other
+/// parts are, so a type in this list is not checked again.
 template <class T, class... Seen>
 consteval bool is_storable();
 
+/// Whether all element types of a tuple or variant can be stored.
 template <class List, class... Seen>
 struct all_storable;
 template <template <class...> class L, class... T, class... Seen>
 struct all_storable<L<T...>, Seen...> : std::bool_constant<(is_storable<T, Seen...>() && ...)> {};
 
+/// Whether all members of a described struct can be stored.
 template <class S, class... Seen>
 consteval bool members_storable() {
   return []<class... D>(boost::mp11::mp_list<D...>) {
@@ -118,7 +124,6 @@ consteval bool members_storable() {
   }(boost::mp11::mp_rename<stored_members<S>, boost::mp11::mp_list>{});
 }
 
-/// `Seen` are the enclosing types. A type that contains itself is storable if its other parts are.
 template <class T, class... Seen>
 consteval bool is_storable() {
   if constexpr ((std::same_as<T, Seen> || ...))
@@ -148,30 +153,42 @@ consteval bool is_storable() {
 template <class T>
 concept storable = detail::is_storable<T>();
 
-/// Returns the name by which checkpoints identify a type. Integers of all widths have one name, and
-/// so have floating-point types. A number that does not fit is an error when it is read.
+/// Returns the name by which checkpoints identify a type. All integer types have the same name, and
+/// so have all floating-point types, so that the type of a member can be widened. May be called
+/// from any thread.
+/// @tparam T a storable type; other types do not compile
 template <class T>
 [[nodiscard]] std::string stored_type();
 
-/// Appends a value as one JSON value.
+/// Appends a value to `out` as one JSON value, in the form that read_stored() reads. May be called
+/// from any thread.
+/// @tparam T a storable type
+/// @throws what the write() of a stored_form throws
 template <class T>
 void write_stored(std::string& out, const T& from);
 
-/// Reads what write_stored() wrote.
+/// Reads the JSON form of write_stored(). May be called from any thread.
 ///
-/// @param path the location, for error texts
-/// @return errc::parse_failed with path, expected type and found value; `into` may then be partly
-/// read
+/// @tparam T a storable type
+/// @param from the JSON value
+/// @param into receives the value; may be partly changed by an error
+/// @param path the location of the value, for error texts
+/// @return success; errc::parse_failed with path, expected type and found value, also for a number
+/// out of range; or the error of a stored_form
 template <class T>
 [[nodiscard]] result<void> read_stored(const json::value& from, T& into, const std::string& path);
 
 namespace detail {
 
+/// Returns the error for a stored value of the wrong kind.
 [[nodiscard]] error unfit_stored(const std::string& path, std::string_view wanted,
                                  const json::value& got);
+/// Appends a number; infinities and NaN are written as strings, because JSON has no such numbers.
 void append_stored_number(std::string& out, double n);
+/// Reads the form of append_stored_number().
 [[nodiscard]] result<double> read_stored_number(const json::value& from, const std::string& path);
 
+/// Returns the names of the element types of a tuple or variant, separated by `between`.
 template <class Tuple>
 std::string stored_types_of(std::string_view between) {
   auto out = std::string{};
@@ -184,6 +201,7 @@ std::string stored_types_of(std::string_view between) {
   return out;
 }
 
+/// Writes the elements of a list from index `from` on as a JSON array.
 template <class Range>
 void write_stored_list(std::string& out, const Range& items, std::size_t from = 0) {
   out += '[';
@@ -210,8 +228,8 @@ void write_stored_members(std::string& out, const T& from) {
   out += '}';
 }
 
-/// Members are matched by name, so that structs can change with the graph: a missing one keeps its
-/// initial value, an unknown one is ignored.
+/// Reads the members of a struct. They are matched by name, so that a struct may change between two
+/// versions of a program: a missing member keeps its initial value, and an unknown one is ignored.
 template <class T>
 result<void> read_stored_members(const json::value& from, T& into, const std::string& path) {
   if (!from.is_object())
@@ -270,6 +288,7 @@ result<void> read_stored_tuple(const json::value& from, T& into, const std::stri
   return done;
 }
 
+/// Reads a variant from a list of its index and its value.
 template <class T>
 result<void> read_stored_variant(const json::value& from, T& into, const std::string& path) {
   if (!from.is_array() || from.get_array().size() != 2 || !from.get_array()[0].is_int64())
@@ -304,6 +323,8 @@ result<void> read_stored_scalar(const json::value& from, T& into, const std::str
   return {};
 }
 
+/// Reads an enum from the name of an enumerator, or from its number if the enum is not described or
+/// has no enumerator of that name.
 template <class T>
 result<void> read_stored_enum(const json::value& from, T& into, const std::string& path) {
   if constexpr (stored_enum_names<T>) {
@@ -348,7 +369,7 @@ std::string stored_type() {
     return '(' + detail::stored_types_of<T>(", ") + ')';
   else if constexpr (detail::stored_variant<T>::value)
     return '(' + detail::stored_types_of<T>(" | ") + ')';
-  else // an enum or a struct: its C++ name, which g++ and clang spell alike
+  else // the C++ name of an enum or struct, which is the same with g++ and clang
     return boost::core::demangle(typeid(T).name());
 }
 
@@ -371,7 +392,7 @@ void write_stored(std::string& out, const T& from) {
   } else if constexpr (std::same_as<T, std::monostate>) {
     out += "null";
   } else if constexpr (detail::stored_optional<T>::value) {
-    // Brackets make an absent value different from a value that is null itself.
+    // In a list, an absent value ([]) differs from a value that is null ([null]).
     constexpr auto listed = detail::optional_in_list<typename T::value_type>;
     if (listed)
       out += '[';

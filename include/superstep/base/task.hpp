@@ -16,12 +16,13 @@ class task;
 
 namespace detail {
 
-/// The part of a promise that does not depend on the result type. Awaiters find the execution
-/// context here.
+/// The part of a promise that does not depend on the result type. Awaiters get the execution
+/// context from it.
 struct promise_base {
-  execution_context* at = nullptr;
+  execution_context* at = nullptr; // set before the coroutine starts
+  // The coroutine that awaits this one.
   std::coroutine_handle<> continuation = std::noop_coroutine();
-  std::exception_ptr failure;
+  std::exception_ptr failure; // the exception that left the coroutine
 
   /// Resumes the coroutine that awaits this one.
   struct final_awaiter {
@@ -38,6 +39,7 @@ struct promise_base {
   void unhandled_exception() noexcept { failure = std::current_exception(); }
 };
 
+/// The promise of a task with a result.
 template <class T>
 struct task_promise : promise_base {
   std::optional<T> value;
@@ -55,6 +57,7 @@ struct task_promise : promise_base {
   }
 };
 
+/// The promise of a task without a result.
 template <>
 struct task_promise<void> : promise_base {
   task<void> get_return_object() noexcept;
@@ -67,22 +70,32 @@ struct task_promise<void> : promise_base {
 
 } // namespace detail
 
-/// A lazy coroutine. Nodes and tools may return one instead of a plain value.
+/// A coroutine that starts when it is awaited, or when the engine starts it. Nodes and tools may
+/// return a task instead of a plain value.
 ///
-/// It starts when it is awaited, or when the engine starts it, and is resumed only in the executor
-/// it was started in. When its call is cancelled, the suspended frame is destroyed; no exception is
-/// thrown into it.
+/// The coroutine is resumed only in the executor in which it was started. When its call is
+/// cancelled, the suspended frame is destroyed; no exception is thrown into it.
+///
+/// A task object owns the frame and destroys it. Await a task once; co_await returns the result or
+/// throws what the coroutine threw.
+/// @tparam T type of the result; may be void
 /// @par Threads
-/// A task object is not thread-safe. It owns the frame and destroys it.
+/// A task object is not thread-safe.
 template <class T>
 class [[nodiscard]] task {
 public:
+  /// The promise type that the compiler uses for coroutines of this type.
   using promise_type = detail::task_promise<T>;
+  /// Type of the result.
   using value_type = T;
 
+  /// Makes an empty task to assign to, which must not be awaited.
   task() noexcept = default;
+  /// Takes ownership of a coroutine; called by the promise.
   explicit task(std::coroutine_handle<promise_type> frame) noexcept : frame_{frame} {}
+  /// Takes over the coroutine; `other` becomes empty.
   task(task&& other) noexcept : frame_{std::exchange(other.frame_, {})} {}
+  /// Destroys the own coroutine and takes over that of `other`, which becomes empty.
   task& operator=(task&& other) noexcept {
     if (this != &other) {
       reset();
@@ -90,13 +103,15 @@ public:
     }
     return *this;
   }
+  /// Destroys the coroutine, which cancels it if it has not ended.
   ~task() { reset(); }
 
   /// Whether the task holds a coroutine.
   [[nodiscard]] explicit operator bool() const noexcept { return static_cast<bool>(frame_); }
 
-  // Awaiting from another task: the child starts at once, in the parent's execution context.
+  /// Always suspends the awaiting coroutine.
   [[nodiscard]] bool await_ready() const noexcept { return false; }
+  /// Starts this task at once, in the execution context of the awaiting task.
   template <class Promise>
     requires std::derived_from<Promise, detail::promise_base>
   std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> parent) noexcept {
@@ -105,13 +120,15 @@ public:
     frame_.promise().continuation = parent;
     return frame_;
   }
+  /// Returns the result; throws what the coroutine threw.
   T await_resume() { return frame_.promise().take(); }
 
-  /// Sets the execution context of an outermost task. Must be called before the first resume();
-  /// used by the engine and sync_wait().
+  /// Sets `at` as the execution context of an outermost task. Must be called before the first
+  /// resume(); used by the engine and sync_wait().
   void start_in(execution_context& at) noexcept { frame_.promise().at = &at; }
   /// The coroutine, to resume it.
   [[nodiscard]] std::coroutine_handle<> handle() const noexcept { return frame_; }
+  /// Whether the coroutine has ended. Must not be called for an empty task.
   [[nodiscard]] bool done() const noexcept { return frame_.done(); }
   /// Returns the result of a task that is done(); throws what the coroutine threw.
   T take() { return frame_.promise().take(); }
@@ -135,24 +152,26 @@ inline task<void> task_promise<void>::get_return_object() noexcept {
 }
 } // namespace detail
 
-/// Returns a task that already has its value.
+/// Returns a task whose result is `value`. May be called from any thread.
 template <class T>
 task<T> ready(T value) {
   co_return value;
 }
 
-/// Whether T is a task. `value_type` is the type of its result, or T itself.
+/// Whether T is a task. This primary template is for types that are not.
 template <class T>
 struct is_task : std::false_type {
-  using value_type = T;
+  using value_type = T; ///< T itself
 };
-/// The case of a task.
+/// The specialisation for tasks.
 template <class T>
 struct is_task<task<T>> : std::true_type {
-  using value_type = T;
+  using value_type = T; ///< type of the task's result
 };
+/// Whether T is a task.
 template <class T>
 inline constexpr bool is_task_v = is_task<T>::value;
+/// Type of the result of co_await for a task; T itself for other types.
 template <class T>
 using awaited_t = typename is_task<T>::value_type;
 

@@ -22,16 +22,16 @@
 
 namespace superstep {
 
-/// A histogram of durations. Its buckets are at most 1/16 wide, so percentiles are accurate to 6 %
-/// in constant memory (8 KB). Not synchronised.
+/// A histogram of durations in constant memory (8 KB). The width of a bucket is at most 1/16 of its
+/// lower bound, so percentiles are accurate to 6 %. Not synchronised.
 class histogram {
 public:
-  /// Adds one duration.
+  /// Adds one duration, which must not be negative.
   void add(std::chrono::nanoseconds duration) noexcept;
   /// The number of durations added.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  /// Returns the duration that `share` (0 to 1) of all durations do not exceed; 0 if there are
-  /// none.
+  /// Returns the duration that a share of all durations do not exceed; 0 if there are none.
+  /// @param share from 0 to 1; 0.5 for the median
   [[nodiscard]] std::chrono::nanoseconds percentile(double share) const noexcept;
 
 private:
@@ -49,58 +49,60 @@ enum class exit_code : int {
   shortage = 4,  ///< stopped for lack of machine resources or disk space; rerun to resume
 };
 
-/// The result of a job. Numbers of rows, calls and tokens are of the whole job over all its runs;
-/// times are of this run.
+/// The result of a job. Numbers of rows, calls and tokens count the whole job over all its runs.
+/// Times are those of this run.
 struct batch_summary {
-  exit_code code = exit_code::ok;
-  bool already_finished = false; ///< whether there was nothing left to do
-  std::string job_id;            ///< id of the job, the same in all its runs
-  std::uint64_t rows = 0;        ///< lines of the input that are not blank
-  std::uint64_t ok = 0;          ///< rows that succeeded
-  std::uint64_t failed = 0;      ///< rows in the dead letters, invalid lines included
-  std::uint64_t bad_lines = 0;   ///< invalid lines
-  std::uint64_t resumed = 0;     ///< rows that were done before this run
-  std::uint64_t steps = 0;       ///< super-steps
-  std::uint64_t model_calls = 0;
-  std::uint64_t tool_calls = 0;
+  exit_code code = exit_code::ok;           ///< exit status for `superstep run`
+  bool already_finished = false;            ///< whether there was nothing left to do
+  std::string job_id;                       ///< id of the job, the same in all its runs
+  std::uint64_t rows = 0;                   ///< lines of the input that are not blank
+  std::uint64_t ok = 0;                     ///< rows that succeeded
+  std::uint64_t failed = 0;                 ///< rows in the dead letters, invalid lines included
+  std::uint64_t bad_lines = 0;              ///< invalid lines
+  std::uint64_t resumed = 0;                ///< rows that were done before this run
+  std::uint64_t steps = 0;                  ///< super-steps of all rows
+  std::uint64_t model_calls = 0;            ///< calls of models
+  std::uint64_t tool_calls = 0;             ///< calls of tools, failed ones included
   std::uint64_t rows_with_failed_calls = 0; ///< rows, ok or not, with a failed tool call
-  std::int64_t input_tokens = 0;
-  std::int64_t output_tokens = 0;
-  std::int64_t total_tokens = 0;
-  double seconds = 0;              ///< duration of this run
-  std::uint64_t rows_this_run = 0; ///< rows that finished in this run
-  histogram row_times;             ///< durations of the rows
-  histogram tool_times;            ///< durations of the tool calls
-  histogram barrier_waits;         ///< per row: time that finished tool calls waited for others
-  std::string output;              ///< path of the output, for to_text()
-  std::string dead;                ///< path of the dead letters, for to_text()
+  std::int64_t input_tokens = 0;            ///< tokens that the models read
+  std::int64_t output_tokens = 0;           ///< tokens that the models wrote
+  std::int64_t total_tokens = 0;            ///< sum that the providers reported
+  double seconds = 0;                       ///< duration of this run in seconds
+  std::uint64_t rows_this_run = 0;          ///< rows that finished in this run
+  histogram row_times;                      ///< durations of the rows
+  histogram tool_times;                     ///< durations of the tool calls
+  histogram barrier_waits; ///< per row: time that finished tool calls waited for others
+  std::string output;      ///< path of the output, for to_text()
+  std::string dead;        ///< path of the dead letters, for to_text()
 
-  /// Rows that are not done.
+  /// Returns the number of rows that are neither done nor failed.
   [[nodiscard]] std::uint64_t left() const noexcept {
-    const auto done = ok + failed; // with --force, may include rows of another input
+    const auto done = ok + failed; // with --force, this may include rows of another input
     return rows > done ? rows - done : 0;
   }
-  /// Average rate of this run.
+  /// Returns the average number of rows that finished per second of this run; 0 if it took no time.
   [[nodiscard]] double rows_per_second() const noexcept {
     return seconds > 0 ? static_cast<double>(rows_this_run) / seconds : 0;
   }
 };
 
-/// Formats the text that `superstep run` prints at its end: several lines, no trailing newline.
+/// Formats the text that `superstep run` prints at its end: several lines, no trailing newline. May
+/// be called from any thread.
 [[nodiscard]] std::string to_text(const batch_summary&);
-/// Returns the content of out.summary.json; docs/batch-files.md describes its members.
+/// Returns the content of out.summary.json; docs/batch-files.md describes its members. May be
+/// called from any thread.
 [[nodiscard]] json::object to_json(const batch_summary&);
 
-/// The progress of a job. Counts are of the whole job, rates and times of this run.
+/// The progress of a job. Counts are those of the whole job; rates and times are those of this run.
 struct batch_progress {
   std::uint64_t rows = 0;            ///< rows of the input
   std::uint64_t done = 0;            ///< finished rows, failed ones included
   std::uint64_t failed = 0;          ///< rows in the dead letters
   std::size_t in_flight = 0;         ///< rows that are running
   std::int64_t tokens = 0;           ///< tokens used, input and output
-  double rows_per_second = 0;        ///< since the start of this run
-  double elapsed_seconds = 0;        ///< since the start of this run
-  std::optional<double> eta_seconds; ///< estimated rest; nullopt before the first row has finished
+  double rows_per_second = 0;        ///< average rate of this run
+  double elapsed_seconds = 0;        ///< time since the start of this run
+  std::optional<double> eta_seconds; ///< estimated rest; nullopt before a row has finished
   std::chrono::nanoseconds p50{0};   ///< median duration of a row
   std::chrono::nanoseconds p95{0};   ///< 95th percentile of the duration of a row
   bool draining = false;             ///< whether the job is stopping
@@ -110,13 +112,13 @@ struct batch_progress {
 class progress_sink {
 public:
   virtual ~progress_sink() = default;
-  /// Returns the requested time between two calls of update().
+  /// Returns the time between two calls of update() that the sink asks for.
   [[nodiscard]] virtual std::chrono::milliseconds interval() const noexcept = 0;
   /// Reports the current progress.
   virtual void update(const batch_progress& now) = 0;
   /// Reports something that the user should know, e.g. "resumed: 400 of 1319 rows are done".
   virtual void note(std::string_view text) = 0;
-  /// The last call. Completes a line of output that is still open.
+  /// Reports the final progress and completes an open line of output. No other call follows.
   virtual void finish(const batch_progress& now) = 0;
 };
 
@@ -128,13 +130,17 @@ enum class progress_mode : std::uint8_t {
   none,  ///< notes only
 };
 
-/// Parses `auto|bar|plain|json|none`; nullopt for other words. `auto` is bar on a terminal, else
-/// plain.
+/// Parses the value of the flag --progress. May be called from any thread.
+/// @param word `auto`, `bar`, `plain`, `json` or `none`
+/// @param is_terminal selects the mode for `auto`: bar if true, else plain
+/// @return the mode; nullopt for other words
 [[nodiscard]] std::optional<progress_mode> parse_progress_mode(std::string_view word,
                                                                bool is_terminal);
 
-/// Makes a sink that writes to `out`, which must outlive it. The command line passes standard
-/// error.
+/// Makes a sink that writes lines of text.
+/// @param mode the form of the output
+/// @param out the stream to write to, e.g. std::cerr; must outlive the sink. Only the thread that
+/// calls the sink writes to it
 [[nodiscard]] std::unique_ptr<progress_sink> make_progress_sink(progress_mode mode,
                                                                 std::ostream& out);
 
@@ -145,56 +151,60 @@ enum class on_bad_line : std::uint8_t {
 };
 
 /// Texts that identify what a job runs. A job is resumed only if they have not changed since its
-/// first run. Any texts will do, because only their digests are stored. The input is added by
-/// run_batch().
+/// first run. They may have any form and length, because only their digests are stored. run_batch()
+/// adds a digest of the input.
 struct job_fingerprint {
-  std::string agent;      ///< name, prompt, version, recursion limit
-  std::string tools;      ///< definitions and options of the tools
+  std::string agent;      ///< agent::fingerprint(): name, prompt, version, recursion limit, …
+  std::string tools;      ///< agent::tools_fingerprint(): definitions and options of the tools
   std::string model;      ///< chat_model::fingerprint()
   std::string parameters; ///< overrides and limits that change results
 };
 
-/// Options of a batch job: those of the command line flags of `superstep run` named at each member.
+/// Options of a batch job. A comment that starts with `--` names the flag of `superstep run` that
+/// sets the member.
 struct batch_options {
   std::string input;  ///< --input: path of a JSONL file, or "-" for standard input
   std::string output; ///< --output: path; the job's other files are beside it
   on_bad_line bad_lines = on_bad_line::fail; ///< --on-bad-line fail|dead-letter
   bool fresh = false; ///< --fresh: move an earlier job's files aside and start again
   bool force = false; ///< --force: resume although the fingerprint differs
-  /// --retry-dead: run failed rows again, except those that are invalid themselves
+  /// --retry-dead: run rows in the dead letters again, except invalid input lines
   bool retry_dead = false;
   std::size_t concurrency = 64;              ///< --concurrency: rows in flight, at least 1
   std::uint64_t limit = 0;                   ///< --limit: rows to start in this run; 0: no limit
   std::chrono::milliseconds row_deadline{0}; ///< --row-deadline-ms: timeout of a row; 0: none
-  std::uint32_t recursion_limit = 25;        ///< of rows that do not specify one
+  std::uint32_t recursion_limit = 25;        ///< limit for rows that do not specify one
   std::size_t line_bytes_max = std::size_t{16} << 20; ///< --max-line-bytes: size of an input line
   std::size_t write_queue_max = 1024;                 ///< finished rows that wait to be written
   std::chrono::milliseconds sync_interval{20}; ///< minimum time between two syncs of the output
-  /// --shortage-wait-ms: how long a job in which every row ends with a shortage of the machine
-  /// waits for resources before it stops.
+  /// --shortage-wait-ms: maximum time that a job waits for resources while every row ends with a
+  /// shortage of the machine. Then the job stops.
   std::chrono::milliseconds shortage_wait{30'000};
-  /// After a write error: time that rows in flight have to finish before they are cancelled.
+  /// Time that rows in flight have to finish after a write error before they are cancelled.
   std::chrono::milliseconds failure_drain{10'000};
-  job_fingerprint fingerprint;         ///< what the job runs
-  const clock* time = &system_clock(); ///< for job ids and `created`; never for waiting
-  /// For tests that inspect the files as a crash would leave them. Called on the writer thread
-  /// after every write, sync and rename, with the name of the step. May be empty.
+  job_fingerprint fingerprint; ///< identifies what the job runs
+  const clock* time =
+      &system_clock(); ///< gives the time `created` in the journal; not used for waiting
+  /// A hook for tests that inspect the files as a crash would leave them. Called by the writer
+  /// thread after every write, sync and rename, with the name of the step. May be empty.
   std::function<void(std::string_view)> on_disk_step;
 };
 
-/// Returns the files that a job writes, except checkpoints_path_of(): the output and its
-/// companions.
+/// Returns the files that a job writes: the output, and the files that the job keeps beside it. The
+/// database of checkpoints_path_of() is not among them. May be called from any thread.
+/// @param output see batch_options::output
 [[nodiscard]] std::vector<used_file> paths_written_by(const std::string& output);
-/// Returns the path of the database with the checkpoints of a job's rows: out.job.db. `superstep
-/// chat` uses another name for its threads.
+/// Returns the path of the database with the checkpoints of a job's rows, e.g. out.job.db. May be
+/// called from any thread.
+/// @param output see batch_options::output
 [[nodiscard]] std::string checkpoints_path_of(const std::string& output);
 
-/// Stops a job from outside. request() may be called by a signal handler or any thread.
+/// A request to stop a job. All members may be called by any thread and by signal handlers.
 class stop_request {
 public:
   /// The urgency of the request.
   enum level : int {
-    none,  ///< not at all
+    none,  ///< no request
     drain, ///< start no more rows; those in flight finish
     abort, ///< cancel the rows in flight; they run again when the job is resumed
   };
@@ -213,17 +223,20 @@ private:
   std::atomic<int> level_{none};
 };
 
-/// Runs a job, or the rest of one, to completion. Blocks; the calling thread submits the rows and
-/// calls `progress`.
+/// Runs a job, or the rest of an interrupted job, to completion. Blocks; the calling thread submits
+/// the rows and calls `progress`.
 ///
-/// @param options see batch_options
-/// @param runner runs the rows; must outlive the call
+/// @param options see batch_options; `input` and `output` are required
+/// @param runner runs the rows; used only during the call
 /// @param progress receives the progress, on the calling thread only
 /// @param stop may be changed at any time by other threads and signal handlers
-/// @return a summary, also if the job was stopped. An error corresponds to exit_code::failed; its
-/// text is for the user. The job can be resumed if it had started.
+/// @return a summary, also if the job was stopped. An error means exit_code::failed, and its text
+/// is for the user: errc::invalid_argument for invalid options, an output that another job uses, or
+/// a changed fingerprint; errc::parse_failed for invalid input lines; otherwise the code of a file
+/// error or of row_runner::begin_job(). A job that has started can be resumed after an error
 /// @par Threads
-/// One call per output at a time: a lock rejects another call or process with the same output.
+/// Any number of threads may call it for different outputs. A lock rejects a second call or process
+/// with the same output.
 [[nodiscard]] result<batch_summary> run_batch(const batch_options& options, row_runner& runner,
                                               progress_sink& progress, const stop_request& stop);
 

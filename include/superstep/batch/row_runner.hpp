@@ -15,11 +15,12 @@
 
 namespace superstep {
 
-/// One row of a batch, ready to run.
+/// One row of a batch, ready to run. docs/batch-files.md describes the forms of input lines: native
+/// rows, and rows of OpenAI's batch API.
 struct row_request {
   std::string key;         ///< the row's id, unique in its job; also the prefix of its message ids
   message_list messages;   ///< the conversation so far; may be empty in native rows
-  json::object input;      ///< other members of the state, of native rows only
+  json::object input;      ///< other members of the state; only native rows have any
   json::object parameters; ///< overrides of the model's parameters, from the body of openai rows
   run_config config;       ///< run_id is the key; the deadline is batch_options::row_deadline
   std::string job;         ///< id of the job, the same in all its runs: batch_summary::job_id
@@ -28,71 +29,78 @@ struct row_request {
 /// The error that ended a row.
 struct row_error {
   std::string kind;           ///< a short stable name: timed_out, model_error, recursion_limit, …
-  std::string message;        ///< for the user
-  std::string node;           ///< empty if it did not occur in a node
+  std::string message;        ///< text for the user
+  std::string node;           ///< name of the failed node; empty if none failed
   std::int64_t step = 0;      ///< super-step; 0: before the first
   std::uint32_t attempts = 1; ///< attempts of the node
 };
 
-/// The result of a row, in one word.
-enum class row_status : std::uint8_t { ok, error, cancelled };
+/// The kind of a row's end.
+enum class row_status : std::uint8_t {
+  ok,        ///< the row succeeded
+  error,     ///< the row failed; see row_outcome::error
+  cancelled, ///< the row was cancelled by running_row::cancel()
+};
 
-/// A problem outside the row that prevented its end. Such a row is neither done nor failed.
+/// A problem outside the row, because of which the row could not end. The row counts neither as
+/// done nor as failed.
 struct row_fault {
   /// The consequence for the job.
   enum class kind : std::uint8_t {
-    shortage, ///< of descriptors, processes or memory: the row runs again with less concurrency
-    broken,   ///< a checkpoint or recording cannot be written, or a tool cannot be started: the job
-              ///< stops
+    shortage, ///< a shortage of the machine: the row runs again with less concurrency
+    /// A checkpoint or recording cannot be written, or a tool cannot be started: the job stops.
+    broken,
   };
-  kind what = kind::shortage;
-  std::string text; ///< for the user
+  kind what = kind::shortage; ///< consequence for the job
+  std::string text;           ///< text for the user
 };
 
 /// The outcome of a row. After an error, messages and state are those before the error.
 struct row_outcome {
-  row_status status = row_status::ok;
-  message_list messages;          ///< the whole conversation
-  json::object state;             ///< the rest of the state; written beside `messages`
-  std::optional<row_error> error; ///< set unless status is ok
-  std::optional<row_fault> fault; ///< if set, all other members are ignored
-  token_usage usage;              ///< sum over the row's model calls
-  std::string model;              ///< name of the answering model, for openai output; may be empty
-  std::uint32_t steps = 0;        ///< super-steps
-  std::uint32_t model_calls = 0;
-  std::uint32_t tool_calls = 0;
+  row_status status = row_status::ok; ///< kind of the row's end
+  message_list messages;              ///< the whole conversation
+  json::object state;                 ///< the rest of the state; written beside `messages`
+  std::optional<row_error> error;     ///< set unless status is ok
+  std::optional<row_fault> fault;     ///< if set, all other members are ignored
+  token_usage usage;                  ///< sum over the row's model calls
+  std::string model;             ///< name of the answering model, for openai output; may be empty
+  std::uint32_t steps = 0;       ///< super-steps
+  std::uint32_t model_calls = 0; ///< calls of the model
+  std::uint32_t tool_calls = 0;  ///< calls of tools, failed ones included
   std::uint32_t failed_tool_calls = 0;              ///< tool calls that were answered with an error
   std::vector<std::chrono::nanoseconds> tool_times; ///< duration of each tool call
   std::chrono::nanoseconds barrier_wait{0}; ///< time that finished tool calls waited for others
 };
 
-/// A submitted row. Destroying it does not cancel the row.
+/// A handle to a submitted row.
 class running_row {
 public:
+  /// Destroys the handle, which does not cancel the row. May be called by any thread.
   virtual ~running_row() = default;
-  /// Requests cancellation: the row reports `cancelled` soon. No effect after the row has reported.
-  /// May be called by any thread.
+  /// Requests cancellation: the row soon reports its outcome as `cancelled`. Has no effect if the
+  /// row has already reported its outcome. May be called by any thread.
   virtual void cancel() noexcept = 0;
 };
 
-/// Runs rows: an agent and its engine in production, a fake in tests. The batch runner depends on
-/// nothing else of agents.
+/// The interface through which run_batch() runs rows. `superstep run` implements it with an agent
+/// and an engine. run_batch() calls all members on its own thread.
 class row_runner {
 public:
   virtual ~row_runner() = default;
-  /// Receives the outcome of a row.
+  /// A function that receives the outcome of a row.
   using done_function = std::function<void(row_outcome)>;
 
-  /// Called once per run of a job, after its files were opened and locked and before its first row.
-  /// An error ends the run before any row starts. Does nothing by default.
+  /// Prepares a run of a job. Called once, after the job's files were opened and locked and before
+  /// its first row. Does nothing by default.
   /// @param job the id of the job, the same in all its runs
+  /// @return an error to end the run before any row starts; run_batch() returns the same error
   [[nodiscard]] virtual result<void> begin_job(const std::string& job);
 
   /// Starts a row without waiting for its end.
   /// @param request the row
   /// @param done called exactly once with the outcome, by any thread, possibly before submit()
-  /// returns; must be short and must not throw. A row that cannot be started reports an error
-  /// through it as well.
+  /// returns. It is short and does not throw. A row that cannot be started also reports its error
+  /// by this call
   /// @return a handle to cancel the row
   [[nodiscard]] virtual std::unique_ptr<running_row> submit(row_request request,
                                                             done_function done) = 0;

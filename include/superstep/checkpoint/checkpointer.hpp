@@ -26,9 +26,9 @@
 
 namespace superstep {
 
-/// Reasons why a thread cannot be saved or loaded. docs/errors.md lists what to do about each.
+/// Reasons why a thread cannot be saved or loaded. docs/errors.md describes a remedy for each.
 enum class checkpoint_errc {
-  not_storable = 1, ///< a value's type has no stored form: describe it or specialize stored_form
+  not_storable = 1, ///< a value's type has no stored form: describe it or specialise stored_form
   type_changed,     ///< a channel's type differs from the stored one
   node_gone,        ///< the thread's next node no longer exists in the graph
   corrupt,          ///< stored data is damaged or not in the expected format
@@ -37,10 +37,11 @@ enum class checkpoint_errc {
   conflict,         ///< another run has written to the thread in the meantime
   in_use,           ///< another run holds the lease on the thread
   wrong_key,        ///< the encryption key is missing, wrong, or given for an unencrypted file
-  wrong_owner,      ///< the file belongs to another job, or to none; see
-                    ///< sqlite_checkpointer_options::owner
+  /// The file belongs to another owner, or to none; see sqlite_checkpointer_options::owner.
+  wrong_owner,
 };
-/// Returns a code of the category "checkpoint".
+/// Returns the code in the category "checkpoint"; makes checkpoint_errc convertible to
+/// std::error_code. May be called from any thread.
 [[nodiscard]] std::error_code make_error_code(checkpoint_errc) noexcept;
 
 /// The exception type of checkpointers, of the SQLite store and cache, and of the functions that
@@ -48,10 +49,14 @@ enum class checkpoint_errc {
 /// names the file or the thread, the reason, and what to do.
 class checkpoint_error : public std::system_error {
 public:
+  /// @param code usually a checkpoint_errc
+  /// @param text the complete text of what()
   checkpoint_error(std::error_code code, std::string text)
       : std::system_error{code}, text_{std::move(text)} {}
   /// Converts the error of a result<> or of a failed run.
   explicit checkpoint_error(error e) : checkpoint_error{e.code, std::move(e.text)} {}
+  /// Returns the text, without the general message of the code, which std::system_error would
+  /// append.
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 
 private:
@@ -66,25 +71,26 @@ struct std::is_error_code_enum<superstep::checkpoint_errc> : std::true_type {};
 namespace superstep {
 
 /// A stored value whose channel has a different type in the current graph. The members are valid
-/// during the call of the converter only.
+/// only during the call of the converter.
 struct outdated_value {
-  std::string_view channel;
+  std::string_view channel;   ///< name of the channel
   std::string_view from_type; ///< name of the stored type
   std::string_view to_type;   ///< name of the channel's current type
   const json::value& held;    ///< the value in the stored type's JSON form
 };
-/// Converts a stored value to the JSON form of the channel's current type. Returns nullopt if it
-/// cannot; the thread is then refused with checkpoint_errc::type_changed. Set by
-/// compile_options::convert; called on the thread that loads the checkpoint.
+/// A function that converts a stored value to the JSON form of the channel's current type. If it
+/// returns nullopt, loading fails with checkpoint_errc::type_changed. Set by
+/// compile_options::convert. Called by the thread that loads the checkpoint, and by several threads
+/// at once.
 using value_converter = std::function<std::optional<json::value>(const outdated_value&)>;
 
 /// Maps the numbers in a checkpoint to the channels, nodes and joins of a compiled graph. Immutable
-/// and shared by all checkpoints of that graph. It must not own a checkpointer: a checkpointer owns
-/// checkpoints, which own their layout.
+/// and shared by all checkpoints of that graph. It must not own a checkpointer, because a
+/// checkpointer owns checkpoints, which own their layout: neither would ever be destroyed.
 struct graph_layout {
   /// A node of the graph.
   struct node {
-    std::string name;
+    std::string name;                  ///< name of the node
     const value_form* input = nullptr; ///< form of a Send's input; null if it cannot be stored
   };
   /// An edge with several sources.
@@ -93,12 +99,12 @@ struct graph_layout {
     std::uint32_t target = 0;         ///< index of the node that it triggers
   };
 
-  std::string graph; ///< name of the graph
-  std::vector<std::unique_ptr<const channel>> channels;
-  std::vector<node> nodes;
-  std::vector<join> joins;
-  std::function<state_ptr()> make_state; ///< returns a new state with initial values
-  value_converter convert;               ///< if empty, values of changed types are refused
+  std::string graph;                                    ///< name of the graph
+  std::vector<std::unique_ptr<const channel>> channels; ///< a channel's number is its index
+  std::vector<node> nodes;                              ///< a node's number is its index
+  std::vector<join> joins;                              ///< a join's number is its index
+  std::function<state_ptr()> make_state;                ///< returns a new state with initial values
+  value_converter convert; ///< if empty, values of changed types are errors
   /// Extra error categories whose codes are stored with task exceptions, besides the standard ones
   /// and those of channels and checkpointers; codes of other categories are dropped.
   std::vector<const std::error_category*> error_categories;
@@ -109,18 +115,24 @@ using layout_ptr = std::shared_ptr<const graph_layout>;
 struct send {
   std::uint32_t node = 0;       ///< index into graph_layout::nodes
   std::uint32_t timeout_ms = 0; ///< limit for the attempt in milliseconds; 0 uses the node's limit
-  value input;
+  value input;                  ///< replaces the state as the node's input
 };
 
-/// A pending question of a task to a human. The id is derived from the task and the question, so it
-/// stays the same in every process until the question is answered.
+/// A pending question of a task to a human.
+/// Source: `Interrupt` in LangGraph 1.2.22, types.py.
 struct interrupt {
+  /// The id, derived from the task and the question. It stays the same in every process until the
+  /// question is answered.
   std::string id;
   json::value value; ///< the question, as the task passed it
 };
 
 /// Reasons why a node is scheduled, combined as bits. A state edit clears only some of them.
-enum class trigger_cause : std::uint8_t { branch = 1, join = 2, held_back = 4 };
+enum class trigger_cause : std::uint8_t {
+  branch = 1,    ///< an edge, a router or a command leads to the node
+  join = 2,      ///< all sources of a join have run
+  held_back = 4, ///< the node was deferred until nothing else was left to run
+};
 
 /// A node that runs in the next super-step.
 struct trigger {
@@ -128,30 +140,31 @@ struct trigger {
   std::uint8_t causes = 0; ///< bits of trigger_cause
 };
 
-/// Version numbers of writes and of the reads that followed them. Each super-step's barrier draws
-/// one number. They identify the node that ran last, which is the author of a state edit that does
-/// not name one. Corresponds to `channel_versions` and `versions_seen` in LangGraph 1.2.22.
+/// Version numbers of writes and of the reads that followed them. The barrier of each super-step
+/// uses the next number. A state edit that names no author is attributed to the node that ran last,
+/// which these numbers identify. Source: `channel_versions` and `versions_seen` of `Checkpoint` in
+/// LangGraph 1.2.22.
 struct seen_versions {
-  std::uint64_t last = 0;                 ///< the highest number drawn so far
-  std::uint64_t entry = 0;                ///< the latest input
-  std::uint64_t entry_seen = 0;           ///< the latest input that START has processed
-  std::vector<std::uint64_t> branch;      ///< by node: the latest trigger or run of the node
-  std::vector<std::uint64_t> branch_seen; ///< by node: `branch` at the time the node last ran
-  std::vector<std::uint64_t> join;        ///< by join: the latest arrival
-  std::vector<std::uint64_t> join_seen;   ///< by join: `join` at the time its target last ran
+  std::uint64_t last = 0;                 ///< the highest number used so far
+  std::uint64_t entry = 0;                ///< number of the latest input
+  std::uint64_t entry_seen = 0;           ///< number of the latest input that START has processed
+  std::vector<std::uint64_t> branch;      ///< per node: number of its latest trigger or run
+  std::vector<std::uint64_t> branch_seen; ///< per node: `branch` at the time the node last ran
+  std::vector<std::uint64_t> join;        ///< per join: number of the latest arrival of a source
+  std::vector<std::uint64_t> join_seen;   ///< per join: `join` at the time its target last ran
 };
 
 /// The scheduling state of a thread between two super-steps: everything but the channel values.
 struct position {
-  /// The input, or the command in its place, that the hidden START task writes next; empty if START
-  /// has run.
+  /// The writes of the input or command that the hidden START task applies next; unset if START has
+  /// run.
   std::optional<write_list> input;
   std::vector<std::uint32_t> input_targets; ///< additional nodes that the input triggers
   std::vector<trigger> triggered;           ///< nodes of the next super-step
   std::vector<trigger> deferred;            ///< nodes that wait until nothing else is left to run
-  std::vector<named_barrier_value> joins;   ///< by join: the sources that have arrived
+  std::vector<named_barrier_value> joins;   ///< per join: the sources that have arrived
   std::vector<send> sends;                  ///< additional activations of the next super-step
-  seen_versions versions;
+  seen_versions versions;                   ///< order of past writes and reads
 };
 
 /// The operation that created a checkpoint.
@@ -161,7 +174,8 @@ enum class checkpoint_source : std::uint8_t {
   update, ///< a state edit
   fork,   ///< a copy of an older checkpoint
 };
-/// Returns the enumerator's name, which is also its stored form.
+/// Returns the enumerator's name, which is also its stored form. The text is static. May be called
+/// from any thread.
 [[nodiscard]] std::string_view to_text(checkpoint_source) noexcept;
 
 /// A snapshot of a thread between two super-steps. Immutable once saved; values are shared, not
@@ -169,8 +183,8 @@ enum class checkpoint_source : std::uint8_t {
 struct checkpoint {
   std::string id;     ///< unique within its namespace; ids sort as text in order of creation
   std::string parent; ///< id of the checkpoint it was made from; empty for the first
-  checkpoint_source source = checkpoint_source::input;
-  std::int64_t step = 0; ///< the super-step that it follows; -1 for the first input
+  checkpoint_source source = checkpoint_source::input; ///< the operation that created it
+  std::int64_t step = 0; ///< number of the super-step before it; -1 for the first input
   layout_ptr layout;     ///< the graph that `state` and `where` refer to
   state_view state;      ///< channel values
   position where;        ///< pending nodes, joins and Sends
@@ -182,31 +196,35 @@ struct checkpoint {
 };
 using checkpoint_ptr = std::shared_ptr<const checkpoint>;
 
-/// Whether `metadata` contains every entry of `wanted` with an equal value.
-/// @param metadata may be null, which means empty
+/// Whether `metadata` contains every entry of `wanted` with an equal value. For implementations of
+/// checkpointer. May be called from any thread.
+/// @param metadata metadata of a checkpoint; null if it has none
+/// @param wanted see checkpoint_query::metadata
 [[nodiscard]] bool has_entries(const json::object* metadata, const json::object& wanted) noexcept;
 
 /// The result of one task, stored until its super-step is applied.
 struct task_output {
-  std::vector<write> writes;
+  std::vector<write> writes;          ///< writes to channels
   std::vector<std::uint32_t> targets; ///< nodes that the task triggers
-  std::vector<send> sends;
+  std::vector<send> sends;            ///< additional activations of the next super-step
 };
 
 /// The record of one task of the super-step that follows a checkpoint.
 struct task_record {
-  /// Path of the task: `agent`, or `tools#3` for the fourth Send; empty for the caller of the run.
+  /// Path of the task: `agent`, or `tools#3` for the fourth Send; empty for writes of the run's
+  /// caller.
   std::string task;
   std::optional<task_output> output; ///< set if the task has finished; it is not run again
-  std::optional<std::vector<interrupt>> interrupts; ///< its latest questions, answered or not
-  std::vector<json::value> answers;  ///< resume values, in the order of its questions
+  std::optional<std::vector<interrupt>> interrupts; ///< latest questions, answered or not
+  std::vector<json::value> answers;  ///< resume values, in the order of the task's questions
   std::string error;                 ///< error text; empty if the task did not fail
   std::exception_ptr cause;          ///< cause of the error; a restored_error if read from storage
   std::optional<json::value> resume; ///< the caller's resume value for the first open question
 };
 
 /// Returns the part of a record that is stored: a copy without writes to channels that checkpoints
-/// do not contain.
+/// do not contain. For implementations of checkpointer. May be called from any thread.
+/// @param of the complete record
 /// @param layout the layout that the record's channel numbers refer to
 [[nodiscard]] task_record storable_part(const task_record& of, const graph_layout& layout);
 
@@ -214,11 +232,14 @@ struct task_record {
 /// records are searched without an index. Not thread-safe.
 class record_index {
 public:
-  /// Adds a record to the list, or merges it into the record of the same task: questions, answers
-  /// and errors replace the earlier ones, an output is never replaced. The caller's outputs (empty
-  /// task path) are concatenated.
+  /// Adds a record to the list, or merges it into the record of the same task. Questions, answers
+  /// and errors replace the earlier ones; an output is never replaced. Outputs of the run's caller
+  /// (empty task path) are concatenated.
+  /// @param known the same list as in every other call since clear()
+  /// @param more the record to add
   void add(std::vector<task_record>& known, task_record more);
-  /// Returns the record of a task, or null. The pointer is valid until the list changes.
+  /// Returns the record of a task; null if there is none. The pointer is valid until the list
+  /// changes.
   /// @param known the same list as in every other call since clear()
   [[nodiscard]] const task_record* find(const std::vector<task_record>& known,
                                         std::string_view task) const;
@@ -236,19 +257,21 @@ private:
 
 /// A checkpoint together with the records of the tasks that follow it.
 struct saved_checkpoint {
-  checkpoint_ptr checkpoint;
+  checkpoint_ptr checkpoint;      ///< the checkpoint; not null
   std::vector<task_record> tasks; ///< one per task, in the order of their first record
 };
 
 /// Identifies a sequence of checkpoints: a thread, and within it the graph or one of its subgraphs.
 struct thread_key {
-  std::string thread_id;
+  std::string thread_id; ///< id of the thread, chosen by the user
   /// Namespace: empty for the outermost graph, `node:task|node:task` for a subgraph.
   std::string ns;
+  /// Orders keys by thread and namespace.
   auto operator<=>(const thread_key&) const = default;
 };
 
-/// Selects checkpoints of a thread. Conditions are combined with "and"; results are newest first.
+/// Selects checkpoints of a thread. A checkpoint must match all conditions; results are newest
+/// first.
 struct checkpoint_query {
   std::string before;                      ///< only ids less than this one; empty for no bound
   std::optional<checkpoint_source> source; ///< only checkpoints of this source
@@ -271,17 +294,17 @@ public:
 };
 using lease_ptr = std::shared_ptr<thread_lease>;
 
-/// The record of a side effect that a task has outside the program, such as sending a mail. Records
-/// prevent that a resumed run repeats the effect.
+/// The record of a side effect outside the program, such as sending a mail. With it a resumed run
+/// can avoid repeating the effect. See idempotent() and journaled().
 struct effect_record {
-  bool has_ended = false; ///< false: the effect was started, its outcome is not recorded
+  bool has_ended = false; ///< false: the effect was started, and its outcome is unknown
   std::string result{};   ///< the result, in the caller's own format
   friend bool operator==(const effect_record&, const effect_record&) = default;
 };
 
 /// An overview of one thread in a database.
 struct thread_summary {
-  std::string thread_id;
+  std::string thread_id;        ///< id of the thread
   std::int64_t created = 0;     ///< seconds since 1970-01-01 UTC
   std::int64_t checkpoints = 0; ///< number of checkpoints, including those of subgraphs
   std::int64_t bytes = 0;       ///< size of their rows
@@ -290,8 +313,10 @@ struct thread_summary {
 
 /// Selects checkpoints to delete. A checkpoint is deleted only if all conditions allow it.
 struct prune_options {
-  std::string thread_id;     ///< empty for all threads
-  std::size_t keep_last = 1; ///< newest checkpoints kept in each namespace, with their subgraphs
+  std::string thread_id; ///< the thread to prune; empty for all threads
+  /// Number of newest checkpoints to keep in each namespace. Checkpoints of subgraphs that these
+  /// need are kept as well.
+  std::size_t keep_last = 1;
   std::chrono::seconds older_than{0}; ///< minimum age of deleted checkpoints; 0 for any age
   /// Whether a thread whose newest checkpoint is old enough is deleted entirely.
   bool whole_threads = false;
@@ -306,18 +331,20 @@ struct prune_options {
 ///
 /// The parameter `as` is the layout that a checkpoint is read for. Channels, nodes and joins are
 /// matched by name. A new channel has its initial value, and the value of a removed channel is
-/// dropped. A channel of a different type is refused unless the layout converts it. A pending node
+/// dropped. A value of a different type is an error unless the layout converts it. A pending node
 /// that no longer exists is listed in checkpoint::lost_nodes.
 ///
-/// All functions throw checkpoint_error, whose text states what failed, in which thread, and what
-/// is safe. A write that fails after its call has returned is reported by the next call for the
-/// thread and by check(); the stored thread is not changed by it.
+/// All functions that access storage may throw checkpoint_error, whose text states what failed, in
+/// which thread, and what is safe. A write that fails after its call has returned does not change
+/// the stored thread. The next call for the thread and check() report the failure.
 /// tests/unit/checkpoint/checkpointer_contract.hpp contains this contract as tests, which can be
 /// run on any implementation.
 /// @par Threads
-/// All members may be called from any thread. One thread id is written by one run at a time.
+/// All members may be called from any thread and may block it while they read. Only one run at a
+/// time may write to a thread id.
 /// @par Lifetime
-/// The checkpointer must outlive the runs that use it; runs share its ownership.
+/// Graphs and runs share the ownership of their checkpointer.
+/// Source: `BaseCheckpointSaver` in LangGraph 1.2.22, checkpoint/base.
 class checkpointer {
 public:
   checkpointer() = default;
@@ -325,17 +352,19 @@ public:
   checkpointer& operator=(const checkpointer&) = delete;
   virtual ~checkpointer() = default;
 
-  /// Whether values must have a stored form (see stored_form.hpp). If true, compile() refuses a
-  /// graph with a type that has none. False for memory_checkpointer().
+  /// Whether values must have a stored form (see stored_form.hpp). If true, compile() rejects a
+  /// graph with a type that has no stored form. False for memory_checkpointer().
   [[nodiscard]] virtual bool needs_stored_forms() const noexcept { return true; }
 
   /// Loads a checkpoint and the records of the tasks that follow it.
   /// @param id id of the checkpoint; empty for the newest
-  /// @return nullopt if there is no such checkpoint
+  /// @param as the layout to read it for; shared by the result
+  /// @return the checkpoint; nullopt if there is no such checkpoint
   /// @throws checkpoint_error{type_changed, node_gone, corrupt, failed}
   [[nodiscard]] virtual std::optional<saved_checkpoint> load(const thread_key&, std::string_view id,
                                                              const layout_ptr& as) = 0;
-  /// Loads the selected checkpoints, newest first.
+  /// Loads the selected checkpoints, newest first; an empty list if there are none. Errors as for
+  /// load().
   [[nodiscard]] virtual std::vector<saved_checkpoint>
   list(const thread_key&, const checkpoint_query&, const layout_ptr& as) = 0;
   /// Returns the id of the newest checkpoint; empty if there is none.
@@ -344,28 +373,38 @@ public:
   /// @throws checkpoint_error{not_storable} for a value that cannot be written, {conflict} if a
   /// checkpoint with this or a later id exists, or the error of an earlier write to the thread
   virtual void put(const thread_key&, checkpoint_ptr) = 0;
-  /// put() for a caller that waits until the checkpoint is durable. If nothing else is being
-  /// written, an implementation may write on the calling thread before it returns, which avoids two
-  /// thread switches. when_saved() returns whether there is still something to wait for.
+  /// Stores a checkpoint like put(), for a caller that then waits until it is durable. If nothing
+  /// else is being written, an implementation may write on the calling thread before it returns,
+  /// which avoids two thread switches. when_saved() returns whether the caller still has to
+  /// wait.
+  /// @param key the sequence of checkpoints
+  /// @param point the checkpoint; not null
   virtual void put_now(const thread_key& key, checkpoint_ptr point) { put(key, std::move(point)); }
   /// Stores a record of a task that runs after `parent`, merging it with the task's earlier
   /// records; see record_index::add(). Does nothing if the checkpoint was deleted in the meantime.
-  /// @param parent a checkpoint that was put or loaded; the record's numbers refer to its layout
+  /// @param parent a checkpoint that was passed to put() or returned by load(). The record's
+  /// numbers refer to its layout
   virtual void put_task(const thread_key&, const checkpoint& parent, task_record) = 0;
-  /// Returns the record of a side effect; nullopt if there is none. Records are deleted with the
-  /// next checkpoint of the thread's outermost graph: from then on the tasks' outputs are stored.
-  /// @param key idempotency key of the effect
+  /// Returns the record of a side effect; nullopt if there is none. The next checkpoint of the
+  /// thread's outermost graph deletes the thread's records, because it contains the outputs of
+  /// their tasks. The default returns nullopt.
+  /// @param thread_id id of the thread
+  /// @param key idempotency key of the effect; see tool_context::idempotency_key()
   [[nodiscard]] virtual std::optional<effect_record> find_effect(std::string_view thread_id,
                                                                  std::string_view key);
-  /// Stores the record of a side effect, or erases it (nullopt). The start of an effect can be
-  /// recorded once: if another run has already recorded it, the write fails with
-  /// checkpoint_errc::conflict. Ordered with all other writes to the thread. The default throws
-  /// checkpoint_error.
+  /// Stores the record of a side effect, or erases it (nullopt). Ordered with all other writes to
+  /// the thread. The default throws checkpoint_error{failed}.
+  /// @param thread_id id of the thread
+  /// @param key idempotency key of the effect; see tool_context::idempotency_key()
+  /// @param record the record; nullopt erases it
+  /// @throws checkpoint_error{conflict}, now or by check(), if another run has already recorded the
+  /// start of the effect, which can be recorded only once
   virtual void put_effect(std::string_view thread_id, std::string_view key,
                           std::optional<effect_record> record);
-  /// Deletes a thread with its subgraphs and effect records; does nothing if there is none.
+  /// Deletes a thread with its subgraphs and effect records; does nothing if the thread does not
+  /// exist.
   virtual void delete_thread(std::string_view thread_id) = 0;
-  /// Deletes the checkpoints, in all threads, whose metadata contains one of these as `run_id`,
+  /// Deletes the checkpoints, in all threads, whose metadata contains one of these ids as `run_id`,
   /// with their task records and the subgraphs that belong to them.
   /// @return the number of deleted checkpoints
   /// @throws checkpoint_error{in_use} if a run holds one of the threads; nothing is deleted then
@@ -373,35 +412,42 @@ public:
 
   /// Calls `done` once all earlier writes to the thread are durable or have failed. The call comes
   /// from a thread of the implementation; `done` must return quickly and must not block.
-  /// @return false if there is nothing to wait for; `done` is not called then
+  /// @return false if there is nothing to wait for; `done` is then not called
   [[nodiscard]] virtual bool when_saved(const thread_key&, std::function<void()> /*done*/) {
     return false;
   }
-  /// Throws the checkpoint_error of an earlier write to the thread that failed, if any.
+  /// Throws the checkpoint_error of an earlier write to the thread if it failed; otherwise does
+  /// nothing.
   virtual void check(const thread_key&) {}
 
   /// Returns a thread and its subgraphs as text, which every checkpointer in every process can
   /// import; see docs/checkpoint-format.md, "Exported threads". Effect records are not exported.
   /// @throws checkpoint_error if there is no such thread
   [[nodiscard]] virtual std::string export_thread(std::string_view thread_id) = 0;
-  /// Adds an exported thread under a new name.
-  /// @throws checkpoint_error if the name is in use, or the bytes are damaged, incomplete or of a
-  ///   newer format; nothing is imported then
+  /// Adds an exported thread under a new id.
+  /// @param thread_id id of the new thread
+  /// @param bytes text from export_thread() or cut_thread()
+  /// @throws checkpoint_error if the id is in use, or the bytes are damaged, incomplete or of a
+  /// newer
+  ///   format; nothing is then imported
   virtual void import_thread(std::string_view thread_id, std::string_view bytes) = 0;
 
-  /// Acquires the lease on a thread and its subgraphs for one run.
-  /// @param done receives the lease, null from implementations without leases, or the error
-  ///   checkpoint_errc::in_use. Called before take() returns, or later by the thread that returns
-  ///   the lease
+  /// Acquires the lease on a thread and its subgraphs for one run. The second parameter selects the
+  /// behaviour if another run holds the lease.
   ///
-  /// Leases do not protect against processes that do not use them: every put() also checks that the
-  /// newest stored checkpoint is the one the run knows, and fails with conflict otherwise.
+  /// Leases do not protect against processes that do not use them. Therefore every put() also
+  /// checks that the newest stored checkpoint is the newest one that the run knows, and fails with
+  /// checkpoint_errc::conflict otherwise.
+  /// @param done receives the lease, or the error checkpoint_errc::in_use. Implementations without
+  ///   leases, such as the default, pass null. Called before take() returns, or later by the thread
+  ///   that returns the lease
   virtual void take(const std::string& /*thread_id*/, busy_policy,
                     std::function<void(result<lease_ptr>)> done) {
     done(lease_ptr{});
   }
 
-  // Inspection and maintenance. The defaults throw checkpoint_error{failed}: not supported.
+  // Inspection and maintenance. By default these functions are not supported: they throw
+  // checkpoint_error{failed}.
 
   /// Returns threads sorted by id.
   /// @param after only ids greater than this one; empty for all
@@ -411,17 +457,18 @@ public:
   /// Returns a checkpoint as JSON, without the graph that defines its types. Members: `thread`,
   /// `ns`, `id`, `parent`, `source`, `step`, `graph`, `metadata`, `values`, `next` (node names) and
   /// `tasks` (stored records, see docs/checkpoint-format.md).
-  /// @param id empty for the newest checkpoint
-  /// @return nullopt if there is no such checkpoint
+  /// @param id id of the checkpoint; empty for the newest
+  /// @return the checkpoint; nullopt if there is no such checkpoint
   [[nodiscard]] virtual std::optional<json::object> show(const thread_key&,
                                                          std::string_view id = {});
   /// Returns the selected checkpoints in the form of show() without `values` and `tasks`, newest
   /// first.
   [[nodiscard]] virtual std::vector<json::object> history(const thread_key&,
                                                           const checkpoint_query&);
-  /// Deletes old checkpoints. All remaining ones can be resumed as before: pending interrupts
-  /// belong to the newest checkpoint, and rows based on a deleted one are first rewritten as whole
-  /// rows. An SQLite file does not shrink; SQLite reuses the space.
+  /// Deletes old checkpoints of threads and their subgraphs. All remaining checkpoints
+  /// can be resumed as before: pending interrupts belong to the newest checkpoint, and a row that
+  /// is a delta to a deleted row is first rewritten as a whole row. An SQLite file does not shrink;
+  /// SQLite reuses the space.
   /// @return the number of deleted checkpoints
   virtual std::size_t prune(const prune_options&);
 };
@@ -431,18 +478,22 @@ public:
 class named_exception {
 public:
   named_exception() = default;
+  /// Copies the exception; exceptions must be copyable.
   named_exception(const named_exception&) = default;
+  /// Copies the exception.
   named_exception& operator=(const named_exception&) = default;
   virtual ~named_exception() = default;
-  /// Returns the name to store; it must stay valid as long as the exception.
   /// Returns the name to store; it must stay valid as long as the exception.
   [[nodiscard]] virtual std::string_view error_class() const noexcept = 0;
 };
 
-/// An exception that was read from storage in place of the one that a task threw. It has the
-/// original text and class name; a nested exception is restored as its nested exception.
+/// An exception that was read from storage. It replaces the exception that a task threw in another
+/// run or process. It has the original text and class name, and its nested exceptions are restored
+/// too.
 class restored_error : public std::runtime_error, public named_exception {
 public:
+  /// @param type class name of the original exception; see class_of()
+  /// @param text what() of the original exception
   restored_error(std::string type, const std::string& text)
       : runtime_error{text}, type_{std::move(type)} {}
   [[nodiscard]] std::string_view error_class() const noexcept override { return type_; }
@@ -456,8 +507,12 @@ private:
 /// is restored as restored_error.
 class restored_system_error : public std::system_error, public named_exception {
 public:
+  /// @param code code of the original exception
+  /// @param type class name of the original exception; see class_of()
+  /// @param text what() of the original exception, which replaces that of std::system_error
   restored_system_error(std::error_code code, std::string type, std::string text)
       : system_error{code}, type_{std::move(type)}, text_{std::move(text)} {}
+  /// Returns the text of the original exception.
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
   [[nodiscard]] std::string_view error_class() const noexcept override { return type_; }
 
@@ -467,7 +522,8 @@ private:
 };
 
 /// Returns the class name that is stored for an exception: error_class() of a named_exception, else
-/// the demangled C++ type name. Empty for null and for types not derived from std::exception.
+/// the demangled C++ type name. Empty for null and for types not derived from std::exception. May
+/// be called from any thread.
 [[nodiscard]] std::string class_of(const std::exception_ptr&);
 
 } // namespace superstep

@@ -19,8 +19,8 @@ namespace superstep {
 /// Size of an encryption key in bytes (AES-256).
 inline constexpr std::size_t encryption_key_bytes = 32;
 
-/// Reads a key for sqlite_checkpointer_options, sqlite_store_options or sqlite_cache_options from
-/// an environment variable.
+/// Reads an encryption key from an environment variable, for sqlite_checkpointer_options,
+/// sqlite_store_options or sqlite_cache_options.
 /// @param name the variable; it must contain 64 hexadecimal digits (`openssl rand -hex 32` prints a
 ///   new key)
 /// @return the 32 bytes of the key; empty if the variable is not set or empty
@@ -34,31 +34,35 @@ encryption_key_from_environment(const char* name = "SUPERSTEP_CHECKPOINT_KEY");
 struct sqlite_checkpointer_options {
   /// Maximum time to wait for another process's transaction.
   std::chrono::milliseconds busy_timeout{30'000};
-  /// Time for which task records wait for the end of their super-step, so that they are written in
-  /// one row with its checkpoint. After this delay they are written separately.
+  /// Maximum time for which task records wait for the end of their super-step, so that they are
+  /// written in one row with its checkpoint. After this delay they are written separately.
   std::chrono::milliseconds task_flush_delay{10};
-  std::size_t queue_bytes_max = 16U << 20U; ///< size of the write queue; beyond it, put() blocks
+  std::size_t queue_bytes_max = 16U << 20U; ///< bytes of the write queue; beyond it, put() blocks
   std::size_t batch_rows_max = 4'096;       ///< maximum number of rows in one transaction
   std::size_t threads_max = 10'000; ///< number of threads whose newest state is cached in memory
   /// Whether each transaction is on the disk before it counts as saved. If false, a power failure
   /// may lose the latest transactions, but the file stays consistent; a killed process loses
   /// nothing in either case.
   bool survives_power_loss = true;
-  /// 32 bytes, see sqlite.hpp: rows are encrypted with this key. Empty for no encryption.
+  /// The key with which rows are encrypted: encryption_key_bytes bytes, e.g. from
+  /// encryption_key_from_environment(). Empty for no encryption.
   std::string encryption_key{};
-  /// The only user of the file, for example one batch job. The name is stored in a new file. A file
-  /// with another owner is refused (checkpoint_errc::wrong_owner), and so is a file without an
-  /// owner that contains threads. If the name is empty, every file that has an owner is refused. If
-  /// the option is not set, every file is accepted.
+  /// Name of the only user of the file, for example one batch job. The name is stored in a new
+  /// file. Opening fails with checkpoint_errc::wrong_owner for a file with another owner, and for a
+  /// file without an owner that contains threads. With an empty name, opening fails for every file
+  /// that has an owner. If the option is not set, every file is accepted.
   std::optional<std::string> owner{};
 };
 
-/// Returns the owner stored in a database; see sqlite_checkpointer_options::owner. Returns nullopt
-/// if the file does not exist, is not a superstep database, or has no owner. Does not write to the
-/// file.
+/// Returns the owner stored in a database; see sqlite_checkpointer_options::owner. Does not write
+/// to the file. May be called from any thread.
+/// @param path path of the file
+/// @return the owner; nullopt if the file does not exist, is not a superstep database, or has no
+/// owner
 [[nodiscard]] std::optional<std::string> sqlite_owner(const std::string& path);
 
-/// Truncates an exported thread, for example to import it as the start of a new branch.
+/// Truncates an exported thread, for example to import it as the start of a new branch. May be
+/// called from any thread.
 /// @param exported text from checkpointer::export_thread()
 /// @param at id of a checkpoint of the outermost graph, which becomes the newest. Its task records
 ///   are dropped, so the next super-step runs completely. If empty, the thread is not truncated
@@ -69,12 +73,13 @@ struct sqlite_checkpointer_options {
 /// Returns a checkpointer that stores threads in an SQLite database, and starts its writer thread.
 /// docs/checkpoint-format.md describes the tables. Several processes may use one file.
 ///
-/// One writer thread per object writes the checkpoints of all runs. It writes everything that is
-/// queued in one transaction, so that many runs share one disk sync. A checkpoint is one row,
-/// usually a delta to the previous checkpoint. The destructor writes what is queued; runs that
-/// still wait for a lease get checkpoint_errc::in_use.
+/// One writer thread per object writes the checkpoints of all runs. It writes all queued rows in
+/// one transaction, so that many runs share one disk sync. A checkpoint is one row, usually a delta
+/// to the previous checkpoint. The destructor writes all queued rows and ends the thread; runs that
+/// still wait for a lease get checkpoint_errc::in_use. May be called from any thread.
 /// @param path path of the file, which is created if it does not exist; not empty, ":memory:" or a
 ///   "file:" URI
+/// @param options see sqlite_checkpointer_options
 /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
 ///   has a newer format, the key does not match, or the file has another owner
 [[nodiscard]] std::shared_ptr<checkpointer>
@@ -87,8 +92,8 @@ struct sqlite_store_options {
   /// Whether each put() is on the disk before it returns. If false, a power failure may lose the
   /// latest ones.
   bool survives_power_loss = true;
-  /// 32 bytes, see sqlite.hpp; empty for no encryption. Values and vectors are encrypted;
-  /// namespaces and keys are not.
+  /// The encryption key, as sqlite_checkpointer_options::encryption_key. Values and vectors are
+  /// encrypted; namespaces and keys are not.
   std::string encryption_key{};
   embedding embed{};                              ///< see memory_store_options::embed
   std::vector<std::string> fields{"$"};           ///< see memory_store_options::fields
@@ -103,12 +108,17 @@ struct sqlite_store_options {
 /// search() returns items ordered by namespace, then by key. Filters and vectors are compared item
 /// by item, so the cost grows with the number of items below the query's prefix. All functions
 /// throw checkpoint_error if the file cannot be read or written.
+/// @par Threads
+/// All members may be called from any thread.
 class sqlite_store final : public store {
 public:
   /// Opens or creates the database.
+  /// @param path path of the file
+  /// @param options see sqlite_store_options
   /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
   /// has a newer format, or the key does not match
   explicit sqlite_store(std::string path, sqlite_store_options options = {});
+  /// Closes the database; no run may use the store.
   ~sqlite_store() override;
 
   std::optional<json::object> get(const store_namespace&, std::string_view key) override;
@@ -131,8 +141,8 @@ struct sqlite_cache_options {
   std::size_t entries_max = 100'000; ///< number of outputs; beyond it the oldest are dropped
   /// Maximum time to wait for another process's transaction.
   std::chrono::milliseconds busy_timeout{1'000};
-  /// 32 bytes, see sqlite.hpp; empty for no encryption. Outputs are encrypted; scopes and keys
-  /// (node names and hashes of inputs) are not.
+  /// The encryption key, as sqlite_checkpointer_options::encryption_key. Outputs are encrypted;
+  /// scopes and keys (node names and hashes of inputs) are not.
   std::string encryption_key{};
   const superstep::clock* time = &system_clock(); ///< must outlive the cache; for tests
 };
@@ -140,14 +150,19 @@ struct sqlite_cache_options {
 /// A cache of task outputs in an SQLite database, which may be the file of an sqlite_checkpointer.
 /// Several processes may use one file. A power failure may lose the latest entries.
 ///
-/// Failures of the cache do not fail the run. An output that cannot be written is not cached, one
-/// that cannot be read counts as not found, and last_failure() returns the reason.
+/// Failures of the cache do not fail the run. An output that cannot be written is not cached, and
+/// an output that cannot be read counts as not found. last_failure() returns the reason.
+/// @par Threads
+/// All members may be called from any thread.
 class sqlite_cache final : public write_cache {
 public:
   /// Opens or creates the database.
+  /// @param path path of the file
+  /// @param options see sqlite_cache_options
   /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
   /// has a newer format, or the key does not match
   explicit sqlite_cache(std::string path, sqlite_cache_options options = {});
+  /// Closes the database; no run may use the cache.
   ~sqlite_cache() override;
 
   std::optional<task_output> find(std::string_view scope, std::string_view key,

@@ -18,13 +18,14 @@
 
 namespace superstep {
 
-/// Why a model gave no answer. Final: the model has already retried what is worth retrying.
+/// Reasons why a model returned no answer. They are final, because models retry by themselves where
+/// that may help.
 enum class model_errc {
   bad_request = 1,   ///< the server rejects the request; repeating it would not help
   unauthorized,      ///< the API key is missing, wrong or lacks permission
   not_found,         ///< no such model or address
   rate_limited,      ///< HTTP 429, more often than the options allow
-  quota_exhausted,   ///< the account has no quota left: pause the whole batch
+  quota_exhausted,   ///< the account has no quota left; other requests would fail as well
   server_error,      ///< the server failed (5xx) at every attempt
   unreachable,       ///< no connection, or a broken one, at every attempt
   timed_out,         ///< no answer in time at every attempt
@@ -33,7 +34,8 @@ enum class model_errc {
   bad_configuration, ///< an option, environment variable or file is unusable
 };
 
-/// Makes model_errc convertible to std::error_code.
+/// Returns the code in the category of models; makes model_errc convertible to std::error_code. May
+/// be called from any thread.
 [[nodiscard]] std::error_code make_error_code(model_errc) noexcept;
 
 } // namespace superstep
@@ -51,28 +53,28 @@ enum class answer_mode : std::uint8_t {
 
 /// Requires an answer to be JSON that matches a schema.
 struct answer_schema {
-  std::string name = "answer";
-  std::string description;
-  json::object schema;
-  answer_mode mode = answer_mode::json_schema;
+  std::string name = "answer"; ///< name of the schema; also of the tool for tool_call
+  std::string description;     ///< describes the answer to the model; may be empty
+  json::object schema;         ///< the JSON Schema
+  answer_mode mode = answer_mode::json_schema; ///< what the provider enforces
   bool is_strict = true; ///< whether the provider must enforce the schema, if it can
 };
 
-/// Receives each piece of a streamed answer. Called between suspensions of the call's task, never
-/// by two threads at the same time. It runs on the thread of the call and must not block.
+/// A function that receives each piece of a streamed answer. Called by the thread that runs the
+/// call's task, and by one thread at a time. Must not block. The piece is valid during the call.
 using chunk_handler = std::function<void(const message_chunk&)>;
 
-/// One request to a model. Owned by the call; the messages share their memory with the state.
+/// One request to a model. The call owns it; its messages share their memory with the state.
 struct model_request {
-  /// Precedes the messages; null if there is no system prompt. A separate member because the list
-  /// belongs to the state: prepending to it would copy it in every turn.
+  /// The system message, sent before the messages; null if there is none. It is a separate member,
+  /// because adding it to the state's list would copy the list in every turn.
   message_ptr system;
   message_list messages;  ///< the conversation that the model reads
   tool_definitions tools; ///< tools that the model may call; null: none
-  std::string run_key;    ///< key of the row or run, for `recorded` models and jitter
+  std::string run_key;    ///< key of the row or run; selects recorded answers and seeds jitter
   std::uint32_t turn = 0; ///< number of the model call in this run, from 0
-  /// Overrides the model's own parameters: temperature, max_tokens, model, …. Also configures the
-  /// tools: tool_choice (a tool's name, auto, any, none) and parallel_tool_calls.
+  /// Parameters that override the model's own: temperature, max_tokens, model, …. They also
+  /// configure the tools: tool_choice (a tool's name, auto, any, none) and parallel_tool_calls.
   json::object parameters;
   std::shared_ptr<const answer_schema> format; ///< required format of the answer; null: any text
   /// If set, a model that can stream does so, and the pieces add up to the returned message. An
@@ -83,7 +85,7 @@ struct model_request {
 
 /// A chat model: the interface of all providers, recordings, scripts and wrappers.
 ///
-/// Immutable after construction and shared by all runs.
+/// Immutable after construction. Any number of runs and threads share one object.
 class chat_model {
 public:
   /// Destroys the model. No task of complete() may be alive.
@@ -136,13 +138,18 @@ using chat_model_ptr = std::shared_ptr<const chat_model>;
 /// - `scripted:rules.yaml`: make_scripted_model() with that file; or with the rules themselves, if
 ///   the text after the colon contains a line break or starts with `{`.
 ///
-/// @returns the model; model_errc::bad_configuration if the text names no provider, or what the
-/// functions above return. A missing API key is reported by the provider, with the first call.
+/// Reads files and environment variables, and sends no request. May be called from any thread.
+///
+/// @param spec one of the forms above
+/// @returns the model; model_errc::bad_configuration if the text names no provider, or the error of
+/// init_chat_model() or make_scripted_model(). A missing API key is an error here, a wrong one is
+/// reported by the first call.
 [[nodiscard]] result<chat_model_ptr> make_model(std::string_view spec);
 
 /// Options for binding tools to a model. The provider's default applies to unset members.
 struct tool_binding {
-  /// A tool's name, "auto", "any" or "none"; empty: the provider's default.
+  /// The name of a tool that must be called, "auto", "any" or "none"; empty: the provider's
+  /// default.
   std::string choice;
   std::optional<bool> parallel; ///< whether an answer may contain several calls
   /// Whether arguments must match the schemas. OpenAI requires all parameters of strict tools to be
@@ -151,50 +158,67 @@ struct tool_binding {
 };
 
 /// Returns a model that offers these tools in every request. Tools and parameters of a request take
-/// precedence over the binding.
+/// precedence over the binding. May be called from any thread.
 ///
 /// @param model shared by the returned model; must not be null
 /// @param tools must not be null
-/// @return model_errc::bad_configuration if `binding.choice` is neither a keyword nor the name of a
-/// tool
-/// Source: `BaseChatModel.bind_tools` in langchain-core 1.7.2, language_models/chat_models.py.
+/// @param binding see tool_binding
+/// @return the model; model_errc::bad_configuration if `binding.choice` is neither a keyword nor
+/// the name of a tool Source: `BaseChatModel.bind_tools` in langchain-core 1.7.2,
+/// language_models/chat_models.py.
 [[nodiscard]] result<chat_model_ptr> bind_tools(chat_model_ptr model, tool_definitions tools,
                                                 tool_binding binding = {});
 
-/// Returns the tools if `model` was returned by bind_tools(), else null. Does not look inside
-/// wrappers such as with_retry().
+/// Returns the tools if bind_tools() made this model, else null. Does not look inside of wrappers
+/// such as with_retry() and bind_parameters(). May be called from any thread.
 [[nodiscard]] tool_definitions bound_tools(const chat_model& model) noexcept;
 
 /// Returns a model that adds these parameters to every request. Parameters of a request take
-/// precedence.
+/// precedence. May be called from any thread.
+/// @param model shared by the returned model; must not be null
+/// @param parameters see model_request::parameters
+/// Source: `Runnable.bind` in langchain-core 1.7.2, runnables/base.py.
 [[nodiscard]] chat_model_ptr bind_parameters(chat_model_ptr model, json::object parameters);
 
-/// The input of a model outside of a graph, implicitly constructed from a text (a human message), a
-/// message, a list of messages, or JSON in any form that messages_from_json() reads.
+/// The input of a request outside of a graph. Constructed implicitly, so that ask() accepts each of
+/// the constructors' types. An object may be used by one thread at a time.
 class model_input {
 public:
+  /// The text of one human message.
   model_input(const char* text) : given_{std::string{text}} {}
+  /// The text of one human message.
   model_input(std::string text) : given_{std::move(text)} {}
+  /// One message of any type.
   model_input(message one) : given_{message_list{std::move(one)}} {}
+  /// A conversation.
   model_input(message_list messages) : given_{std::move(messages)} {}
+  /// A message or a list of messages, in any form that messages_from_json() reads.
   model_input(json::value messages) : given_{std::move(messages)} {}
 
-  /// Returns the conversation; an error if the JSON is not a valid message or list of messages.
+  /// Returns the conversation and leaves the object empty. JSON that is not a valid message or list
+  /// of messages gives the error of messages_from_json().
   [[nodiscard]] result<message_list> messages() &&;
 
 private:
   std::variant<std::string, message_list, json::value> given_;
 };
 
-/// Sends one request to a model, outside of any graph.
+/// Sends one request to a model, outside of any graph. Programs without an engine run the task with
+/// sync_wait().
 ///
+/// May be called from any thread. Destroying the task cancels the request.
 /// @param model kept alive by the task; must not be null
+/// @param input a text, a message, a list of messages or JSON
 /// @return the answer, or the error of the input or of the model; see chat_model::complete()
 [[nodiscard]] task<result<message>> ask(chat_model_ptr model, model_input input);
-/// Sends one request and streams the answer.
+/// Sends one request and streams the answer. May be called from any thread. Destroying the task
+/// cancels the request.
 ///
+/// @param model kept alive by the task; must not be null
+/// @param input a text, a message, a list of messages or JSON
 /// @param on_chunk called for each piece as it arrives; once with the whole answer if the model
 /// cannot stream. See chunk_handler for its constraints.
+/// @return the answer, which equals the sum of the pieces, or an error as above
 [[nodiscard]] task<result<message>> ask(chat_model_ptr model, model_input input,
                                         chunk_handler on_chunk);
 

@@ -25,28 +25,37 @@
 
 namespace superstep {
 
-/// The form of an answer's content: as the provider sent it (v0), or standard blocks (v1). See
-/// message_json.hpp for the latter.
-enum class output_version : std::uint8_t { v0, v1 };
+/// The form of an answer's content.
+/// Source: `BaseChatModel.output_version` in langchain-core 1.7.2, language_models/chat_models.py.
+enum class output_version : std::uint8_t {
+  v0, ///< content in the form of the provider
+  v1, ///< standard content blocks; see content_blocks() in message_json.hpp
+};
 
-/// Parses "v0" or "v1"; other texts are errors.
+/// Parses the name of an output_version, "v0" or "v1". May be called from any thread.
+/// @return the version; model_errc::bad_configuration for another text
 [[nodiscard]] result<output_version> read_output_version(std::string_view text);
 
 /// Returns the version in the environment variable SUPERSTEP_OUTPUT_VERSION or, if that is not set,
-/// LC_OUTPUT_VERSION; v0 if neither is set. Other values than v0 and v1 are errors.
+/// LC_OUTPUT_VERSION; v0 if neither is set. Reads the environment, so it is not safe while another
+/// thread calls setenv().
+/// @return the version; model_errc::bad_configuration if the value is neither v0 nor v1
 [[nodiscard]] result<output_version> default_output_version();
 
 /// Converts the content of an answer to standard blocks and sets `response_metadata.output_version`
-/// to "v1". An answer that is already standard is returned unchanged. Errors as for
-/// content_blocks().
+/// to "v1". An answer that is already standard is returned unchanged. May be called from any
+/// thread.
+/// @return the converted answer, or the error of content_blocks()
 [[nodiscard]] result<message> standardized(message answer);
 
 /// Converts the pieces of one stream, in order, to standard blocks. Each block gets an index, so
-/// that the pieces add up block by block. Indexes of the provider are kept unless they collide: a
-/// chat completion counts its tool calls from 0, but not the text beside them.
+/// that append() adds the pieces block by block. Indexes of the provider are kept unless they
+/// collide: a chat completion counts its tool calls from 0, but gives the text no index. Use one
+/// object per stream. It is not synchronised.
 class chunk_standardizer {
 public:
-  /// Converts the next piece. Errors as for content_blocks().
+  /// Converts the next piece of the stream.
+  /// @return the converted piece, or the error of content_blocks()
   [[nodiscard]] result<message_chunk> standardize(message_chunk piece);
 
 private:
@@ -54,7 +63,7 @@ private:
   std::int64_t free_index(std::int64_t wanted);
 
   std::string last_type_;
-  std::int64_t index_ = -1;                    ///< of the last block without one
+  std::int64_t index_ = -1;                    ///< index assigned to the last block that had none
   std::map<std::int64_t, std::int64_t> given_; ///< the provider's index → the assigned one
   std::set<std::int64_t> taken_;
   bool is_first_ = true;
@@ -77,21 +86,24 @@ struct model_limits_options {
 };
 
 /// The limits that all calls to one provider and key share: calls in flight, requests and tokens
-/// per minute, and a time before which no request is sent.
+/// per minute, and a pause during which no request is sent.
 ///
 /// The number of calls in flight adapts to the provider's capacity. Once calls are refused (HTTP
 /// 429, 503, 529), it follows the measured number of calls that the provider accepts at once,
 /// between `model_calls_min` and `model_calls`. Refusals that do not depend on the load do not
-/// change it. Without a configured number it starts at the number in flight at the first refusal.
+/// change it. Without a limit in the options, the number starts at the number of calls in flight at
+/// the first refusal.
 ///
 /// @par Threads
 /// All members may be called by any thread.
 /// @par Lifetime
-/// Must outlive the models that use it.
+/// Models share its ownership.
 class model_limits {
 public:
+  /// A monotonic time, of std::chrono::steady_clock.
   using time_point = rate_limiter::time_point;
 
+  /// Creates limits of which nothing is used yet.
   explicit model_limits(model_limits_options options);
   model_limits(const model_limits&) = delete;
   model_limits& operator=(const model_limits&) = delete;
@@ -104,17 +116,20 @@ public:
   /// Limits the bytes of answers that are being received.
   [[nodiscard]] const byte_budget& answers() const noexcept { return answers_; }
 
-  /// Reports a successful call. To be called while it still counts as in flight.
+  /// Reports a successful call. Must be called while the caller still holds the permit of calls().
+  /// @param now the current time
   void answered(time_point now);
   /// Reports a call that the provider refused because it is overloaded or its limits are used up.
-  /// To be called while it still counts as in flight.
+  /// Must be called while the caller still holds the permit of calls().
   ///
   /// A refusal among successful calls only delays its own call. If all of the latest calls were
   /// refused, no request is sent before `until`.
   /// @param sent when the request was sent
+  /// @param now the current time
   /// @param until the earliest time for another attempt, if the provider specified it
   void overloaded(time_point sent, time_point now, std::optional<time_point> until = {});
-  /// Pauses all calls until `until`: the provider reported that no requests or tokens remain.
+  /// Pauses all calls until a point in time. For a provider that reports that no requests or tokens
+  /// remain.
   void pause_until(time_point until);
 
 private:
@@ -132,23 +147,23 @@ enum class provider_api : std::uint8_t { openai_chat, openai_responses, anthropi
 
 /// Describes a failed attempt that will be followed by another.
 struct model_attempt {
-  std::uint32_t number = 1; ///< from 1
-  std::uint32_t attempts_max = 1;
-  std::string why; ///< the error of the attempt
+  std::uint32_t number = 1;       ///< number of the failed attempt, from 1
+  std::uint32_t attempts_max = 1; ///< see provider_model_options::attempts_max
+  std::string why;                ///< the error of the attempt
 };
 
 /// Options of make_provider_model().
 struct provider_model_options {
-  provider_api api = provider_api::openai_chat;
-  std::string model; ///< the model's name on the server; required
+  provider_api api = provider_api::openai_chat; ///< wire format of the server
+  std::string model;                            ///< the model's name on the server; required
   /// Base address of the API, without the path of the endpoint; empty: the provider's own. A query
   /// (`?api-version=…`) is kept behind the path and never appears in errors.
   std::string base_url;
   /// Environment variable that contains the API key; read once, when the model is created. Unset:
   /// the provider's (OPENAI_API_KEY, ANTHROPIC_API_KEY; none for Ollama). Empty: no key is sent.
   std::optional<std::string> api_key_env;
-  /// temperature, max_tokens, stop, …, converted to the provider's form. The members of
-  /// `model_kwargs` are sent unchanged.
+  /// Parameters of every request: temperature, max_tokens, stop, …. They are converted to the
+  /// provider's form. The members of `model_kwargs` are sent unchanged.
   json::object parameters;
   /// Additional HTTP headers; they replace the API's own of the same name. Values of 16 characters
   /// or more are masked in errors.
@@ -162,7 +177,8 @@ struct provider_model_options {
   /// server, e.g. `reasoning_content`; empty: it is not sent.
   std::string reasoning_field;
   bool stream = false; ///< request a stream even without on_chunk; Ollama always streams
-  std::optional<superstep::output_version> version; ///< unset: default_output_version()
+  std::optional<superstep::output_version>
+      version; ///< form of answers; unset: default_output_version()
 
   std::uint32_t attempts_max = 8;        ///< per call; a 429 does not count
   std::uint32_t rate_limited_max = 100;  ///< 429 responses per call before it fails
@@ -185,33 +201,39 @@ struct provider_model_options {
   const superstep::clock* time = &system_clock();
 };
 
-/// Returns the API key and the header values that such a model sends, as far as the environment
-/// contains them. Logs and recordings must mask them.
+/// Returns the API key and the header values that a model with these options sends, as far as the
+/// environment contains them. Logs and recordings must mask them. Reads the environment, so it is
+/// not safe while another thread calls setenv().
 [[nodiscard]] std::vector<std::string> secrets_of(const provider_model_options&);
 
-/// Returns warnings about unsafe options: a key or header that is sent over plain HTTP to another
-/// host.
+/// Returns warnings about unsafe options: a key or header that is sent over unencrypted HTTP to
+/// another machine; empty if there are none. Reads the environment, so it is not safe while another
+/// thread calls setenv().
 [[nodiscard]] std::vector<std::string> warnings_of(const provider_model_options&);
 
 /// Creates a model that calls an HTTP API: OpenAI chat completions (or a compatible server), OpenAI
 /// Responses, Anthropic or Ollama.
 ///
-/// Retried, with exponential backoff and full jitter seeded by run key, turn and attempt: HTTP 5xx,
-/// 408 and 409, broken connections, incomplete answers and timeouts. HTTP 429 is retried up to
-/// `rate_limited_max` times, not before the time that the server names; model_limits::overloaded()
-/// describes when it delays other calls too. An answer that is not JSON is retried like a 5xx. Any
-/// other unusable answer is retried once. After a piece was streamed, nothing is retried. Other 4xx
-/// are final, and so is a 429 that reports an exhausted quota.
+/// These failures are retried, with exponential backoff and full jitter seeded by run key, turn and
+/// attempt: HTTP 5xx, 408 and 409, broken connections, incomplete answers and timeouts. HTTP 429 is
+/// retried up to `rate_limited_max` times, not before the time that the server specifies.
+/// model_limits::overloaded() describes when a 429 also delays other calls. An answer that is not
+/// JSON is retried like a 5xx. Any other unusable answer is retried once. After a piece was
+/// streamed, nothing is retried. Other 4xx are final, and so is a 429 that reports an exhausted
+/// quota.
 ///
 /// Content that a provider does not support (a modality, a role) is an error before anything is
 /// sent. Errors and the fingerprint never contain the key. model_request::parameters override the
 /// options' parameters; names that belong to the conversation (`messages`, `tools`, `stream`, `n`,
 /// …) are rejected.
 ///
+/// May be called from any thread; reads the environment, so not while another thread calls
+/// setenv().
+/// @param options see provider_model_options; `model` is required
 /// @param io runs the connections; must outlive the model
 /// @param limits shared by all models of one provider and key; must not be null
-/// @return model_errc::bad_configuration if an option is invalid or the environment lacks the key
-/// Source: https://platform.openai.com/docs/api-reference,
+/// @return the model; model_errc::bad_configuration if an option is invalid or the environment
+/// lacks the key Source: https://platform.openai.com/docs/api-reference,
 /// https://docs.anthropic.com/en/api/messages and
 /// https://github.com/ollama/ollama/blob/main/docs/api.md; retries as in the openai and anthropic
 /// Python SDKs.
@@ -223,13 +245,15 @@ struct provider_model_options {
 /// openai-responses, anthropic or ollama. Without a provider, names that begin with gpt-, chatgpt-,
 /// o1, o3 or o4 select OpenAI, and those that begin with claude select Anthropic.
 ///
-/// @param io must outlive the model
-/// @param options `api` and `model` are overwritten from the name
+/// May be called from any thread; reads the environment like make_provider_model().
+/// @param name e.g. `anthropic:claude-sonnet-4-0` or `gpt-4o-mini`
+/// @param io runs the connections; must outlive the model
+/// @param options `api` and `model` are replaced by those that the name specifies
 /// @param limits shared with other models of the same provider and key; null: the model gets its
 /// own, with default options
-/// @return model_errc::bad_configuration for an unknown provider, or an error of
+/// @return the model; model_errc::bad_configuration for an unknown provider, or an error of
 /// make_provider_model()
-/// Source: `init_chat_model` in langchain 1.x, chat_models/base.py.
+/// Source: `init_chat_model` in langchain 1.4.7, chat_models/base.py.
 [[nodiscard]] result<chat_model_ptr>
 init_chat_model(std::string_view name, io_runtime& io, provider_model_options options = {},
                 std::shared_ptr<model_limits> limits = nullptr);

@@ -22,16 +22,20 @@ namespace superstep {
 /// chat-completions messages, one per model call of the run; a turn may contain `usage`. Other
 /// members are ignored, and so are empty lines. Duplicate keys are errors.
 struct recorded_model_options {
-  std::string path;
+  std::string path;                                  ///< path of the file
   std::uint32_t latency_ms = 0;                      ///< delay of every answer
   std::size_t file_bytes_max = std::size_t{4} << 30; ///< the file is kept in memory
   std::string* note = nullptr; ///< if not null, receives a description of ignored content
 };
 
-/// Reads and checks the whole file. An incomplete last line without a newline is ignored. Requests
-/// for a row or turn that the file does not contain fail with model_errc::missing_turn.
+/// Makes a model that returns the answers of a file. Reads and checks the whole file; an incomplete
+/// last line without a newline is ignored. Requests for a row or turn that the file does not
+/// contain fail with model_errc::missing_turn. Waiting for `latency_ms` blocks no thread.
 ///
-/// @return model_errc::bad_configuration with file and line if a line is invalid
+/// May be called from any thread.
+/// @param options see recorded_model_options
+/// @return the model; model_errc::bad_configuration if the file cannot be read, or with file and
+/// line if a line is invalid
 [[nodiscard]] result<chat_model_ptr> make_recorded_model(recorded_model_options options);
 
 /// Returns a model that records every answer of `model` in a journal: messages, errors and streamed
@@ -51,11 +55,12 @@ struct recorded_model_options {
 /// its call fails: with errc::shortage if the file could not be created for lack of descriptors or
 /// memory, otherwise with errc::io_failed.
 ///
-/// @param model must not be null
-/// @param note if not null, receives a description of a repair, or ""
+/// @param model shared by the returned model; must not be null
+/// @param path path of the journal
+/// @param note if not null, receives a description of a repair before this function returns, or ""
 /// @param secrets texts to mask in the journal in case a server repeats them; see secrets_of()
-/// @return model_errc::bad_configuration if the path cannot be written, or is a file of another
-/// kind
+/// @return the model; model_errc::bad_configuration if the path cannot be written, or the file is
+/// not a journal
 /// @par Threads
 /// The returned model may be used by any number of threads.
 [[nodiscard]] result<chat_model_ptr> record_model(chat_model_ptr model, std::string path,
@@ -71,13 +76,15 @@ struct replayed_model_options {
   std::string* note = nullptr; ///< if not null, receives a description of ignored content
 };
 
-/// Creates a model that replays a journal. A request is answered by the recorded answer for the
-/// same run, turn and request. If it is repeated, it gets the next recorded answer, and after the
-/// last one the first again. A request without a recorded answer fails with
-/// model_errc::missing_turn.
+/// Makes a model that replays a journal of record_model(). A request is answered by the recorded
+/// answer for the same run, turn and request. If the journal has several, repeated requests get
+/// them in order, and after the last one the first again. A request without a recorded answer fails
+/// with model_errc::missing_turn.
 ///
-/// @return model_errc::bad_configuration with file and line if the journal cannot be read. An
-/// incomplete last line, left by a process that was killed, is ignored.
+/// May be called from any thread.
+/// @param options see replayed_model_options
+/// @return the model; model_errc::bad_configuration with file and line if the journal cannot be
+/// read. An incomplete last line, left by a process that was killed, is ignored.
 [[nodiscard]] result<chat_model_ptr> make_replayed_model(replayed_model_options options);
 
 } // namespace superstep

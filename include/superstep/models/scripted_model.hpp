@@ -15,28 +15,27 @@ namespace superstep {
 /// Options of make_scripted_model(). A scripted model follows rules, for load tests, fault
 /// injection and demonstrations without a server.
 ///
-///
 /// @par The file (YAML)
 ///
-///     seed: 7                       # of everything random; default 0
-///     latency_ms: 20                # of an answer: a number,
-///     # latency_ms: {uniform: [10, 40]}                               # evenly spread,
-///     # latency_ms: {lognormal: {median: 20, sigma: 0.5, max: 1000}}  # or with a long tail
-///     tokens_per_second: 0          # pace of the text, four bytes to a token; 0 = all at once
-///     faults: {rate_limited: 0.01, server_error: 0.02}    # chance of a failing call, by kind
-///     rules:                        # the first that fits answers
-///       - type: human               # of the last message: human, ai, system or tool
+///     seed: 7                       # seed of all random choices; default 0
+///     latency_ms: 20                # latency of an answer: a number,
+///     # latency_ms: {uniform: [10, 40]}                               # uniform,
+///     # latency_ms: {lognormal: {median: 20, sigma: 0.5, max: 1000}}  # or lognormal
+///     tokens_per_second: 0          # speed; a token has four bytes; 0 = all at once
+///     faults: {rate_limited: 0.01, server_error: 0.02}    # probability of a failing call, by kind
+///     rules:                        # the first matching rule answers
+///       - type: human               # type of the last message: human, ai, system, tool
 ///         turn: 0                   # number of the model's call in the run, from 0
 ///         tool: calculator          # name of a last message of type tool
-///         match: 'add (\d+) and (\d+)'                    # RE2, found anywhere in its text
+///         match: 'add (\d+) and (\d+)'                    # RE2, matches anywhere in its text
 ///         text: Let me add \1 and \2.
 ///         calls:
 ///           - {name: calculator, args: {expression: '\1 + \2'}}
-///           - {name: lookup, for_each: '[A-Z]\w+', args: {word: '\0'}}   # one call per occurrence
+///           - {name: lookup, for_each: '[A-Z]\w+', args: {word: '\0'}}   # a call per match
 ///         usage: {input_tokens: 20, output_tokens: 12}
-///     default: {text: I do not know.}   # when no rule fits; without it that is a bad_answer
+///     default: {text: I do not know.}   # if no rule matches; without it: bad_answer
 ///
-/// Every key is optional, but there must be a rule or a default, and each of them needs `text`,
+/// Every key is optional, but there must be a rule or a default, and each needs `text`,
 /// `calls` or both. An omitted condition always holds. In `text` and in all texts within `args`,
 /// `\0` is replaced by the match (without a pattern: the whole text of the message), `\1` to `\9`
 /// by its groups, and `\\` by a backslash. A call with `for_each` uses the match of its own
@@ -54,14 +53,16 @@ namespace superstep {
 /// An answer, its duration and its faults depend only on the file, model_request::run_key, the turn
 /// and the last message.
 struct scripted_model_options {
-  std::string path; ///< path of the script, or
-  std::string text; ///< its content, if `path` is empty
-  std::size_t file_bytes_max = 4 * 1024 * 1024;
-  std::size_t calls_max = 1'000; ///< calls per answer; more make it a bad_answer
+  std::string path;                             ///< path of the script; empty: `text` is the script
+  std::string text;                             ///< content of the script, if `path` is empty
+  std::size_t file_bytes_max = 4 * 1024 * 1024; ///< size limit of the script, in bytes
+  std::size_t calls_max = 1'000; ///< tool calls per answer; with more the call is a bad_answer
 };
 
-/// Reads a script. The error is model_errc::bad_configuration and lists all errors of the file, one
-/// per line.
+/// Makes a model that follows a script. Waiting for the latency of an answer blocks no thread. May
+/// be called from any thread.
+/// @param options see scripted_model_options, which describes the script
+/// @return the model; model_errc::bad_configuration with all errors of the script, one per line
 [[nodiscard]] result<chat_model_ptr> make_scripted_model(scripted_model_options options);
 
 } // namespace superstep

@@ -20,8 +20,10 @@ namespace superstep {
 /// Header fields in the order of the message.
 using http_headers = std::vector<std::pair<std::string, std::string>>;
 
-/// Returns the first value of a field; nullptr if there is none. Names are compared without regard
-/// to case (RFC 9110, section 5.1). Valid until the headers are changed.
+/// Returns the first value of a field; nullptr if there is none. The pointer is valid until the
+/// headers are changed. May be called from any thread.
+/// @param headers the fields to search
+/// @param name name of the field, compared without regard to case (RFC 9110, section 5.1)
 [[nodiscard]] const std::string* find_header(const http_headers& headers,
                                              std::string_view name) noexcept;
 
@@ -37,6 +39,7 @@ struct http_client_options {
   std::size_t response_bytes_max = 16 * 1024 * 1024; ///< of a body; more is errc::too_large
   bool tls_verify = true; ///< whether to check the certificate and the host name
   std::string ca_file;    ///< PEM file of trusted root certificates; empty: the system's
+  /// The User-Agent field of requests that do not set it.
   std::string user_agent = "superstep";
   /// `http://[user:password@]host[:port]`, a proxy for all requests; empty: none. Unset: the proxy
   /// that http_proxy, https_proxy, all_proxy and no_proxy specify, and none for this machine
@@ -46,25 +49,23 @@ struct http_client_options {
 
 /// A request of an http_client.
 struct http_request {
-  /// A request of http_client.
-  std::string method = "GET";
-  std::string url;      ///< http or https; redirects are returned, not followed
-  http_headers headers; ///< Host, User-Agent and Content-Length are added
-  std::string body;
+  std::string method = "GET";         ///< method, a token of RFC 9110
+  std::string url;                    ///< http or https; redirects are returned, not followed
+  http_headers headers;               ///< Host, User-Agent and Content-Length are added
+  std::string body;                   ///< sent unchanged; empty: no body
   std::uint32_t total_timeout_ms = 0; ///< replaces the client's; 0: the client's
   std::size_t response_bytes_max = 0; ///< replaces the client's; 0: the client's
-  /// Called on the I/O thread directly before the first byte is sent; false ends the request with
-  /// errc::cancelled. For limits that may have closed while the connection was made. Must not
-  /// block. May be empty.
+  /// Called on the I/O thread directly before the first byte is sent. If it returns false, the
+  /// request ends with errc::cancelled. For rate limits that may have changed while the connection
+  /// was made. Must not block. May be empty.
   std::function<bool()> may_go_out;
 };
 
-/// The response to a request: of any status.
+/// The response to a request, with any status.
 struct http_response {
-  /// A response of http_client, with any status.
-  int status = 0;
-  http_headers headers;
-  std::string body; ///< empty in a streamed response, whose body http_stream::next() returns
+  int status = 0;       ///< HTTP status code, e.g. 404
+  http_headers headers; ///< fields of the response
+  std::string body;     ///< complete body; empty in http_stream::head()
 };
 
 /// A response whose body is read in pieces. Nothing is read ahead except a small body that arrived
@@ -77,27 +78,35 @@ class http_stream {
 public:
   class exchange; // used on the I/O thread
 
-  http_stream() noexcept = default; ///< an empty object to assign to; next() must not be called
-  /// For a response whose body is still arriving.
+  /// Makes an empty object to assign to, for which next() must not be called.
+  http_stream() noexcept = default;
+  /// Makes the reader of a body that is still arriving. Called by http_client::open().
   http_stream(http_response head, std::shared_ptr<exchange> body) noexcept;
-  /// For a response whose body arrived with its headers.
+  /// Makes the reader of a body that arrived with its headers. Called by http_client::open().
   http_stream(http_response head, std::string body) noexcept;
+  /// Takes over the response. The source may then only be assigned to or destroyed.
   http_stream(http_stream&&) noexcept = default;
+  /// Takes over the response. If this object has an incomplete body, its connection is closed.
   http_stream& operator=(http_stream&&) noexcept = default;
 
-  /// Status and headers of the response.
+  /// Returns status and headers of the response. Valid as long as the object.
   [[nodiscard]] const http_response& head() const noexcept { return head_; }
-  /// Returns the next bytes (1 byte to 16 KiB), or nullopt at the end of the body. A connection
-  /// that ends before the body is an error; after an error every call returns an error.
+  /// Waits for the next bytes of the body. The task keeps the connection, so the object need not
+  /// outlive it; destroying the task ends the response.
+  /// @return the bytes as they arrive, from 1 byte to 16 KiB;
+  /// nullopt at the end of the body. Errors are those of http_client, and errc::io_failed for a
+  /// connection that ends before the body. After an error every call returns an error
   [[nodiscard]] task<result<std::optional<std::string>>> next();
-  /// Waits for the next `bytes` bytes (at least 1) or the rest of a shorter body; nullopt at the
-  /// end. Efficient for large bodies: the I/O thread combines the pieces, without a thread change
-  /// for each.
+  /// Waits for a number of bytes. Efficient for large bodies: the I/O thread combines the pieces,
+  /// which avoids a thread change for each of them.
+  /// @param bytes number of bytes, at least 1
+  /// @return that many bytes, or fewer if the body ends before; nullopt at the end. Errors as for
+  /// next()
   [[nodiscard]] task<result<std::optional<std::string>>> next(std::size_t bytes);
 
 private:
   http_response head_;
-  std::shared_ptr<exchange> body_; // null: rest_ is all of it
+  std::shared_ptr<exchange> body_; // null if rest_ is the whole body
   std::string rest_;
 };
 
@@ -117,17 +126,26 @@ private:
 /// in its own executor.
 class http_client {
 public:
-  /// Creates a client.
+  /// Creates a client. Reads the environment unless options.proxy is set, so it is not safe while
+  /// another thread calls setenv().
   /// @param io must outlive the client, its tasks and its streams
-  /// @return an error if the CA file cannot be read or the proxy is not a valid address
+  /// @param options see http_client_options
+  /// @return the client; errc::io_failed if the CA file cannot be read, errc::invalid_argument if a
+  /// proxy is not a valid address
   [[nodiscard]] static result<http_client> make(io_runtime& io, http_client_options options);
+  /// Takes over the client. The source may then only be assigned to or destroyed.
   http_client(http_client&&) noexcept;
+  /// Takes over the client. Requests of this object that are in flight continue.
   http_client& operator=(http_client&&) noexcept;
+  /// Destroys the handle. Requests in flight continue.
   ~http_client();
 
-  /// Sends a request and returns the complete response.
+  /// Sends a request and waits for the complete response. The client need not outlive the task.
+  /// @return the response, with any status, or one of the errors listed above
   [[nodiscard]] task<result<http_response>> send(http_request request) const;
-  /// Sends a request and returns as soon as the headers have arrived, with a reader for the body.
+  /// Sends a request and waits for the headers of the response. The client need not outlive the
+  /// task.
+  /// @return a reader for the body, with any status, or one of the errors listed above
   [[nodiscard]] task<result<http_stream>> open(http_request request) const;
 
   class impl;

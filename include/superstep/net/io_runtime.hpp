@@ -7,8 +7,8 @@ namespace superstep {
 
 /// The thread that waits for all sockets, pipes and their timers.
 ///
-/// It only waits and copies bytes: a coroutine that awaits an operation is resumed in its own
-/// executor, never on this thread. One io_runtime per process is enough for thousands of
+/// The thread only waits and copies bytes: a coroutine that awaits an operation is resumed in its
+/// own executor, never on this thread. One io_runtime per process is enough for thousands of
 /// connections.
 ///
 /// @par Lifetime
@@ -22,22 +22,25 @@ public:
   io_runtime();
   io_runtime(const io_runtime&) = delete;
   io_runtime& operator=(const io_runtime&) = delete;
+  /// Ends pending operations, stops the thread and waits for its end.
   ~io_runtime();
 
   struct impl; // defined in net/io_runtime_impl.hpp, to keep Asio out of other folders
+  /// Returns the implementation, for other components of superstep.
   [[nodiscard]] impl& get() noexcept { return *impl_; }
 
 private:
   std::unique_ptr<impl> impl_;
 };
 
-/// Returns the I/O runtime of the process, for models and tools that are made without one of their
-/// own. Its thread starts with the first call and ends with the process.
+/// Returns the I/O runtime that models and tools use by default. Its thread starts with the first
+/// call and ends with the process.
 ///
 /// It belongs to the process and not to an engine, because models and tools are made before an
 /// engine and shared by any number of engines.
 ///
-/// Thread-safe. Must not be used after main() has returned.
+/// May be called from any thread. Must not be used after main() has returned.
+/// @throws std::system_error if the thread cannot be started; the next call tries again
 [[nodiscard]] const std::shared_ptr<io_runtime>& shared_io_runtime();
 
 } // namespace superstep

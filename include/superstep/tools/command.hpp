@@ -28,26 +28,29 @@ struct command_sandbox {
 
 /// Options of make_command(): a program as a tool, run without a shell.
 struct command_options {
-  std::string name{};              ///< of the tool; required
-  std::string description{};       ///< for the model
+  std::string name{};              ///< name of the tool; required
+  std::string description{};       ///< text for the model
   std::vector<std::string> argv{}; ///< the program, found through PATH, and its fixed arguments
   json::object args_schema{};      ///< JSON Schema of the arguments; empty: any
-  std::chrono::milliseconds timeout{60'000};  ///< of one call
-  std::size_t max_output_bytes = 1024 * 1024; ///< of standard output; more is an error result
-  /// Environment variables to pass on, in addition to PATH, HOME, LANG, LC_*, TZ and TMPDIR.
+  /// Maximum duration of one call.
+  std::chrono::milliseconds timeout{60'000};
+  /// Size limit of standard output; more is an error result.
+  std::size_t max_output_bytes = 1024 * 1024;
+  /// Names of environment variables of this process to pass to the program, in addition to PATH,
+  /// HOME, LANG, LC_*, TZ and TMPDIR.
   std::vector<std::string> env_names{};
   std::vector<std::pair<std::string, std::string>> env_values{}; ///< variables to set
-  std::string cwd{};                                             ///< empty: this process's folder
-  process_limits limits{};                                       ///< resource limits
-  command_sandbox sandbox{};
+  std::string cwd{};         ///< working directory; empty: that of this process
+  process_limits limits{};   ///< resource limits
+  command_sandbox sandbox{}; ///< off by default
 };
 
 /// Makes a tool that runs a program.
 ///
-/// The arguments are written as JSON to the program's standard input. Its standard output, without
-/// the last line break, is the result. An exit status other than 0 is an error result with the
-/// start of standard error. The program and its children are killed at the timeout or when the call
-/// is cancelled. Waiting suspends the call and blocks no thread.
+/// The arguments of a call are written as JSON to the program's standard input. Its standard
+/// output, without the last line break, is the result. An exit status other than 0 gives an error
+/// result with the start of standard error. The program and its children are killed at the timeout
+/// or when the call is cancelled. Waiting suspends the call and blocks no thread.
 ///
 /// The environment contains the variables of the options and SUPERSTEP_RUN_KEY,
 /// SUPERSTEP_TOOL_CALL_ID, SUPERSTEP_ATTEMPT and SUPERSTEP_IDEMPOTENCY_KEY.
@@ -57,8 +60,12 @@ struct command_options {
 /// process_request::start_wait_max_ms, or the configuration is wrong; find_command_fault() detects
 /// the latter in advance.
 ///
-/// @param io runs the program; kept by the tool
-/// @return an error for a missing name or program, a limit of 0, or an invalid schema
+/// Any number of threads may call the tool at once, and each call starts a program.
+///
+/// @param io runs the program; shared by the tool; must not be null
+/// @param options see command_options; `name` and `argv` are required
+/// @return the tool; errc::invalid_argument for a missing name or program, a limit of 0, or an
+/// invalid schema
 [[nodiscard]] result<tool_ptr> make_command(std::shared_ptr<io_runtime> io,
                                             command_options options);
 
@@ -66,13 +73,20 @@ struct command_options {
 ///
 ///     auto tool = make_tool("date", "Prints the date.", {.argv = {"date"}});
 ///
-/// @throws std::system_error for invalid options
+/// @param name name of the tool; replaces the name in the options
+/// @param description text for the model; replaces the description in the options
+/// @param options see command_options; `argv` is required
+/// @throws std::system_error for invalid options, or if the I/O thread cannot be started
 [[nodiscard]] tool_ptr make_tool(std::string name, std::string description,
                                  command_options options);
 
-/// Returns what would prevent the program from ever starting: a missing program or folder, a file
-/// that is not executable, or a sandbox that cannot be created; nullopt if there is nothing. Blocks
-/// while it starts true(1) in the sandbox. See also find_start_fault().
+/// Checks whether the program of a tool can be started on this machine. If a sandbox is configured,
+/// blocks while it starts true(1) in it. May be called from any thread, except that of `io`.
+/// @param io runs the program that tests the sandbox
+/// @param options see command_options
+/// @return a permanent error: a missing program or folder, a file that is not executable, or a
+/// sandbox that cannot be created; nullopt if there is none. A shortage of the machine is not
+/// reported
 [[nodiscard]] std::optional<error> find_command_fault(io_runtime& io,
                                                       const command_options& options);
 

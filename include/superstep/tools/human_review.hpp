@@ -22,8 +22,8 @@ struct human_interrupt_config {
 
 /// An action that waits for review.
 struct action_request {
-  std::string action; ///< such as the name of a tool
-  json::object args;  ///< its arguments
+  std::string action; ///< name of the action, such as the name of a tool
+  json::object args;  ///< arguments of the action
   friend bool operator==(const action_request&, const action_request&) = default;
 };
 
@@ -31,8 +31,8 @@ struct action_request {
 /// allowed answers.
 /// Source: `HumanInterrupt` in LangGraph 1.2.22, prebuilt/interrupt.py.
 struct human_interrupt {
-  action_request action;
-  human_interrupt_config config;
+  action_request action;         ///< the action to review
+  human_interrupt_config config; ///< the allowed answers
   /// A text for the person. Unset and null are distinct, because readers of the JSON may
   /// distinguish them.
   std::optional<json::value> description;
@@ -44,21 +44,26 @@ struct human_interrupt {
 struct human_response {
   /// The ways to answer.
   enum class kind { accept, ignore, response, edit };
-  kind type = kind::accept;
+  kind type = kind::accept; ///< the way of this answer
   /// Empty for accept and ignore, a text for response, the changed action for edit.
   std::variant<std::monostate, std::string, action_request> args;
   friend bool operator==(const human_response&, const human_response&) = default;
 };
 
-/// Whether the config allows this kind of answer.
+/// Whether the config allows the kind of answer `what`. May be called from any thread.
 [[nodiscard]] bool is_allowed(human_response::kind what, const human_interrupt_config& config);
 
-/// Converts to and from JSON. The `_from_json` functions return an error that names the member if
-/// one is missing, unknown or of another type. @{
+/// Converts an object to JSON, with LangGraph's names of the members. May be called from any
+/// thread. Source: LangGraph 1.2.22, prebuilt/interrupt.py. @{
 [[nodiscard]] json::object to_json(const human_interrupt_config& config);
 [[nodiscard]] json::object to_json(const action_request& request);
 [[nodiscard]] json::object to_json(const human_interrupt& interrupt);
 [[nodiscard]] json::object to_json(const human_response& response);
+/// @}
+/// Reads the JSON form `v` of to_json(). May be called from any thread.
+/// @return the object; errc::invalid_argument, with the name of the member, if a member is missing,
+/// unknown or of another type
+/// @{
 [[nodiscard]] result<human_interrupt_config> human_interrupt_config_from_json(const json::value& v);
 [[nodiscard]] result<action_request> action_request_from_json(const json::value& v);
 [[nodiscard]] result<human_interrupt> human_interrupt_from_json(const json::value& v);

@@ -14,6 +14,7 @@ namespace superstep {
 
 namespace detail {
 
+/// Converts the result of a tool's function to a tool_output. @{
 inline tool_output to_output(tool_output out) {
   return out;
 }
@@ -34,13 +35,13 @@ tool_output to_output(R value) {
   }
 }
 
-/// Converts a pair of content and artifact.
 template <class Content, class Artifact>
 tool_output to_output(std::pair<Content, Artifact> both) {
   auto out = to_output(std::move(both.first));
   out.artifact = written(both.second);
   return out;
 }
+/// @}
 
 /// Returns the injection for one member of the arguments.
 template <class Field>
@@ -59,6 +60,7 @@ injection injection_of(const char* member) {
   }
 }
 
+/// Returns the injections for all members of the arguments that the tool node sets.
 template <described_struct Args>
 std::vector<injection> injections_of() {
   auto out = std::vector<injection>{};
@@ -70,7 +72,8 @@ std::vector<injection> injections_of() {
   return out;
 }
 
-/// Sets the injected members that have no JSON form, from the context.
+/// Sets the injected stores. Unlike other injected values a store has no JSON form, so the tool
+/// node cannot put it into the arguments of the call.
 template <described_struct Args>
 void give_store(Args& args, const tool_context& context) {
   boost::mp11::mp_for_each<members_of<Args>>([&](auto member) {
@@ -97,7 +100,8 @@ struct first_parameter<R (C::*)(A, More...) const> : first_parameter<R (*)(A, Mo
 template <class C, class R, class A, class... More>
 struct first_parameter<R (C::*)(A, More...) const noexcept> : first_parameter<R (*)(A, More...)> {};
 
-/// Whether F is a function whose first parameter is a described struct.
+/// Whether F is a function whose first parameter is a described struct, which then is the type of
+/// the tool's arguments.
 template <class F>
 concept telling_function = requires { typename first_parameter<F>::type; } &&
                            described_struct<typename first_parameter<F>::type>;
@@ -133,7 +137,7 @@ public:
   }
 
 private:
-  /// Parses the arguments; returns the error for the model if they are not valid, else null.
+  /// Parses the arguments. Returns the error for the model if they are not valid, else nothing.
   optional_box<tool_output> read(const tool_call& call, Args& args) const {
     auto reader = argument_reader{};
     reader.read_members(call.args, args, {});
@@ -145,6 +149,7 @@ private:
     return refused;
   }
 
+  /// Calls the function with the parameters that it takes.
   static decltype(auto) call_fn(const Fn& fn, const Args& args, const tool_context& context) {
     static_assert(
         std::invocable<const Fn&, const Args&> ||
@@ -163,25 +168,26 @@ private:
 
 } // namespace detail
 
-/// Makes a tool from a function and a struct described with BOOST_DESCRIBE_STRUCT, whose members
-/// are the arguments: strings, numbers, bools, std::vector, std::map<std::string, …>, described
-/// structs and enums, json values; a std::optional need not be given. Members of the types in
-/// tool.hpp are filled in by the node and unknown to the model. A static member
-/// `descriptions`, a range of pairs (name, text), describes them to the model.
+/// Makes a tool from a function and a struct with its arguments. Does not throw; a tool_node checks
+/// the name and the schema.
 ///
 /// @tparam Args a struct described with BOOST_DESCRIBE_STRUCT. Its members are the arguments:
 /// strings, numbers, bools, std::vector, std::map<std::string, …>, described structs and enums, and
-/// json values. A std::optional member is optional. Members of the types in injected.hpp are set by
-/// the node and hidden from the model. A static member `descriptions`, a range of pairs (name,
-/// text), describes the arguments to the model.
+/// json values. A std::optional member is optional. Members of type from_state, whole_state,
+/// injected_store and injected_call_id (tool.hpp) are set by the node and hidden from the model. A
+/// static member `descriptions`, a range of pairs (name, text), describes the arguments to the
+/// model.
 /// @param name unique among the tools of an agent
 /// @param description what the tool does and when to call it, for the model
 /// @param fn takes `(const Args&)` or `(const Args&, tool_context)` and returns text, a number, a
 /// bool, a json value, a described struct, a pair of content and artifact, a message, a
 /// tool_command, a list of tool_items, a tool_output, or a task of one of these. Results that are
-/// not text are written as JSON. An exception becomes an error result; see tool_errors.
+/// not text are written as JSON. The node's tool_errors decide whether an exception becomes an
+/// answer.
+/// @return the tool; it keeps `fn` alive
 /// @par Threads
 /// `fn` is shared by all calls and called by any number of threads at once. It may block.
+/// Source: the decorator `tool` in langchain-core 1.7.2, tools/convert.py.
 template <class Args, class Fn>
 [[nodiscard]] tool_ptr make_tool(std::string name, std::string description, Fn fn) {
   auto definition =
@@ -198,7 +204,11 @@ template <class Args, class Fn>
 ///
 ///     auto tool = make_tool("weather", "Current weather in a city.", weather);
 ///
-/// Equals `make_tool<weather_args>(…)`, which a function with an `auto` parameter needs.
+/// Same as `make_tool<weather_args>(…)`, whose description applies. Use that form for a
+/// function with an `auto` parameter.
+/// @param name unique among the tools of an agent
+/// @param description what the tool does and when to call it, for the model
+/// @param fn shared by all calls and called by any number of threads at once
 template <detail::telling_function Fn>
 [[nodiscard]] tool_ptr make_tool(std::string name, std::string description, Fn fn) {
   return make_tool<typename detail::first_parameter<Fn>::type>(

@@ -29,29 +29,29 @@ namespace superstep {
 /// The writes of a tool to the state: fields, and messages under the messages key of its node.
 struct tool_update {
   json::object fields;                            ///< values by the name of the field
-  std::optional<std::vector<message>> messages{}; ///< unset: the key is not written at all
-  /// The number of fields that are written before the messages, for consumers that see the writes
-  /// in order. Default: the messages come last.
+  std::optional<std::vector<message>> messages{}; ///< messages; unset: their key is not written
+  /// The position of the messages among the writes: the number of fields before them. Events list
+  /// the writes in this order. Default: last.
   std::size_t messages_at = static_cast<std::size_t>(-1);
 };
 
-/// A node that a tool sends the graph to. With an input it is a Send.
+/// A node that runs next because of a command of a tool. With an input it is a Send.
 struct tool_target {
   std::string node;                   ///< name of the node
   std::optional<json::value> input{}; ///< the Send's input; unset: an ordinary next node
   friend bool operator==(const tool_target&, const tool_target&) = default;
 };
 
-/// A result of a tool that writes to the state and chooses the next nodes. Unless it goes to the
-/// parent, it must contain the tool message that answers the call.
+/// A result of a tool that writes to the state and chooses the next nodes. It must contain the tool
+/// message that answers the call, unless it is a command to the parent graph.
 /// Source: `Command` in LangGraph 1.2.22, types.py, as handled by prebuilt/tool_node.py.
 struct tool_command {
-  /// The writes. A list of messages requires a node whose input is a list; others take a
-  /// tool_update.
+  /// The writes. Nodes whose input is a list of messages take a list of messages; all other nodes
+  /// take a tool_update.
   std::variant<std::monostate, tool_update, std::vector<message>> update{};
   /// The next nodes. Sends to the parent by several calls are merged into one command.
   std::variant<std::monostate, tool_target, std::vector<tool_target>> go_to{};
-  bool to_parent = false; ///< whether it applies to the parent graph
+  bool to_parent = false; ///< whether the command applies to the parent graph
 };
 
 /// One item of a tool's result.
@@ -60,7 +60,7 @@ using tool_item = std::variant<message, tool_command>;
 /// message in a list must be the answer to the call.
 using tool_reply = std::variant<message, tool_command, std::vector<tool_item>>;
 
-/// An argument of a tool that the tool node fills in. The model neither sees nor sets it.
+/// An argument of a tool that the tool node sets. It is hidden from the model.
 struct injection {
   /// Where the value comes from.
   enum class source : std::uint8_t {
@@ -70,9 +70,9 @@ struct injection {
     tool_call_id, ///< the id of the call
     runtime,      ///< no argument is set; the tool uses the runtime of its context
   };
-  std::string argument; ///< name of the argument
-  source from = source::state;
-  std::string field{}; ///< name of the field, for source::field
+  std::string argument;        ///< name of the argument
+  source from = source::state; ///< where the value comes from
+  std::string field{};         ///< name of the field, for source::field
   /// Value to use if the state has no such field; unset: the call fails.
   std::optional<json::value> default_value{};
 };
@@ -88,10 +88,10 @@ public:
   tool_state& operator=(const tool_state&) = delete;
   virtual ~tool_state() = default;
 
-  /// Returns the messages under a key; an empty list if there is no such key. Throws if the value
-  /// is not a list of messages.
+  /// Returns the messages under a key; an empty list if there is no such key.
+  /// Throws an exception derived from std::exception if the value is not a list of messages.
   [[nodiscard]] virtual message_list messages(std::string_view key) const = 0;
-  /// Returns a field as JSON; nullopt if the state has no such field.
+  /// Returns the field `name` as JSON; nullopt if the state has no such field.
   [[nodiscard]] virtual std::optional<json::value> field(std::string_view name) const = 0;
   /// Returns all fields as JSON.
   [[nodiscard]] virtual json::object whole() const = 0;
@@ -101,25 +101,32 @@ public:
 /// Shared, immutable access to a state.
 using tool_state_ptr = std::shared_ptr<const tool_state>;
 
-/// Returns a state from a JSON object.
+/// Makes a state from a JSON object, whose members are the fields. May be called from any thread.
 [[nodiscard]] tool_state_ptr json_tool_state(json::object state);
-/// Returns a state that is only a list of messages.
+/// Makes a state that is only a list of messages. May be called from any thread.
 [[nodiscard]] tool_state_ptr message_tool_state(message_list messages);
 
 /// The kind of input that a tool node got. It determines which Commands its tools may return.
-enum class tool_input_form : std::uint8_t { state, list, calls };
+enum class tool_input_form : std::uint8_t {
+  state, ///< a state with fields, one of which contains the messages
+  list,  ///< a list of messages
+  calls, ///< tool calls, without the messages that contain them
+};
 
 /// The environment of the calls of one activation; created once and shared by them.
 struct tool_environment {
-  tool_input_form form = tool_input_form::state;
-  tool_state_ptr state{};                  ///< null for calls outside a graph
+  tool_input_form form = tool_input_form::state; ///< kind of the node's input
+  tool_state_ptr state{};                        ///< state of the graph; null outside a graph
   superstep::store* store = nullptr;       ///< long-term memory; outlives the calls; null: none
   std::optional<superstep::runtime> run{}; ///< runtime of the node: context, events, interrupts
 };
 
 /// Returns the call with the injected arguments set. Values that the model gave for them are
-/// discarded.
-/// @param messages_key the key that a state without fields (a list of messages) counts as
+/// discarded. May be called from any thread.
+/// @param wanted the arguments to set, from tool::injections()
+/// @param call the call as the model made it
+/// @param environment the source of the values
+/// @param messages_key the name under which a state that is only a list of messages offers the list
 /// @throws missing_state_field if the state lacks a field without default value
 /// @throws tool_value_error if there is no store, or the state is a list but the tool needs fields
 [[nodiscard]] tool_call inject_tool_args(const std::vector<injection>& wanted, tool_call call,
@@ -127,7 +134,9 @@ struct tool_environment {
                                          std::string_view messages_key = "messages");
 
 struct tool_context;
-/// Returns the store of a call's environment. Throws tool_value_error if there is none.
+/// Returns the store of a call's environment; it outlives the call. May be called from any thread.
+/// @param context the context of the call
+/// @throws tool_value_error if there is none
 [[nodiscard]] superstep::store* store_of(const tool_context& context);
 
 /// Receives notifications of the calls that a tool_node runs; see tool_context::observer.
@@ -143,6 +152,7 @@ public:
   /// @param call_id id of the tool call
   virtual void on_start(std::string_view call_id) const = 0;
   /// Called when a call ends.
+  /// @param call_id id of the tool call
   /// @param took duration since on_start(); negative if the call was cancelled
   virtual void on_end(std::string_view call_id, std::chrono::nanoseconds took) const = 0;
 };
@@ -158,11 +168,12 @@ struct tool_output {
   optional_box<tool_reply> reply{};   ///< messages or commands; if set, replaces all other members
 };
 
-/// Converts a value to the content of a result: text unchanged, a list of content blocks (also an
-/// empty one) as blocks, everything else as JSON text.
+/// Converts a value to a tool's result: a text becomes the content, and a list of content blocks
+/// (also an empty list) becomes `blocks`. Any other value becomes JSON text. May be called from any
+/// thread.
 [[nodiscard]] tool_output output_of(json::value result);
 
-/// Information about a tool call for the tool. A copy belongs to each call.
+/// Information about one call for its tool. Each call has a copy, which one thread at a time uses.
 struct tool_context {
   std::string run_key;          ///< key of the row or run, for logs and side effects
   std::string tool_call_id;     ///< id of the call; assigned by the model
@@ -174,34 +185,36 @@ struct tool_context {
   /// The place of the calling task in its thread; null if the run is not saved.
   detail::task_place_ptr place{};
   std::stop_token stop; ///< set when the call is cancelled; blocking tools should check it
-  std::chrono::milliseconds spent{0}; ///< part of time_limit() already used to check the arguments
+  std::chrono::milliseconds spent{0}; ///< time of tool::time_limit() used to check the arguments
   const superstep::clock* time = &system_clock(); ///< the clock to use
-  /// State, store and runtime around the call; null if the node has none. See reads_surroundings().
+  /// State, store and runtime of the calling node; null for a call outside a node. May lack state,
+  /// store and runtime if tool::reads_surroundings() is false.
   std::shared_ptr<const tool_environment> environment{};
   tool_definitions tools{}; ///< all tools of the node; set for tools with injected arguments
   /// Notified when the call's body starts and ends; null: no observer.
   std::shared_ptr<const call_observer> observer{};
 
   /// Returns a key for the call that external services can use to detect repetitions: 32
-  /// hexadecimal digits, derived from thread, super-step, path of the task and id of the call. It
-  /// is the same whenever the super-step is run again, in this process or another, and unique to
-  /// the call.
+  /// hexadecimal digits. It is unique to the call, and the same whenever the super-step is run
+  /// again, in this process or another. Derived from thread, super-step, path of the task, id of
+  /// the call and `repeat`; without a saved thread, from the run key.
   [[nodiscard]] std::string idempotency_key() const;
-  /// Copies the members that describe the calling task from its runtime.
+  /// Copies the members that describe the calling task from its runtime: run_key, node, attempt,
+  /// step, task_index, stop and place.
   void come_from(const runtime& task);
 };
 
 /// Whether a call may be repeated if the process died while it ran.
 enum class tool_effects : std::uint8_t {
-  repeatable, ///< may be repeated: no effects outside, or effects that may happen twice
+  repeatable, ///< may be repeated: its effects, if any, may happen twice
   idempotent, ///< may be repeated with the same idempotency key, which the service recognises
   journaled,  ///< never repeated; its start is recorded first
 };
 
-/// A tool: a definition for the model and a function to run. The interface of all tools; most are
-/// made with make_tool().
+/// A tool: a definition for the model and a function to run. This is the interface of all tools;
+/// most are made with make_tool().
 ///
-/// Immutable after construction and shared by all runs.
+/// Immutable after construction. Any number of runs share one object.
 /// @par Threads
 /// All members may be called by any number of threads at once.
 class tool {
@@ -210,26 +223,30 @@ public:
   /// Returns name, description and JSON Schema of the arguments, as the model reads them. Valid as
   /// long as the tool.
   [[nodiscard]] virtual const tool_definition& definition() const noexcept = 0;
-  /// Returns the arguments that the node fills in. They may be part of the definition; the node
-  /// removes them from what the model reads. Default: none.
+  /// Returns the arguments that the node sets. They may be part of the definition, because the node
+  /// removes them from the definition that the model reads. Default: none.
   [[nodiscard]] virtual std::vector<injection> injections() const { return {}; }
-  /// See tool_wrappers.hpp, which makes tools of the other kinds.
+  /// Returns whether a call may be repeated after a crash. Default: repeatable; idempotent() and
+  /// journaled() make tools of the other kinds.
   [[nodiscard]] virtual tool_effects effects() const noexcept { return tool_effects::repeatable; }
-  /// Returns the timeout of one call, including the check of its arguments; 0 for none.
+  /// Returns the timeout of one call, including the check of its arguments; 0, the default, for
+  /// none. Set by with_time_limit().
   [[nodiscard]] virtual std::chrono::milliseconds time_limit() const noexcept {
     return std::chrono::milliseconds{0};
   }
-  /// Whether its results are commands to the parent graph, like those of a handoff. An agent that
-  /// cannot pass them on rejects the tool when it is compiled.
+  /// Whether the results of the tool are commands to the parent graph, as of make_handoff_tool().
+  /// An agent that cannot pass on such commands rejects the tool when it is compiled. Default:
+  /// false.
   [[nodiscard]] virtual bool commands_parent() const noexcept { return false; }
-  /// Whether run() uses tool_context::environment. If not, the call is cheaper. A tool with
-  /// injections gets it in any case.
+  /// Whether run() uses tool_context::environment. If false, the node need not create one, which
+  /// makes the call cheaper. A tool with injections gets an environment in any case. Default: true.
   [[nodiscard]] virtual bool reads_surroundings() const noexcept { return true; }
   /// Runs one call.
   ///
-  /// It may suspend, or block: the engine then moves the actor's siblings to another thread. It may
-  /// throw: the node's tool_errors decide whether the exception becomes an error that the model
-  /// reads or fails the run. tool_unavailable always fails the run.
+  /// The function may suspend or block. While it blocks, it keeps its thread, and the engine
+  /// continues its other work on another thread. If it throws, the node's tool_errors decide
+  /// whether the exception becomes an error that the model reads or fails the run. tool_unavailable
+  /// always fails the run.
   ///
   /// @param call the call with parsed and checked arguments, including the injected ones
   /// @param context information about the call; copied into the task
@@ -247,18 +264,20 @@ using tool_ptr = std::shared_ptr<const tool>;
 using tool_list = std::vector<tool_ptr>;
 
 /// Returns for each call the number of earlier calls with the same id. Ids come from models, which
-/// do not guarantee that they are unique.
+/// do not guarantee that they are unique. May be called from any thread.
 [[nodiscard]] std::vector<std::uint32_t> repeats_of(std::span<const tool_call> calls);
 
-// Types for members of make_tool() arguments that the tool node fills in. The model neither sees
-// nor sets them.
+// Types for members of a make_tool() argument struct that the tool node sets. These members are
+// hidden from the model.
 
 /// A string literal as a template argument.
 template <std::size_t N>
 struct fixed_text {
+  /// Copies the literal.
   constexpr fixed_text(const char (&given)[N]) { std::copy_n(given, N, text); }
+  /// Returns the text without the terminating NUL byte.
   [[nodiscard]] constexpr std::string_view view() const { return {text, N - 1}; }
-  char text[N]{};
+  char text[N]{}; ///< the literal with its terminating NUL byte
 };
 
 /// A field of the state: `from_state<"user", std::string> user;`. A missing field is an error,
@@ -266,26 +285,28 @@ struct fixed_text {
 /// Source: `InjectedState` in LangGraph 1.2.22, prebuilt/tool_node.py.
 template <fixed_text Field, class T>
 struct from_state {
-  T value{};
-  static constexpr std::string_view field = Field.view();
+  T value{};                                              ///< value of the field
+  static constexpr std::string_view field = Field.view(); ///< name of the field
 };
 
 /// The whole state as JSON.
+/// Source: `InjectedState` in LangGraph 1.2.22, prebuilt/tool_node.py.
 struct whole_state {
-  json::object value;
+  json::object value; ///< all fields of the state
 };
 
 /// The long-term memory of the run. Never null in a call: without a store the call fails.
 /// Source: `InjectedStore` in LangGraph 1.2.22, prebuilt/tool_node.py.
 struct injected_store {
-  superstep::store* value = nullptr;
+  superstep::store* value = nullptr; ///< the store; outlives the call
+  /// Gives access to the store.
   [[nodiscard]] superstep::store* operator->() const noexcept { return value; }
 };
 
 /// The id of the tool call.
 /// Source: `InjectedToolCallId` in langchain-core 1.7.2, tools/base.py.
 struct injected_call_id {
-  std::string value;
+  std::string value; ///< the id
 };
 
 namespace detail {

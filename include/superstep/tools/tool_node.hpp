@@ -25,19 +25,20 @@
 
 namespace superstep {
 
-/// A mixin that gives an exception a class name for the model: `Error: Name('text')`. For other
-/// exceptions the model reads only the text, because names of C++ classes mean nothing to it.
-/// Derive from it and from an exception of std.
+/// A mixin that gives an exception a class name for the model: `Error: Name('text')`. For
+/// exceptions without this mixin the model reads only the text, because the name of a C++ class
+/// does not help it. Derive from the mixin and from an exception class of std.
 class named_error {
 public:
-  /// Returns the name that the model reads.
+  /// Returns the name that the model reads; valid as long as the exception.
   [[nodiscard]] virtual std::string_view error_name() const noexcept = 0;
 
 protected:
   ~named_error() = default;
 };
 
-/// Thrown by a tool that cannot do what the model asked; the model reads the text.
+/// Thrown by a tool that cannot do what the model asked for. The model reads the text.
+/// Source: `ToolException` in langchain-core 1.7.2, tools/base.py.
 class tool_exception : public std::runtime_error, public named_error {
 public:
   using std::runtime_error::runtime_error;
@@ -45,10 +46,11 @@ public:
 };
 
 /// Thrown if a tool cannot run for a reason outside the call: the machine lacks descriptors,
-/// processes or memory (is_shortage(code())), or the configuration is wrong. Never answered,
-/// whatever the node's tool_errors: it fails the node, and the model gets no result.
+/// processes or memory (is_shortage(code())), or the configuration is wrong. It always fails the
+/// node, independent of tool_errors, and the model gets no result.
 class tool_unavailable : public std::system_error {
 public:
+  /// Makes the exception with code and text of the error `why`.
   explicit tool_unavailable(const error& why) : std::system_error{why.code}, text_{why.text} {}
   /// Returns the error's text without the code's general message, which system_error would append.
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
@@ -57,53 +59,64 @@ private:
   std::string text_;
 };
 
-/// Whether an exception, or one nested in it, must not become an answer: tool_unavailable,
-/// std::bad_alloc, another system_error whose code is a shortage, or a checkpointer's write error
-/// (checkpoint_errc::failed).
+/// Whether the exception `failure`, or one nested in it, must not become an answer for the model.
+/// Such exceptions are tool_unavailable, std::bad_alloc, any std::system_error whose code is a
+/// shortage, and a write error of a checkpointer (checkpoint_errc::failed). May be called from any
+/// thread.
 [[nodiscard]] bool is_unavailable(const std::exception_ptr& failure) noexcept;
 
 /// Thrown if the arguments of a call do not match the tool's schema.
 class tool_invocation_error : public tool_exception {
 public:
+  /// @param tool name of the tool
+  /// @param arguments the arguments of the call, for the text
+  /// @param faults the errors of the arguments
   tool_invocation_error(std::string_view tool, const json::object& arguments,
                         std::vector<argument_fault> faults)
       : tool_exception{describe_faults(tool, arguments, faults)}, faults_{std::move(faults)} {}
   [[nodiscard]] std::string_view error_name() const noexcept override {
     return "ToolInvocationError";
   }
-  /// The errors of the arguments.
+  /// The errors of the arguments; valid as long as the exception.
   [[nodiscard]] const std::vector<argument_fault>& faults() const noexcept { return faults_; }
 
 private:
   std::vector<argument_fault> faults_;
 };
 
-/// Thrown for an input that a tool node cannot use, or a tool's result that it cannot pass on.
+/// Thrown for an input that a tool node cannot use, or for a tool's result that the node cannot
+/// pass on. The model reads the name `ValueError`, as in LangGraph.
 class tool_value_error : public std::invalid_argument, public named_error {
 public:
   using std::invalid_argument::invalid_argument;
   [[nodiscard]] std::string_view error_name() const noexcept override { return "ValueError"; }
 };
 
-/// Thrown if the input of a tool node is an empty list.
+/// Thrown if the input of a tool node is an empty list. The model reads the name `IndexError`, as
+/// in LangGraph.
 class empty_message_list : public std::out_of_range, public named_error {
 public:
+  /// Makes the exception with LangGraph's text.
   empty_message_list() : std::out_of_range{"list index out of range"} {}
   [[nodiscard]] std::string_view error_name() const noexcept override { return "IndexError"; }
 };
 
-/// Thrown if a tool requires a field that the state does not have.
+/// Thrown if a tool requires a field that the state does not have. The model reads the name
+/// `KeyError`, as in LangGraph.
 class missing_state_field : public std::out_of_range, public named_error {
 public:
+  /// @param field name of the field
   explicit missing_state_field(std::string field);
   [[nodiscard]] std::string_view error_name() const noexcept override { return "KeyError"; }
+  /// The name of the missing field.
   [[nodiscard]] const std::string& field() const noexcept { return field_; }
 
 private:
   std::string field_;
 };
 
-/// A predicate for a class of exceptions and the classes derived from it.
+/// A predicate for a class of exceptions and the classes derived from it. Any number of threads may
+/// use one object at once.
 class error_type {
 public:
   /// Returns the predicate for class E.
@@ -116,7 +129,7 @@ public:
         return dynamic_cast<const E*>(&e) != nullptr;
     }};
   }
-  /// Whether the exception belongs to the class.
+  /// Whether the exception `e` belongs to the class.
   [[nodiscard]] bool matches(const std::exception& e) const { return matches_(e); }
 
 private:
@@ -136,37 +149,44 @@ struct parameter_of<R (F::*)(E) const> : std::remove_cvref<E> {};
 } // namespace detail
 
 /// Returns the standard text for the model: `Error: Name('text')`, or `Error: text` for exceptions
-/// that are not a named_error, with the advice to fix the mistake.
+/// that are not a named_error, with the advice to fix the mistake. May be called from any thread.
+/// @param e the failure of a call
 /// Source: `TOOL_CALL_ERROR_TEMPLATE` in LangGraph 1.2.22, prebuilt/tool_node.py.
 [[nodiscard]] std::string error_template(const std::exception& e);
 
 /// Selects the failures of tool calls that become answers for the model, and the texts of these
 /// answers. Failures that are not selected are thrown by the call and fail the node.
 ///
-/// Calls of unknown tools are always answered. Copyable; shared by all calls.
-/// Source: `handle_tool_errors` of `ToolNode` in LangGraph 1.2.22, prebuilt/tool_node.py.
+/// Calls of unknown tools are always answered. Copyable and immutable; any number of calls share
+/// one object. Source: `handle_tool_errors` of `ToolNode` in LangGraph 1.2.22,
+/// prebuilt/tool_node.py.
 class tool_errors {
 public:
-  /// Returns the text for an exception.
+  /// A function that returns the text for an exception.
   using function = std::function<std::string(const std::exception&)>;
 
-  /// All failures, with error_template(); invalid arguments with the text of tool_invocation_error.
+  /// Answers all failures with error_template(), but invalid arguments with the text of
+  /// tool_invocation_error.
   tool_errors() = default;
-  /// All failures, with error_template().
+  /// Answers all failures with error_template().
   [[nodiscard]] static tool_errors all();
-  /// All failures, with one fixed text.
+  /// Answers all failures with the text `content`.
   [[nodiscard]] static tool_errors text(std::string content);
-  /// Failures of these classes, with error_template().
+  /// Answers failures of the classes in `types` with error_template().
   [[nodiscard]] static tool_errors only(std::vector<error_type> types);
-  /// Failures of the classes E..., with error_template().
+  /// Answers failures of the classes E... with error_template().
   template <class... E>
   [[nodiscard]] static tool_errors only() {
     return only({error_type::of<E>()...});
   }
-  /// Failures of the classes in `types` (empty: all), with the text that a function returns. The
-  /// function may be called by any number of threads at once.
+  /// Answers failures with the text that a function returns.
+  /// @param words returns the text; may be called by any number of threads at once
+  /// @param types the classes of failures to answer; empty: all
   [[nodiscard]] static tool_errors by(function words, std::vector<error_type> types = {});
-  /// Failures of the class of the function's parameter: by([](const std::out_of_range& e) { … }).
+  /// Answers failures of the class of the function's parameter, with the text that the function
+  /// returns: `by([](const std::out_of_range& e) { … })`.
+  /// @param words a function object with one parameter; may be called by any number of threads at
+  /// once
   template <class F>
     requires(!std::convertible_to<F, function>)
   [[nodiscard]] static tool_errors by(F words) {
@@ -176,19 +196,19 @@ public:
     return by(function{[words = std::move(words)](const std::exception& e) -> std::string {
                 if (const auto* one = dynamic_cast<const caught*>(&e))
                   return words(*one);
-                return error_template(e); // through an interceptor, of another class
+                return error_template(e); // another class, thrown by an interceptor
               }},
               {error_type::of<caught>()});
   }
-  /// Only invalid arguments, with the text of tool_invocation_error.
+  /// Answers only invalid arguments, with the text of tool_invocation_error.
   [[nodiscard]] static tool_errors bad_calls();
-  /// Handles nothing: every failure is thrown.
+  /// Answers nothing: every failure is thrown.
   [[nodiscard]] static tool_errors none();
 
-  /// Returns the answer to a failure; nullopt if it must be thrown.
+  /// Returns the answer to the failure `e`; nullopt if the failure must be thrown.
   [[nodiscard]] std::optional<std::string> answer(const std::exception& e) const;
-  /// Returns the answer to an exception of an interceptor, whatever its class; nullopt only for
-  /// none().
+  /// Returns the answer to the exception `e` of an interceptor, whatever its class; nullopt only
+  /// for none().
   [[nodiscard]] std::optional<std::string> answer_any(const std::exception& e) const;
 
 private:
@@ -201,14 +221,18 @@ private:
   function words_{};
 };
 
-/// The outcome of one call: the message that answers it, or the items that its tool returned.
+/// The outcome of one call: the message that answers it, or the items that its tool returned. One
+/// thread at a time may change an object.
 struct tool_answer {
-  message_ptr answer;             ///< the answer; null if there are items
+  message_ptr answer;             ///< the answer; null if `items` is not empty
   std::vector<tool_item> items{}; ///< commands and messages, in the tool's order
 
-  /// Returns the message. Throws tool_value_error if the tool returned a command.
+  /// Returns the message.
+  /// @throws tool_value_error if the tool returned a command
   operator message_ptr() const;
+  /// Returns the message. @pre answer is not null
   const message& operator*() const { return *answer; }
+  /// Gives access to the message. @pre answer is not null
   const message* operator->() const { return answer.get(); }
 };
 
@@ -216,14 +240,15 @@ struct tool_answer {
 struct tool_request {
   tool_call call;                        ///< name, id and arguments
   const superstep::tool* tool = nullptr; ///< the tool; null if no tool has this name
-  tool_context context;
+  tool_context context;                  ///< information about the call
 };
-/// Runs the call; may be called several times. The task throws failures that the node does not
-/// answer.
+/// A function that runs the call; may be called several times. The task throws failures that the
+/// node does not answer.
 using tool_execute = std::function<task<tool_answer>(tool_request)>;
-/// Wraps every call of a node, also calls of unknown tools: receives the request and a function
-/// that runs it, and returns the answer. It may call the function any number of times, also never.
-/// Source: `wrap_tool_call` in LangGraph 1.2.22, prebuilt/tool_node.py.
+/// A function that wraps every call of a node, also calls of unknown tools: it receives the request
+/// and a function that runs the call, and returns the answer. It may call the function any number
+/// of times, also never. Called by any number of threads at once. Source: `wrap_tool_call` in
+/// LangGraph 1.2.22, prebuilt/tool_node.py.
 using tool_interceptor = std::function<task<tool_answer>(tool_request, tool_execute)>;
 
 /// A limit on the concurrent calls of one tool, over all runs that share the node. With a limit of
@@ -245,7 +270,7 @@ struct tool_node_options {
   /// Maximum number of calls in flight in this node and its copies, over all runs; 0: no limit.
   /// Further calls wait.
   std::size_t calls_at_once = 0;
-  std::vector<tool_limit> limits{};
+  std::vector<tool_limit> limits{}; ///< limits of single tools, in addition to calls_at_once
   /// Wraps every call; may be empty. Its exceptions are answered, whatever their class, except with
   /// tool_errors::none().
   tool_interceptor wrap_call{};
@@ -256,19 +281,19 @@ struct tool_node_options {
 
 /// The input of a tool node; see tool_node::from_state().
 struct tool_node_input {
-  tool_input_form form = tool_input_form::calls;
-  std::vector<tool_call> calls;
-  tool_state_ptr state{};
+  tool_input_form form = tool_input_form::calls;   ///< kind of the input
+  std::vector<tool_call> calls;                    ///< the calls to run
+  tool_state_ptr state{};                          ///< source of injected arguments; may be null
   std::shared_ptr<const call_observer> observer{}; ///< see tool_context
 };
 
 /// The output of a tool node.
 struct tool_node_output {
-  tool_input_form form = tool_input_form::calls;
+  tool_input_form form = tool_input_form::calls; ///< kind of the input
   /// The results in the order of the calls. Commands to the parent that only contain Sends are
-  /// merged into one, the last item.
+  /// merged into one command, which is the last item.
   std::vector<tool_item> items{};
-  /// Whether one of the items is a command.
+  /// Whether one of the items is a command. May be called from any thread.
   [[nodiscard]] bool has_commands() const noexcept;
 };
 
@@ -279,66 +304,87 @@ struct tool_node_output {
 /// The message gets the call's id and the tool's name, unless the tool made it. The texts of errors
 /// are those of LangGraph, because models read them.
 /// @par Threads
-/// Immutable; all members may be called by any number of threads.
+/// Immutable; all members may be called by any number of threads. Observers, interceptors and the
+/// functions in the options are called on the thread that runs the call.
 /// @par Lifetime
-/// Must outlive the calls that it runs. Copies share their limits.
-/// Source: `ToolNode` in LangGraph 1.2.22, prebuilt/tool_node.py.
+/// Calls keep tools and options alive, so the node need not outlive them. Copies share their
+/// limits. Source: `ToolNode` in LangGraph 1.2.22, prebuilt/tool_node.py.
 class tool_node {
 public:
+  /// Compiles the schemas of the tools.
+  /// @param tools the tools; none may be null
+  /// @param options see tool_node_options
   /// @throws std::invalid_argument if two tools have the same name, a name is empty, a tool's
-  /// schema is not valid, or a limit is 0 or refers to an unknown tool
+  /// schema is not valid, or a limit is 0, a duplicate or refers to an unknown tool
   explicit tool_node(tool_list tools, tool_node_options options = {});
 
-  /// Runs one call. The task throws failures that `options.errors` does not answer. The answer is a
-  /// pointer, because thousands of suspended calls would otherwise each reserve space for a
-  /// message.
+  /// Runs one call, after waiting for its limits. Destroying the task cancels the call.
+  /// @param call the call; a call of an unknown tool is answered with an error
+  /// @param context information for the tool; its environment may be null if runs_bare(call.name)
+  /// @return the answer; the task throws failures that tool_node_options::errors does not answer
   [[nodiscard]] task<tool_answer> run(tool_call call, tool_context context) const;
 
-  /// Makes the input of run() from a state or list, whose last AI message contains the calls; from
-  /// calls; or from one call with the state that it was made in, which is what a Send carries.
+  /// Makes the input of run() from a state: the calls of the last AI message under
+  /// tool_node_options::messages_key.
+  /// @param state must not be null
   /// @throws tool_value_error if there are no messages or no AI message
-  /// @throws empty_message_list for an empty list @{
   [[nodiscard]] tool_node_input from_state(tool_state_ptr state) const;
+  /// Makes the input of run() from the list `messages`: the calls of its last AI message.
+  /// @throws empty_message_list for an empty list
+  /// @throws tool_value_error if there is no AI message
   [[nodiscard]] tool_node_input from_list(message_list messages) const;
+  /// Makes the input of run() from calls, without a state.
   [[nodiscard]] tool_node_input from_calls(std::vector<tool_call> calls) const;
+  /// Makes the input of run() from one call and the state at the time of the call, as a Send
+  /// carries them. The state may be null.
   [[nodiscard]] tool_node_input from_call(tool_call call, tool_state_ptr state) const;
-  /// @}
 
-  /// Runs the calls concurrently, at most `run_config::max_concurrency` at once, and returns the
-  /// result or failure of each, in the order of the calls. Throws before the first call if a tool
-  /// needs a store and there is none.
+  /// Runs the calls concurrently, at most `run_config::max_concurrency` at once. Destroying the
+  /// task cancels them.
+  /// @param input see from_state()
   /// @param rt runtime of the node; tools get its config, store, events and interrupts
+  /// @return the answer or failure of each call, in the order of the calls. The task throws
+  /// tool_value_error before the first call if a tool needs a store and there is none
   [[nodiscard]] task<std::vector<settled<tool_answer>>> run_each(tool_node_input input,
                                                                  runtime rt) const;
-  /// Runs the calls like run_each() and combines their results. Throws the first call's failure.
+  /// Runs the calls of `input` like run_each() and combines their results. `rt` is the runtime of
+  /// the node.
+  /// @return the output of the node; the task throws the failure of the first call that failed, in
+  /// the order of the calls
   [[nodiscard]] task<tool_node_output> run(tool_node_input input, runtime rt) const;
-  /// Runs one call without an environment, which is cheaper. @pre runs_bare(call.name)
+  /// Runs one call without an environment, which is cheaper than run().
+  /// @param call a call for which runs_bare(call.name) is true
+  /// @param rt runtime of the node
+  /// @param observer notified of the call; null: none
+  /// @return as run()
   [[nodiscard]] task<tool_answer> run_bare(const tool_call& call, const runtime& rt,
                                            std::shared_ptr<const call_observer> observer) const;
 
-  /// Returns the answer to a call whose arguments could not be parsed.
+  /// Returns the error message that answers a call whose arguments could not be parsed.
   [[nodiscard]] message answer_invalid(const invalid_tool_call& call) const;
-  /// Returns the call with the injected arguments of its tool set; a call of an unknown tool
-  /// unchanged. See superstep::inject_tool_args().
+  /// Returns the call with the injected arguments of its tool set, from `environment`; a call of an
+  /// unknown tool unchanged. Throws like superstep::inject_tool_args().
   [[nodiscard]] tool_call inject_tool_args(tool_call call,
                                            const tool_environment& environment) const;
 
   /// Returns the definitions for the model, in the order of the tools, without injected arguments.
+  /// Shared by all copies of the node; not null.
   [[nodiscard]] tool_definitions definitions() const noexcept;
   /// Returns the tool with this name, valid as long as the node; nullptr if there is none.
   [[nodiscard]] const tool* find(std::string_view name) const noexcept;
-  /// Whether a call of this name needs no tool_context::environment: its tool has no injections and
-  /// does not use it, and the node has no interceptor. True for unknown tools.
+  /// Whether a call of the tool `name` needs no tool_context::environment: the tool has no
+  /// injections and does not use the environment, and the node has no interceptor. True for unknown
+  /// tools.
   [[nodiscard]] bool runs_bare(std::string_view name) const noexcept;
   /// Returns the tools in the order in which they were given.
   [[nodiscard]] tool_list tools() const;
   /// Whether calls need tool_context::environment, because a tool has injected arguments or the
   /// node has an interceptor.
   [[nodiscard]] bool needs_surroundings() const noexcept;
-  /// The options of this node.
+  /// The options of this node; valid as long as the node.
   [[nodiscard]] const tool_node_options& options() const noexcept;
-  /// Returns a node with the same tools and other options. It shares the limits of this node, and
-  /// calls of both nodes are counted together.
+  /// Returns a node with the same tools and other options. The new node shares the limits of this
+  /// node: calls of both are counted together.
   [[nodiscard]] tool_node with_options(tool_node_options options) const;
 
   struct table;
@@ -349,13 +395,16 @@ private:
   std::shared_ptr<const table> table_;
 };
 
-/// Returns the node that follows the model in an agent: "tools" if the last message contains tool
-/// calls, otherwise "__end__". An error if there are no messages.
+/// Returns the node that follows the model in an agent. May be called from any thread.
+/// @return "tools" if the last message contains tool calls, otherwise "__end__";
+/// errc::invalid_argument if there are no messages. The text is valid forever
 /// Source: `tools_condition` in LangGraph 1.2.22, prebuilt/tool_node.py.
 [[nodiscard]] result<std::string_view> tools_condition(const message_list& messages);
 
-/// Returns the node that follows the model, for a JSON state.
-/// @param messages_key the key of the messages
+/// Returns the node that follows the model, for a JSON state. May be called from any thread.
+/// @param state the state of the graph
+/// @param messages_key the key of the messages in the state
+/// @return as above
 [[nodiscard]] result<std::string_view> tools_condition(const json::object& state,
                                                        std::string_view messages_key = "messages");
 

@@ -7,32 +7,37 @@
 
 namespace superstep {
 
-/// Returns a tool that does not run a second time for a call that has already ended. Its result is
-/// stored with the thread before the call counts as answered, and is found there when the
-/// super-step is run again. Before a call runs, the checkpoint that it follows from is saved.
-/// docs/durability.md describes the guarantees.
+/// Returns a tool that does not run a second time for a call that has already ended. The result of
+/// a call is stored with the thread before the call counts as answered, and is read from there when
+/// the super-step is run again. A call starts only after the checkpoint before its super-step is
+/// saved.
 ///
-/// They differ for a call that started in a process that died before the end was stored. An
-/// idempotent() tool is run again with the same tool_context::idempotency_key(). A journaled() tool
-/// is not: the model reads that the outcome is unknown. A tool that throws or interrupts the run
-/// counts as having had no effect.
+/// The two functions differ for a call whose process died before its result was stored. An
+/// idempotent() tool is run again, with the same tool_context::idempotency_key(). A journaled()
+/// tool is not run again, and the model reads that the outcome is unknown. A tool that throws or
+/// interrupts the run counts as having had no effect.
 ///
-/// In a run without a checkpointer nothing is stored.
-/// @pre the tool is not null
+/// In a run without a checkpointer nothing is stored. A call whose record cannot be stored throws
+/// checkpoint_error. docs/durability.md describes the guarantees.
+///
+/// The given tool must not be null; the returned tool shares it.
 /// @{
 [[nodiscard]] tool_ptr idempotent(tool_ptr);
 [[nodiscard]] tool_ptr journaled(tool_ptr);
 /// @}
 
-/// Returns the tool with a timeout for each call, wherever the call runs: beside others in one
-/// activation, in an activation of its own, or called directly. A call that exceeds it is answered
-/// with an error, independent of the node's tool_errors; other calls of the activation keep their
-/// results. Waiting for tool limits or for a person does not count.
+/// Returns the tool with a timeout for each call, in whatever kind of activation the call runs. A
+/// call that exceeds the timeout is answered with an error, independent of the node's tool_errors.
+/// Other calls of the activation keep their results. Waiting for tool limits or for a person does
+/// not count.
 ///
-/// A coroutine is destroyed where it is suspended. A blocking function cannot be stopped: it is
-/// notified by tool_context::stop, and its result is discarded, but its step waits until it
-/// returns. Agents that give each call an activation of its own can use
+/// At the timeout, the coroutine of a suspended tool is destroyed. A blocking function cannot be
+/// stopped: it is notified by tool_context::stop, and its result is discarded, but its super-step
+/// waits until it returns. Agents that run each call in a separate activation can use
 /// agent_options::tool_timeouts instead.
+///
+/// The given tool must not be null; the returned tool shares it. Like every tool it may be called
+/// by any number of threads at once.
 /// @param length at least 1 ms
 [[nodiscard]] tool_ptr with_time_limit(tool_ptr, std::chrono::milliseconds length);
 

@@ -15,11 +15,11 @@ namespace superstep {
 
 /// Options of a validation_node.
 struct validation_node_options {
-  /// Returns the text that the model reads about an invalid call; empty: a default text with the
-  /// errors and advice.
+  /// Returns the text that the model reads about an invalid call. Called by any number of threads
+  /// at once. Empty: a default text with the errors and advice.
   std::function<std::string(const tool_call&, const std::vector<argument_fault>&)> format_error;
-  std::string name = "validation"; ///< of the node
-  std::vector<std::string> tags;   ///< of the node
+  std::string name = "validation"; ///< name of the node
+  std::vector<std::string> tags;   ///< tags of the node
 };
 
 /// Checks the tool calls of the last message against schemas without running tools: for models that
@@ -33,19 +33,25 @@ struct validation_node_options {
 /// Source: `ValidationNode` in LangGraph 1.2.22, prebuilt/tool_validator.py.
 class validation_node {
 public:
+  /// Compiles the schemas.
   /// @param schemas names and parameters; descriptions are ignored
+  /// @param options see validation_node_options
   /// @throws std::invalid_argument if two schemas have the same name or one is not valid
   explicit validation_node(std::vector<tool_definition> schemas,
                            validation_node_options options = {});
-  /// Uses the schemas of these tools.
+  /// Compiles the schemas of tools, which are not run. The tools must not be null. See
+  /// validation_node_options for `options`.
+  /// @throws std::invalid_argument as above
   explicit validation_node(const tool_list& tools, validation_node_options options = {});
 
-  /// Returns the answers, in the order of the calls. The error is invalid_argument if there is no
-  /// message or the last is not an AI message, and not_found for a call without a schema.
+  /// Checks the tool calls of the last message in `messages`.
+  /// @return the answers, in the order of the calls; errc::invalid_argument if there is no message
+  /// or the last one is not an AI message, errc::not_found for a call without a schema
   [[nodiscard]] result<std::vector<message>> run(const message_list& messages) const;
 
   /// Whether there is a schema with this name.
   [[nodiscard]] bool knows(std::string_view schema) const noexcept;
+  /// The options of this node.
   [[nodiscard]] const validation_node_options& options() const noexcept { return options_; }
 
 private:
@@ -56,9 +62,12 @@ private:
   std::shared_ptr<const table> table_;
 };
 
-/// Returns arguments in normal form: in the order of the schema, with its default values, null for
-/// absent optional ones, and without those that the schema does not define. Applies to nested
-/// objects and lists as well. Arguments of a schema without properties are returned unchanged.
+/// Returns arguments in normal form. They have the order of the schema; an absent argument gets its
+/// default value or null, and an argument that the schema does not define is dropped. Nested
+/// objects and lists are treated in the same way. Arguments of a schema without properties are
+/// returned unchanged. May be called from any thread.
+/// @param schema JSON Schema of type object
+/// @param arguments arguments that match the schema
 [[nodiscard]] json::object fill_arguments(const json::object& schema,
                                           const json::object& arguments);
 

@@ -15,16 +15,18 @@
 
 namespace superstep::detail {
 
-/// Puts an agent together, for every kind of state:
+/// Builds the graph of an agent, for described structs and for JSON states. Its nodes run in this
+/// order; a hook that is not set has no node:
 ///
 ///     start > before_agent > [before_model > pre_model_hook] > model
 ///           > [post_model_hook > after_model] > tools, or leave
 ///     leave = generate_structured_response > after_agent > end
 ///
-/// The first pair of brackets is where the loop begins again.
+/// After the tools, the loop begins again with the first bracket.
 template <class State>
 class agent_builder {
 public:
+  /// Throws compile_error if the options are invalid or contradict each other.
   explicit agent_builder(agent_options<State> o)
       : options_{prepared(std::move(o))}, table_{options_} {
     auto core = std::make_shared<agent_core<State>>(options_);
@@ -34,6 +36,7 @@ public:
     collect_hooks();
   }
 
+  /// Returns the compiled graph. Must be called once, because it moves the options into the graph.
   [[nodiscard]] typename agent_front<State>::graph build() {
     table_.add_model(model_name(), core_);
     if (has_tools())
@@ -45,14 +48,16 @@ public:
   }
 
 private:
-  /// A hook and the name of its node.
+  /// A hook, and the name of the node that runs it.
   struct station {
     std::string name;
     std::variant<middleware_hook<State>, agent_hook<State>> hook;
   };
-  using stations = std::vector<station>; // in the order in which they run
+  using stations = std::vector<station>; // hooks in the order in which they run
 
-  /// Resolves the model, adds what the middleware brings, and rejects options that do not fit.
+  /// Returns the options with a model object in place of a spec, and with the tools and tool
+  /// interceptors of all middleware added to the agent's tools. Throws compile_error for options
+  /// that contradict each other.
   static agent_options<State> prepared(agent_options<State> o) {
     if (!o.model.spec().empty())
       o.model = react::resolved_model(o.model.spec());
@@ -93,6 +98,8 @@ private:
     return is_react() ? react::agent_name : react::model_name;
   }
 
+  /// Sorts the hooks by the place where they run. Hooks before the model run in the order of the
+  /// middleware. Hooks after the model run in reverse order, so each is inserted at the front.
   void collect_hooks() {
     const auto first = [](stations& to, station s) { to.insert(to.begin(), std::move(s)); };
     for (auto& m : options_.middleware) {
@@ -111,6 +118,7 @@ private:
       first(after_model_, {react::post_hook_name, std::move(options_.post_model_hook)});
   }
 
+  /// Returns the name of the first hook's node, or the default if there are no hooks.
   static std::string first_of(const stations& all, std::string default_value) {
     return all.empty() ? std::move(default_value) : all.front().name;
   }
@@ -147,12 +155,14 @@ private:
       add_return(leaving);
   }
 
+  /// Returns the exits with another node that follows without a jump.
   static react::exits leading_to(react::exits exits, std::string next) {
     exits.next = std::move(next);
     return exits;
   }
 
-  /// From the last node before the tools.
+  /// Adds the edges out of a node: one edge to `exits.next` if it is set. Otherwise the model's
+  /// latest answer decides between the tools, the model again, and the end.
   void leave(std::string from, const react::exits& exits) {
     if (!exits.next.empty())
       return table_.edge(std::move(from), exits.next);
@@ -163,6 +173,8 @@ private:
     table_.route(std::move(from), exits, to);
   }
 
+  /// Adds the edge from the tools back to the model, or a router if a return_direct tool may end
+  /// the loop. Under create_react_agent()'s rules, that end skips the structured response.
   void add_return(const react::exits& exits) {
     if (core_->return_direct.empty())
       return table_.edge(react::tools_name, exits.model);
@@ -170,12 +182,14 @@ private:
                        {exits.model, is_react() ? std::string{end_node} : exits.end});
   }
 
-  /// Adds the nodes of these hooks, each leading to the next; the exits are those of the last.
+  /// Adds a node for each hook, with an edge to the next hook.
+  /// @param last the exits of the last hook
   void link(stations& all, const react::exits& last) {
     for (auto i = std::size_t{0}; i < all.size(); ++i)
       add_hook(std::move(all[i]), i + 1 < all.size() ? leading_to(last, all[i + 1].name) : last);
   }
 
+  /// Adds the node of one hook. A hook that declares jumps gets a router to all their targets.
   void add_hook(station at, const react::exits& exits) {
     auto jumps = std::vector<jump>{};
     if (const auto* hook = std::get_if<middleware_hook<State>>(&at.hook))

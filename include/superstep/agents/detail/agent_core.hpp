@@ -17,11 +17,11 @@
 
 namespace superstep::detail {
 
-/// The parts of an agent that its node bodies share; owned by the compiled graph.
+/// The parts of an agent that its node bodies share. The compiled graph owns it.
 template <class State>
 struct agent_core {
   std::string name;
-  chat_model_ptr model; // null: chosen for each call by choose_model
+  chat_model_ptr model; // null if choose_model chooses the model of each call
   state_function<chat_model_ptr, State> choose_model;
   agent_prompt<State> prompt;
   std::optional<response_format> response;
@@ -29,17 +29,17 @@ struct agent_core {
   tool_definitions definitions;
   bool binds_tools; // whether the model object has no tools of its own
   react::tool_names return_direct;
-  react::early_ptr early;                        // null: no call starts early
+  react::early_ptr early;                        // null if no call may start early
   std::vector<model_wrap<State>> wraps{};        // the first is outermost
-  std::shared_ptr<const answer_schema> format{}; // of the last answer; null: any text
-  bool ends_politely; // whether a run without remaining steps ends with an apology
-  bool answers_invalid;
-  bool follows_context;
+  std::shared_ptr<const answer_schema> format{}; // schema of the last answer; null for any text
+  bool ends_politely;   // whether a run without remaining steps ends with an apology
+  bool answers_invalid; // see agent_options::answer_invalid_calls
+  bool follows_context; // see agent_options::follows_context
 
   using ptr = std::shared_ptr<const agent_core>;
 
-  /// Moves model, prompt and wrappers out of the options, and replaces the tools in them if some
-  /// may start early.
+  /// Moves prompt and wrappers out of the options. If tools may start early, replaces the tools in
+  /// the options by a node that uses the early results.
   explicit agent_core(agent_options<State>& o)
       : name{o.name}, model{o.model.object()}, choose_model{o.model.choose()},
         prompt{std::move(o.prompt)}, response{o.response},
@@ -55,7 +55,9 @@ struct agent_core {
         wraps.push_back(std::move(m.wrap_model_call));
   }
 
-  /// Returns the tools of one call; null: those bound to the model, if any. Wrappers see all tools.
+  /// Returns the tools to put into a request to the model; null if those bound to the model
+  /// suffice. With wrappers, bound tools are put into the request too, so that wrappers can change
+  /// the list.
   [[nodiscard]] tool_definitions tools_for(const chat_model& chosen) const {
     if (binds_tools || (!wraps.empty() && model))
       return definitions;
@@ -65,8 +67,7 @@ struct agent_core {
   [[nodiscard]] react::context_ptr context_of(const runtime& rt) const {
     return follows_context ? react::context_of(rt) : nullptr;
   }
-  /// Calls the model through the wrappers from index `from` on.
-  /// Asks through everything that is around a call, from the given place on.
+  /// Calls the model through the wrappers, starting with the one at index `from`.
   static task<message> ask(const ptr& agent, std::size_t from, model_call call, const State& state,
                            const runtime& rt) {
     if (from == agent->wraps.size())
@@ -80,8 +81,8 @@ struct agent_core {
         },
         rt);
   }
-  /// Returns the model of one call. Rejects a model with tools that the agent does not have.
-  /// The model of one call. Rejects one with tools that the agent does not have.
+  /// Returns the model of one call. Throws graph_error if a chosen model is null or has tools
+  /// bound that the agent does not have.
   static task<chat_model_ptr> choose(ptr agent, const State& state, runtime rt) {
     if (agent->model)
       co_return agent->model;
@@ -103,6 +104,7 @@ struct agent_turns {
   using front = agent_front<State>;
   using update = typename front::update;
 
+  /// The body of the model's node: calls the model and returns the writes for its answer.
   static task<update> ask(core_ptr agent, const State& state, runtime rt) {
     auto turn = react::model_turn{};
     turn.messages = front::chosen(state);
@@ -125,7 +127,8 @@ struct agent_turns {
     co_return written(*agent, std::move(answer), front::answers_to_count(state), rt);
   }
 
-  /// Asks for the value that the run ends with, in a call of its own.
+  /// The body of the node `generate_structured_response`: asks the model for the structured
+  /// response in a separate call after the loop.
   static task<update> ask_response(core_ptr agent, const State& state, runtime rt) {
     auto choosing = core::choose(agent, state, rt);
     auto turn = react::model_turn{};
@@ -141,7 +144,8 @@ struct agent_turns {
   }
 
 private:
-  /// Holds the state that the function is given until it has ended.
+  /// Calls the prompt function. This coroutine owns the copy of the state that the function reads,
+  /// so the copy lives until the function's task has ended.
   static task<message_list> make_prompt(core_ptr agent, const State& state, message_list chosen,
                                         runtime rt) {
     const auto seen = front::seen_by_prompt(state, chosen);
@@ -150,6 +154,8 @@ private:
     co_return made;
   }
 
+  /// Returns the writes for an answer of the model: the message, error answers to its invalid tool
+  /// calls, the structured response, and the counters.
   static update written(const core& agent, message&& answer, std::uint32_t answers_to_count,
                         const runtime& rt) {
     const auto steps_left =
@@ -175,7 +181,7 @@ private:
   }
 };
 
-/// Returns the options of an agent's graph, moved out of the agent's options.
+/// Returns the compile options of an agent's graph. Moves them out of the agent's options.
 template <class State>
 [[nodiscard]] compile_options compile_options_of(agent_options<State>& o) {
   auto out = compile_options{};

@@ -17,36 +17,38 @@ struct agent_front : agent_access<State> {
 
   static constexpr bool has_response = requires(State& s) { s.structured_response; };
 
-  /// The messages that the model reads in this call.
+  /// Returns the messages that the model reads in its next call.
   static const message_list& chosen(const State& state) {
     if constexpr (requires { state.llm_input_messages; })
       if (!state.llm_input_messages.empty())
         return state.llm_input_messages;
     return state.messages;
   }
-  /// The number of the model's next call. Threads that were saved before the state had a counter
-  /// contain answers, but no count.
+  /// Returns the number of the model's next call, from 0. Answers are counted instead if the state
+  /// has no counter, or if the thread was saved before its state had one.
   static std::uint32_t turn(const State& state) {
     if constexpr (requires { state.model_calls; })
       if (state.model_calls != 0)
         return state.model_calls;
     return react::answers_in(state.messages);
   }
-  /// Returns what the next answer adds to the counter: 1, or more if earlier ones are not counted.
+  /// Returns the number to add to `model_calls` for the next answer. It is greater than 1 if the
+  /// thread has older answers that the counter does not include yet; see turn().
   static std::uint32_t answers_to_count(const State& state) {
     if constexpr (requires { state.model_calls; })
       return turn(state) + 1 - state.model_calls;
     else
       return 0;
   }
-  /// Whether the history has not been checked yet. Later messages are checked when they are added.
+  /// Whether the whole history must be checked before the model is called. With a counter that is
+  /// only the first call, because the agent itself adds all later messages.
   static bool is_unchecked(const State& state) {
     if constexpr (requires { state.model_calls; })
       return state.model_calls == 0;
     else
       return true;
   }
-  /// The state as a prompt function sees it.
+  /// Returns the copy of the state that a prompt function gets.
   static State seen_by_prompt(const State& state, const message_list& chosen) {
     auto seen = state;
     seen.messages = chosen;
@@ -57,7 +59,7 @@ struct agent_front : agent_access<State> {
     if constexpr (has_response)
       to.add(set<&State::structured_response>(std::move(response)));
   }
-  /// Counts an answer of the model, as far as the state has counters.
+  /// Adds an answer of the model to the counters that the state has.
   /// @param answers see answers_to_count()
   static void count_answer(update& to, std::optional<token_usage> usage, std::uint32_t answers) {
     if constexpr (requires(State& s) { s.model_calls; })
@@ -65,7 +67,7 @@ struct agent_front : agent_access<State> {
     if constexpr (requires(State& s) { s.usage; })
       to.add(set<&State::usage>(std::move(usage).value_or(token_usage{})));
   }
-  /// Counts answered tool calls, if the state has a counter.
+  /// Adds answered tool calls to the counter, if the state has one.
   static void count_tools(update& to, std::size_t calls) {
     if constexpr (requires(State& s) { s.tool_calls; })
       if (calls > 0)

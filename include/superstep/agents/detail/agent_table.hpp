@@ -16,8 +16,9 @@
 // Nodes and routers of an agent over a described struct.
 namespace superstep::detail {
 
-/// Runs the calls of the latest answer (v1), or the one call of a Send (v2). Not a body of
-/// graph<State>: a Send to one would have to carry the state that the tools may ask for.
+/// The body of the node `tools`: runs the calls of the latest answer (v1), or the single call of a
+/// Send (v2). It is not a function node of graph<State>, because such a node gets only the input of
+/// its Send, and tools may also read the state.
 template <class State>
 class agent_tools_body final : public node_body {
 public:
@@ -43,7 +44,8 @@ public:
   const value_form* input_form() const override { return form_of<tool_call>(); }
 
 private:
-  /// The results of the tools of one activation.
+  /// The results of one activation: the node's output, and the answers that are written to it when
+  /// all results have been collected.
   struct results {
     node_output& out;
     message_list answers{};
@@ -64,7 +66,7 @@ private:
     co_return output_of(*agent, std::move(ended.items), rt, *table);
   }
 
-  // Outputs are not locals of the coroutines, to keep their frames small while they are suspended.
+  // These functions create the outputs, so that the coroutines' frames stay small while suspended.
   static node_output output_of(const agent_core<State>& agent, tool_answer&& ended,
                                const runtime& rt, const program& table) {
     if (!ended.answer)
@@ -84,7 +86,7 @@ private:
       const auto& key = agent.tools->options().messages_key;
       if (said == nullptr) {
         take(got, std::make_shared<const message>(std::move(std::get<message>(item))), rt);
-      } else if (said->to_parent) { // it ends the agent, so nothing else counts
+      } else if (said->to_parent) { // the command ends the agent, so the other results are dropped
         out = {};
         out.to_parent = react::to_parent(std::move(*said), key);
         return out;
@@ -96,6 +98,7 @@ private:
     return out;
   }
 
+  /// Adds an answer to the results, and streams it if the caller wants messages.
   static void take(results& got, message_ptr answer, const runtime& rt) {
     if (rt.streams_messages())
       rt.emit_message(value{*answer});
@@ -103,6 +106,7 @@ private:
     ++got.calls;
   }
 
+  /// Writes the collected answers to the node's output, in one update.
   static void write_answers(results&& got) {
     if (got.answers.empty())
       return;
@@ -113,6 +117,7 @@ private:
       got.out.writes.push_back(std::move(one));
   }
 
+  /// Adds the writes, messages and next nodes of a tool's command to the results.
   static void add(tool_command said, const std::string& key, const program& table, results& got) {
     if (auto* update = std::get_if<tool_update>(&said.update)) {
       for (const auto& [name, v] : update->fields)
@@ -130,8 +135,8 @@ private:
   core_ptr agent_;
 };
 
-/// Returns the options of a tool node. If it was stopped, an activation with a single call answers
-/// that call; one with several calls answers all of them if the run was cancelled.
+/// Returns the options of the node `tools`: if an activation is stopped, errors answer its calls,
+/// so that the thread can continue. react::answer_stopped() decides which calls are answered.
 template <class State>
 [[nodiscard]] node_options answering_options() {
   auto out = node_options{};
@@ -248,36 +253,45 @@ public:
     });
   }
 
+  /// Adds the node that calls the model.
   void add_model(const char* name, core_ptr agent) {
     add(name, [agent = std::move(agent)](const State& state, runtime rt) {
       return agent_turns<State>::ask(agent, state, std::move(rt));
     });
   }
+  /// Adds the node that asks for the structured response after the loop.
   void add_response(core_ptr agent) {
     add(react::structured_name, [agent = std::move(agent)](const State& state, runtime rt) {
       return agent_turns<State>::ask_response(agent, state, std::move(rt));
     });
   }
+  /// Adds the node that runs the tools.
+  /// @param takes_calls whether each call is a Send to the node (v2)
   void add_tools(core_ptr agent, bool takes_calls) {
     table_.add_node(react::tools_name, std::make_unique<agent_tools_body<State>>(std::move(agent)),
                     takes_calls, answering_options<State>());
   }
+  /// Adds a pre_model_hook or post_model_hook as a node.
   void add_hook(const std::string& name, agent_hook<State> hook) {
     add(name, [hook = std::move(hook)](const State& state, runtime rt) {
       return hook(state, std::move(rt));
     });
   }
+  /// Adds a hook of a middleware as a node.
   void add_hook(const std::string& name, middleware_hook<State> hook) {
     table_.add_node(name, std::make_unique<hook_body<State>>(name, std::move(hook)), false, {});
   }
+  /// Adds a router behind a hook or the model. `to` lists all nodes that it may choose.
   void route(std::string from, react::exits exits, const std::vector<std::string>& to) {
     branch(std::move(from), std::make_unique<loop_router<State>>(std::move(exits)), to);
   }
+  /// Adds a router behind the tools. `to` lists all nodes that it may choose.
   void route_tools(react::exits exits, react::tool_names return_direct,
                    const std::vector<std::string>& to) {
     branch(react::tools_name,
            std::make_unique<tools_router<State>>(std::move(exits), std::move(return_direct)), to);
   }
+  /// Adds an edge without a condition.
   void edge(std::string from, std::string to) {
     auto sources = std::vector<std::string>{};
     sources.push_back(std::move(from));

@@ -16,10 +16,11 @@
 #include <string_view>
 #include <utility>
 
-// Access of tools to the fields of a described state, as JSON in the form of checkpoints. Fields
-// that checkpoints cannot store are not accessible.
+// Gives tools access to the fields of a described state, as JSON in the form that checkpoints use.
+// Fields that checkpoints cannot store are not accessible.
 namespace superstep::detail {
 
+/// Converts a field to JSON, in the form that checkpoints use.
 template <class T>
 json::value field_json(const T& from) {
   auto text = std::string{};
@@ -27,7 +28,8 @@ json::value field_json(const T& from) {
   return parse_json(text).value();
 }
 
-/// The state around a call. Its reference must outlive the body that runs the call.
+/// The state that the tools of one activation may read. Keeps a pointer to the state, which must
+/// outlive the body that runs the calls.
 template <class State>
 class described_tool_state final : public tool_state {
 public:
@@ -61,6 +63,7 @@ public:
   }
 
 private:
+  /// Calls `visit(name, value)` for each field.
   template <class Visit>
   void each(Visit visit) const {
     boost::mp11::mp_for_each<fields_of<State>>(

@@ -25,10 +25,10 @@ using tool_timeouts = std::map<std::string, std::chrono::milliseconds>;
 
 /// The nodes that follow a node of an agent.
 struct exits {
-  std::string next;  ///< without a jump; empty: depends on the model's latest answer
+  std::string next;  ///< follows without a jump; empty: the model's latest answer decides
   std::string model; ///< the beginning of the loop
   std::string end;   ///< the node after the loop
-  std::shared_ptr<const tool_timeouts> timeouts{}; ///< of calls; null: none
+  std::shared_ptr<const tool_timeouts> timeouts{}; ///< timeouts of tool calls; null: none
   react_version version = react_version::v2;
   agent_rules rules = agent_rules::create_agent;
   /// Whether a hook, or the model's node itself, may have answered calls of the latest answer.
@@ -37,13 +37,13 @@ struct exits {
 
 /// Returns the name of a jump, for messages.
 [[nodiscard]] std::string_view name_of(jump to) noexcept;
-/// The node that a jump leads to; empty for none.
+/// Returns the node that a jump leads to; empty for jump::none.
 [[nodiscard]] std::string_view target_of(const exits& from, jump to) noexcept;
 
-/// Where a run continues: at a node, or with tool calls.
+/// The place where a run continues: a node, or tool calls to send to the tools.
 struct continuation {
-  std::string_view node;          ///< one of the exits; empty: `calls`
-  std::vector<tool_call> calls{}; ///< each becomes a Send to the tools
+  std::string_view node;          ///< name of the next node; empty if `calls` is set
+  std::vector<tool_call> calls{}; ///< each call becomes a Send to the tools
 };
 
 /// Returns where a run continues after the model or a hook: at the target of the jump, else at
@@ -62,41 +62,43 @@ struct continuation {
 /// Combines interceptors into one; the first is outermost. Empty if there are none.
 [[nodiscard]] tool_interceptor composed(std::vector<tool_interceptor> all);
 
-/// The tools of an agent and of its middleware, with the middleware's interceptors around the
-/// node's own.
+/// Returns the tools of an agent and of its middleware as one node. The interceptors of the
+/// middleware are outside the node's own interceptor.
 [[nodiscard]] agent_tools with_middleware(const agent_tools& own, const tool_list& more,
                                           std::vector<tool_interceptor> wraps);
 
-/// Returns these tools with another bound of calls in flight.
+/// Returns the same tools with another limit on the calls in flight.
 [[nodiscard]] agent_tools with_limit(const agent_tools& tools, std::size_t calls_at_once);
 
-/// Converts a tool's command for the parent graph, with names of fields and nodes.
+/// Converts a tool's command to the form that the parent graph applies, which names fields and
+/// nodes instead of using this graph's indexes.
 [[nodiscard]] std::shared_ptr<const value> to_parent(tool_command said, const std::string& key);
-/// Returns the nodes that a tool's command goes to. Throws graph_error for a Send, because its
-/// input would have to have the node's own type.
+/// Returns the nodes that a tool's command goes to. Throws graph_error for a Send, because a tool
+/// cannot create an input of the node's C++ type.
 [[nodiscard]] std::vector<std::string> targets_of(const tool_command& said, const std::string& key);
 
 /// Creates the model of a spec with make_model(). Throws compile_error.
 [[nodiscard]] chat_model_ptr resolved_model(const std::string& spec);
 
-/// Rejects timeouts of unknown tools and timeouts out of range.
+/// Throws compile_error for a timeout of an unknown tool or a timeout out of range.
 void check_timeouts(const tool_timeouts& timeouts, const tool_node& tools);
-/// Returns the answers to calls of a task that was stopped: because the run was cancelled or, for a
-/// task with a single call, because of its timeout or an exit of its actor. Empty for other
-/// failures.
+/// Returns error answers to the calls of a task that was stopped. A cancelled run stops all its
+/// calls. A timeout or an exit of the actor is answered only for a task with a single call. Returns
+/// an empty list for other failures.
 [[nodiscard]] message_list answer_stopped(const std::vector<tool_call>& calls, bool is_one,
                                           const run_error& why);
 
-/// Rejects middleware with empty or duplicate names.
+/// Throws compile_error for middleware with empty or duplicate names.
 void check_names(const std::vector<std::string>& names);
-/// Rejects a hook's jumps to nodes that the agent does not have.
+/// Throws compile_error for jumps of a hook to nodes that the agent does not have.
 void check_jumps(const std::string& hook, const std::vector<jump>& jumps, bool has_tools);
-/// Rejects a jump that a hook did not declare.
+/// Throws graph_error for a jump that a hook did not declare.
 void check_jump(std::string_view hook, const std::vector<jump>& declared, jump to);
 
-/// Returns the schema of a response as models take it. Rejects a response with a prompt of its own.
+/// Converts a response format to the schema of a model request. Throws compile_error for a format
+/// with a prompt, because there is no separate call that could send it.
 [[nodiscard]] std::shared_ptr<const answer_schema> format_of(const response_format& response);
-/// Parses the last answer; throws if it does not match the schema.
+/// Parses the last answer of a run as JSON; throws if it does not match the schema.
 [[nodiscard]] json::value read_response(const message& answer, const answer_schema& schema);
 
 } // namespace superstep::react

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-// The steps of an agent's loop that do not depend on the type of the state.
+// The parts of an agent's loop that do not depend on the type of the state.
 namespace superstep {
 class early_tools; // private to agents
 struct run_error;
@@ -27,26 +27,29 @@ inline constexpr auto pre_hook_name = "pre_model_hook";
 inline constexpr auto post_hook_name = "post_model_hook";
 inline constexpr auto structured_name = "generate_structured_response";
 
-/// The message that replaces an answer when no steps are left for its calls. As in LangGraph.
+/// The text of the message that replaces an answer when no steps are left for its calls.
+/// Source: `create_react_agent` in LangGraph 1.2.22, prebuilt/chat_agent_executor.py.
 inline constexpr auto no_more_steps = "Sorry, need more steps to process this request.";
 
 using tool_names = std::set<std::string, std::less<>>;
 
-/// Returns the number of AI messages, which is the number of the model's next call.
+/// Returns the number of AI messages. The model's next call has this number, because calls are
+/// counted from 0.
 [[nodiscard]] std::uint32_t answers_in(const message_list& messages);
 
-/// One call of a model, before it is made.
+/// A call of the agent's model that is still being prepared.
 using model_turn = model_call;
 
-/// The tools whose calls may start early; null: none.
+/// The tools whose calls may start early; null if there are none.
 using early_ptr = std::shared_ptr<const early_tools>;
 
-/// Declares tools as safe to start early. Replaces `tools` by tools that return early results where
-/// there are any. Throws compile_error for tools that cannot start early.
+/// Prepares the named tools to start early. Replaces `tools` by a node that answers a call with its
+/// early result if there is one. Throws compile_error for tools that cannot start early.
 [[nodiscard]] early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names);
 
-/// Options of a run's caller for its agents; null if there are none.
+/// The options that a run's caller passed for the run's agents; null if there are none.
 using context_ptr = std::shared_ptr<const agent_context>;
+/// Returns the agent_context in run_config::context; null if there is none.
 [[nodiscard]] context_ptr context_of(const runtime& rt);
 
 /// Returns the observer that the run's caller set for tool calls; null if there is none.
@@ -92,21 +95,22 @@ void finish(message& answer, const std::string& agent, std::int64_t steps_left,
 /// from the latest AI message on.
 void check_history(const message_list& messages, bool whole);
 
-/// Throw graph_error{invalid_argument} and compile_error with this text. @{
+/// Throws graph_error{invalid_argument} with this text.
 [[noreturn]] void refuse(std::string text);
+/// Throws compile_error with this text.
 [[noreturn]] void refuse_options(std::string text);
-/// @}
 
-/// Rejects options that do not fit each other. `model` is null if it is chosen per call;
-/// `has_late_hook`: whether an agent of version v1 has a post_model_hook.
+/// Throws compile_error for options that contradict each other.
+/// @param model null if a function chooses the model of each call
+/// @param has_late_hook whether an agent of version v1 has a hook after the model
 void check_tools(const chat_model* model, const agent_tools& tools,
                  const std::vector<std::string>& return_direct, bool has_late_hook);
 
 /// Returns why the tools bound to a model object do not match the agent's; nullopt if they do.
 [[nodiscard]] std::optional<std::string> misfit_of_bound(const chat_model& model,
                                                          const tool_definitions& tools);
-/// Returns why the tools bound to a model chosen for one call are not the agent's; nullopt if they
-/// are.
+/// Returns why the tools bound to a model that was chosen for one call do not belong to the agent;
+/// nullopt if they do.
 [[nodiscard]] std::optional<std::string> misfit_of_chosen(const chat_model& model,
                                                           const tool_definitions& tools);
 

@@ -2,8 +2,8 @@
 #pragma once
 
 /// Checks an invariant of superstep itself; prints the location and aborts if it does not hold.
-/// Active in all builds except plain release, where the expression is not evaluated. Errors of
-/// users are reported as `error` or exceptions instead.
+/// Active in all builds except plain release builds, which do not evaluate the expression. Mistakes
+/// of users are not asserted but reported as `error` or exceptions.
 #if defined(SUPERSTEP_ASSERTIONS)
 #  define SUPERSTEP_ASSERT(condition)                                                              \
     ((condition) ? static_cast<void>(0)                                                            \
@@ -13,5 +13,6 @@
 #endif
 
 namespace superstep::detail {
+/// Prints the failed condition and its location to standard error, and aborts.
 [[noreturn]] void assertion_failed(const char* condition, const char* file, int line) noexcept;
 } // namespace superstep::detail

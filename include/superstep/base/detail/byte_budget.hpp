@@ -10,15 +10,15 @@
 
 namespace superstep {
 
-/// A bound on the bytes that many readers hold at once, shared by all of them.
+/// A shared limit on the bytes that many readers hold at the same time.
 ///
-/// A reader that needs more than is left waits, in the order of arrival of the readers. One of the
-/// waiting readers is exempt from the bound until it has returned its bytes. The bound may
-/// therefore be exceeded by one reader, and there is no deadlock.
+/// A reader that needs more bytes than are free waits; readers continue in the order of their first
+/// reservation. To prevent a deadlock, one of the waiting readers is exempt from the limit until it
+/// has returned its bytes. The limit may therefore be exceeded by one reader.
 ///
-/// Readers that know their size should reserve it in one call. They hold nothing while they wait,
-/// so as many continue as fit. Readers that grow step by step keep their bytes while they wait for
-/// more. Many of them together may then leave room for the exempt one only.
+/// A reader that knows its size should reserve it in one call, because it then holds no bytes while
+/// it waits. A reader that grows step by step keeps its bytes while it waits for more. Many such
+/// readers may together use up the limit, and then only the exempt reader makes progress.
 ///
 /// @par Threads
 /// All members may be called from any thread. Copies share one budget; leases keep it alive.
@@ -26,8 +26,8 @@ class byte_budget {
   struct state;
 
 public:
-  /// The bytes that one reader holds. Returned by the destructor, on any thread. Used by one
-  /// coroutine at a time.
+  /// The bytes that one reader holds. The destructor returns them, on any thread. Only one
+  /// coroutine may use a lease at a time.
   class [[nodiscard]] lease {
   public:
     lease() noexcept = default;
@@ -45,8 +45,9 @@ public:
 
     /// Waits until `bytes` more may be held, and reserves them. The lease must outlive the task.
     [[nodiscard]] task<void> grow(std::size_t bytes);
-    /// Reserves `bytes` more if they may be held now; returns whether it did.
+    /// Reserves `bytes` more if that is possible without waiting. Returns whether it was.
     [[nodiscard]] bool try_grow(std::size_t bytes);
+    /// Returns all bytes.
     void release() noexcept;
 
   private:
@@ -56,13 +57,16 @@ public:
     std::uint64_t ticket_ = 0; ///< position among the readers; 0: holds no bytes yet
   };
 
-  /// @param bytes_max number of bytes held at once; 0: no limit
+  /// @param bytes_max maximum number of bytes held at once; 0: no limit
   explicit byte_budget(std::size_t bytes_max);
 
   /// Returns a lease without bytes, for one reader.
   [[nodiscard]] lease open() const;
+  /// The number of bytes held now.
   [[nodiscard]] std::size_t used() const;
-  [[nodiscard]] std::size_t used_max() const; ///< the largest number so far
+  /// The largest value of used() so far.
+  [[nodiscard]] std::size_t used_max() const;
+  /// The number of readers that wait.
   [[nodiscard]] std::size_t waiting() const;
 
 private:

@@ -6,9 +6,9 @@
 namespace superstep {
 
 /// Allocates whole cache lines for the small objects of a run, reusing blocks that this thread has
-/// freed. malloc may place objects of two lanes on one cache line, for example when one thread
-/// allocated all of them while submitting runs. The false sharing makes every run about a third
-/// slower on both cores.
+/// freed. malloc may place objects of two lanes on one cache line, for example if one thread has
+/// submitted all runs. The two cores then compete for that line (false sharing), which makes every
+/// run about a third slower.
 ///
 /// @throws std::bad_alloc if there is no memory
 /// @par Threads

@@ -19,22 +19,25 @@ class task;
 class executor;
 class fork_join;
 
-/// Where a coroutine runs: its executor, and a pointer that the executor uses to identify the call.
-/// Must outlive the coroutine's frame. Coroutines that it awaits share it.
+/// The executor of a coroutine, and a pointer by which the executor identifies the coroutine's
+/// call. Must outlive the coroutine's frame. A coroutine shares its context with the coroutines it
+/// awaits.
 struct execution_context {
-  executor* where = nullptr;
-  void* owner = nullptr;
+  executor* where = nullptr; ///< resumes the coroutine
+  void* owner = nullptr;     ///< the call; its type is known to the executor only
 };
 
-/// One suspension of a coroutine, shared by the suspended frame and the party that ends the wait.
+/// One suspension of a coroutine. The suspended frame and the code that ends the wait share it.
 ///
-/// The frame may be destroyed first, when its call is cancelled. Ending the wait then has no
-/// effect.
+/// If the coroutine's call is cancelled, the frame is destroyed before the wait has ended. Ending
+/// the wait then has no effect.
 /// @par Threads
 /// claim() and publish() may be called from any thread; abandon() and resumable() only from the
 /// coroutine's executor.
 class wait : public boost::intrusive_ref_counter<wait, boost::thread_safe_counter> {
 public:
+  /// @param frame the coroutine that is about to be suspended
+  /// @param at its execution context
   wait(std::coroutine_handle<> frame, execution_context& at);
   wait(const wait&) = delete;
   wait& operator=(const wait&) = delete;
@@ -48,8 +51,8 @@ public:
   void publish() noexcept;
   /// Calls claim() and publish(). Returns false if the wait had already ended or was abandoned.
   bool end() noexcept;
-  /// Ends the wait without scheduling: for the executor itself, which resumes the coroutine
-  /// directly.
+  /// Ends the wait without scheduling the coroutine, for an executor that resumes it directly.
+  /// Returns false if the wait had already ended or was abandoned.
   bool end_in_place() noexcept;
 
   /// Marks the frame as destroyed; called by the awaiter's destructor.
@@ -64,9 +67,9 @@ public:
   /// The coroutine's execution_context::owner. Valid only while resumable().
   [[nodiscard]] void* owner() const noexcept { return owner_; }
 
-  // For the executor's intrusive queues. A wait is in at most one queue at a time.
+  // Used by the executor's intrusive queues. A wait is in at most one queue at a time.
   wait* next = nullptr;
-  std::chrono::steady_clock::time_point due{}; ///< of a timer; zero otherwise
+  std::chrono::steady_clock::time_point due{}; ///< end of a timer; zero for other waits
 
 private:
   enum class state : std::uint8_t { waiting, claimed, ended, abandoned };
@@ -78,9 +81,9 @@ private:
 
 using wait_ptr = boost::intrusive_ptr<wait>;
 
-/// Resumes coroutines: a lane of the engine in production, a simple queue in tests. A coroutine is
-/// resumed only by its executor, never by the thread that ended its wait. A body is therefore never
-/// run by two threads at the same time and needs no lock.
+/// Resumes coroutines. Lanes are the executors of an engine; sync_wait() has a simple queue. A
+/// coroutine is resumed only by its executor, never by the thread that ended its wait. Two threads
+/// therefore never run a body at the same time, and a body needs no lock.
 class executor : public boost::intrusive_ref_counter<executor, boost::thread_safe_counter> {
 public:
   using time_point = std::chrono::steady_clock::time_point;
@@ -93,19 +96,19 @@ public:
   /// Schedules the coroutine of an ended wait for resumption; never resumes it inside this call.
   /// May be called from any thread.
   virtual void resume_soon(wait_ptr) noexcept = 0;
-  /// Ends the wait at the given time (1 ms precision). Must be called from the coroutine's thread.
+  /// Ends the wait at a point in time (1 ms precision). Must be called from the coroutine's thread.
   virtual void wake_at(time_point, wait_ptr) noexcept = 0;
   /// The current monotonic time.
   [[nodiscard]] virtual time_point now() const noexcept = 0;
 
-  /// Starts `body` as a call of its own, in parallel with its parent and its siblings, even if it
-  /// blocks. Calls join->one_done() exactly once, whatever the outcome.
+  /// Starts `body` as a separate call, which runs concurrently with its parent and siblings, also
+  /// if it blocks. Calls join->one_done() exactly once, whatever the outcome.
   virtual void fork(execution_context& parent, task<void> body,
                     boost::intrusive_ptr<fork_join> join) = 0;
 
-  /// Called by a coroutine that is suspended and will never be resumed. Its call ends when control
-  /// returns to the executor, which then destroys the frame. Must be called from the coroutine's
-  /// thread. Does nothing in executors without calls.
+  /// Called by a coroutine that suspends and will never be resumed, e.g. at an interrupt. Its call
+  /// ends when control returns to the executor, which then destroys the frame. Must be called from
+  /// the coroutine's thread. Does nothing by default, for executors that have no calls.
   virtual void give_up(execution_context& /*at*/) noexcept {}
 };
 
@@ -113,9 +116,11 @@ public:
 /// one, so that the wait cannot end before it has suspended.
 class fork_join final : public boost::intrusive_ref_counter<fork_join, boost::thread_safe_counter> {
 public:
+  /// @param calls number of forked calls
   explicit fork_join(std::size_t calls) noexcept : pending_{calls + 1} {}
 
-  /// Called once, when the parent has suspended with this wait. May end the wait at once.
+  /// Sets the parent's wait. Called once, when the parent suspends. Ends the wait at once if all
+  /// calls have already ended.
   void arm(wait_ptr parent) noexcept;
   /// Reports the end of one call. May be called from any thread.
   void one_done() noexcept;

@@ -13,8 +13,8 @@
 
 namespace superstep {
 
-/// A bound on the number of concurrent users of a resource: one object per resource, shared by all
-/// runs of the process.
+/// A limit on the number of concurrent users of a resource. All runs of a process share one object
+/// per resource.
 ///
 /// A coroutine that finds the limiter full is suspended; waiters are admitted in the order of
 /// arrival. A waiter whose coroutine is destroyed leaves the queue. A permit that was already
@@ -26,7 +26,7 @@ class limiter {
   struct state;
 
 public:
-  /// A permit to use the resource. Returned by the destructor, on any thread.
+  /// A permit to use the resource. The destructor returns it, on any thread.
   class [[nodiscard]] permit {
   public:
     permit() noexcept = default;
@@ -39,7 +39,9 @@ public:
       return *this;
     }
     ~permit() { release(); }
+    /// Returns the permit; the object becomes empty.
     void release() noexcept;
+    /// Whether the object holds a permit.
     [[nodiscard]] explicit operator bool() const noexcept { return from_ != nullptr; }
 
   private:
@@ -48,7 +50,7 @@ public:
     std::shared_ptr<state> from_;
   };
 
-  /// @param limit number of permits at once; 0: no limit
+  /// @param limit maximum number of permits in use; 0: no limit
   explicit limiter(std::size_t limit);
 
   /// Waits for a permit, in the order of arrival.
@@ -56,13 +58,16 @@ public:
   /// Returns a permit without waiting, or nothing if none is free or others are waiting.
   [[nodiscard]] std::optional<permit> try_acquire() const;
 
-  /// Changes the limit. A higher one admits waiters at once. A lower one takes effect as permits
-  /// are returned.
+  /// Changes the limit. A higher limit admits waiters at once. A lower limit takes effect as
+  /// permits are returned.
   void set_limit(std::size_t limit) const;
+  /// The current limit; 0: no limit.
   [[nodiscard]] std::size_t limit() const;
   /// The number of permits in use.
   [[nodiscard]] std::size_t in_flight() const;
-  [[nodiscard]] std::size_t in_flight_max() const; ///< the largest number so far
+  /// The largest value of in_flight() so far.
+  [[nodiscard]] std::size_t in_flight_max() const;
+  /// The number of coroutines that wait for a permit.
   [[nodiscard]] std::size_t waiting() const;
 
 private:
@@ -81,18 +86,18 @@ struct rate_limits {
   std::chrono::milliseconds burst{1'000};
 };
 
-/// A rate limiter for requests to a model provider: two token buckets (requests and model tokens
-/// per minute), and a pause that a response "too many requests" sets.
+/// A rate limiter for requests to a model provider. It has two token buckets, for requests and for
+/// model tokens per minute, and a pause, which a response "too many requests" (HTTP 429) sets.
 ///
-/// Model tokens are reserved before a request as an estimate, and corrected when the true number is
-/// known. A bucket may become negative by the correction; later requests wait until it has
+/// An estimate of the model tokens is reserved before a request and corrected when the true number
+/// is known. The correction may make a bucket negative. Later requests then wait until it has
 /// refilled.
 ///
 /// @par Threads
 /// All members may be called from any thread. Copies share one state.
 /// @par Time
-/// Monotonic: the time of the waiting coroutine's executor, or the parameter `now`, so that tests
-/// can pass their own.
+/// Times are monotonic. They come from the waiting coroutine's executor or from the parameter
+/// `now`, so that tests can simulate time.
 class rate_limiter {
   struct state;
 
@@ -102,7 +107,8 @@ public:
   /// Creates a limiter whose buckets are full.
   explicit rate_limiter(rate_limits limits);
 
-  /// Waits, in the order of arrival, until a request with this number of tokens may be sent.
+  /// Waits until a request with this number of tokens may be sent, and reserves it. Waiting
+  /// requests are served in the order of arrival.
   [[nodiscard]] task<void> reserve(std::int64_t tokens) const;
   /// Reserves a request without waiting. Returns `now` if it may be sent; otherwise reserves
   /// nothing and returns the time at which to try again.

@@ -9,8 +9,9 @@
 
 namespace superstep {
 
-/// An optional that stores its value on the heap, so that an empty one costs only a pointer. For
-/// members that most objects leave unset. Copies are deep; the interface is that of std::optional.
+/// An optional that stores its value on the heap, so that an empty object has the size of a
+/// pointer. For members that most objects leave unset. A copy contains a copy of the value. The
+/// interface is that of std::optional, except that value() requires a value and does not throw.
 template <class T>
 class optional_box {
 public:

@@ -19,9 +19,11 @@
 
 namespace superstep {
 
-/// Whether a change was made in memory shared with older copies, as the next element of their
-/// common chain (in_place), or started a new chain (forked).
-enum class list_change : unsigned char { in_place, forked };
+/// The place where a change of a shared_list was made.
+enum class list_change : unsigned char {
+  in_place, ///< in the memory that the list shares with its older copies
+  forked,   ///< after copying shared memory: the list no longer shares it with those copies
+};
 
 /// The tag type of lists without tags.
 struct no_tag {};
@@ -30,19 +32,18 @@ struct no_tag {};
 /// to the newest version costs O(1) amortised.
 ///
 /// Elements are stored in chunks of 32, which a spine (an array of pointers) refers to. A list
-/// consists of a spine and a size; copies share spine and chunks. The first list that claims the
-/// slot after its last element, with one compare-and-swap, appends in place. A second list that
-/// wants the same slot copies the last chunk and the spine and continues as a chain of its own.
+/// consists of a spine and a size; copies share spine and chunks. To append, a list claims the slot
+/// after its last element with one compare-and-swap. If another copy has already claimed the slot,
+/// the list copies the last chunk and the spine first, and no longer shares them.
 ///
 /// Invariant: a slot is written once, by the list that claimed it. It is read only by lists whose
 /// size covers it: that list and copies made of it afterwards.
 ///
-/// An element may have a tag, a small value stored in a separate array. A pass over the tags does
-/// not touch the elements, which makes it much cheaper if elements are pointers.
+/// An element may have a tag, a small value stored in a separate array. Reading all tags does not
+/// access the elements, which is much faster if elements are pointers.
 ///
 /// @par Threads
-/// Two copies may be used by two threads at the same time, appends included. One object must not
-/// be.
+/// Two threads may use two copies at the same time, also to append. They must not use one object.
 template <class T, class Tag = no_tag>
   requires std::is_nothrow_move_assignable_v<T> && std::is_default_constructible_v<T> &&
            std::is_trivially_copyable_v<Tag>
@@ -50,7 +51,7 @@ class shared_list {
 public:
   using value_type = T;
   using tag_type = Tag;
-  static constexpr std::size_t chunk_size = 32;
+  static constexpr std::size_t chunk_size = 32; ///< elements per chunk
 
   shared_list() noexcept = default;
   shared_list(const shared_list&) noexcept = default;
@@ -67,15 +68,16 @@ public:
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-  /// Returns an element. The result is valid while any list contains the element. @pre i < size()
+  /// Returns an element, which lives while any list contains it. @pre i < size()
   [[nodiscard]] const T& operator[](std::size_t i) const noexcept {
     SUPERSTEP_ASSERT(i < size_);
     return spine_->chunks[i / chunk_size]->items[i % chunk_size];
   }
+  /// Returns the last element. @pre !empty()
   [[nodiscard]] const T& back() const noexcept { return (*this)[size_ - 1]; }
 
   /// Returns the tags of consecutive elements starting at `first`, up to the end of its chunk: at
-  /// least 1, at most chunk_size. Valid as long as the element.
+  /// least 1, at most chunk_size. Valid while any list contains these elements. @pre first < size()
   [[nodiscard]] std::span<const Tag> tags_from(std::size_t first) const noexcept
     requires(!std::is_empty_v<Tag>)
   {
@@ -85,7 +87,7 @@ public:
     return {spine_->chunks[first / chunk_size]->tags.data() + in_chunk, n};
   }
 
-  /// Appends an element. Returns whether this list is still part of its chain.
+  /// Appends an element. Returns whether it was added in shared memory or after a copy.
   list_change push_back(T item, Tag tag = {}) {
     const auto c = size_ / chunk_size;
     const auto change = size_ % chunk_size == 0 ? start_chunk(c) : claim_slot(c);
@@ -114,15 +116,16 @@ public:
   [[nodiscard]] const_iterator begin() const noexcept { return {this, 0}; }
   [[nodiscard]] const_iterator end() const noexcept { return {this, size_}; }
 
-  /// Whether both contain equal elements in the same order. O(1) for a list and its unchanged copy.
+  /// Whether both lists contain equal elements in the same order. Costs O(1) for a list and its
+  /// unchanged copy.
   friend bool operator==(const shared_list& a, const shared_list& b) {
     return a.size_ == b.size_ &&
            (a.spine_ == b.spine_ || std::equal(a.begin(), a.end(), b.begin()));
   }
 
   /// Returns the number of leading elements that both lists have in common. Elements that are not
-  /// the same object are compared with `same`. O(1) amortised for a list and a copy of it that was
-  /// appended to.
+  /// the same object are compared with `same`. Costs O(1) amortised for a list and a copy to which
+  /// elements were appended.
   template <class Same>
   [[nodiscard]] static std::size_t common_prefix(const shared_list& a, const shared_list& b,
                                                  Same same) {
@@ -160,7 +163,8 @@ private:
 
   struct spine : boost::intrusive_ref_counter<spine, boost::thread_safe_counter> {
     explicit spine(std::size_t n) : capacity{n}, chunks{std::make_unique<chunk_ptr[]>(n)} {}
-    std::atomic<std::size_t> claimed{0}; // capacity + 1: a longer spine has replaced it
+    // Number of claimed chunks; capacity + 1 if a longer spine has replaced this one.
+    std::atomic<std::size_t> claimed{0};
     std::size_t capacity;
     std::unique_ptr<chunk_ptr[]> chunks;
   };
@@ -214,8 +218,8 @@ private:
     if (!spine_)
       spine_ = spine_ptr{new spine{2}};
     const auto full = c == spine_->capacity;
-    // Growing needs the claim as well: if two lists outgrow the same spine, only one stays in the
-    // chain.
+    // A longer spine needs the claim as well: if two lists outgrow the same spine, only one of them
+    // is changed in place.
     const auto first = claim(spine_->claimed, c);
     if (!first || full) {
       auto longer = copy_of(*spine_, c, full ? c * 2 : spine_->capacity);

@@ -7,11 +7,13 @@
 
 namespace superstep {
 
-/// Thrown by a typed accessor if the object has another type. what() names the object and both
+/// Thrown by a typed accessor if the object has a different type. what() names the object and both
 /// types.
 class wrong_type : public std::bad_cast {
 public:
+  /// @param object description of the object, for the text
   /// @param is the type of the object; null if there is no object
+  /// @param asked_for the type that the caller asked for
   wrong_type(std::string_view object, const std::type_info* is, const std::type_info& asked_for);
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 

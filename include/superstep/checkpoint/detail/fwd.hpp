@@ -5,12 +5,12 @@
 
 namespace superstep {
 
-/// The behaviour of a run if another run, of this process or another, holds the lease on its
+/// The behaviour of a run if another run, in this or another process, holds the lease on its
 /// thread.
 enum class busy_policy : std::uint8_t {
-  wait,      ///< waits until the other run has ended
-  refuse,    ///< fails with checkpoint_errc::in_use
-  take_over, ///< starts at once; later writes of the other run are refused
+  wait,      ///< the run waits until the other run has ended
+  refuse,    ///< the run fails with checkpoint_errc::in_use
+  take_over, ///< the run starts at once; later writes of the other run fail
 };
 
 struct checkpoint;

@@ -15,8 +15,8 @@
 
 namespace superstep {
 
-/// Resource limits for a program and its children (setrlimit(2)). 0: the limit of this process; for
-/// open files, its limit before raise_descriptor_limit().
+/// Resource limits for a program and its children (setrlimit(2)). A member that is 0 means the
+/// limit of this process; for open files, its limit before raise_descriptor_limit() was called.
 struct process_limits {
   std::uint64_t memory_bytes = 0; ///< address space per process, in bytes
   std::uint64_t cpu_s = 0;        ///< processor time per process, in seconds
@@ -28,24 +28,24 @@ struct process_limits {
 struct process_request {
   std::vector<std::string> argv; ///< the program, found through PATH, and its arguments
   std::string stdin_text;        ///< written to its standard input, which is then closed
-  /// Its complete environment; unset: the environment of this process.
+  /// The complete environment of the program; unset: the environment of this process.
   std::optional<std::vector<std::pair<std::string, std::string>>> environment;
-  std::string working_directory; ///< empty: that of this process
-  process_limits limits{};
-  std::uint32_t timeout_ms = 60'000; ///< from the call of run_process(); 0: none
+  std::string working_directory;     ///< folder to run in; empty: that of this process
+  process_limits limits{};           ///< resource limits of the program
+  std::uint32_t timeout_ms = 60'000; ///< maximum time from the call of run_process(); 0: no limit
   /// Maximum wait for free descriptors, processes and memory. Part of timeout_ms.
   std::uint32_t start_wait_max_ms = 30'000;
-  std::size_t output_bytes_max = 1024 * 1024; ///< of standard output; more kills the program
-  std::size_t error_bytes_max = 4 * 1024;     ///< of standard error; the rest is discarded
+  std::size_t output_bytes_max = 1024 * 1024; ///< maximum standard output; with more it is killed
+  std::size_t error_bytes_max = 4 * 1024;     ///< maximum standard error; the rest is discarded
 };
 
-/// The end of a program: `exit_status`, or `signal` if a signal killed it.
+/// The outcome of a program that has ended.
 struct process_result {
-  int exit_status = 0;
-  int signal = 0;                   ///< 0: it exited by itself
-  std::string stdout_text;          ///< at most output_bytes_max bytes
-  std::string stderr_text;          ///< the first error_bytes_max bytes
-  bool is_output_truncated = false; ///< whether it was killed for exceeding output_bytes_max
+  int exit_status = 0;              ///< exit status; meaningless if `signal` is set
+  int signal = 0;                   ///< signal that killed the program; 0: it exited by itself
+  std::string stdout_text;          ///< its standard output, at most output_bytes_max bytes
+  std::string stderr_text;          ///< its standard error, the first error_bytes_max bytes
+  bool is_output_truncated = false; ///< killed because of output_bytes_max
 
   /// Whether the program succeeded and its output is complete.
   [[nodiscard]] bool ok() const noexcept {
@@ -53,15 +53,16 @@ struct process_result {
   }
 };
 
-/// Returns the path of a program as run_process() finds it.
+/// Finds a program like run_process().
 /// @param name used unchanged if it contains a slash
 /// @param path a list of folders as in the environment variable PATH
-/// @return errc::not_found if the program does not exist, or an error if it is not executable
+/// @return the path; errc::not_found if the program does not exist, or an error if it is not
+/// executable
 [[nodiscard]] result<std::string> find_program(const std::string& name, std::string_view path);
 
-/// Returns what would prevent the program from ever starting: no such program or folder, a file
-/// that is not executable, a script with a missing interpreter, or a kernel without pidfd_open(2);
-/// nullopt if there is nothing. Does not run the program.
+/// Returns a permanent error that prevents the program from starting; nullopt if there is none. The
+/// error may be a missing program or folder, a file that is not executable, a script with a missing
+/// interpreter, or a kernel without pidfd_open(2). Does not run the program.
 [[nodiscard]] std::optional<error> find_start_fault(const process_request& request);
 
 /// Runs a program and waits for its end. Any number of programs may run at a time; waiting suspends
@@ -69,10 +70,11 @@ struct process_result {
 ///
 /// The program gets default signal handlers and a process group of its own. The group is killed at
 /// the timeout, when there is too much output, when the awaiting coroutine is destroyed, and after
-/// the program itself has exited. So nothing that a call has started outlives the call, except
-/// processes that leave the group with setsid(2). The group is also killed when this process ends,
-/// even by SIGKILL: a guard process does that, and the kernel kills the program itself
-/// (PR_SET_PDEATHSIG), unless it is set-user-ID.
+/// the program itself has exited. So no process that a call has started outlives the call, except
+/// processes that leave the group with setsid(2).
+///
+/// The group is also killed when this process ends, even by SIGKILL: a guard process kills the
+/// group, and the kernel kills the program itself (PR_SET_PDEATHSIG) unless it is set-user-ID.
 ///
 /// If the machine lacks descriptors, processes or memory, programs wait in the order of their
 /// calls. They are started when another program ends, or after a growing pause.

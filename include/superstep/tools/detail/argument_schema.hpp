@@ -17,7 +17,7 @@ namespace superstep {
 
 /// One error in the arguments of a tool call.
 struct argument_fault {
-  std::string path; ///< such as `a.b.2`; empty: the arguments as a whole
+  std::string path; ///< path of the argument, such as `a.b.2`; empty: the arguments as a whole
   std::string text; ///< what is wrong, e.g. "is required"
 
   friend bool operator==(const argument_fault&, const argument_fault&) = default;
@@ -28,7 +28,7 @@ struct schema_check_limits {
   std::size_t levels_max = 400;              ///< nesting of schemas during the check
   std::size_t steps_max = 2'000'000;         ///< applied schemas, comparisons and similar work
   std::chrono::milliseconds time_max{1'000}; ///< duration; a call's deadline may be earlier
-  std::stop_token stop{};                    ///< of the call; a stopped call ends its check
+  std::stop_token stop{};                    ///< stop token of the call; a stop ends the check
 };
 
 /// A JSON Schema (draft 7) of a tool's arguments, compiled once and shared by all calls.
@@ -45,13 +45,13 @@ public:
   /// compile, or exceeds 64 levels, 100,000 values or 1,000 patterns. References to other documents
   /// are not followed.
   [[nodiscard]] static result<argument_schema> compile(const json::object& schema);
-  /// Returns what prevents the object from being compiled, with its path in the schema; nullopt if
-  /// it can be compiled.
+  /// Returns the error that compile() would return, with its path in the schema; nullopt if the
+  /// object can be compiled.
   [[nodiscard]] static std::optional<argument_fault> find_fault(const json::object& schema);
 
   /// Checks arguments and returns the errors, at most ten, one per path, in the order of the
   /// schema's properties; empty if there are none. A null for an argument that is not required
-  /// counts as absent, because models write it like that.
+  /// counts as absent, because models often write null for an argument that they omit.
   [[nodiscard]] std::vector<argument_fault> check(const json::object& arguments,
                                                   const schema_check_limits& limits = {}) const;
 

@@ -18,7 +18,8 @@
 #include <utility>
 #include <vector>
 
-/// JSON Schema, reading and writing of plain C++ types, for the arguments and results of tools.
+/// Functions that derive a JSON Schema from a C++ type and convert its values from and to JSON, for
+/// the arguments and results of tools.
 namespace superstep::detail {
 
 template <class T>
@@ -54,9 +55,12 @@ struct map_of<std::map<std::string, T>> : std::true_type {
   using type = T;
 };
 
+/// Returns the JSON Schema of a type.
 template <class T>
 json::object schema_of();
 
+/// Returns the schema of a struct. Injected members are omitted, because the model must not see
+/// them.
 template <described_struct T>
 json::object schema_of_struct() {
   auto properties = json::object{};
@@ -81,6 +85,7 @@ json::object schema_of_struct() {
   return out;
 }
 
+/// Returns the schema of an enum, whose values are the names of the enumerators.
 template <described_enum T>
 json::object schema_of_enum() {
   auto names = json::array{};
@@ -127,6 +132,8 @@ json::object schema_of() {
 /// Converts arguments to C++ values and collects the errors, each with its path.
 class argument_reader {
 public:
+  /// Converts one value.
+  /// @param path the location of the value, for errors
   template <class T>
   void read(const json::value& from, T& into, const std::string& path) {
     if constexpr (std::same_as<T, json::value>)
@@ -159,6 +166,8 @@ public:
       fail(path, "must be an object");
   }
 
+  /// Converts the members of a struct. The values of injected members come from the tool node, so a
+  /// missing value is not an error.
   template <described_struct T>
   void read_members(const json::object& from, T& into, const std::string& path) {
     auto known = std::size_t{0};
@@ -182,6 +191,7 @@ public:
       fail(path, "has members that the tool does not know");
   }
 
+  /// The errors of all values read so far.
   [[nodiscard]] const std::vector<argument_fault>& faults() const noexcept { return faults_; }
 
 private:
@@ -199,7 +209,7 @@ private:
   template <plain_integer T>
   void read_integer(const json::value& from, T& into, const std::string& path) {
     auto ec = boost::system::error_code{};
-    into = from.to_number<T>(ec); // takes 3.0, refuses 3.5 and what T cannot hold
+    into = from.to_number<T>(ec); // accepts 3.0, rejects 3.5 and numbers out of T's range
     if (!from.is_number() || ec)
       fail(path, "must be an integer from " + std::to_string(std::numeric_limits<T>::min()) +
                      " to " + std::to_string(std::numeric_limits<T>::max()));
@@ -246,6 +256,7 @@ private:
   std::vector<argument_fault> faults_;
 };
 
+/// Converts a value to JSON.
 template <class T>
 json::value written(const T& from) {
   if constexpr (optional_of<T>::value) {
