@@ -108,7 +108,7 @@ model_request request_of(model_turn turn, const runtime& rt, const context_ptr& 
   return request;
 }
 
-/// What a model call needs until its answer has arrived.
+/// The parts that a model call needs until its answer arrives.
 struct pending_call {
   chat_model_ptr model; ///< outlives the call
   runtime rt;
