@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JSON parser for texts of models. One parser with two dialects: strict, and relaxed (comments,
-// single quotes, bare words).
+// A JSON parser for texts of models, with two dialects: strict, and relaxed (comments, single
+// quotes, unquoted words).
 #include "protocols/relaxed_json.hpp"
 
 #include "protocols/text.hpp"
@@ -124,9 +124,11 @@ constexpr auto word_chars = [] {
   return table;
 }();
 
-/// A recursive descent parser for one document; json_limits bounds the depth. Tokens are tried in a
-/// fixed order (space, punctuation, comment, keyword, number, string, word). A word that begins
-/// like a keyword or a number is therefore split in two and rejected.
+/// A recursive descent parser for one document. json_limits bounds its depth.
+///
+/// Tokens are tried in a fixed order, as in @ai-sdk-tool/parser: space, punctuation, comment,
+/// keyword, number, string, word. An unquoted word that begins with a keyword or a number, such as
+/// `trueish`, is therefore read as two tokens and rejected.
 class reader {
 public:
   reader(std::string_view text, json_dialect dialect) : text_{text}, dialect_{dialect} {}
@@ -173,7 +175,7 @@ private:
       if (!at('/'))
         return;
       const auto rest = text_.substr(at_);
-      // An unterminated comment is read as words, which are rejected.
+      // A comment without an end is not skipped. It is then parsed as words and rejected.
       const auto end = rest.starts_with("//")   ? text_.find('\n', at_)
                        : rest.starts_with("/*") ? text_.find("*/", at_ + 2)
                                                 : std::string_view::npos;
@@ -193,7 +195,7 @@ private:
       return c == '{' ? read_object(into, depth + 1) : read_array(into, depth + 1);
     }
     if (c == '"' || (c == '\'' && dialect_.relaxed)) {
-      // Most strings contain no escapes and are copied.
+      // Most strings contain no escapes and can be copied as a whole.
       if (const auto s = plain_string()) {
         into.emplace_string().assign(s->data(), s->size());
         return true;
@@ -233,7 +235,8 @@ private:
     return text_.substr(from, at_ - from);
   }
 
-  /// Returns false without why_ if no number begins here.
+  /// Parses a number. Returns false if there is no valid number here; why_ is set only if the
+  /// number is invalid, not if no number begins here.
   bool read_number(json::value& into) {
     auto i = at_;
     const auto digits = [&] {
@@ -262,7 +265,7 @@ private:
         i = mark;
     }
     const auto d = text::number_of(text_.substr(at_, i - at_));
-    // A number beyond a double would be written as null.
+    // A number that does not fit a double would become infinite, which JSON cannot represent.
     if (!d)
       return fail("a number is out of range");
     into = text::number_value(*d);
@@ -270,8 +273,8 @@ private:
     return true;
   }
 
-  /// Reads the string that begins here if it has no escapes. Nullopt if it has; nothing has been
-  /// read then.
+  /// Parses the string that begins here if it has no escapes. Otherwise returns nullopt and does
+  /// not move.
   std::optional<std::string_view> plain_string() {
     const auto quote = text_[at_];
     const auto end = end_of_plain(text_, at_ + 1, quote);
@@ -333,7 +336,7 @@ private:
       return true;
     if (dialect_.relaxed)
       return fail("a key stands twice in one object");
-    place->value() = std::move(value); // which emplace() has left alone
+    place->value() = std::move(value); // emplace() does not move from it if the key exists
     return true;
   }
 
@@ -356,7 +359,8 @@ private:
     return !key.empty() || fail("a key is missing");
   }
 
-  /// Reads the comma after an element. The closing bracket is left for the loop.
+  /// Consumes the comma after an element. Does not consume a closing bracket, at which the caller's
+  /// loop ends.
   bool next(char end) {
     if (at(end))
       return true;
