@@ -97,8 +97,7 @@ void for_each_parameter(const json::value& input, const Add& add) {
       add(text::view(member.key()), member.value());
 }
 
-/// Returns one `<function>` element per tool. Each line begins with a line end, as Qwen's prompt
-/// template requires.
+/// Returns one `<function>` element per tool. Each line begins, not ends, with a line end.
 std::string tool_elements(const std::vector<protocol_tool>& tools) {
   auto out = std::string{};
   for (const auto& tool : tools) {
