@@ -238,7 +238,7 @@ result<json::value> parse_partial_json(std::string_view text) {
   const auto open = open_at_end(text);
   if (!open)
     return json::value{};
-  // Complete the text as far as possible: drop a half escape or half surrogate, close the string.
+  // Remove an incomplete escape or surrogate pair at the end, and close the open string.
   auto closed = std::string{text.substr(0, text.size() - (open->in_escape ? 1 : 0))};
   if (open->in_string && ends_in_half_character(closed))
     closed.resize(closed.size() - half_length);
