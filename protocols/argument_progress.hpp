@@ -47,7 +47,7 @@ public:
   /// another member. It is therefore reported only as far as all members that it can still become
   /// agree.
   [[nodiscard]] bool is_choice() const noexcept { return open_ != nullptr && open_->texts; }
-  /// How often the key of an argument has occurred.
+  /// The number of times that the key of an argument has occurred.
   enum class form {
     single, ///< once; if the key occurs again, the value becomes the first item of a list
     list,   ///< several times; the value passed to close() is the list of all values

@@ -140,7 +140,7 @@ void add_unreadable(message& into, std::vector<protocol_error> errors, call_ids&
   }
   if (const auto more = errors.size() - count; more > 0)
     into.invalid_tool_calls.back().error +=
-        "; the same holds for " + std::to_string(more) + " calls behind it";
+        "; " + std::to_string(more) + " further calls cannot be read either";
   if (cut.empty())
     into.response_metadata["finish_reason"] = "tool_calls";
 }

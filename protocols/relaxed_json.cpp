@@ -96,7 +96,7 @@ const char* read_json_string(std::string_view s, std::size_t& at, std::string& o
       return nullptr;
     }
     if (s[at] != '\\')
-      return "a control character in a string";
+      return "a string contains a control character";
     ++at;
     if (at >= s.size())
       return "a string has no end";
@@ -108,9 +108,9 @@ const char* read_json_string(std::string_view s, std::size_t& at, std::string& o
     else if (c == '\'' && quote == '\'')
       out += c;
     else if (c != 'u')
-      return "JSON knows no such escape";
+      return "a string contains an invalid escape";
     else if (!read_unicode(s, at, out))
-      return "\\u wants four hexadecimal digits";
+      return "\\u must be followed by four hexadecimal digits";
   }
 }
 
@@ -139,7 +139,7 @@ public:
     if (read_value(v, 0)) {
       skip();
       if (at_ < text_.size())
-        fail("something follows the end of the value");
+        fail("there is text after the value");
     }
     if (why_ != nullptr)
       return error{errc::parse_failed,
@@ -220,10 +220,10 @@ private:
     if (read_number(into))
       return true;
     if (why_ != nullptr || !dialect_.relaxed)
-      return fail("no value begins like this");
+      return fail("a value cannot begin with this character");
     const auto word = read_word();
     if (word.empty())
-      return fail("no value begins like this");
+      return fail("a value cannot begin with this character");
     into.emplace_string().assign(word.data(), word.size());
     return true;
   }
@@ -251,7 +251,7 @@ private:
     if (!digits())
       return false;
     if (!dialect_.relaxed && text_[first] == '0' && i > first + 1)
-      return fail("a number begins with 0");
+      return fail("a number has a leading zero");
     if (const auto point = i; i < text_.size() && text_[i] == '.') {
       ++i;
       if (!digits())
@@ -335,7 +335,7 @@ private:
     if (is_new)
       return true;
     if (dialect_.relaxed)
-      return fail("a key stands twice in one object");
+      return fail("a key is repeated in an object");
     place->value() = std::move(value); // emplace() does not move from it if the key exists
     return true;
   }
@@ -367,7 +367,7 @@ private:
     if (!take(','))
       return fail("a comma is missing");
     skip();
-    return !at(end) || dialect_.relaxed || fail("a comma before the end");
+    return !at(end) || dialect_.relaxed || fail("there is a comma before a closing bracket");
   }
 
   std::string_view text_;

@@ -98,7 +98,7 @@ result<json::value> forced_response_format(const std::vector<protocol_tool>& too
     if (tool == nullptr)
       return error{errc::invalid_argument,
                    "the tool choice names " +
-                       (name ? to_text(*name) + ", which is none of the tools" : "no tool")};
+                       (name ? to_text(*name) + ", which is not one of the tools" : "no tool")};
     return format_of(*tool);
   }
   return error{errc::invalid_argument, "a tool choice of type \"" + std::string{kind} +

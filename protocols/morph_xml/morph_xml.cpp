@@ -216,7 +216,8 @@ private:
     return to_text(*arguments);
   }
 
-  /// Returns the property of the element of this event; null if the schema has none.
+  /// Returns the property that the element of the event names; null if the schema has no such
+  /// property.
   [[nodiscard]] const parameter* property_of(xml_elements::event what) const {
     if (what == xml_elements::event::broken)
       return nullptr;
@@ -298,7 +299,8 @@ private:
     as_text_ = false;
   }
 
-  /// Whether the next element may repeat the argument that is held back.
+  /// Whether the next element may have the same name as the argument that is held back, so that
+  /// both would become a list.
   [[nodiscard]] bool may_repeat(std::string_view body, xml_elements::event what) const {
     const auto held = arguments_.held();
     if (what == xml_elements::event::open || what == xml_elements::event::close)

@@ -271,7 +271,7 @@ private:
     values_ += values;
     bytes_ += bytes;
     if (values_ > limits_.values_max || bytes_ > limits_.bytes_max)
-      throw refused{"there is too much in it"};
+      throw refused{"they have too many values or bytes"};
   }
   void add(json::value v, YAML::anchor_t anchor, std::size_t bytes) {
     count(1, bytes);
@@ -282,7 +282,7 @@ private:
   void open(json::value v, YAML::anchor_t anchor) {
     count(1, 0);
     if (levels_.size() >= limits_.depth_max)
-      throw refused{"it is nested too deeply"};
+      throw refused{"they are nested too deeply"};
     levels_.push_back({std::move(v), anchor, {}, values_ - 1, bytes_, false});
   }
   void close() {

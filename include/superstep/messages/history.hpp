@@ -52,7 +52,7 @@ struct approximate_tokens {
 [[nodiscard]] std::int64_t count_tokens_approximately(const message_list&,
                                                       const approximate_tokens& = {});
 
-/// Which end of a conversation trim_messages() keeps.
+/// The end of a conversation that trim_messages() keeps: the newest or the oldest messages.
 enum class trim_strategy : std::uint8_t { last, first };
 
 /// Options of trim_messages().

@@ -49,7 +49,7 @@ void append_json(std::string& out, const message_list&);
 ///
 /// Source: `messages_to_dict` in langchain-core 1.7.2, messages/base.py.
 [[nodiscard]] json::object to_dict(const message&);
-/// Returns the same form of a chunk, with `type` and members of a chunk.
+/// Returns the `{type, data}` form of a chunk. `type` is for example "AIMessageChunk".
 [[nodiscard]] json::object to_dict(const message_chunk&);
 
 /// Reads the form that to_dict() returns. A chunk is converted to a message with the chunk's

@@ -129,7 +129,7 @@ make_logging_middleware(std::function<void(const model_call_record&)> on_call);
 /// tool's schema where the intention is clear, e.g. "5" to 5.
 [[nodiscard]] model_middleware_ptr make_repair_middleware();
 
-/// What happens to a tool call without an end, such as one without its close tag.
+/// The treatment of a tool call without an end, for example without its close tag.
 ///
 /// It applies only if the model ended the answer itself. If the server cut the answer (for example
 /// `finish_reason: length`), an unclosed call is always refused.
