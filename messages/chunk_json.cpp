@@ -35,8 +35,7 @@ json::value text_or_null(const std::optional<std::string>& text) {
   return text ? json::value(*text) : json::value{};
 }
 
-/// Returns a text member; unset if it is absent or null. Both mean that the piece does not contain
-/// it.
+/// Returns a text member of a piece; nullopt if the member is absent or null.
 result<std::optional<std::string>> optional_text(const json::object& from, std::string_view key,
                                                  std::string_view path) {
   const auto* value = from.if_contains(key);

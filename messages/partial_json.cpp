@@ -223,7 +223,7 @@ private:
   std::string_view text_;
   std::string_view wanted_;
   std::string open_;
-  std::size_t agreeing_ = 0; ///< outermost brackets of open_ that match wanted_
+  std::size_t agreeing_ = 0; ///< number of outermost brackets that are equal in open_ and wanted_
   std::size_t at_ = 0;
   std::size_t found_ = 0;
   want want_ = want::value;

@@ -63,6 +63,7 @@ public:
   [[nodiscard]] std::string_view held() const noexcept { return held_key_; }
   /// Stops reporting. The remaining arguments are reported when the call is complete.
   void settle() noexcept { is_settled_ = true; }
+  /// Whether settle() has been called, by the user of this object or by the object itself.
   [[nodiscard]] bool is_settled() const noexcept { return is_settled_; }
   /// Returns all arguments as a JSON object. Nullopt if they may be inexact, so that the text of
   /// the call must be parsed again.

@@ -69,8 +69,8 @@ private:
   /// Moves at_ to the end of the open section, or of a section that begins at at_. Returns false if
   /// the end has not arrived yet.
   bool pass_section(std::string_view text);
-  /// Moves at_ over the part of an unfinished section that belongs to the element even if the
-  /// section never ends.
+  /// Moves at_ forward inside a section whose end has not arrived. Stops before a tag that would
+  /// close the element if the section never ends.
   void pass_section_text(std::string_view text);
   /// Whether a tag with the name of the open element may begin at `at`.
   [[nodiscard]] bool may_be_own_tag(std::string_view text, std::size_t at) const;

@@ -61,7 +61,8 @@ std::string type_name(const json::value& schema) {
   return "any";
 }
 
-/// Returns the members of an enum, at most the first ones.
+/// Returns the members of an enum for the prompt. Of a long enum, only the first members are
+/// listed, with their total number.
 std::string enum_text(const json::array& members) {
   constexpr auto all_max = std::size_t{6};
   constexpr auto shown = std::size_t{5};

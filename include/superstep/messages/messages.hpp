@@ -274,8 +274,8 @@ public:
 
   /// Whether both contain equal messages in the same order.
   friend bool operator==(const message_list&, const message_list&);
-  /// Returns the number of leading messages that both lists have in common. O(1) amortised for a
-  /// list and a copy of it that was appended to.
+  /// Returns the number of leading messages that both lists have in common. If one list is a copy
+  /// of the other with messages appended, the cost is O(1) amortised.
   [[nodiscard]] static std::size_t common_prefix(const message_list&, const message_list&);
 
 private:

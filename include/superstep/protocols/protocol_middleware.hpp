@@ -61,7 +61,8 @@ public:
   /// Wraps a call of complete(). By default, returns the result of `next(request)`.
   /// @param asked the request before transform() changed it
   /// @param request the request after transform()
-  /// @param next sends a request on; may be called any number of times, or never
+  /// @param next passes a request to the next middleware or the model; may be called any number of
+  /// times, or never
   /// @return the answer that the caller of the wrapped model gets, or an error
   [[nodiscard]] virtual task<result<message>>
   wrap_generate(model_request asked, model_request request, generate_function next) const;
