@@ -18,7 +18,8 @@ bool removes_all(const message& m) {
   return m.type == message_type::remove && m.id == remove_all_messages;
 }
 
-/// Marks the messages of `more` that came without an id. Their ids are new, so no lookup is needed.
+/// Returns for each message of `more` whether it has no id yet. It will get a new id, so no earlier
+/// message can have the same id and no lookup is needed.
 std::vector<bool> without_id(const message_list& more) {
   auto fresh = std::vector<bool>{};
   fresh.reserve(more.size());
@@ -47,13 +48,13 @@ void add_messages::operator()(message_list& into, message_list&& more, id_source
   into.complete(ids);
   more.complete(ids);
 
-  // A `remove_all_messages` message makes everything before it irrelevant, so it is searched for
-  // from the end. What follows the last one is appended as it is, without looking up ids.
+  // A `remove_all_messages` message discards everything before it, so the last such message is
+  // searched. The messages after it are appended without looking up ids, as in LangGraph.
   for (auto i = removing ? more.size() : std::size_t{0}; i-- > 0;) {
     if (!removes_all(more[i]))
       continue;
     into = message_list{};
-    for (auto j = i + 1; j < more.size(); ++j) // no lookups, as in LangGraph
+    for (auto j = i + 1; j < more.size(); ++j)
       into.push_back(more.at_ptr(j));
     return;
   }

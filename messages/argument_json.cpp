@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lenient JSON parser for tool arguments. parse_json() is tried first; only if it fails is the text
-// read again with the common mistakes of models tolerated. Used by openai_json.cpp for finished
-// calls and by partial_json.cpp for streamed ones.
+// A lenient JSON parser for tool arguments. parse_json() is tried first. If it fails, the text is
+// parsed again with tolerance for common mistakes of models. Used by openai_json.cpp for complete
+// calls and by partial_json.cpp for streamed calls.
 #include "argument_json.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace superstep {
 
 namespace {
 
-/// Escapes raw control characters inside strings, which JSON forbids and models write.
+/// Escapes control characters inside strings. Models write them unescaped, which JSON forbids.
 std::string with_breaks_escaped(std::string_view text) {
   auto out = std::string{};
   auto quoted = false;
@@ -92,8 +92,8 @@ result<json::value> parse_argument_json(std::string_view text) {
   auto parsed = parse_json(text);
   if (parsed)
     return parsed;
-  // A second attempt with Boost.JSON, which takes the last of duplicate keys. parse_json() rejects
-  // them.
+  // The second attempt uses Boost.JSON, because parse_json() rejects duplicate keys. Boost.JSON
+  // uses the last value of such a key.
   auto options = json::parse_options{};
   options.max_depth = json_limits{}.depth_max - 1; // Boost.JSON counts one level more
   auto ec = boost::system::error_code{};

@@ -35,7 +35,7 @@ json::value text_or_null(const std::optional<std::string>& text) {
   return text ? json::value(*text) : json::value{};
 }
 
-/// Absent and null both mean that the piece does not contain the member.
+/// Returns a text member of a piece; nullopt if the member is absent or null.
 result<std::optional<std::string>> optional_text(const json::object& from, std::string_view key,
                                                  std::string_view path) {
   const auto* value = from.if_contains(key);
@@ -68,7 +68,8 @@ bool has_items(const json::object& o, std::string_view key) {
   return value && value->is_array() && !value->get_array().empty();
 }
 
-/// Creates a piece for each whole call, so that later pieces of the stream can be appended.
+/// Creates a piece for each complete call of a message, so that later pieces of the stream can be
+/// appended to it.
 std::vector<tool_call_chunk> pieces_of_calls(const message& m) {
   const auto text = [](const std::string& id) {
     return id.empty() ? std::nullopt : std::optional{id};
@@ -112,7 +113,7 @@ result<message_chunk> chunk_from_json(const json::value& value, std::string_view
   if (name == chunk_names.end())
     return fault_at(path,
                     "the `type` of a chunk must be \"AIMessageChunk\" or another chunk's name");
-  // Without the chunk's own members the object is a message.
+  // After the members that only chunks have are removed, the object is read as a message.
   auto rest = *from;
   rest["type"] = to_string(name->type);
   auto chunk = message_chunk{};
@@ -133,7 +134,8 @@ result<message_chunk> chunk_from_json(const json::value& value, std::string_view
   chunk.part = *std::move(part);
   const auto has_calls = has_items(rest, "tool_calls") || has_items(rest, "invalid_tool_calls");
   if (chunk.call_chunks.empty() && has_calls) {
-    // The parsed calls are kept as given. They are parsed again only when a piece is appended.
+    // The parsed calls are kept as they were written. They are parsed again only after a further
+    // piece has been appended.
     chunk.call_chunks = pieces_of_calls(chunk.part);
     return chunk;
   }

@@ -40,7 +40,7 @@ void add_call(message& to, const json::object& call, const json::object& functio
 void read_kwargs_calls(message& m) {
   const auto* kept = m.additional_kwargs.if_contains("tool_calls");
   const auto* list = kept ? kept->if_array() : nullptr;
-  // Calls of the message itself take precedence.
+  // If the message itself has calls, those in additional_kwargs are duplicates.
   if (!list || !m.tool_calls.empty() || !m.invalid_tool_calls.empty())
     return;
   for (const auto& item : *list) {

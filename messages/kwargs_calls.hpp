@@ -11,8 +11,8 @@ namespace superstep {
 /// already. Arguments that are not a JSON object make an invalid call.
 void read_kwargs_calls(message&);
 
-/// Returns these calls as pieces of a stream: with unparsed arguments, and with the index by which
-/// pieces of one call are joined.
+/// Returns the calls in additional_kwargs.tool_calls as pieces of a stream. Their arguments are not
+/// parsed. They keep the index by which the pieces of one call are joined.
 [[nodiscard]] std::vector<tool_call_chunk> chunks_of_kwargs_calls(const json::object& kwargs);
 
 } // namespace superstep

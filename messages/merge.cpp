@@ -11,13 +11,14 @@ namespace superstep {
 
 namespace {
 
-/// Nesting limit, equal to that of parse_json(). Deeper values can only have been built in memory.
+/// Nesting limit, equal to that of parse_json(). Parsed JSON never exceeds it, but JSON that a
+/// program builds may.
 constexpr auto depth_max = 200;
 
 result<> merge_members_at(json::object& into, const json::object& more, int depth);
 result<> merge_lists_at(json::array& into, const json::array& more, int depth);
 
-/// Names the member, because the chunk that caused the error is not visible to the user.
+/// Returns an error that names the member, because users do not see the single chunks.
 error cannot_add(json::string_view key, std::string_view text) {
   return {errc::invalid_argument, "cannot merge stream chunks: member \"" +
                                       std::string{key.data(), key.size()} + "\" " +
@@ -28,12 +29,13 @@ bool is_integer(const json::value& v) {
   return v.is_int64() || v.is_uint64();
 }
 
-/// Signed and unsigned integers are one kind, since the parser chooses by the value.
+/// Whether two values have the same kind. Signed and unsigned integers count as one kind, because
+/// the parser chooses between them by the size of the number.
 bool is_of_same_kind(const json::value& a, const json::value& b) {
   return a.kind() == b.kind() || (is_integer(a) && is_integer(b));
 }
 
-/// Members that every chunk repeats.
+/// Whether chunks repeat this member, so that equal values must not be concatenated.
 bool stays_when_equal(json::string_view key) {
   return key == "id" || key == "model_provider" || key == "output_version";
 }
@@ -45,7 +47,8 @@ void merge_text(json::string_view key, json::string& into, const json::string& m
     into.append(more.begin(), more.end());
 }
 
-/// Adds two integers, except for members that are positions or times, where the later one counts.
+/// Adds two integers. For members that are positions or times, the later value replaces the earlier
+/// one.
 result<> merge_integer(json::string_view key, json::value& into, const json::value& more) {
   if (key == "index" || key == "created" || key == "timestamp") {
     into = more;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factory functions of messages, and their text.
+// Functions that create messages, and text_of().
 #include <superstep/messages/messages.hpp>
 
 #include <utility>

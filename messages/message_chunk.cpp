@@ -57,7 +57,8 @@ result<> append_content(message& into, message&& more) {
   return {};
 }
 
-/// Precedence of ids, lowest first: from the provider, from the run, from a block, none.
+/// Returns the rank of an id; the lower rank takes precedence. 0: assigned by the provider, 1:
+/// generated for a run, 2: generated for a block, 3: no id.
 int rank_of(std::string_view id) {
   if (id.empty())
     return 3;
@@ -66,7 +67,7 @@ int rank_of(std::string_view id) {
   return id.starts_with("lc_") ? 2 : 0;
 }
 
-/// Appends a text; unset differs from empty, because a server may send the name later.
+/// Appends a text. A text that has never arrived stays unset and does not become empty.
 void add_piece(std::optional<std::string>& into, std::optional<std::string>&& more) {
   if (!into)
     into = std::move(more);
@@ -74,7 +75,8 @@ void add_piece(std::optional<std::string>& into, std::optional<std::string>&& mo
     *into += *more;
 }
 
-/// Whether pieces can be joined by this index. Other texts than `lc_…` are not unique per call.
+/// Whether pieces can be joined by this index: an integer, or a text that begins with `lc_`. Other
+/// texts are not unique per call.
 bool has_index(const tool_call_chunk& c) {
   const auto* text = c.index.if_string();
   return c.index.is_int64() || c.index.is_uint64() || (text && text->starts_with("lc_"));
@@ -117,7 +119,7 @@ result<> append_usage(optional_box<token_usage>& into, optional_box<token_usage>
   return {};
 }
 
-/// Merges artifacts as if they were a member, so that the rules of merge_members() apply.
+/// Merges two artifacts by the rules of merge_members(), which apply to members of any type.
 result<> append_artifact(json::value& into, const json::value& more) {
   auto whole = json::object{{"artifact", std::move(into)}};
   if (auto merged = merge_members(whole, {{"artifact", more}}); !merged)
@@ -157,7 +159,7 @@ result<> append(message_chunk& into, message_chunk more) {
 
 namespace {
 
-/// Replaces a block of call pieces by the whole call with its id.
+/// Replaces a tool_call_chunk block by a tool_call block, if the call with its id has been parsed.
 void complete_call(json::object& block, const std::vector<tool_call>& calls) {
   const auto* id = block.if_contains("id");
   const auto call = std::find_if(calls.begin(), calls.end(), [&](const tool_call& c) {
@@ -172,7 +174,8 @@ void complete_call(json::object& block, const std::vector<tool_call>& calls) {
   block = std::move(whole);
 }
 
-/// Parses the arguments of a provider-run call, which exist only in its block.
+/// Parses the arguments of a call of a provider-run tool. They exist only in the block, because
+/// such calls are not in `tool_calls`.
 void complete_server_call(json::object& block) {
   auto& text = block["args"];
   if (!text.is_string() && !text.is_null())
@@ -185,7 +188,8 @@ void complete_server_call(json::object& block) {
   block["type"] = "server_tool_call";
 }
 
-/// Completes the blocks of an answer in standard form, where blocks represent the calls, too.
+/// Replaces the blocks of call pieces in a finished answer by blocks of complete calls. Only for
+/// answers in standard form, whose content contains such blocks.
 void complete_blocks(message& m) {
   const auto* version = m.response_metadata.if_contains("output_version");
   if (!version || *version != "v1" || !m.blocks)

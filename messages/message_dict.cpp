@@ -10,7 +10,7 @@ namespace superstep {
 
 namespace {
 
-/// Adds members that `data` does not have.
+/// Adds the keys that `data` does not have, with the given value.
 void add_absent(json::object& data, std::initializer_list<const char*> keys,
                 const json::value& value) {
   for (const auto* key : keys)

@@ -12,17 +12,18 @@
 
 namespace superstep::detail {
 
-/// Positions of the messages of one conversation by id. Shared by the newest list of a chain and
-/// its older copies, so that saving the state of every step neither copies nor rebuilds the index.
+/// An index of the messages of a conversation by id. A message_list and its older, shorter copies
+/// share one index. The state is copied in every step, and neither the copy nor the next lookup
+/// should rebuild the index.
 ///
-/// Stores hashes and positions, not texts. An entry is valid for a list only if its position is
-/// inside that list and the message there has the id. Entries added by a longer list are therefore
-/// invisible to its older copies. A list that leaves the chain (list_change::forked) drops the
-/// index.
+/// The index stores hashes and positions. A lookup checks that the position is inside the given
+/// list and that the message there has the id. Messages that only a longer list contains are
+/// therefore not found in its older copies. A list that is changed so that it no longer continues
+/// its copies (list_change::forked) drops the shared index.
 ///
 /// @par Threads
-/// Any; a mutex protects it, because copies of a list may be reduced by two threads at the same
-/// time.
+/// May be used by any thread. A mutex protects the index, because two threads may apply a reducer
+/// to copies of one list at the same time.
 class message_index {
 public:
   /// Returns the last position in `items` whose message has the id. First indexes the messages

@@ -37,8 +37,8 @@ void add_calls(json::object& into, std::string_view key, const std::vector<Call>
   into[key] = std::move(list);
 }
 
-/// Writes the members of one object with commas between them. key() does not escape, so it is only
-/// for fixed names.
+/// Writes the members of one JSON object with commas between them. key() does not escape its
+/// argument and is only for names that need no escapes; foreign_key() escapes.
 class object_writer {
 public:
   explicit object_writer(std::string& out) : out_{out} { out_ += '{'; }

@@ -53,7 +53,7 @@ void message_list::push_back(const message& m) {
 void message_list::push_back(message_ptr m) {
   SUPERSTEP_ASSERT(m != nullptr);
   const auto type = m->type;
-  // A forked list has left the chain that shares the index.
+  // A forked list contains other messages than the copies that share the index.
   if (items_.push_back(std::move(m), type) == list_change::forked)
     index_.reset();
 }

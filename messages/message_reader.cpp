@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads messages from outside: users' JSON, chat-completions servers, langchain's files. Tolerant
-// of the differences between them, and precise in errors: the first invalid member is reported with
-// its path. Messages in checkpoints are read by message_stored.cpp instead.
+// Reads messages from external JSON: of users, of chat-completions servers and of langchain's
+// files. The reader accepts the different forms of these sources, and reports the first invalid
+// member with its path. Messages in checkpoints are read by message_stored.cpp instead.
 #include "blocks/block_parts.hpp"
 #include "fault_at.hpp"
 #include "kwargs_calls.hpp"
@@ -27,8 +27,8 @@ std::string item_path(std::string_view path, std::size_t i) {
   return std::string{path} + '[' + std::to_string(i) + ']';
 }
 
-/// Reads the members of one message and keeps the first error. The member functions then need no
-/// error handling of their own.
+/// Reads the members of one message. The first error is stored in fault_, so that the private
+/// functions need not return errors.
 class message_reader {
 public:
   message_reader(const json::object& from, std::string_view path) : from_{from}, path_{path} {}
@@ -55,7 +55,8 @@ private:
       fault_ = fault_at(member_path(path_, key), text);
   }
 
-  /// Determines the type first, because it decides which members are known.
+  /// Reads the message type. It is read first, because the type determines which members a message
+  /// has.
   void read_role() {
     const auto* type = from_.if_contains("type");
     // `role` is the author of a message, except in the form of to_json() for chat messages, where
@@ -136,7 +137,7 @@ private:
            value == false;
   }
 
-  /// Reads an id; some servers use numbers.
+  /// Reads an id. Some servers send numbers, which become text.
   void read_id(std::string_view key, const json::value& value, std::string& into) {
     if (value.is_number())
       into = python_literal(value);
@@ -176,7 +177,8 @@ private:
       }
   }
 
-  /// Merges instead of assigning: unknown members may already have been added to additional_kwargs.
+  /// Reads additional_kwargs or response_metadata. Adds the members to the existing ones, because
+  /// unknown members of the message may already be in additional_kwargs.
   void read_metadata(std::string_view key, const json::value& value) {
     const auto* members = value.if_object();
     if (!members && !value.is_null())
@@ -280,7 +282,8 @@ private:
                   : std::string{value->get_string().data(), value->get_string().size()};
   }
 
-  /// Unlike usage_from_json(), requires all three counts, as langchain-core does.
+  /// Reads token counts. All three counts are required, as in langchain-core and unlike in
+  /// usage_from_json().
   void read_usage(std::string_view key, const json::value& value) {
     if (value.is_null())
       return;
@@ -294,7 +297,7 @@ private:
       fault_ = std::move(usage).error();
   }
 
-  /// Checks what can only be decided when all members have been read.
+  /// Checks that all required members are present. Called after all members have been read.
   void check_whole() {
     const auto spoken = from_.contains("content");
     // Servers accept a message without content if it has tool calls; so does this reader.
@@ -310,7 +313,7 @@ private:
       fail("role", "a chat message must name its role");
     else if (to_.type == message_type::remove && to_.id.empty())
       fail("id", "a remove message must name the message to delete");
-    // A remove message is only an id.
+    // A remove message needs only its id; content that came with it is dropped.
     if (to_.type == message_type::remove) {
       to_.content.clear();
       to_.blocks.reset();

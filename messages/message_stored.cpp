@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stored forms of messages in checkpoints. They write the JSON of message_json.cpp but have a
-// strict reader of their own. The lenient message_reader.cpp rejects some valid messages, moves
-// unknown members and parses calls, whereas a checkpoint must return exactly what was saved.
+// The form of messages in checkpoints. It is the JSON of message_json.cpp, but it is read by the
+// strict functions of this file. A checkpoint must return exactly what was saved, whereas the
+// lenient message_reader.cpp changes messages: it moves unknown members and parses calls. It also
+// rejects some messages that can be saved.
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/messages.hpp>
 
@@ -18,7 +19,8 @@ std::string stored_text(const json::object& from, std::string_view key) {
   return t != nullptr && t->is_string() ? std::string{t->get_string()} : std::string{};
 }
 
-/// Invalid calls have no stored form of their own, because they occur only inside messages.
+/// Reads a list of invalid calls. Their type has no stored_form, because they occur only inside
+/// messages.
 result<void> read_calls(const json::value& from, std::vector<invalid_tool_call>& into) {
   if (!from.is_array())
     return detail::unfit_stored("invalid_tool_calls", "a list", from);
@@ -32,7 +34,7 @@ result<void> read_calls(const json::value& from, std::vector<invalid_tool_call>&
   return {};
 }
 
-/// The inverse of to_string(message_type).
+/// Reads the name that to_string(message_type) returns.
 result<message_type> read_type(const json::value& from) {
   for (auto n = 0; n <= static_cast<int>(message_type::function); ++n)
     if (from.is_string() && from.get_string() == to_string(static_cast<message_type>(n)))
@@ -40,7 +42,8 @@ result<message_type> read_type(const json::value& from) {
   return detail::unfit_stored("type", "a message type", from);
 }
 
-/// Reads one member. Unknown ones are errors: they come from a newer version or from damage.
+/// Reads one member. An unknown member is an error, because it was written by a newer version or
+/// the checkpoint is damaged.
 result<void> read_member(std::string_view key, const json::value& from, message& into) {
   if (key == "content" && from.is_array()) {
     into.blocks = from.get_array();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text and messages as the input of graphs whose state has a conversation.
+// Converts a text or messages to the input of a graph whose state contains a conversation.
 #include <superstep/messages/messages.hpp>
 
 #include <string>

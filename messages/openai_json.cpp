@@ -35,7 +35,8 @@ json::value call_to_json(std::string_view id, std::string_view name, std::string
   return call;
 }
 
-/// Null beside tool calls if there is no content, as OpenAI writes it.
+/// Returns the member `content`. Null if there are tool calls and no content, as in OpenAI's own
+/// answers.
 json::value content_of(const message& m, bool has_calls) {
   if (!m.blocks) {
     if (m.content.empty() && has_calls)
@@ -69,7 +70,7 @@ error malformed(std::string text) {
   return {errc::parse_failed, std::move(text)};
 }
 
-/// The JSON type for error texts.
+/// Returns the JSON type of a value, for error texts.
 std::string_view kind_of(const json::value& value) {
   if (value.is_array())
     return "a list";
@@ -78,7 +79,7 @@ std::string_view kind_of(const json::value& value) {
   return value.is_null() ? "null" : value.is_bool() ? "a boolean" : "a number";
 }
 
-/// The prefix of an error for a truncated answer.
+/// Returns the prefix of an error text for a truncated answer; empty if the answer is complete.
 std::string why_cut(std::string_view cut) {
   return cut.empty() ? std::string{} : std::string{cut} + ": ";
 }

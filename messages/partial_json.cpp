@@ -223,7 +223,7 @@ private:
   std::string_view text_;
   std::string_view wanted_;
   std::string open_;
-  std::size_t agreeing_ = 0; ///< outermost brackets of open_ that match wanted_
+  std::size_t agreeing_ = 0; ///< number of outermost brackets that are equal in open_ and wanted_
   std::size_t at_ = 0;
   std::size_t found_ = 0;
   want want_ = want::value;
@@ -238,7 +238,7 @@ result<json::value> parse_partial_json(std::string_view text) {
   const auto open = open_at_end(text);
   if (!open)
     return json::value{};
-  // Complete the text as far as possible: drop a half escape or half surrogate, close the string.
+  // Remove an incomplete escape or surrogate pair at the end, and close the open string.
   auto closed = std::string{text.substr(0, text.size() - (open->in_escape ? 1 : 0))};
   if (open->in_string && ends_in_half_character(closed))
     closed.resize(closed.size() - half_length);

@@ -27,7 +27,7 @@ std::int64_t rest(std::int64_t a, std::int64_t b) {
 /// Nesting limit, equal to that of parse_json().
 constexpr auto depth_max = 200;
 
-/// Combines two counts or two objects of counts; an absent one counts as 0.
+/// Combines two counts or two objects of counts. An absent count is treated as 0.
 result<json::value> combined(std::string_view key, const json::value* a, const json::value* b,
                              operation f, int depth);
 
@@ -68,7 +68,7 @@ result<json::value> combined(std::string_view key, const json::value* a, const j
   return json::value(*std::move(inner));
 }
 
-/// Combines the counts and each of the objects of details.
+/// Combines the three counts and the detail objects of two usages.
 result<token_usage> combined(const token_usage& a, const token_usage& b, operation f) {
   auto input = combined(a.input_details, b.input_details, f);
   if (!input)
@@ -87,7 +87,7 @@ result<token_usage> combined(const token_usage& a, const token_usage& b, operati
                      *std::move(others)};
 }
 
-/// Whether token_usage has a member of its own for this key.
+/// Whether the key is one of the five that token_usage stores separately from `others`.
 bool is_known(json::string_view key) {
   for (const auto* name : {"input_tokens", "output_tokens", "total_tokens", "input_token_details",
                            "output_token_details"})

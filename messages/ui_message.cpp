@@ -12,7 +12,7 @@ namespace superstep {
 
 namespace {
 
-/// Whether the sender requested that properties are merged.
+/// Whether the metadata requests that properties are merged with those of the old component.
 bool is_merged(const ui_message& part) {
   const auto* merge = part.metadata.if_contains("merge");
   return merge != nullptr && merge->is_bool() && merge->get_bool();

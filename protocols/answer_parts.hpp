@@ -11,8 +11,9 @@
 
 namespace superstep {
 
-/// Maximum number of calls parsed from one answer; later ones are text. Bounds the memory, because
-/// a call takes far more than its text. protocol_options::calls_max is lower by default.
+/// Maximum number of calls parsed from one answer. Later calls remain text. The limit bounds the
+/// memory, because a parsed call needs far more memory than its text. The limit of users,
+/// protocol_options::calls_max, is lower by default.
 inline constexpr auto answer_calls_max = std::size_t{10'000};
 
 /// Returns the tool with this name, or null.
@@ -22,7 +23,7 @@ inline constexpr auto answer_calls_max = std::size_t{10'000};
   return found == tools.end() ? nullptr : &*found;
 }
 
-/// Collects the parts of an answer and joins adjacent texts.
+/// The parts of an answer while it is parsed. Adjacent texts are joined.
 class part_list {
 public:
   void add_text(std::string_view text) {
@@ -42,8 +43,9 @@ private:
   std::vector<parsed_part> parts_;
 };
 
-/// Returns the first call in a text that is JSON (in `<tool_call>` tags, in a code fence or bare),
-/// with the text around it. Nullopt if there is none.
+/// Finds the first call that the model wrote as JSON instead of in the format of the protocol. The
+/// JSON may be in `<tool_call>` tags, in a code fence or bare.
+/// @return the call and the texts before and after it; nullopt if there is no such call
 [[nodiscard]] std::optional<std::vector<parsed_part>>
 recover_json_call(std::string_view text, const std::vector<protocol_tool>& tools);
 

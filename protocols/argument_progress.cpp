@@ -14,8 +14,9 @@ namespace superstep {
 
 namespace {
 
-/// Whether coercion keeps the beginning of a text: it may remove spaces to make the text a member
-/// of the enum.
+/// Whether `begin` can be reported as the beginning of an enum string. Coercion may add or remove
+/// spaces to make the string a member, so every member that matches `begin` without spaces must
+/// also begin with exactly this text.
 bool begins_choice(const json::array& choices, std::string_view begin) {
   const auto dense = text::without_spaces(begin);
   auto found = false;
@@ -46,7 +47,7 @@ void argument_progress::note(std::string_view key, const parameter* p) {
 }
 
 bool argument_progress::is_next(std::string_view key, const parameter* p) {
-  // Reported text cannot change any more, except at its end.
+  // Only the last reported argument can still change. If an earlier key returns, reporting stops.
   if (key != last_key_ && has_stood(key, p))
     settle();
   if (!output_.progress().may_show())
@@ -140,19 +141,20 @@ void argument_progress::close(std::string_view key, const parameter* p, json::va
     return hold(key, p, std::move(value), true);
   }
   if (tool_ != nullptr && p == nullptr)
-    is_exact_ = false; // the whole may rename it
+    is_exact_ = false; // coercion of the complete call may rename the unknown key
   const auto may_be_first = as == form::single && (p == nullptr || p->kind == schema::kind::array);
   auto first = may_be_first ? json::value(json::array(1, value)) : json::value{};
   auto read = bent(key, std::move(value));
   const auto* list = read ? read->if_array() : nullptr;
-  // Strings for objects are parsed again with the complete call.
+  // If the items must be objects, strings among them are parsed as XML when the call is complete.
   const auto is_text = [](const json::value& item) { return item.is_string(); };
   if (!read || (list != nullptr && p != nullptr && p->has_closed_items &&
                 std::ranges::any_of(*list, is_text)))
     return settle();
   auto is_final = is_plain_string(p);
   if (list != nullptr && !is_final)
-    // The list of one argument is the beginning of the list of several.
+    // Final if a list made of this argument alone has the same value: a later item then only
+    // extends it.
     is_final = as == form::list || (may_be_first && bent(key, std::move(first)) == read);
   hold(key, p, std::move(*read), is_final);
 }

@@ -16,46 +16,57 @@
 
 namespace superstep {
 
-/// Reports the arguments of one call, argument by argument, as far as they cannot change any more:
-/// strings while they grow, lists as far as they have arrived, anything else once it is certain
-/// that its key does not occur again and make it a list.
+/// Reports the arguments of one streamed call as early as possible. Reported text cannot be
+/// withdrawn, so an argument is reported only as far as later text cannot change it:
+/// - A string is reported while it grows.
+/// - A list is reported item by item.
+/// - Any other argument is held back until the next key is known. If the same key follows, the two
+///   arguments become a list.
 ///
-/// If all arguments have been reported, they are the arguments of the call, so that its text need
-/// not be parsed a second time.
+/// If every argument could be reported, whole() returns them, and the text of the call need not be
+/// parsed a second time.
 class argument_progress {
 public:
-  /// @param tool null for an unknown tool, whose arguments are strings
-  /// @param shape the shape of the tool; null for an unknown tool
+  /// @param tool the called tool; null if it is unknown, and then all arguments are strings
+  /// @param shape the precomputed facts of the tool's schema; null for an unknown tool
+  /// @param output receives the reported arguments; must outlive this object
   argument_progress(const protocol_tool* tool, const argument_shape* shape,
                     stream_output& output) noexcept
       : tool_{tool}, shape_{shape}, output_{output} {}
 
-  /// Begins a string. Returns false if it cannot be reported while it grows.
+  /// Begins a string argument. Returns false if the string cannot be reported while it grows; the
+  /// caller then passes it to close() or close_text() when it is complete.
   /// @param p the result of find() for the key
   [[nodiscard]] bool open_string(std::string_view key, const parameter* p);
+  /// Adds text to the string that open_string() began.
   void append_string(std::string_view text);
-  /// Ends the open string, all of which has been appended.
+  /// Ends the string that open_string() began. All of its text must have been appended.
   /// @param text the complete string; used only if is_choice()
   void end_string(std::string_view text);
-  /// Whether the open string is one of an enum. Coercion can change it to another member, so that
-  /// it is reported only up to the common beginning of all members that it can become.
+  /// Whether the open string must be a member of an enum. Coercion may change such a string to
+  /// another member. It is therefore reported only as far as all members that it can still become
+  /// agree.
   [[nodiscard]] bool is_choice() const noexcept { return open_ != nullptr && open_->texts; }
-  /// The form in which an argument was written.
+  /// The number of times that the key of an argument has occurred.
   enum class form {
-    single, ///< once so far; the same key again makes it the first of a list
-    list,   ///< several times: `value` is the list of the values
+    single, ///< once; if the key occurs again, the value becomes the first item of a list
+    list,   ///< several times; the value passed to close() is the list of all values
   };
-  /// Ends an argument. The same key again replaces it.
+  /// Ends an argument that was not reported while it grew. A second call with the same key replaces
+  /// the value of the first.
   void close(std::string_view key, const parameter* p, json::value value, form as = form::single);
-  /// As close(), for a string.
+  /// Ends a string argument that was not reported while it grew. Faster than close().
   void close_text(std::string_view key, const parameter* p, std::string_view text);
-  /// Reports the held argument: the next one has another key, or there is none.
+  /// Reports the argument that is held back. Called when no further argument can have its key.
   void release();
+  /// Returns the key of the argument that is held back; empty if there is none.
   [[nodiscard]] std::string_view held() const noexcept { return held_key_; }
-  /// Reports nothing more before the call is complete.
+  /// Stops reporting. The remaining arguments are reported when the call is complete.
   void settle() noexcept { is_settled_ = true; }
+  /// Whether settle() has been called, by the user of this object or by the object itself.
   [[nodiscard]] bool is_settled() const noexcept { return is_settled_; }
-  /// Returns the closed arguments as JSON. Nullopt if the text of the call has to be parsed again.
+  /// Returns all arguments as a JSON object. Nullopt if they may be inexact, so that the text of
+  /// the call must be parsed again.
   [[nodiscard]] std::optional<std::string> whole();
 
   /// Returns the property of the schema; null if it has none with this key.
@@ -70,37 +81,41 @@ private:
   [[nodiscard]] bool can_grow(const parameter* p) const noexcept {
     return tool_ == nullptr || (p != nullptr && p->can_grow);
   }
-  /// Returns the argument coerced to the schema. Nullopt if coercion renames the key.
+  /// Returns the argument coerced to the tool's schema. Nullopt if coercion renames the key.
   [[nodiscard]] std::optional<json::value> bent(std::string_view key, json::value value) const;
-  /// Whether the key may come next.
+  /// Whether an argument with this key can be reported now. If not, settles.
   [[nodiscard]] bool is_next(std::string_view key, const parameter* p);
+  /// Whether an argument with this key has already been reported.
   [[nodiscard]] bool has_stood(std::string_view key, const parameter* p) const;
+  /// Records that an argument with this key has been reported.
   void note(std::string_view key, const parameter* p);
+  /// Stores an argument until release(). Reports it at once if `is_final`.
   void hold(std::string_view key, const parameter* p, json::value value, bool is_final);
-  /// If the text does not match its schema, the call has to be parsed again as a whole.
+  /// Checks a string that was reported without coercion. If it does not match the schema, whole()
+  /// returns nullopt.
   void check_text(const parameter* p, std::string_view text);
 
   const protocol_tool* tool_;
   const argument_shape* shape_;
   stream_output& output_;
-  std::uint64_t known_ = 0;                 // arguments that have been reported, by index
-  std::set<std::string, std::less<>> keys_; // those without an index, or with one above 63
-  std::string last_key_;
-  std::string held_key_; // of the held argument; empty if there is none
-  const parameter* held_parameter_ = nullptr;
-  json::value held_;
-  const parameter* open_ = nullptr; // of the open string; null if it has no schema
-  std::string choice_;              // the reported part of an open choice
-  bool is_choice_held_ = false;     // nothing more of it is reported before its end
+  std::uint64_t known_ = 0; // reported arguments: bit i for the property with index i
+  std::set<std::string, std::less<>> keys_; // reported arguments without such a bit
+  std::string last_key_;                    // key of the last reported argument
+  std::string held_key_; // key of the argument that is held back; empty if there is none
+  const parameter* held_parameter_ = nullptr; // its property in the schema
+  json::value held_;                          // its value
+  const parameter* open_ = nullptr; // property of the open string; null if it has no schema
+  std::string choice_;              // the reported part of an open enum string
+  bool is_choice_held_ = false;     // the rest of the enum string waits for end_string()
   bool is_settled_ = false;
-  bool is_exact_ = true; // the reported arguments are those of the call
+  bool is_exact_ = true; // coercion of the complete call would not change the reported arguments
 };
 
-/// Returns the size of the part of `raw`, a growing value, that cannot change its meaning: without
-/// an incomplete entity or character at its end.
+/// Returns the number of bytes of the growing text `raw` whose meaning is certain. The rest is an
+/// entity (`&am`) or a UTF-8 character that is still incomplete.
 [[nodiscard]] std::size_t whole_text(std::string_view raw) noexcept;
-/// Whether every property with a list schema is a list. A growing list with one member may not
-/// look like one yet.
+/// Whether every argument whose schema is a list has a list as value. False for the growing text of
+/// a list of which only one item has arrived, if it still looks like a single value.
 [[nodiscard]] bool lists_are_lists(const json::value& arguments, const json::value& schema);
 
 } // namespace superstep

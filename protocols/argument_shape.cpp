@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Precomputed facts of tool schemas: the fast path of coerce.cpp and of the schema check for calls
-// that already match a plain schema.
+// Precomputed facts of tool schemas. They are the fast path for calls that already match their
+// schema; other calls use coerce.cpp and matches_schema().
 #include "protocols/argument_shape.hpp"
 
 #include "protocols/text.hpp"
@@ -16,7 +16,8 @@ namespace {
 
 using schema::kind;
 
-/// Whether the schema has keywords beyond its type. Callers check `items` and `properties`.
+/// Whether the schema has keywords that the fast path does not handle. The callers check `enum`,
+/// `items` and `properties` themselves.
 bool asks_for_more(const json::object& s) {
   return s.contains("allOf") || s.contains("anyOf") || s.contains("oneOf") || s.contains("const") ||
          s.contains("jsonSchema") || s.contains("patternProperties") || s.contains("prefixItems");

@@ -12,36 +12,37 @@
 
 namespace superstep {
 
-/// A property of a schema, with the facts that every call needs.
+/// A property of a tool's schema, with facts that are needed for every call.
 struct parameter {
   std::string_view name;
   const json::value* schema = nullptr;
   schema::kind kind = schema::kind::none;
-  bool is_plain_string = false;       ///< a string
-  bool can_grow = false;              ///< coercion never changes its strings
-  bool has_closed_items = false;      ///< a list of objects without additional members
-  bool is_scalar = false;             ///< the schema has a type and at most an enum of strings
+  bool is_plain_string = false;  ///< whether the type is string
+  bool can_grow = false;         ///< whether coercion never changes a string for this property
+  bool has_closed_items = false; ///< whether it is a list of objects without additional members
+  bool is_scalar = false;        ///< whether it is a scalar, optionally with an enum of strings
   const json::array* texts = nullptr; ///< members of the enum; null if any string matches
-  std::unique_ptr<parameter> items;   ///< of a list of scalars; null otherwise
+  std::unique_ptr<parameter> items;   ///< the items of a list of scalars; null otherwise
 };
 
-/// The facts of a tool's schema, computed once instead of for every call. Only plain schemas are
-/// understood; for others, coerce() and matches_schema() do the complete work. The schema must
-/// outlive the object.
+/// Facts of a tool's schema that are computed once instead of for every call. With them, most calls
+/// need neither coerce() nor matches_schema(). Schemas with keywords that this class does not know
+/// always use these functions. The schema must outlive the object.
 class argument_shape {
 public:
   explicit argument_shape(const json::value& schema);
 
-  /// Returns the property, or null if the schema has none with this name.
+  /// Returns the property with this name, or null if the schema has no such property.
   [[nodiscard]] const parameter* find(std::string_view name) const noexcept;
   /// Returns the index of a parameter that find() returned.
   [[nodiscard]] std::size_t index_of(const parameter& p) const noexcept {
     return static_cast<std::size_t>(&p - parameters_.data());
   }
-  /// Whether arguments can be coerced one by one, because no part of the schema relates them.
+  /// Whether arguments can be coerced one by one. False if a keyword of the schema relates several
+  /// arguments, such as anyOf.
   [[nodiscard]] bool is_memberwise() const noexcept { return is_memberwise_; }
-  /// Whether coerce() is known to leave the arguments unchanged and matches_schema() to accept
-  /// them. False if unknown.
+  /// Whether the arguments certainly match the schema, so that coerce() would not change them and
+  /// matches_schema() would accept them. False if this is not known.
   [[nodiscard]] bool fits(const json::object& arguments) const noexcept;
 
 private:
@@ -50,17 +51,19 @@ private:
   bool is_memberwise_ = false;
 };
 
-/// Whether coerce() is known to leave the string unchanged and the schema to accept it.
+/// Whether the string certainly matches the schema of the property and coerce() would not change
+/// it.
 [[nodiscard]] bool takes_text(const parameter& p, std::string_view text) noexcept;
 
-/// Returns the result of coerce() for a string of this parameter; nullopt if it is not known.
+/// Coerces a string to a scalar property without the cost of coerce(). Nullopt if only coerce() can
+/// determine the result.
 [[nodiscard]] std::optional<json::value> bend_text(std::string_view text, const parameter& to);
 
-/// The shapes of the tools of one stream, each created with the first call of its tool.
+/// The argument_shape of each tool, created when the tool is first called.
 class argument_shapes {
 public:
   explicit argument_shapes(const std::vector<protocol_tool>& tools) noexcept : tools_{tools} {}
-  /// @param tool one of them
+  /// Returns the shape of a tool. @pre `tool` is an element of the list given to the constructor
   [[nodiscard]] const argument_shape& of(const protocol_tool& tool);
 
 private:

@@ -25,6 +25,8 @@ bool all_digits(std::string_view key) {
   return !key.empty() && key.size() <= digits_max && std::ranges::all_of(key, text::is_digit);
 }
 
+/// Converts `{"0": a, "1": b}` to the list of its values, ordered by key. Nullopt if a key is not a
+/// number.
 std::optional<json::array> numbered(const json::object& o) {
   auto members = std::vector<std::pair<long long, const json::value*>>{};
   for (const auto& member : o) {
@@ -40,7 +42,8 @@ std::optional<json::array> numbered(const json::object& o) {
   return items;
 }
 
-/// Converts `{a: [1, 2], b: [3, 4]}` to a list of closed {a, b} objects.
+/// Converts columns to rows: `{a: [1, 2], b: [3, 4]}` becomes `[{a: 1, b: 3}, {a: 2, b: 4}]`. Only
+/// if the items are objects without additional members and the columns have equal lengths.
 std::optional<json::array> rows(const json::object& o, const json::value& each) {
   const auto* properties = schema::properties(each);
   if (o.size() < 2 || properties == nullptr || !schema::is_closed(each))
@@ -63,6 +66,7 @@ std::optional<json::array> rows(const json::object& o, const json::value& each) 
   return items;
 }
 
+/// Whether an object that matches the item schema `each` may have a member with this key.
 bool can_have(const json::value& each, std::string_view key) {
   if (schema::kind_of(each) == kind::object || schema::kind_of(each) == kind::none) {
     const auto* properties = schema::properties(each);
@@ -75,6 +79,8 @@ bool can_have(const json::value& each, std::string_view key) {
   return false;
 }
 
+/// Removes a superfluous object around a list: `{user: [a, b]}` becomes `[a, b]`. Only if the item
+/// schema `each` has no member with that key.
 std::optional<json::array> unwrapped(const json::object& o, const json::value& each) {
   if (o.size() != 1 || !each.is_object() || can_have(each, text::view(o.begin()->key())))
     return {};
@@ -90,8 +96,8 @@ std::optional<json::array> unwrapped(const json::object& o, const json::value& e
   return json::array{inner};
 }
 
-/// Returns the items of an object that was written where the schema has a list: `{item: …}`,
-/// `{0: …, 1: …}`, columns instead of rows, or an object around the list. Nullopt for other
+/// Converts an object that the model wrote in place of a list. The known forms are `{item: …}`,
+/// `{0: …, 1: …}`, columns instead of rows, and an object around the list. Nullopt for other
 /// objects.
 /// @param each the schema of an item; null if unknown
 std::optional<json::array> items_of(const json::object& o, const json::value& each) {
@@ -135,8 +141,9 @@ bool differ_by_s(std::string_view a, std::string_view b) {
          (b.size() == a.size() + 1 && b.ends_with('s') && b.starts_with(a));
 }
 
-/// Renames a member in an object of a closed schema that lacks exactly one required member and has
-/// exactly one unknown member, if the names differ only in case style or in a plural s.
+/// Renames a misspelled member: `user_name` where the schema requires `userName`, or `tag` where it
+/// requires the list `tags`. Only if the schema forbids additional members, exactly one required
+/// member is missing, and exactly one member is unknown.
 void rename_member(json::object& o, const json::value& schema) {
   const auto* properties = schema::properties(schema);
   const auto* required = schema::member(schema, "required");
@@ -177,7 +184,8 @@ void rename_member(json::object& o, const json::value& schema) {
 
 using schema::kind;
 
-// Parsers bound the depth of values and schemas, but not of JSON in strings in JSON.
+// Parsers bound the depth of values and schemas. This limit bounds the depth of JSON inside strings
+// inside JSON.
 constexpr auto depth_max = 512;
 
 std::optional<json::value> json_of(std::string_view text, char open) {
@@ -188,7 +196,7 @@ std::optional<json::value> json_of(std::string_view text, char open) {
   return {};
 }
 
-/// Parses JSON, or the text with single quotes replaced by double ones.
+/// Parses JSON. If that fails, tries again with all single quotes replaced by double quotes.
 std::optional<json::value> quoted_json_of(std::string_view text, char open) {
   if (auto parsed = json_of(text, open))
     return parsed;
@@ -199,7 +207,8 @@ std::optional<json::value> quoted_json_of(std::string_view text, char open) {
   return json_of(requoted, open);
 }
 
-/// Returns the most likely value of a text without a known type.
+/// Converts a string without a schema to a boolean, a number, a list or an object if the text looks
+/// like one.
 json::value guess(json::value v, int depth) {
   auto* s = v.if_string();
   if (s == nullptr || depth > depth_max)
@@ -223,8 +232,9 @@ json::value guess(json::value v, int depth) {
   return std::move(*parsed);
 }
 
-/// Returns the only member of a string enum that the text matches when spaces or quotes are
-/// removed.
+/// Finds the enum member that the model meant: the text differs only in quotes around it or in
+/// white space. Nullopt if no member or more than one member fits, or if the text already is a
+/// member.
 std::optional<std::string> enum_member(std::string_view s, const json::value& schema) {
   const auto* list = schema::member(schema, "enum");
   if (list == nullptr || !list->is_array())
@@ -314,8 +324,8 @@ json::value coerce_items(json::array items, const json::value& schema, int depth
   return items;
 }
 
-/// Converts a text to a list: from JSON, or split at line ends or commas. Nullopt if it is other
-/// JSON.
+/// Converts a text to a list. JSON is parsed; other text is split at line ends or, if it has none,
+/// at commas. Nullopt if the text is JSON but not a list.
 std::optional<json::value> list_of(std::string_view s, const json::value& schema, int depth) {
   const auto trimmed = text::trim(s);
   if (auto parsed = parse_lenient_json(trimmed)) {

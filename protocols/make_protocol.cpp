@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protocols by name, and tool declarations as protocols use them.
+// Creates protocols by name, and converts tool declarations to the form that protocols use.
 #include "protocols/text.hpp"
 
 #include <superstep/protocols/tool_protocol.hpp>
@@ -14,7 +14,7 @@ namespace {
 
 struct known_protocol {
   std::string_view name;
-  std::string_view spelling; // as the ecosystem writes it
+  std::string_view spelling; // the name in the npm package @ai-sdk-tool/parser
   tool_protocol_ptr (*make)();
 };
 

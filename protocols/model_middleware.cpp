@@ -35,7 +35,8 @@ task<result<message>> stream_of(const chat_model_ptr& model, model_request reque
   return complete_and_report(model, std::move(request), std::move(on_event));
 }
 
-/// A model behind one middleware. The coroutine frames own both, because callers own only the task.
+/// A model wrapped in one middleware. The coroutines below are static and own both objects, because
+/// a caller may keep only the task.
 class wrapped_model final : public streaming_chat_model {
 public:
   wrapped_model(chat_model_ptr inner, model_middleware_ptr middleware)
@@ -122,7 +123,7 @@ public:
   }
   result<model_request> transform(model_request request) const override {
     for (const auto& member : parameters_)
-      request.parameters.insert(member); // does nothing where the key is there
+      request.parameters.insert(member); // keeps the request's value if the key is present
     return request;
   }
 
@@ -177,7 +178,8 @@ private:
   std::function<void(const model_call_record&)> on_call_;
 };
 
-/// Returns all that an answer depends on. Excludes the run, so that runs share answers.
+/// Returns a text that is the same for equal requests. The run key and the turn are not part of it,
+/// so different runs share stored answers.
 std::string cache_key(const model_request& request) {
   auto key = json::object{};
   if (request.system)
@@ -231,7 +233,7 @@ private:
   void keep(std::string key, const message& answer) const {
     const auto lock = std::scoped_lock{mutex_};
     if (places_.contains(key))
-      return; // asked twice at once
+      return; // a concurrent equal request has stored its answer first
     entries_.emplace_front(std::move(key), answer);
     places_[entries_.front().first] = entries_.begin();
     if (entries_.size() > answers_max_) {
@@ -242,8 +244,9 @@ private:
 
   const std::size_t answers_max_;
   mutable std::mutex mutex_;
-  mutable std::list<entry> entries_; // guarded by mutex_, as is the next; the last used first
-  mutable std::map<std::string_view, std::list<entry>::iterator> places_;
+  mutable std::list<entry> entries_; // most recently used first; guarded by mutex_
+  mutable std::map<std::string_view, std::list<entry>::iterator>
+      places_; // by key; guarded by mutex_
 };
 
 const tool_definition* definition_of(const model_request& request, std::string_view name) {

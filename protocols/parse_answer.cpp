@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses complete answers: the protocol first, then calls that are plain JSON, then coercion.
-// Follows wrapGenerate of @ai-sdk-tool/parser 4.1.26. Declared in protocol_parts.hpp.
+// Parses complete answers. The protocol finds the calls. If it finds none, a call in plain JSON is
+// searched. Then the arguments are coerced. Follows wrapGenerate of @ai-sdk-tool/parser 4.1.26.
+// Declared in protocol_parts.hpp.
 #include "models/json_schema.hpp"
 #include "protocols/answer_parts.hpp"
 #include "protocols/protocol_parts.hpp"
@@ -16,6 +17,7 @@ namespace superstep {
 
 namespace {
 
+/// A part of an answer that may be a call in JSON.
 struct candidate {
   std::size_t from;
   std::size_t to;
@@ -92,7 +94,8 @@ void add_braced(candidates& out, std::string_view s) {
   }
 }
 
-/// Arguments without a name are a call only if there is one tool, and they match its properties.
+/// Returns a call of `tool` if the object has no tool name but looks like the tool's arguments: at
+/// least one member is a property of the schema. Used only if the model has a single tool.
 std::optional<parsed_call> arguments_only(const json::object& o, const protocol_tool& tool) {
   const auto* name = o.if_contains("name");
   const auto* arguments = o.if_contains("arguments");
@@ -113,6 +116,8 @@ std::optional<parsed_call> arguments_only(const json::object& o, const protocol_
   return parsed_call{tool.name, to_text(o)};
 }
 
+/// Returns the call in the text of a candidate. Nullopt if the text is not a JSON object or does
+/// not name a known tool.
 std::optional<parsed_call> call_in(std::string_view body, const std::vector<protocol_tool>& tools) {
   const auto parsed = parse_relaxed_json(text::trim(body));
   if (!parsed || !parsed->is_object())

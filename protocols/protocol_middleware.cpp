@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tool calls as text: asks the model through a protocol, retries, and turns the text of whole and
-// streamed answers into calls. Requests are written by protocol_request.cpp, complete answers are
-// parsed by parse_answer.cpp, forced calls by tool_choice.cpp.
+// The middleware for tool calls as text: sends requests, repeats them if a call cannot be parsed,
+// and builds the answer from the parsed calls. Requests are written by protocol_request.cpp,
+// complete answers are parsed by parse_answer.cpp, forced calls by tool_choice.cpp.
 #include "protocols/protocol_parts.hpp"
 #include "protocols/protocol_request.hpp"
 #include "protocols/relaxed_json.hpp"
@@ -23,11 +23,12 @@ namespace superstep {
 
 namespace {
 
+// Members of response_metadata in which servers report why an answer ended.
 constexpr auto reason_keys =
     std::array{std::string_view{"finish_reason"}, std::string_view{"stop_reason"},
                std::string_view{"done_reason"}};
 
-// Words of servers for an answer that the model ended itself, in lower case.
+// The values of these members, in lower case, that mean that the model ended the answer itself.
 constexpr auto whole_words = std::array{
     std::string_view{"stop"},          std::string_view{"end_turn"},
     std::string_view{"stop_sequence"}, std::string_view{"tool_calls"},
@@ -43,10 +44,10 @@ bool is_same_word(std::string_view word, std::string_view lower) noexcept {
   });
 }
 
-/// Returns the server's word for why it cut the answer (`length`, `max_tokens`, `content_filter`).
-/// Empty if the model ended the answer itself or the server gave no reason. An unknown word counts
-/// as a cut, because running half a call is worse than asking again.
-/// @returns a view into `answer`
+/// Returns the reason for which the server cut the answer, such as `length`, `max_tokens` or
+/// `content_filter`. Empty if the model ended the answer itself or the server reported nothing. An
+/// unknown reason is treated as a cut, because running half a call is worse than asking again.
+/// @return a view into `answer`
 std::string_view cut_reason(const message& answer) noexcept {
   const auto& metadata = answer.response_metadata;
   for (const auto key : reason_keys) {
@@ -55,7 +56,7 @@ std::string_view cut_reason(const message& answer) noexcept {
         std::ranges::none_of(whole_words, [&](auto whole) { return is_same_word(word, whole); }))
       return word;
   }
-  // Responses: the status names the cut, the details its reason.
+  // OpenAI's Responses API reports a cut by the status, and its reason in another member.
   if (text::member_text(metadata, "status") != "incomplete")
     return {};
   const auto* details = metadata.if_contains("incomplete_details");
@@ -65,7 +66,7 @@ std::string_view cut_reason(const message& answer) noexcept {
   return "incomplete";
 }
 
-/// Hashes two numbers.
+/// Returns a hash of two numbers; the constants are those of SplitMix64.
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   auto x = a + 0x9e3779b97f4a7c15U * (b + 1);
   x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
@@ -73,7 +74,8 @@ std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   return x ^ (x >> 31U);
 }
 
-/// Generates ids of calls: unique within a run, and the same when the run is replayed.
+/// Generates the ids of calls. They are unique within a run and the same when the run is replayed,
+/// because they depend only on the run key, the turn and the number of messages.
 class call_ids {
 public:
   explicit call_ids(const model_request& request) {
@@ -111,7 +113,7 @@ bool is_unfinished(const protocol_error& e) {
   return e.code == "unfinished-tool-call" && !e.tool_name.empty();
 }
 
-/// Bounds the invalid calls of one answer, because each gets a message of its own.
+/// Maximum number of invalid calls of one answer. The agent answers each with a separate message.
 constexpr auto unreadable_calls_max = std::size_t{100};
 
 std::string why_unreadable(const protocol_error& e, std::string_view cut) {
@@ -124,8 +126,8 @@ std::string why_unreadable(const protocol_error& e, std::string_view cut) {
          ") before the call was complete; nothing was run";
 }
 
-/// Adds invalid calls for these errors. The agent answers each with an error, so that the model can
-/// write it again.
+/// Adds an invalid call for each error. The agent answers an invalid call with its reason, so that
+/// the model can write the call again.
 void add_unreadable(message& into, std::vector<protocol_error> errors, call_ids& ids) {
   if (errors.empty())
     return;
@@ -138,12 +140,12 @@ void add_unreadable(message& into, std::vector<protocol_error> errors, call_ids&
   }
   if (const auto more = errors.size() - count; more > 0)
     into.invalid_tool_calls.back().error +=
-        "; the same holds for " + std::to_string(more) + " calls behind it";
+        "; " + std::to_string(more) + " further calls cannot be read either";
   if (cut.empty())
     into.response_metadata["finish_reason"] = "tool_calls";
 }
 
-/// Returns the answer with these texts and calls instead of its text.
+/// Replaces the text of an answer by the texts and calls that were parsed from it.
 message with_parts(message answer, std::vector<parsed_part> parts, call_ids& ids) {
   answer.content.clear();
   answer.blocks.reset();
@@ -164,7 +166,7 @@ void add_usage(std::optional<token_usage>& sum, const optional_box<token_usage>&
       sum = more;
     return;
   }
-  auto total = *more; // the details are those of the last answer
+  auto total = *more; // only the three counts are added; details are those of the last answer
   total.input_tokens += sum->input_tokens;
   total.output_tokens += sum->output_tokens;
   total.total_tokens += sum->total_tokens;
@@ -190,7 +192,8 @@ public:
     out["retries"] = options_.retries;
     if (options_.unclosed == unclosed_calls::refuse)
       out["unclosed"] = "refuse";
-    // A custom prompt is code; a sample of its text detects changes.
+    // A custom prompt is a function and cannot be compared. Its text for no tools is used instead,
+    // which changes in most cases when the function changes.
     const auto sample = std::vector<protocol_tool>{};
     if (options_.prompt)
       out["prompt"] = options_.prompt(*options_.protocol, sample);
@@ -198,7 +201,7 @@ public:
   }
   result<model_request> transform(model_request request) const override {
     const auto described = describer_.describe(request.tools);
-    request.on_chunk = nullptr; // would get the text of calls; the complete answer is reported
+    request.on_chunk = nullptr; // would receive the raw text of calls
     return protocol_request(std::move(request), *described, options_);
   }
   task<result<message>> wrap_generate(model_request asked, model_request request,
@@ -212,9 +215,10 @@ private:
     message answer;
     call_ids ids;
     std::vector<protocol_error> errors;
-    bool refuses = false; // calls that have no end
+    bool refuses = false; // whether calls without an end were refused
   };
-  /// Whether the model made native calls; such an answer is not parsed.
+  /// Whether the answer already has calls, valid or invalid. The text of a model's answer with
+  /// native calls is not parsed.
   static bool is_native(const message& answer) {
     return !answer.tool_calls.empty() || !answer.invalid_tool_calls.empty();
   }
@@ -225,17 +229,22 @@ private:
                                              std::to_string(options_.calls_max) +
                                              " tool calls (limits.calls_per_answer)"};
   }
-  /// Returns the answer, or an error if it has more calls than the options allow.
+  /// Returns the answer, or an error if it has more calls than protocol_options::calls_max.
   [[nodiscard]] result<message> limited(message answer) const {
     const auto calls = answer.tool_calls.size() + answer.invalid_tool_calls.size();
     if (options_.calls_max != 0 && calls > options_.calls_max)
       return too_many_calls();
     return answer;
   }
-  /// Whether a call of this answer that has no end is refused.
+  /// Whether a call without an end must be refused in this answer.
   bool refuses_unclosed(const message& answer) const {
     return options_.unclosed == unclosed_calls::refuse || !cut_reason(answer).empty();
   }
+  /// Returns the texts and calls of a complete answer, without calls that have no end.
+  ///
+  /// Uses the parser for streams, which can refuse unclosed calls. parse_answer() cannot, because
+  /// it also accepts calls that have no close tag: plain JSON, and elements after a line with a
+  /// tool's name.
   std::vector<parsed_part> parse_closed(std::string_view text,
                                         const std::vector<protocol_tool>& tools,
                                         const protocol_error_handler& on_error) const;
@@ -251,8 +260,6 @@ private:
   tool_describer describer_;
 };
 
-/// Returns the parts of a complete text without unclosed calls. Uses the stream, which knows them:
-/// parse_answer() also finds JSON and elements after a tool's name, which have no close tag.
 std::vector<parsed_part>
 protocol_middleware::parse_closed(std::string_view text, const std::vector<protocol_tool>& tools,
                                   const protocol_error_handler& on_error) const {
@@ -267,7 +274,7 @@ protocol_middleware::parse_closed(std::string_view text, const std::vector<proto
       },
       [&](const protocol_error& e) {
         if (!is_unfinished(e))
-          parts.emplace_back(parsed_text{e.segment}); // the others become invalid calls
+          parts.emplace_back(parsed_text{e.segment}); // unfinished calls become invalid calls
         on_error(e);
       });
   reader->refuse_unclosed();
@@ -280,7 +287,7 @@ protocol_middleware::reading
 protocol_middleware::read(message answer, const model_request& asked,
                           const std::vector<protocol_tool>& tools) const {
   auto out = reading{{}, call_ids{asked}, {}};
-  const auto choice = tool_choice_of(asked).value(); // transform() has refused a bad one
+  const auto choice = tool_choice_of(asked).value(); // transform() has rejected invalid choices
   const auto type = text::view(choice.at("type").get_string());
   if (tools.empty() || type == "none" || is_native(answer)) {
     out.answer = std::move(answer);
@@ -315,7 +322,7 @@ task<result<message>> protocol_middleware::wrap_generate(model_request asked, mo
     auto read = this->read(std::move(*answer), asked, tools);
     if (tries_left == 0 || read.errors.empty() || is_native(read.answer)) {
       read.answer.usage = std::move(usage);
-      // The other errors are part of the text.
+      // Only refused calls become invalid calls. Other calls with errors remain in the text.
       std::erase_if(read.errors, [&](const auto& e) { return !read.refuses || !is_unfinished(e); });
       add_unreadable(read.answer, std::move(read.errors), read.ids);
       co_return limited(std::move(read.answer));
@@ -332,7 +339,7 @@ task<result<message>> protocol_middleware::wrap_stream(model_request asked, mode
   const auto& tools = described->tools;
   const auto choice = tool_choice_of(asked).value();
   if (tools.empty() || choice.at("type") != "auto") {
-    // A forced call is one JSON value, so nothing is reported before its end.
+    // A forced call is one JSON value, which can be parsed only when it is complete.
     auto asking = next(std::move(request), [](const protocol_event&) {});
     auto answer = co_await asking;
     if (!answer)
@@ -346,7 +353,7 @@ task<result<message>> protocol_middleware::wrap_stream(model_request asked, mode
   auto parts = std::vector<parsed_part>{};
   auto errors = std::vector<protocol_error>{};
   auto calls = std::size_t{0};
-  auto is_over = false; // the answer has more calls than allowed: the rest is not read
+  auto is_over = false; // whether there are more calls than allowed; the rest is then ignored
   const auto reader = options_.protocol->stream(
       tools, options_.stream,
       [&](protocol_event e) {
@@ -383,7 +390,8 @@ task<result<message>> protocol_middleware::wrap_stream(model_request asked, mode
     co_return limited(std::move(*answer));
   auto ids = call_ids{asked};
   auto read = with_parts(std::move(*answer), std::move(parts), ids);
-  if (options_.stream.emit_raw_on_error) // the others are in the text
+  // With this option, calls with errors were reported as text. Only refused calls become invalid.
+  if (options_.stream.emit_raw_on_error)
     std::erase_if(errors, [&](const auto& e) { return !refuses || !is_unfinished(e); });
   add_unreadable(read, std::move(errors), ids);
   co_return limited(std::move(read));

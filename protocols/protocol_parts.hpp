@@ -10,50 +10,64 @@
 
 namespace superstep {
 
-// The steps of make_protocol_middleware(), for programs that need only one of them. They follow the
-// tool middleware of the AI SDK (npm package @ai-sdk-tool/parser).
+// The single steps of make_protocol_middleware(), for programs that need only one of the steps.
+// They follow the tool middleware of the AI SDK (npm package @ai-sdk-tool/parser 4.1.26). All
+// functions may be called by any thread.
 
-/// Returns a section of the system text with sample calls of the tools that have examples. Empty if
-/// no tool has one.
+/// Returns a section for the system text with the sample calls of all tools, in the format of the
+/// protocol. Empty if no tool has examples.
 [[nodiscard]] std::string example_section(const tool_protocol& protocol,
                                           const std::vector<protocol_tool>& tools);
 
-/// Converts a tool result `{type, value}` of a conversation to one JSON value.
+/// Converts a tool result of the AI SDK to one JSON value.
+/// @param output `{type, value}`, where `type` is text, json, content, error-text, error-json or
+/// execution-denied
+/// @return the value itself; a text such as `[Error: …]` for the last three types; for `content`, a
+/// text with placeholders such as `[Image: image/png]`
 [[nodiscard]] json::value tool_result_value(const json::object& output);
 
-/// Converts a conversation for a model without native tool calls: calls and results become text in
-/// the form of the protocol, and `tools_prompt` is added to the system text.
-/// @param messages `{role, content}` with lists of typed parts, as in the AI SDK
-/// @param tools_prompt the protocol's prompt or another one; empty adds nothing
-/// @param on_error called for each part that cannot be written as text
+/// Converts a conversation of the AI SDK for a model without native tool calls. Calls and results
+/// become text in the format of the protocol. Adjacent user messages are merged.
+/// @param messages a list of `{role, content}`, where `content` is text or a list of typed parts
+/// @param tools_prompt text to add to the system message, usually tool_protocol::prompt(); if
+/// empty, nothing is added
+/// @param on_error receives each part that has no text form; may be null
+/// @return the converted messages, in the same form
 [[nodiscard]] json::array transform_prompt(const tool_protocol& protocol, json::array messages,
                                            std::string_view tools_prompt,
                                            const protocol_error_handler& on_error);
 
-/// Returns the texts and calls of a complete answer. If the protocol finds no call, a call that the
-/// model wrote as plain JSON is looked for. Arguments are coerced to the schema of their tool.
+/// Parses a complete answer with tool_protocol::parse(). If the protocol finds no call, the first
+/// call that the model wrote as plain JSON is used. The arguments of all calls are then converted
+/// by coerce().
+/// @param on_error receives each call that cannot be parsed; may be null
+/// @return the texts and calls, in order
 [[nodiscard]] std::vector<parsed_part> parse_answer(const tool_protocol& protocol,
                                                     std::string_view text,
                                                     const std::vector<protocol_tool>& tools,
                                                     const protocol_error_handler& on_error);
 
-/// Returns the response format `{type: json, schema, …}` that makes a model call a tool. Null if
-/// the choice leaves the decision to the model.
-/// @param choice `{type: auto | none | required | tool, toolName?}`
-/// @returns `errc::invalid_argument` for a choice that no answer could satisfy
+/// Returns the response format that forces a model to call a tool.
+/// @param choice `{type: auto}`, `{type: required}`, or `{type: tool, toolName}` for a certain tool
+/// @return `{type: json, schema, …}` for the types required and tool; null for auto;
+/// `errc::invalid_argument` for other types, an unknown tool, or required without tools
 [[nodiscard]] result<json::value> forced_response_format(const std::vector<protocol_tool>& tools,
                                                          const json::object& choice);
 
-/// Returns the call in an answer that was requested with forced_response_format(). Always returns a
-/// call, because a forced choice has no other outcome; faults are reported to `on_error`.
+/// Parses an answer that was requested with forced_response_format(). A call is returned even if
+/// the answer is invalid: its name is then `unknown` or its arguments are `{}`, and the fault is
+/// reported.
+/// @param text the answer: JSON with `name` and `arguments`
+/// @param on_error receives the fault of an invalid answer; may be null
 [[nodiscard]] parsed_call parse_forced_call(std::string_view text,
                                             const std::vector<protocol_tool>& tools,
                                             const protocol_error_handler& on_error);
 
-/// Converts a value to the type of its JSON Schema where the intention is clear: "5" to a number,
-/// one item to a list, the key `snake_case` to `camelCase`. Other values are returned unchanged.
-/// Never fails and never drops a member.
-/// @param schema null if the tool declared none
+/// Converts a value to the type of its JSON Schema where the intention of the model is clear: "5"
+/// to a number, a single item to a list, the key `snake_case` to `camelCase`. Other values are
+/// returned unchanged. Never fails and never drops a member.
+/// @param v the arguments of a call, or any other value
+/// @param schema a JSON Schema; null if the tool declared none
 [[nodiscard]] json::value coerce(json::value v, const json::value& schema);
 
 } // namespace superstep

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts a request with tools to a request of text only: system text, history and tool choice.
-// The conversion of AI SDK conversations, which programs can call directly, is in transform.cpp.
+// Converts a request with tools to a request that contains only text: system text, history and tool
+// choice. transform.cpp does the same for conversations in the form of the AI SDK.
 #include "protocols/protocol_request.hpp"
 
 #include "protocols/protocol_parts.hpp"
@@ -16,7 +16,8 @@ namespace superstep {
 
 namespace {
 
-// Bounds the memory of agents that select other tools for each request.
+// Maximum number of cached descriptions. Bounds the memory of agents that select different tools
+// for each request.
 constexpr auto known_max = std::size_t{8};
 
 } // namespace
@@ -46,7 +47,7 @@ described_tools_ptr tool_describer::describe(const tool_definitions& tools) cons
     if (find())
       return known_.back();
   }
-  // Without the lock, because user-defined protocols and long lists may be slow.
+  // The lock is not held here, because a protocol of the user or a long list may be slow.
   auto made = make(tools);
   const auto lock = std::scoped_lock{guards_known_};
   if (find())
@@ -84,7 +85,7 @@ void add_system_text(model_request& request, const std::string& prompt) {
   request.system = std::make_shared<const message>(system_message(prompt));
 }
 
-/// Returns the text that the model wrote, or would have written, for this answer.
+/// Returns the answer with its calls written as text in the format of the protocol.
 message answer_text(const message& answer, const tool_protocol& protocol) {
   auto text = text_of(answer);
   const auto add = [&](std::string_view call) {
@@ -93,7 +94,8 @@ message answer_text(const message& answer, const tool_protocol& protocol) {
   };
   for (const auto& call : answer.tool_calls)
     add(protocol.format_call(call.name, to_text(call.args)));
-  // Unparsable calls are stored with their tags, and arguments never begin with one.
+  // The arguments of an invalid call may be its complete text with tags (see add_unreadable()),
+  // which must not be formatted again. JSON arguments never begin with `<`.
   for (const auto& call : answer.invalid_tool_calls) {
     const auto is_whole = call.name.empty() || call.args.starts_with('<');
     add(is_whole ? call.args : protocol.format_call(call.name, call.args));
@@ -101,7 +103,8 @@ message answer_text(const message& answer, const tool_protocol& protocol) {
   return ai_message(std::move(text));
 }
 
-/// Writes history as text. Results contain the name of their tool, because text has no ids.
+/// Converts the conversation to text. A result contains the name of its tool, because the text of a
+/// call contains no id by which the model could relate them.
 class history_writer {
 public:
   explicit history_writer(const tool_protocol& protocol) : protocol_{protocol} {}
@@ -145,7 +148,7 @@ private:
 
   const tool_protocol& protocol_;
   std::vector<message> out_;
-  std::map<std::string, std::string> names_; // of calls, by id
+  std::map<std::string, std::string> names_; // tool names by call id
 };
 
 error bad_choice(std::string_view what) {

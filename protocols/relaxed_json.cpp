@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A JSON parser for texts of models. One parser with two dialects: strict, and relaxed (comments,
-// single quotes, bare words).
+// A JSON parser for texts of models, with two dialects: strict, and relaxed (comments, single
+// quotes, unquoted words).
 #include "protocols/relaxed_json.hpp"
 
 #include "protocols/text.hpp"
@@ -96,7 +96,7 @@ const char* read_json_string(std::string_view s, std::size_t& at, std::string& o
       return nullptr;
     }
     if (s[at] != '\\')
-      return "a control character in a string";
+      return "a string contains a control character";
     ++at;
     if (at >= s.size())
       return "a string has no end";
@@ -108,9 +108,9 @@ const char* read_json_string(std::string_view s, std::size_t& at, std::string& o
     else if (c == '\'' && quote == '\'')
       out += c;
     else if (c != 'u')
-      return "JSON knows no such escape";
+      return "a string contains an invalid escape";
     else if (!read_unicode(s, at, out))
-      return "\\u wants four hexadecimal digits";
+      return "\\u must be followed by four hexadecimal digits";
   }
 }
 
@@ -124,9 +124,11 @@ constexpr auto word_chars = [] {
   return table;
 }();
 
-/// A recursive descent parser for one document; json_limits bounds the depth. Tokens are tried in a
-/// fixed order (space, punctuation, comment, keyword, number, string, word). A word that begins
-/// like a keyword or a number is therefore split in two and rejected.
+/// A recursive descent parser for one document. json_limits bounds its depth.
+///
+/// Tokens are tried in a fixed order, as in @ai-sdk-tool/parser: space, punctuation, comment,
+/// keyword, number, string, word. An unquoted word that begins with a keyword or a number, such as
+/// `trueish`, is therefore read as two tokens and rejected.
 class reader {
 public:
   reader(std::string_view text, json_dialect dialect) : text_{text}, dialect_{dialect} {}
@@ -137,7 +139,7 @@ public:
     if (read_value(v, 0)) {
       skip();
       if (at_ < text_.size())
-        fail("something follows the end of the value");
+        fail("there is text after the value");
     }
     if (why_ != nullptr)
       return error{errc::parse_failed,
@@ -173,7 +175,7 @@ private:
       if (!at('/'))
         return;
       const auto rest = text_.substr(at_);
-      // An unterminated comment is read as words, which are rejected.
+      // A comment without an end is not skipped. It is then parsed as words and rejected.
       const auto end = rest.starts_with("//")   ? text_.find('\n', at_)
                        : rest.starts_with("/*") ? text_.find("*/", at_ + 2)
                                                 : std::string_view::npos;
@@ -193,7 +195,7 @@ private:
       return c == '{' ? read_object(into, depth + 1) : read_array(into, depth + 1);
     }
     if (c == '"' || (c == '\'' && dialect_.relaxed)) {
-      // Most strings contain no escapes and are copied.
+      // Most strings contain no escapes and can be copied as a whole.
       if (const auto s = plain_string()) {
         into.emplace_string().assign(s->data(), s->size());
         return true;
@@ -218,10 +220,10 @@ private:
     if (read_number(into))
       return true;
     if (why_ != nullptr || !dialect_.relaxed)
-      return fail("no value begins like this");
+      return fail("a value cannot begin with this character");
     const auto word = read_word();
     if (word.empty())
-      return fail("no value begins like this");
+      return fail("a value cannot begin with this character");
     into.emplace_string().assign(word.data(), word.size());
     return true;
   }
@@ -233,7 +235,8 @@ private:
     return text_.substr(from, at_ - from);
   }
 
-  /// Returns false without why_ if no number begins here.
+  /// Parses a number. Returns false if there is no valid number here; why_ is set only if the
+  /// number is invalid, not if no number begins here.
   bool read_number(json::value& into) {
     auto i = at_;
     const auto digits = [&] {
@@ -248,7 +251,7 @@ private:
     if (!digits())
       return false;
     if (!dialect_.relaxed && text_[first] == '0' && i > first + 1)
-      return fail("a number begins with 0");
+      return fail("a number has a leading zero");
     if (const auto point = i; i < text_.size() && text_[i] == '.') {
       ++i;
       if (!digits())
@@ -262,7 +265,7 @@ private:
         i = mark;
     }
     const auto d = text::number_of(text_.substr(at_, i - at_));
-    // A number beyond a double would be written as null.
+    // A number that does not fit a double would become infinite, which JSON cannot represent.
     if (!d)
       return fail("a number is out of range");
     into = text::number_value(*d);
@@ -270,8 +273,8 @@ private:
     return true;
   }
 
-  /// Reads the string that begins here if it has no escapes. Nullopt if it has; nothing has been
-  /// read then.
+  /// Parses the string that begins here if it has no escapes. Otherwise returns nullopt and does
+  /// not move.
   std::optional<std::string_view> plain_string() {
     const auto quote = text_[at_];
     const auto end = end_of_plain(text_, at_ + 1, quote);
@@ -332,8 +335,8 @@ private:
     if (is_new)
       return true;
     if (dialect_.relaxed)
-      return fail("a key stands twice in one object");
-    place->value() = std::move(value); // which emplace() has left alone
+      return fail("a key is repeated in an object");
+    place->value() = std::move(value); // emplace() does not move from it if the key exists
     return true;
   }
 
@@ -356,14 +359,15 @@ private:
     return !key.empty() || fail("a key is missing");
   }
 
-  /// Reads the comma after an element. The closing bracket is left for the loop.
+  /// Consumes the comma after an element. Does not consume a closing bracket, at which the caller's
+  /// loop ends.
   bool next(char end) {
     if (at(end))
       return true;
     if (!take(','))
       return fail("a comma is missing");
     skip();
-    return !at(end) || dialect_.relaxed || fail("a comma before the end");
+    return !at(end) || dialect_.relaxed || fail("there is a comma before a closing bracket");
   }
 
   std::string_view text_;

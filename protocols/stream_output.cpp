@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of a stream: input_progress buffers and splits the arguments of one call,
-// stream_output keeps the order of the events.
+// Sends the events of a stream. input_progress buffers the arguments of one call and splits them
+// into events. stream_output ensures the order of all events.
 #include "protocols/stream_output.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -17,7 +17,7 @@ bool continues_character(char c) noexcept {
   return (c & '\xc0') == '\x80';
 }
 
-/// Returns the end of the last complete UTF-8 character.
+/// Returns the length of `s` without an incomplete UTF-8 character at its end.
 std::size_t whole_characters(std::string_view s) noexcept {
   auto begin = s.size();
   while (begin > 0 && s.size() - begin < 3 && continues_character(s[begin - 1]))
@@ -42,7 +42,7 @@ void input_progress::restart(std::size_t call) {
 void input_progress::send(std::size_t end) {
   while (sent_ < end) {
     auto length = std::min(delta_bytes_max, end - sent_);
-    // A delta never ends inside a UTF-8 character, because each must be valid text.
+    // A delta must not end inside a UTF-8 character, because every event must be valid text.
     while (sent_ + length < shown_.size() && length > 1 &&
            continues_character(shown_[sent_ + length]))
       --length;
@@ -84,7 +84,7 @@ bool input_progress::begin_string(std::string_view key) {
 bool input_progress::show_text(std::string_view text) {
   written_ += text.size();
   auto open = text;
-  // Brackets at the end may get more members, and a string may grow.
+  // More members may follow before a closing bracket, and a string at the end may grow.
   while (!open.empty() && (open.back() == '}' || open.back() == ']'))
     open.remove_suffix(1);
   if (open.size() < 2)
@@ -121,7 +121,7 @@ void input_progress::flush() {
 bool input_progress::complete(std::string_view arguments) {
   if (!arguments.starts_with(shown_))
     return false;
-  // The buffered text before the rest is a separate delta.
+  // Text that was buffered earlier is sent as its own delta, not joined with the rest.
   flush();
   shown_ += arguments.substr(shown_.size());
   send(shown_.size());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// White space, numbers and booleans as JavaScript treats them, for all parsers of this component.
+// Recognises white space, numbers and booleans as JavaScript does. Used by all parsers of this
+// component.
 #include "protocols/text.hpp"
 
 #include <algorithm>
@@ -44,10 +45,10 @@ std::string_view trim_start(std::string_view s) noexcept {
 std::string_view trim(std::string_view s) noexcept {
   s = trim_start(s);
   for (;;) {
-    if (!s.empty() && s.back() > ' ') // not the last byte of a wider space
+    if (!s.empty() && s.back() > ' ') // ASCII, so not the last byte of a Unicode space
       return s;
     auto cut = std::size_t{0};
-    // Spaces have one, two or three bytes.
+    // A white-space character has one, two or three bytes in UTF-8.
     for (auto length = std::size_t{1}; length <= 3 && length <= s.size() && cut == 0; ++length)
       if (space_at(s, s.size() - length) == length)
         cut = length;
@@ -141,7 +142,7 @@ std::string number_text(double d) {
       std::to_chars(buffer.data(), buffer.data() + buffer.size(), d,
                     plain ? std::chars_format::fixed : std::chars_format::scientific);
   auto out = std::string{buffer.data(), end};
-  // The exponent has no leading zero: 1e-7, not 1e-07.
+  // JavaScript writes exponents without a leading zero: 1e-7, not 1e-07.
   if (const auto e = out.find('e'); e != out.npos && out.size() > e + 2 && out[e + 2] == '0')
     out.erase(e + 2, 1);
   return out;

@@ -11,11 +11,14 @@
 
 namespace superstep::text {
 
-/// Returns the length in bytes of the white space at `at`; 0 if there is none. Includes Unicode's
-/// spaces, since models write no-break and ideographic spaces around values.
+/// Returns the length in bytes of the white-space character at `at`; 0 if there is none. Unicode's
+/// spaces count, because models write no-break and ideographic spaces around values.
 [[nodiscard]] std::size_t space_at(std::string_view s, std::size_t at) noexcept;
+/// Returns the text without white space at its beginning.
 [[nodiscard]] std::string_view trim_start(std::string_view s) noexcept;
+/// Returns the text without white space at both ends.
 [[nodiscard]] std::string_view trim(std::string_view s) noexcept;
+/// Whether the text is empty or only white space.
 [[nodiscard]] inline bool is_blank(std::string_view s) noexcept {
   return trim_start(s).empty();
 }
@@ -29,12 +32,14 @@ namespace superstep::text {
 }
 [[nodiscard]] bool equal_any_case(std::string_view a, std::string_view b) noexcept;
 
-/// Parses `-?digits[.digits][e[+-]digits]`. Nullopt for other texts and values beyond a double.
+/// Parses a number of the form `-?digits[.digits][e[+-]digits]`. Nullopt if the text has another
+/// form or the number does not fit a double.
 [[nodiscard]] std::optional<double> number_of(std::string_view s) noexcept;
-/// Parses true or false in any case.
+/// Parses `true` or `false` in upper or lower case. Nullopt for other texts.
 [[nodiscard]] std::optional<bool> boolean_of(std::string_view s) noexcept;
 
-/// Converts a number to JSON. Whole numbers become integers, so that 5.0 is written 5.
+/// Converts a number to JSON. A number without a fraction becomes an integer, so that 5.0 is
+/// written as 5.
 [[nodiscard]] json::value number_value(double d);
 /// Applies number_value() to every number in a value.
 void whole_numbers(json::value& v);
@@ -59,7 +64,8 @@ void whole_numbers(json::value& v);
 
 namespace superstep {
 
-/// Eight bytes of a text, tested at once: parsers stop at few bytes.
+/// Eight bytes of a text that are tested together (SIMD within a register). Parsers use it to skip
+/// ordinary text quickly.
 class swar_word {
 public:
   explicit swar_word(const char* begin) noexcept { std::memcpy(&word_, begin, sizeof word_); }
@@ -75,7 +81,8 @@ public:
 private:
   static constexpr auto ones = std::uint64_t{0x0101010101010101};
   static constexpr auto highs = ones << 7U;
-  /// Subtraction borrows exactly for those bytes below 0x80 that are below `n`.
+  /// Whether a byte is below `n`, for `n` up to 0x80. Subtracting `n` from each byte sets the high
+  /// bit of a byte that was below `n`; `~word` excludes bytes whose high bit was already set.
   static bool has_below(std::uint64_t word, std::uint64_t n) noexcept {
     return ((word - ones * n) & ~word & highs) != 0;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forced tool choice: the response format to request and the call in the answer. Follows
-// @ai-sdk-tool/parser 4.1.26. Declared in protocol_parts.hpp.
+// Forced tool choice: creates the response format for the request and parses the call in the
+// answer. Follows @ai-sdk-tool/parser 4.1.26. Declared in protocol_parts.hpp.
 #include "models/json_schema.hpp"
 #include "protocols/answer_parts.hpp"
 #include "protocols/protocol_parts.hpp"
@@ -33,7 +33,9 @@ json::value format_of(const protocol_tool& tool) {
   return format;
 }
 
-/// Builds `if` name is this tool's `then` its arguments, `else` the rest, beginning with the last.
+/// Adds a chain of JSON Schema conditions: `if` the name is that of the first tool, `then` the
+/// arguments must match its schema, `else` the same for the second tool, and so on. Built from the
+/// last tool, because each condition contains the following ones.
 void add_branches(json::object& schema, const std::vector<protocol_tool>& tools) {
   auto rest = json::object{};
   for (auto tool = tools.rbegin(); tool != tools.rend(); ++tool) {
@@ -96,7 +98,7 @@ result<json::value> forced_response_format(const std::vector<protocol_tool>& too
     if (tool == nullptr)
       return error{errc::invalid_argument,
                    "the tool choice names " +
-                       (name ? to_text(*name) + ", which is none of the tools" : "no tool")};
+                       (name ? to_text(*name) + ", which is not one of the tools" : "no tool")};
     return format_of(*tool);
   }
   return error{errc::invalid_argument, "a tool choice of type \"" + std::string{kind} +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A minimal loop of model and tools for programs without graphs.
+// A minimal agent loop for programs without graphs: ask the model, run its tool calls, ask again.
 #include "protocols/tool_loop.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -16,7 +16,7 @@ message failed(std::string text, const std::string& id, const std::string& name)
   return out;
 }
 
-/// Returns the fault of the name of a call; empty if the tool is known.
+/// Returns the error text for a call of an unknown tool; empty if the tool is known.
 std::string unknown_tool(const tool_definitions& tools, const std::string& name) {
   auto known = std::string{};
   if (tools)

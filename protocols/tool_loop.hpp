@@ -9,31 +9,39 @@
 
 namespace superstep {
 
-/// Runs one call and returns the text of its tool message. An error is reported to the model.
+/// A function that runs one tool call and returns the text for the model. The text of a returned
+/// error is passed to the model as the result of the call.
 using call_function = std::function<task<result<std::string>>(tool_call)>;
 
 /// Options of run_tool_loop().
 struct tool_loop_options {
-  std::size_t steps_max = 5; ///< answers of the model; at least 1
+  std::size_t steps_max = 5; ///< maximum number of requests to the model; at least 1
 };
 
+/// The reason for which run_tool_loop() ended.
 enum class tool_loop_end {
-  answered,   ///< the last answer contains no call
-  step_limit, ///< the last answer contains calls, and no step was left to read their results
+  answered,   ///< the model answered without a call
+  step_limit, ///< steps_max was reached; the results of the last calls were not sent to the model
 };
 
 /// The result of run_tool_loop().
 struct tool_loop_result {
   tool_loop_end end = tool_loop_end::answered;
-  std::size_t steps = 0; ///< answers of the model
-  message_list messages; ///< the conversation; every call in it has a result
+  std::size_t steps = 0; ///< number of requests to the model
+  message_list messages; ///< the whole conversation; every call is followed by its result
 };
 
-/// Asks the model, runs its calls in order, and asks again, until it answers without calls or
-/// `steps_max` is reached. For simple programs; agents are graphs.
+/// Asks the model, runs the calls of its answer one after the other, and asks again with the
+/// results. Ends when an answer contains no call or `steps_max` is reached. For programs without
+/// graphs.
 ///
-/// A call of an unknown tool, or with invalid arguments, gets an error as its result. An error of
-/// the model ends the loop with that error.
+/// If a call names an unknown tool or has invalid arguments, its result is an error text for the
+/// model.
+///
+/// @param model must not be null
+/// @param request the first request; its tools are those that the model may call
+/// @param call runs a call of a known tool; must not be null
+/// @return the conversation, or the error of the model
 [[nodiscard]] task<result<tool_loop_result>> run_tool_loop(chat_model_ptr model,
                                                            model_request request,
                                                            call_function call,

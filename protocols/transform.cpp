@@ -75,7 +75,8 @@ std::string approval(const json::object& part) {
   return "[Tool Approval Denied" + (reason.empty() ? reason : ": " + reason) + ']';
 }
 
-/// Returns the results, then the user's decisions about calls that needed approval.
+/// Converts the parts of a tool message: first the results, then the user's decisions about calls
+/// that needed approval.
 json::array tool_parts(const tool_protocol& protocol, const json::array& parts) {
   auto sections = json::array{};
   for (const auto& part : parts) {
@@ -113,7 +114,7 @@ void add_system_text(json::array& messages, std::string_view prompt) {
   messages.push_back(std::move(system));
 }
 
-/// Works from the end, so that each message is moved once.
+/// Merges adjacent user messages that contain only text. Models expect alternating roles.
 json::array merge_user_messages(json::array messages) {
   const auto is_user_text = [](json::value& message) {
     const auto* parts = parts_of(message);
@@ -148,7 +149,7 @@ std::string id_text(const json::object& part) {
   return id->is_string() ? std::string{text::view(id->get_string())} : to_text(*id);
 }
 
-/// Returns the text that replaces a part of a result that is not text.
+/// Returns the text for one part of a tool result. Images and files become a placeholder.
 std::string placeholder(const json::object& part) {
   const auto type = text::member_text(part, "type");
   const auto in = [&](const char* key) { return std::string{text::member_text(part, key)}; };

@@ -11,7 +11,7 @@ namespace superstep::blocks {
 
 namespace {
 
-/// Converts a citation. The location members that the standard does not know go to `extras`.
+/// Converts a citation. Members that standard citations do not have are moved to `extras`.
 json::object citation(const json::object& from) {
   const auto type = type_of(from);
   auto out = json::object{{"type", "citation"}, {"cited_text", text_in(from, "cited_text")}};
@@ -109,7 +109,8 @@ json::object server_result_block(const json::object& block) {
   return out;
 }
 
-/// Converts a piece of arguments. Without a tool call of its own it belongs to a provider-run tool.
+/// Converts a piece of arguments. If the chunk has no tool call, the piece belongs to a call of a
+/// provider-run tool.
 json::object delta_block(const json::object& block, const source& from) {
   if (from.piece)
     return call_chunk_block(*from.piece);
@@ -155,7 +156,7 @@ void add_anthropic_blocks(json::array& into, const source& from) {
   for (const auto& element : *from.whole.blocks) {
     const auto* block = element.if_object();
     if (!block)
-      continue; // bare strings are not blocks; they appear in the content only, as with OpenAI
+      continue; // a string is not a block and is left out, as in langchain-core
     // Blocks that the application added in standard form are kept. Only these types differ from
     // Anthropic's names.
     auto out = is_one_of(type_of(*block), {"reasoning", "tool_call", "non_standard"})

@@ -15,7 +15,7 @@ namespace superstep::blocks {
 [[nodiscard]] std::string_view text_in(const json::object& o, std::string_view key);
 /// Returns the object that a member contains, or nullptr.
 [[nodiscard]] const json::object* object_in(const json::object& o, std::string_view key);
-/// Returns the member `type`.
+/// Returns the text of the member `type`; "" if it is absent.
 [[nodiscard]] std::string_view type_of(const json::object& block);
 
 [[nodiscard]] bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words);

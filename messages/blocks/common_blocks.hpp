@@ -6,12 +6,13 @@
 
 namespace superstep::blocks {
 
-/// A message to convert, and the stream that it came from.
+/// A message whose content is converted to standard blocks.
 struct source {
   const message& whole;
-  /// In a chunk that is not the last: its tool call piece, if there is exactly one; else nullptr.
+  /// The piece of a tool call in a chunk, if the chunk has exactly one and is not the last chunk of
+  /// its stream. Otherwise nullptr.
   const tool_call_chunk* piece = nullptr;
-  bool is_chunk = false; ///< a chunk that is not the last
+  bool is_chunk = false; ///< whether the message is a chunk, except the last chunk of a stream
 };
 
 /// Converts one element of content, independent of the provider. Standard blocks are returned
@@ -26,8 +27,9 @@ struct source {
 void add_anthropic_blocks(json::array& into, const source&);
 /// Appends the standard blocks of an OpenAI answer. @pre the content is a list
 void add_openai_blocks(json::array& into, const source&);
-/// If `block` is a call of a provider-run tool, appends a call block and a result block. Returns
-/// whether it is.
+/// If `block` is a call of a tool that the provider runs, appends a call block and a result block.
+/// Returns false, and appends nothing, for other blocks.
+/// @param content the whole content; if it already contains the result, none is appended
 bool add_openai_server_blocks(json::array& into, const json::object& block,
                               const json::array& content);
 

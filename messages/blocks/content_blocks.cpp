@@ -25,8 +25,8 @@ std::string_view provider_of(const message& m) {
   return text_in(m.response_metadata, "model_provider");
 }
 
-/// Whether this is a chat completion: plain text with its tool calls beside it. These calls are
-/// appended even without an id.
+/// Whether the message is a chat completion of OpenAI: its content is text, and its tool calls are
+/// not part of the content. Such calls are appended as blocks even if they have no id.
 bool is_chat_completion(const message& m) {
   return !m.blocks && provider_of(m) == "openai";
 }
@@ -44,7 +44,8 @@ void add_calls(json::array& into, const message& m) {
   }
 }
 
-/// Inserts the reasoning that servers send beside the text, unless a block already contains it.
+/// Inserts a block with the reasoning text that a server sent separately from the content, unless
+/// there is a reasoning block already.
 void add_reasoning(json::array& into, const message& m) {
   const auto text = text_in(m.additional_kwargs, "reasoning_content");
   const auto is_there = std::any_of(into.begin(), into.end(), [](const json::value& block) {
@@ -89,7 +90,8 @@ result<json::array> blocks_of(const source& from) {
   return out;
 }
 
-/// Whether tool call pieces have no block: they come beside a text, or without any content.
+/// Whether the pieces of tool calls in a chunk have no blocks in its content, because the content
+/// is text or empty.
 bool has_bare_pieces(const message_chunk& chunk) {
   const auto& m = chunk.part;
   if (chunk.is_last || chunk.call_chunks.empty())
@@ -100,7 +102,7 @@ bool has_bare_pieces(const message_chunk& chunk) {
   return m.content.empty() || is_chat_completion(m) || !are_read;
 }
 
-/// Replaces the parsed calls by their pieces, because the arguments are still incomplete.
+/// Replaces blocks of parsed calls by blocks of their pieces, because the arguments are incomplete.
 void put_pieces(json::array& blocks, const std::vector<tool_call_chunk>& calls) {
   const auto is_call = [](const json::value& block) {
     return has_type(block, "tool_call") || has_type(block, "invalid_tool_call");

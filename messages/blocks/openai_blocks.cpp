@@ -13,8 +13,8 @@ namespace superstep::blocks {
 
 namespace {
 
-/// Copies the index with a prefix of the block type. One item may become several blocks, so the
-/// provider's plain numbers would collide.
+/// Copies the index with a prefix for the block type. One item may become several blocks, which
+/// would otherwise have the same index.
 void copy_index(json::object& into, const json::object& from, std::string_view prefix) {
   if (const auto* index = member(from, "index"))
     into["index"] = std::string{prefix} +
@@ -43,7 +43,7 @@ json::object annotation(const json::object& from) {
   return {{"type", "non_standard_annotation"}, {"value", from}};
 }
 
-/// Text blocks differ from the standard only in their annotations and index.
+/// Converts a text block. Only its annotations and its index differ from the standard form.
 json::object openai_text_block(json::object block) {
   block.emplace("text", "");
   if (auto* list = block.if_contains("annotations"); list && list->is_array())
@@ -54,7 +54,8 @@ json::object openai_text_block(json::object block) {
   return block;
 }
 
-/// langchain-core encodes the index of a summary part in hexadecimal; merged streams compare it.
+/// Returns the bytes of a text in hexadecimal. langchain-core writes the index of a summary part in
+/// this form, and chunks of a stream are merged by comparing it.
 std::string hex_of(std::string_view text) {
   constexpr auto digits = std::string_view{"0123456789abcdef"};
   auto out = std::string{};

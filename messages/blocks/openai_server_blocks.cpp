@@ -13,7 +13,7 @@ namespace superstep::blocks {
 
 namespace {
 
-/// Call and result are related by the id of the item.
+/// Returns a call block. Call and result have the id of the item in common.
 json::object server_call(const json::object& block, std::string_view name) {
   return {{"type", "server_tool_call"}, {"name", name}, {"id", text_in(block, "id")}};
 }
@@ -59,8 +59,8 @@ void copy_unless(json::object& into, const json::object& from,
       into[key] = value;
 }
 
-/// Appends call and result. They are adjacent in the list, so the index of the result is one
-/// higher.
+/// Appends the call and the result. If the item has an index, the result gets the next higher one,
+/// as in langchain-core.
 void add_pair(json::array& into, const json::object& block, json::object call, json::object result,
               std::string_view mark, std::string_view result_mark) {
   if (const auto* index = block.if_contains("index"); index && index->is_int64()) {
@@ -73,7 +73,8 @@ void add_pair(json::array& into, const json::object& block, json::object call, j
     into.push_back(std::move(result));
 }
 
-/// The sources that were found are part of the action; they are moved to the result.
+/// Converts a web search. The sources that the search found are part of the action and are moved to
+/// the result.
 void add_web_search(json::array& into, const json::object& block) {
   auto call = server_call(block, "web_search");
   auto result = server_result(block);
@@ -114,7 +115,7 @@ void add_code_interpreter(json::array& into, const json::object& block) {
   add_pair(into, block, std::move(call), std::move(result), "cic", "cir");
 }
 
-/// Arguments that are not a JSON object are kept as text in `extras`.
+/// Converts an MCP call. Arguments that are not a JSON object are kept as text in `extras`.
 void add_mcp_call(json::array& into, const json::object& block) {
   auto call = server_call(block, "remote_mcp");
   const auto arguments = text_in(block, "arguments");
@@ -161,7 +162,8 @@ bool add_openai_server_blocks(json::array& into, const json::object& block,
     add_mcp_list(into, block);
   else
     return false;
-  // The content may already contain the result as a block of its own; it is not added twice.
+  // If the content already contains the result as a separate block, the result added above is
+  // removed.
   const auto has_result = std::any_of(content.begin(), content.end(), [&](const json::value& v) {
     const auto* other = v.if_object();
     return other && is_one_of(type_of(*other), {"web_search_result", "server_tool_result"}) &&

@@ -35,7 +35,7 @@ bool read_openai_input(const json::object& block, std::size_t position, json::ob
   const auto* inner = object_in(block, type);
   if (!inner)
     return false;
-  // A block that lacks a required member is not such an input and stays as it is.
+  // A block without a required member is not converted.
   const auto needs = [&](std::string_view key) { return !text_in(*inner, key).empty(); };
   if ((type == "image_url" && !needs("url")) ||
       (type == "input_audio" && (!needs("data") || !needs("format"))))
@@ -135,7 +135,7 @@ result<json::object> standard_block(const json::value& element, std::size_t posi
   if (const auto* text = element.if_string())
     return json::object{{"type", "text"}, {"text", *text}};
   const auto& given = element.as_object();
-  // A non_standard block may wrap one that can be converted after all.
+  // A non_standard block may contain a block that can be converted here.
   const auto* wrapped = type_of(given) == "non_standard" ? object_in(given, "value") : nullptr;
   const auto& block = wrapped ? *wrapped : given;
   const auto type = type_of(block);

@@ -30,7 +30,8 @@ bool is_included(const message& m, const message_filter& f) {
          is_among(f.include_ids, m.id);
 }
 
-/// Whether a content block is one of these calls. Anthropic repeats calls as tool_use blocks.
+/// Whether a content block belongs to one of the calls. Anthropic's content repeats each call as a
+/// tool_use block.
 bool is_block_of(const json::value& block, const std::vector<std::string>& calls) {
   const auto* object = block.if_object();
   const auto* type = object ? object->if_contains("type") : nullptr;
@@ -39,7 +40,7 @@ bool is_block_of(const json::value& block, const std::vector<std::string>& calls
          is_among(calls, std::string{id->get_string()});
 }
 
-/// Returns the message without these calls; nullptr if no call is left.
+/// Returns the message without the calls; nullptr if the message then has no calls.
 message_ptr without_calls(message_ptr m, const std::vector<std::string>& calls) {
   if (calls.empty() || m->type != message_type::ai || m->tool_calls.empty())
     return m;

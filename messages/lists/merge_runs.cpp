@@ -18,8 +18,8 @@ void move_to_end(std::vector<T>& into, std::vector<T>&& more) {
               std::make_move_iterator(more.end()));
 }
 
-/// Appends `next`, with the separator between two texts. Its response metadata is dropped, because
-/// that of the first message counts.
+/// Appends the message `next` to a run, with the separator between two texts. The response metadata
+/// of `next` is dropped; the run keeps that of its first message.
 result<> merge(message_chunk& run, message next, std::string_view separator) {
   auto& m = run.part;
   if (!m.blocks && !next.blocks && !m.content.empty() && !next.content.empty())
@@ -30,7 +30,8 @@ result<> merge(message_chunk& run, message next, std::string_view separator) {
   return append(run, message_chunk{std::move(next), {}, false});
 }
 
-/// Tool messages answer different calls, and remove messages delete different ids.
+/// Whether two adjacent messages can be merged. Tool messages answer different calls, and remove
+/// messages delete different messages.
 bool can_merge(const message& a, const message& b) {
   return a.type == b.type && a.type != message_type::tool && a.type != message_type::remove;
 }

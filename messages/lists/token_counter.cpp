@@ -22,7 +22,7 @@ std::size_t length_of(std::string_view text) {
   }));
 }
 
-/// Length of a value in Python's notation, which langchain-core counts.
+/// Returns the length of a value in Python's notation, because langchain-core counts this form.
 std::size_t printed_length(const json::value& value) {
   auto text = std::string{};
   append_python_literal(text, value);

@@ -29,8 +29,8 @@ std::vector<std::string> lines_of(const std::string& text) {
   }
 }
 
-/// The text that is split into lines when the blocks themselves do not fit: that of the first text
-/// block.
+/// Returns the content, or the text of the first text block. It is split into lines if not even one
+/// block fits the budget.
 std::string first_text(const message& m) {
   if (!m.blocks)
     return m.content;
@@ -119,7 +119,8 @@ private:
   bool mirrored_;
 };
 
-/// langchain-core rejects these combinations as well.
+/// Returns the error for an option that the strategy does not support. langchain-core rejects the
+/// same combinations.
 error refused(std::string_view what) {
   return {errc::invalid_argument,
           "trim_messages: " + std::string{what} + " requires strategy `last`"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream of morph_xml and yaml_xml: finds the tags of calls and passes their bodies to the
-// reader of the protocol (call_body).
+// The parser for streamed answers of morph_xml and yaml_xml. It finds the tags of calls and passes
+// the text between the tags to the protocol's own parser (call_body).
 #include "protocols/elements/element_stream.hpp"
 
 #include "protocols/answer_parts.hpp"
@@ -14,6 +14,7 @@ namespace superstep {
 
 namespace {
 
+// Maximum white space inside a close tag. Bounds the text that must be held back.
 constexpr auto close_space_max = std::size_t{64};
 
 } // namespace
@@ -25,7 +26,7 @@ element_stream::element_stream(const call_body& body, const std::vector<protocol
 
 void element_stream::write(std::string_view piece) {
   SUPERSTEP_ASSERT(!finished_);
-  // Most pieces are plain text and need not be copied together with anything.
+  // Most pieces contain no tag of a tool. They are reported without being copied to the window.
   if (tool_ == nullptr && window_.empty() && is_plain(piece))
     return output_.text(piece);
   window_.append(piece);
@@ -34,7 +35,8 @@ void element_stream::write(std::string_view piece) {
   output_.flush();
 }
 
-/// Whether no call begins in the text or with its end.
+/// Whether the piece is ordinary text: it contains no open tag of a tool and does not end inside
+/// one.
 bool element_stream::is_plain(std::string_view piece) const {
   const auto* tool = static_cast<const protocol_tool*>(nullptr);
   auto end = std::size_t{};
@@ -63,7 +65,9 @@ const call_facts* element_stream::facts_of(const protocol_tool& tool) {
   return place->second.get();
 }
 
-/// Returns whether there may be more to read.
+/// Reports the text before the next call and begins that call. Returns false if the window has been
+/// read up to its end.
+/// @param complete whether the answer has ended
 bool element_stream::read_text(bool complete) {
   const auto all = window_.view();
   if (output_.calls() >= answer_calls_max)
@@ -91,6 +95,8 @@ bool element_stream::read_text(bool complete) {
   return false;
 }
 
+/// Reads the rest of the open call. Returns true if the call has ended, so that text may follow.
+/// @param complete whether the answer has ended
 bool element_stream::read_call(bool complete) {
   auto end = std::size_t{};
   const auto what = find_close(complete, end);
@@ -105,7 +111,9 @@ bool element_stream::read_call(bool complete) {
   return false;
 }
 
-/// Sets scanned_ to the position of the close tag, or to where it may begin.
+/// Searches the close tag of the open call. Sets scanned_ to its position, or to the position from
+/// which the next search must continue.
+/// @param end set to the position after the close tag if it is found
 element_stream::found element_stream::find_close(bool complete, std::size_t& end) {
   const auto all = window_.view();
   const auto name = std::string_view{tool_->name};
@@ -154,7 +162,7 @@ void element_stream::end_unfinished() {
   const auto all = window_.view();
   const auto& tool = *std::exchange(tool_, nullptr);
   const auto reader = std::exchange(progress_, nullptr);
-  // An incomplete close tag begins at scanned_.
+  // If the answer ends inside the close tag, scanned_ is the position of that incomplete tag.
   const auto text = all.substr(body_begin_);
   const auto tail = scanned_ - body_begin_;
   if (auto read = refuses_unclosed_ ? std::nullopt : reader->read_unfinished(text, tail))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses arguments written as XML elements (RXML of @ai-sdk-tool/parser 4.1.26): the reader, the
-// repair of unbalanced tags, and the names that a schema marks as verbatim. Used by morph_xml.
+// Parses arguments written as XML elements, for morph_xml. Contains the parser, the repair of
+// unbalanced tags, and the search for properties whose text must not be parsed as XML. Follows RXML
+// of @ai-sdk-tool/parser 4.1.26.
 #include "protocols/elements/tool_xml.hpp"
 
 #include "models/json_schema.hpp"
@@ -15,7 +16,8 @@
 namespace superstep {
 namespace {
 
-constexpr std::size_t elements_max = 100'000; // each costs far more memory than its text
+// Maximum number of elements in one call. An element needs far more memory than its text.
+constexpr std::size_t elements_max = 100'000;
 
 error malformed() {
   return error{errc::parse_failed,
@@ -44,12 +46,12 @@ void add_member(json::object& into, std::string_view name, json::value value, bo
     *present = json::array{std::move(*present), std::move(value)};
 }
 
-/// The content of one element, as far as it has been read.
+/// The content of an open element that has been parsed so far.
 struct element {
   std::string name;
-  json::object members;
-  std::unordered_set<std::string> repeated;
-  std::string text;
+  json::object members;                     // inner elements and attributes by name
+  std::unordered_set<std::string> repeated; // names of members that have become lists
+  std::string text;                         // text outside the inner elements
 };
 
 void add(element& to, std::string_view name, json::value value) {
@@ -89,7 +91,7 @@ json::value list_of(json::value& items) {
   return list;
 }
 
-/// Whether the members are `<0>`, `<1>`, … in order, which make a tuple.
+/// Whether the members are named 0, 1, 2, … in order. Models write a list in this form, too.
 bool is_tuple(const json::object& members) {
   auto i = std::size_t{0};
   for (const auto& member : members)
@@ -98,6 +100,8 @@ bool is_tuple(const json::object& members) {
   return !members.empty();
 }
 
+/// Returns the value of an element: a text, an object, or a list if its inner elements are `<item>`
+/// or numbered.
 json::value value_of(element& e) {
   const auto text = trim_xml(e.text);
   if (e.members.empty())
@@ -115,7 +119,8 @@ json::value value_of(element& e) {
   return list_of(items);
 }
 
-/// Finds the close tag of an element that is taken verbatim. Counts nested elements of its name.
+/// Finds the close tag of an element whose content is not parsed. Nested elements with the same
+/// name are skipped.
 bool find_close(std::string_view xml, xml_sections& sections, const xml_tag& open, xml_tag& close) {
   auto depth = std::size_t{1};
   auto at = open.end;
@@ -137,8 +142,8 @@ bool find_close(std::string_view xml, xml_sections& sections, const xml_tag& ope
   return false;
 }
 
-/// Reads a comment, CDATA section or declaration. Returns the position after it; npos if it has no
-/// end.
+/// Skips a comment, CDATA section or declaration, and appends the content of a CDATA section to
+/// `text`. Returns the position after it; npos if it has no end.
 std::size_t read_special(std::string_view xml, std::size_t at, std::string& text) {
   const auto rest = xml.substr(at);
   const auto is_data = rest.starts_with("<![CDATA[");
@@ -270,7 +275,7 @@ bool is_string_type(const json::value& schema) {
   return schema::kind_of(schema) == schema::kind::string;
 }
 
-/// Collects the string properties at any level of the schema, whose content is never markup.
+/// Collects the names of all string properties at any level of the schema.
 void collect_strings(const json::value& schema, raw_names& into, std::size_t depth) {
   if (depth > schema_depth_max)
     return;
@@ -286,13 +291,14 @@ void collect_strings(const json::value& schema, raw_names& into, std::size_t dep
       collect_strings(member.value(), into, depth + 1);
 }
 
-/// Returns the content of the only top-level element if it is not a parameter itself.
+/// Removes an element around all arguments, such as `<arguments>…</arguments>`. Returns `xml`
+/// itself if there is no such element or it is a parameter.
 std::string_view without_root(std::string_view xml, const json::object* properties) {
   auto open = xml_tag{};
   if (!xml.starts_with('<') || !read_tag(xml, 0, open) || open.is_close || open.is_empty ||
       (properties != nullptr && properties->contains(open.name)))
     return xml;
-  // The element contains everything only if its close tag is at the end of the text.
+  // The element contains all arguments only if its close tag is at the end of the text.
   auto depth = std::size_t{0};
   auto tag = xml_tag{};
   for (auto at = std::size_t{0}; (at = xml.find('<', at)) != xml.npos; ++at) {
@@ -310,13 +316,13 @@ bool has_type(const json::value& wrapped, std::string_view type) {
   return own != nullptr && own->is_string() && own->get_string() == type;
 }
 
-/// Returns the text without all elements `<name>` except the last.
+/// Returns the text with only the last of the elements `<name>`.
 std::string with_last_only(std::string xml, std::string_view name) {
   const auto open = '<' + std::string{name} + '>';
   const auto close = "</" + std::string{name} + '>';
   auto out = std::string{};
   auto copied = std::size_t{0};
-  auto begin = std::string::npos; // of the element before
+  auto begin = std::string::npos; // begin and end of the previous element
   auto end = std::size_t{0};
   for (auto at = xml.find(open); at != xml.npos; at = xml.find(open, end)) {
     const auto last = xml.find(close, at + open.size());
@@ -340,8 +346,8 @@ std::string without_repeated(std::string xml, const json::object& properties) {
   return xml;
 }
 
-/// Parses items again that are strings where the schema has closed objects: models write lists of
-/// objects as text in one element.
+/// Parses list items that are strings although the schema requires objects. Models write such
+/// objects as XML inside an element whose content was not parsed.
 void read_items(json::value& arguments, const json::object* properties) {
   auto* members = arguments.if_object();
   if (members == nullptr || properties == nullptr)
@@ -393,7 +399,7 @@ result<json::value> parse_tool_xml(std::string_view xml, const json::value& sche
   }
   if (!members)
     return members.error();
-  // Not braces: they would make a list of one.
+  // Parentheses, because braces would create a list with one element.
   auto value = json::value(std::move(*members));
   if (auto& object = value.get_object(); object.size() == 1 && properties != nullptr &&
                                          !properties->contains(object.begin()->key()) &&

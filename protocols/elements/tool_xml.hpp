@@ -10,33 +10,41 @@
 
 namespace superstep {
 
-/// Names of elements whose content is taken verbatim.
+/// Names of elements whose content is text and is not parsed as XML.
 using raw_names = std::unordered_set<std::string>;
 
-/// Returns the elements of `xml` as members; text around them is ignored.
-/// @param names_once top-level elements that may occur once; repetition of others makes a list
+/// Parses XML elements to an object with one member per element name. An element that occurs
+/// several times becomes a list. Text outside the elements is ignored.
+/// @param raw elements whose content is not parsed
+/// @param names_once elements that must not occur twice at the top level
+/// @return an error if the tags do not match, or an element of `names_once` is repeated
 [[nodiscard]] result<json::object> read_xml(std::string_view xml, const raw_names& raw,
                                             const raw_names& names_once);
-/// Returns `xml` with missing close tags added and stray ones removed.
+/// Returns `xml` with missing close tags added, and without close tags that close nothing.
 [[nodiscard]] std::string balance_xml(std::string_view xml);
 
-/// Parses arguments written as XML elements. Unlike in XML, the content of a string property is
-/// taken verbatim, markup included. Linear in the length; nesting is bounded by xml_depth_max.
-/// @param repair whether unbalanced tags are repaired before the text is rejected
+/// Parses arguments written as XML elements and coerces them to the schema. Unlike in XML, the
+/// content of a string property is text even if it contains tags. Linear in the length; elements
+/// may be nested xml_depth_max deep.
+/// @param schema the JSON Schema of the arguments, without a wrapper
+/// @param repair whether to repair unbalanced tags if the text cannot be parsed otherwise
+/// @return an error if the tags do not match
 [[nodiscard]] result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema,
                                                  bool repair);
 
-/// The names that the reader needs from a schema, computed once.
+/// The names that parse_tool_xml() needs from a schema, computed once per tool.
 struct xml_names {
   explicit xml_names(const json::value& schema);
-  raw_names raw;  ///< string properties at any level, whose content is never markup
-  raw_names once; ///< top-level string properties, which do not make lists
+  raw_names raw;  ///< string properties at any level; their content is not parsed
+  raw_names once; ///< top-level string properties, which must not be repeated
 };
 
-/// Whether the last of repeated strings counts: models repeat them if `command` is a list.
+/// Whether a repeated string property is allowed and its last value is used. True for tools with a
+/// list `command`, for which models repeat the other parameters.
+/// Source: @ai-sdk-tool/parser 4.1.26.
 [[nodiscard]] bool keeps_last_text(const json::value& schema);
 
-/// As above, for a schema whose names are known.
+/// Parses arguments like the overload above, with names that the caller has computed.
 [[nodiscard]] result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema,
                                                  const xml_names& names, bool repair);
 

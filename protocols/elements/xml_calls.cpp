@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds calls that are elements named after tools in complete texts, for morph_xml and yaml_xml,
-// and the two malformed spellings that models use instead. Streams use element_stream.cpp.
+// Finds the calls of morph_xml and yaml_xml in complete texts: elements that are named after tools,
+// and two malformed variants that models write. Streamed answers are parsed by element_stream.cpp.
 #include "protocols/elements/xml_calls.hpp"
 
 #include "models/json_schema.hpp"
@@ -16,34 +16,43 @@ namespace superstep {
 
 namespace {
 
-// Maximum white space inside a tag. A longer one is text, so that a stream need not wait.
+// Maximum number of white-space characters inside a tag. With more, the tag is ordinary text, so
+// that a stream need not hold back an unlimited text.
 constexpr auto tag_space_max = std::size_t{64};
 
-// Maximum number of examined open tags, which includes those without an end.
+// Maximum number of open tags that are examined. Includes tags without a close tag, which are not
+// calls.
 constexpr auto openings_max = 10 * answer_calls_max;
 
 /// An open tag of a tool and its close tag.
 struct opening {
-  std::size_t from;
-  std::size_t body;
-  std::size_t close; // of its close tag; npos: none
-  std::size_t end;   // behind its close tag
-  const protocol_tool* tool;
+  std::size_t from;          // position of the open tag
+  std::size_t body;          // position after the open tag
+  std::size_t close;         // position of the close tag; npos if there is none
+  std::size_t end;           // position after the close tag; npos if there is none
+  const protocol_tool* tool; // tool that the tag names
 };
 
-/// Open tags of one tool that have not been closed. Only those that the scan for a close tag sees
-/// as tags count as nested; a `<` in the text before can hide one from it.
+/// The open tags of one tool that have not been closed yet, as indices of scanner::found_.
+///
+/// An open tag may follow a stray `<`, as in `a < b <name>`. The search for close tags reads the
+/// text from the stray `<` on as one tag and overlooks `<name>`. Such an open tag is "hidden": it
+/// can be a call, but it does not count as nested inside another call.
 struct pending {
-  std::vector<std::size_t> seen;
-  std::vector<std::pair<std::size_t, std::size_t>> hidden; // opening, seen.size() at that place
+  std::vector<std::size_t> seen; // open tags that nest
+  // Hidden open tags, each with the number of tags in `seen` when it was found.
+  std::vector<std::pair<std::size_t, std::size_t>> hidden;
 };
 
+/// Finds the open tags of tools in a complete text and their close tags.
 class scanner {
 public:
   scanner(std::string_view text, const tool_names& names) : text_{text}, names_{names} {}
 
-  /// Finds all open tags in one pass. A tag reaches from the first `<` to the next `>`, with any
-  /// text between, so that after each `>` the scan is in the same state wherever it began.
+  /// Finds all open tags in one pass. Each section between two `>` is examined once: its first `<`
+  /// may begin a close tag, and its last `<` may begin an open tag. The result after a `>` does not
+  /// depend on the text before, so the search for a close tag need not start again for every open
+  /// tag.
   std::vector<opening> scan() && {
     auto from = std::size_t{0};
     auto first = text_.find('<');
@@ -63,6 +72,7 @@ public:
   }
 
 private:
+  /// Records the open tag at `from` if it names a tool. `is_seen` is false for a hidden tag.
   void add_opening(std::size_t from, std::size_t end, bool is_seen) {
     const auto* tool = static_cast<const protocol_tool*>(nullptr);
     auto behind = std::size_t{};
@@ -79,6 +89,8 @@ private:
     }
   }
 
+  /// If there is a close tag at `from`, closes the innermost open tag of the tool, and the hidden
+  /// ones found since then.
   void add_tag(std::size_t from, std::size_t end) {
     auto inner = text_.substr(from + 1, end - from - 2);
     if (!inner.starts_with('/'))
@@ -174,7 +186,7 @@ std::vector<xml_call> find_xml_calls(std::string_view text, const tool_names& na
 
 namespace {
 
-/// Returns the position after the elements that `text` begins with; 0 if there are none.
+/// Returns the length of the complete elements at the beginning of `text`; 0 if there is none.
 std::size_t end_of_elements(std::string_view text, const protocol_tool& tool) {
   const auto names = xml_names{schema::unwrap(tool.schema)};
   auto elements = xml_elements{names.raw};
@@ -192,7 +204,8 @@ std::size_t end_of_elements(std::string_view text, const protocol_tool& tool) {
 } // namespace
 
 std::optional<xml_call> find_line_call(std::string_view text, const tool_names& names) {
-  // A line with the name of a tool is rarely a call; only a few are tried, each up to the end.
+  // Each attempt may read the text up to its end. The number of attempts is limited, so that a text
+  // with many such lines does not take quadratic time.
   auto tries = std::size_t{16};
   for (auto from = std::size_t{0}; from < text.size() && tries > 0;) {
     const auto line_end = std::min(text.find('\n', from), text.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the outermost elements of a growing text, for the stream of morph_xml and for calls
-// without tags (xml_calls.cpp).
+// Parses the outermost elements of a text that is still growing. Used for streamed calls of
+// morph_xml, and by find_line_call() for calls without an open tag.
 #include "protocols/elements/xml_elements.hpp"
 
 #include "protocols/elements/xml_scanner.hpp"
@@ -11,13 +11,14 @@ namespace superstep {
 
 namespace {
 
-// Longer tags are text, which bounds the work that is repeated when the text grows.
+// Maximum length of a tag; a longer one is text. An incomplete tag is parsed again whenever text
+// arrives, and the limit bounds this work.
 constexpr auto tag_max = std::size_t{512};
 
-// Maximum number of tracked elements inside a text; each close tag is compared with all of them.
+// Maximum number of tracked elements inside a string. Each close tag is compared with all of them.
 constexpr auto inner_max = std::size_t{64};
 
-/// Whether an incomplete tag may begin at `at`.
+/// Whether the `<` at `at` may begin a tag that has not arrived completely.
 bool may_grow(std::string_view text, std::size_t at) {
   const auto rest = text.substr(at + 1);
   return rest.size() < tag_max && rest.find_first_of("<>") == rest.npos;
@@ -104,7 +105,8 @@ bool xml_elements::pass_section(std::string_view text) {
 }
 
 void xml_elements::pass_section_text(std::string_view text) {
-  // If the section has no end, a tag of the element's name in it counts.
+  // If the section never ends, it is ordinary text, and a close tag in it may end the element. Text
+  // before such a tag is certain in both cases.
   while (at_ < text.size() && (text[at_] != '<' || !may_be_own_tag(text, at_)))
     at_ = std::min(text.find('<', at_ + 1), text.size());
 }
@@ -127,7 +129,8 @@ xml_elements::event xml_elements::inside(std::string_view text) {
     const auto is_close = at_ + 1 < text.size() && text[at_ + 1] == '/';
     auto tag = xml_tag{};
     if (!read_tag(text, at_, tag)) {
-      // An incomplete tag at the end of the text is held back if it may be relevant.
+      // An incomplete tag at the end of the text: wait for the rest if it could end the element,
+      // begin a section, or be a close tag.
       const auto may_matter = may_be_section || is_close || may_be_own_tag(text, at_);
       if (may_matter && may_grow(text, at_))
         return event::none;

@@ -25,7 +25,8 @@ std::string scalar_text(const json::value& v) {
   return to_text(v);
 }
 
-// Both writers recurse to the depth of a parsed value, which is bounded.
+// The two writers below recurse into the value. Its depth is bounded because it was parsed with a
+// limit.
 void add_call_element(std::string& out, std::string_view name, const json::value& value,
                       std::size_t depth);
 
@@ -54,7 +55,7 @@ std::string attributes_of(const json::object& members) {
   return out;
 }
 
-/// Whether any member is not an attribute. Includes empty lists, which write nothing.
+/// Whether any member is not an attribute. An empty list counts although nothing is written for it.
 bool has_children(const json::object& members) {
   return std::ranges::any_of(
       members, [](const auto& member) { return !text::view(member.key()).starts_with('@'); });

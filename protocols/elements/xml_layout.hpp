@@ -8,12 +8,14 @@
 
 namespace superstep {
 
-/// A call as indented elements: lists repeat their element, `@x` keys are attributes, `#text` is
-/// text between the tags.
-/// @param arguments anything but an object is the text of the element
+/// Formats a call as indented XML elements, one per argument. A list becomes one element per item.
+/// A key `@x` becomes the attribute x, and `#text` becomes text between the tags.
+/// @param arguments usually an object; a list becomes `<item>` elements, a scalar the text of the
+/// element
 [[nodiscard]] std::string call_xml(std::string_view tool, const json::value& arguments);
 
-/// A result in a `<tool_response>`: lists are `<item>` elements, nothing is escaped.
+/// Formats a tool result as a `<tool_response>` element. A list becomes `<item>` elements. Nothing
+/// is escaped, as in @ai-sdk-tool/parser 4.1.26.
 [[nodiscard]] std::string result_xml(std::string_view tool, const json::value& result);
 
 } // namespace superstep

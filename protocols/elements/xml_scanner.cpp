@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tags, entities, CDATA and comments of XML-like texts, and escaping. Shared by all protocols with
-// tags.
+// Parses tags, entities, CDATA sections and comments of XML-like text, and escapes text. Shared by
+// morph_xml, yaml_xml and qwen3_coder.
 #include "protocols/elements/xml_scanner.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace superstep {
 namespace {
 
-/// A table, because it is used for every byte of every name.
+/// Whether a byte ends the name of a tag. A table, because every byte of every name is tested.
 constexpr auto name_ends = [] {
   auto out = std::array<bool, 256>{};
   for (auto c = 0U; c < out.size(); ++c)
@@ -121,7 +121,8 @@ bool begins_name(char c) noexcept {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':';
 }
 
-/// Returns the names of the elements that are open at the end of the text, including tags in texts.
+/// Returns the names of the elements that are open at the end of the text. Tags inside string
+/// properties are counted as well.
 std::vector<std::string_view> open_elements(std::string_view text) {
   auto open = std::vector<std::string_view>{};
   auto sections = xml_sections{text};
@@ -144,7 +145,7 @@ std::vector<std::string_view> open_elements(std::string_view text) {
   return open;
 }
 
-/// Whether `</…` at the end of a text contains the complete name of an open element.
+/// Whether the incomplete close tag at `at` already contains the whole name of an open element.
 bool closes_open(std::string_view text, std::size_t at) {
   const auto name = trim_xml(text.substr(at + 2));
   const auto open = open_elements(text.substr(0, at));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hermes protocol: prompt, history and complete texts. Bodies are read by hermes_call.cpp; the
-// scanner for the ends of calls and the stream are in hermes_stream.cpp.
+// The hermes protocol: prompt, history and complete texts. hermes_call.cpp parses the JSON of one
+// call. hermes_stream.cpp contains the scanner that finds the ends of calls, and the parser for
+// streamed answers.
 #include "models/json_schema.hpp"
 #include "protocols/answer_parts.hpp"
 #include "protocols/hermes/hermes_call.hpp"
@@ -125,12 +126,13 @@ namespace {
 
 using namespace hermes;
 
-/// Finds the ends of calls in a complete text in linear time.
+/// Finds the close tags of calls in a complete text in linear time.
 ///
-/// If a call has no end, its open tag is plain text and the search starts again after it. Two
-/// searches in the same mode at the same position continue identically. The modes of failed
-/// searches are therefore recorded at each open tag they passed, and a search that meets one fails
-/// too.
+/// If a call has no close tag, its open tag is ordinary text and the search starts again after it.
+/// Without further measures, a text with many open tags would take quadratic time. Two searches
+/// that reach the same position in the same mode have the same result. A failed search therefore
+/// records its mode at each open tag that it passed, and a later search that reaches such a
+/// position in the same mode fails at once.
 class call_finder {
 public:
   explicit call_finder(std::string_view text) : text_{text} {}
@@ -162,7 +164,8 @@ private:
   }
 
   std::string_view text_;
-  std::map<std::size_t, std::uint8_t> lost_; // per place behind an open tag: modes, as bits
+  // By position after an open tag: the modes, as bits, in which a search from there failed.
+  std::map<std::size_t, std::uint8_t> lost_;
 };
 
 class hermes_protocol final : public tool_protocol {

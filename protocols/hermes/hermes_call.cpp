@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the body of one hermes call: relaxed JSON, then the repair of broken JSON, then the check
-// against the schema.
+// Parses the text between the tags of one hermes call as relaxed JSON. If that fails, tries to
+// repair the JSON. Then coerces the arguments and checks them against the schema.
 #include "protocols/hermes/hermes_call.hpp"
 
 #include "models/json_schema.hpp"
@@ -22,8 +22,8 @@ namespace superstep::hermes {
 
 namespace {
 
-constexpr auto body_max = std::size_t{102'400};
-constexpr auto keys_max = std::size_t{256}; // each costs one search of the body
+constexpr auto body_max = std::size_t{102'400}; // bytes; a longer text is not repaired
+constexpr auto keys_max = std::size_t{256};     // the repair searches the text once per key
 
 /// Returns the position after the closing quote of the string at `at`; npos if it has none.
 std::size_t string_end(std::string_view s, std::size_t at) {
@@ -42,7 +42,7 @@ std::size_t skip_space(std::string_view s, std::size_t at) {
   return at;
 }
 
-/// Whether another member follows the object that begins the text.
+/// Whether a comma follows the object at the beginning of the text.
 bool is_followed_by_member(std::string_view s) {
   auto depth = 0;
   for (auto i = std::size_t{0}; i < s.size(); ++i) {
@@ -61,7 +61,8 @@ bool is_followed_by_member(std::string_view s) {
   return false;
 }
 
-/// Returns the position of the value of a member of the outermost object. Skips strings.
+/// Returns the position of the value of a member of the outermost object. Tolerates errors after
+/// that member.
 std::optional<std::size_t> member_value_at(std::string_view body, std::string_view key) {
   auto depth = 0;
   for (auto i = std::size_t{0}; i < body.size(); ++i) {
@@ -84,7 +85,8 @@ std::optional<std::size_t> member_value_at(std::string_view body, std::string_vi
   return {};
 }
 
-/// Returns the text from the brace that opens `arguments` to the second last one of the body.
+/// Returns the text of the object `arguments`. It must be the last member, so it ends at the second
+/// last brace of the text.
 std::optional<std::string_view> arguments_text(std::string_view body) {
   body = text::trim(body);
   const auto begin = member_value_at(body, "arguments");
@@ -98,15 +100,16 @@ std::optional<std::string_view> arguments_text(std::string_view body) {
   return s;
 }
 
+/// The position of a member in broken JSON.
 struct place {
-  std::size_t key;   // where `"key"` stands
-  std::size_t value; // behind its colon
+  std::size_t key;   // position of the quoted key
+  std::size_t value; // position after the colon
   std::string_view name;
 };
 
 enum class pick { first, last };
 
-/// Finds `"key":` after a brace or a comma.
+/// Finds the first or last `"key":` that follows a brace or a comma.
 std::optional<place> find_key(std::string_view s, std::string_view name, pick which) {
   auto quoted = std::string{};
   append_quoted(quoted, name);
@@ -124,7 +127,7 @@ std::optional<place> find_key(std::string_view s, std::string_view name, pick wh
   return found;
 }
 
-/// Parses a string after escaping its inner quotes and line ends.
+/// Parses a string whose inner quotes, tabs and line ends the model did not escape.
 std::optional<json::value> broken_string(std::string_view s) {
   const auto last = s.rfind('"');
   if (!s.starts_with('"') || last == 0 || last == s.npos)
@@ -154,11 +157,14 @@ std::optional<json::value> broken_string(std::string_view s) {
   return {};
 }
 
+/// Arguments that were found by searching for the keys of the schema.
 struct cut_arguments {
   json::object members;
-  std::size_t strict = 0; // values that were JSON as they stood
+  std::size_t strict = 0; // number of values that needed no repair
 };
 
+/// Splits broken JSON at the keys of the schema and parses each value. Nullopt if a value cannot be
+/// parsed.
 std::optional<cut_arguments> cut(std::string_view s, const json::object& properties, pick which) {
   auto places = std::vector<place>{};
   for (const auto& property : properties)
@@ -186,8 +192,8 @@ std::optional<cut_arguments> cut(std::string_view s, const json::object& propert
   return out;
 }
 
-/// Returns the `arguments` of a body with broken JSON: unescaped quotes and line ends in strings,
-/// or a surplus brace. The members are those of `schema`.
+/// Returns the arguments of a call with broken JSON: unescaped quotes and line ends in strings, or
+/// a superfluous brace. Only members that are properties of `schema` are found.
 std::optional<json::object> repair_arguments(std::string_view body, const json::value& schema) {
   if (body.size() > body_max)
     return {};
@@ -243,8 +249,8 @@ bool has_control(std::string_view s) {
   return false;
 }
 
-/// Whether a member has a name of a JavaScript object's prototype. Harmless here, but the call may
-/// be passed to a JavaScript program.
+/// Whether a member at any level has a name that changes the prototype of a JavaScript object. Such
+/// a name is harmless in C++, but the call may be passed to a JavaScript program.
 bool has_unsafe_key(const json::value& v) {
   if (const auto* items = v.if_array()) {
     for (const auto& item : *items)
@@ -293,7 +299,7 @@ std::optional<parsed_call> read_plain(std::string_view body,
 } // namespace
 
 std::string name_in(std::string_view body) {
-  // With prose or a code fence before the object, the text is not a call.
+  // The text is not a call if ordinary text or a code fence precedes the object.
   if (!text::trim_start(body).starts_with('{'))
     return {};
   const auto at = member_value_at(body, "name");

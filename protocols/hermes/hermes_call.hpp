@@ -12,16 +12,18 @@
 
 namespace superstep::hermes {
 
+/// Whether to repair JSON that cannot be parsed.
 enum class repair { no, yes };
 
-/// Returns the call in the text between the tags; nullopt if it cannot be parsed.
-/// @param shapes the shapes of the same tools
+/// Parses the text between the tags of a call. Nullopt if it is not a call or the arguments do not
+/// match the schema of the tool.
+/// @param shapes the precomputed facts of the same tools
 [[nodiscard]] std::optional<parsed_call> read_body(std::string_view body,
                                                    const std::vector<protocol_tool>& tools,
                                                    argument_shapes& shapes, repair mode);
 
-/// Returns the string member `name` of the object at the beginning of the text, which may be broken
-/// after that member. Empty if it cannot be read.
+/// Returns the member `name` of the JSON object that the text begins with. The JSON may be invalid
+/// after that member. Empty if there is no such string.
 [[nodiscard]] std::string name_in(std::string_view body);
 
 } // namespace superstep::hermes

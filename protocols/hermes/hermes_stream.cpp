@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the ends of hermes calls in growing texts (scanner), and the stream of the protocol.
+// The scanner that finds the ends of hermes calls in a growing text, and the parser for streamed
+// answers.
 #include "protocols/hermes/hermes_stream.hpp"
 
 #include "protocols/answer_parts.hpp"
@@ -20,8 +21,8 @@ bool is_word(char c) noexcept {
          std::string_view{"$_+.*?!|&%^/#-\\"}.find(c) != std::string_view::npos;
 }
 
-/// Whether a comment may follow the word directly: after keywords and numbers. In other words,
-/// slashes are letters.
+/// Whether a comment may follow the unquoted word without a space. True for keywords and numbers;
+/// in all other words a slash is a part of the word.
 bool ends_before_comment(std::string_view word) noexcept {
   constexpr auto number_max = std::size_t{64};
   return word == "true" || word == "false" || word == "null" ||
@@ -116,7 +117,7 @@ scanner::step scanner::quoted(std::string_view text) {
       at_ += 2;
       continue;
     }
-    // At open tags in strings, two scans can be recognised as identical.
+    // The scan also stops at open tags inside strings, where call_finder compares searches.
     if (c == '<' && text.substr(at_).starts_with(open_tag)) {
       at_ += open_tag.size();
       passed_tag_ = true;
@@ -159,7 +160,7 @@ bool scanner::may_begin_here(std::string_view text) const noexcept {
   return false;
 }
 
-/// Handles a `<` outside strings.
+/// Handles a `<` outside strings: a close tag ends the call, an open tag may begin a nested call.
 scanner::step scanner::tag(std::string_view text, bool complete) {
   const auto rest = text.substr(at_);
   if (!complete && (is_cut(rest, open_tag) || is_cut(rest, close_tag)))
@@ -186,7 +187,7 @@ scanner::step scanner::tag(std::string_view text, bool complete) {
     probe_ = std::max(probe_, at_ + open_tag.size());
     while (const auto length = text::space_at(text, probe_))
       probe_ += length;
-    // A space of several bytes may be incomplete.
+    // A Unicode space of several bytes may have arrived only in part.
     const auto left = text.size() - probe_;
     if (!complete && (left == 0 || (left < 3 && static_cast<unsigned char>(text[probe_]) >= 0x80)))
       return step::wait;
@@ -200,7 +201,8 @@ scanner::step scanner::tag(std::string_view text, bool complete) {
 
 namespace {
 
-/// Returns the size of the end of `s` that may be the beginning of `tag`.
+/// Returns the length of the longest end of `s` that is an incomplete `tag`. This part must be held
+/// back until more text arrives.
 std::size_t held_back(std::string_view s, std::string_view tag) {
   for (auto length = std::min(s.size(), tag.size() - 1); length > 0; --length)
     if (tag.starts_with(s.substr(s.size() - length)))
@@ -208,10 +210,10 @@ std::size_t held_back(std::string_view s, std::string_view tag) {
   return 0;
 }
 
-/// Whether no call begins in the text or with its end.
+/// Whether the piece is ordinary text: it contains no open tag and does not end inside one.
 bool is_plain(std::string_view piece) {
   for (auto at = piece.find('<'); at != piece.npos; at = piece.find('<', at + 1)) {
-    // The second byte excludes nearly all other tags.
+    // Comparing only the second byte first rejects nearly all other tags quickly.
     const auto may_begin = at + 1 == piece.size() || piece[at + 1] == open_tag[1];
     if (may_begin && open_tag.starts_with(piece.substr(at, open_tag.size())))
       return false;
@@ -230,7 +232,7 @@ stream::stream(const std::vector<protocol_tool>& tools, stream_options options,
 
 void stream::write(std::string_view piece) {
   SUPERSTEP_ASSERT(!finished_);
-  // Most pieces are plain text and need not be copied together with anything.
+  // Most pieces contain no tag of a call. They are reported without being copied to the window.
   if (window_.empty() && is_plain(piece))
     return emit_text(piece);
   window_.append(piece);
@@ -245,7 +247,7 @@ void stream::finish() {
     return;
   const auto all = window_.view();
   auto body = all.substr(open_tag.size());
-  // At the end of the answer, an incomplete close tag counts as a complete one.
+  // A close tag that is cut off at the end of the answer is treated as complete.
   body.remove_suffix(held_back(body, close_tag));
   if (auto call = refuses_unclosed_ ? std::nullopt : read_body(body, tools_, shapes_, repair::no))
     return emit_call(std::move(*call));
@@ -262,7 +264,7 @@ void stream::advance(bool complete) {
   }
 }
 
-/// Returns whether there may be more to read.
+/// Reports the text before the next call. Returns false if the window has been read up to its end.
 bool stream::read_text(bool complete) {
   const auto all = window_.view();
   if (const auto at = all.find(open_tag); at != all.npos && calls_ < answer_calls_max) {

@@ -19,11 +19,13 @@ constexpr auto close_tag = std::string_view{"</tool_call>"};
 
 enum class found { nothing, close, nested };
 
-/// Looks for the end of a call in text that grows: the close tag outside strings and comments, or
-/// another call that begins before it. Every byte is looked at once, however the text is cut.
+/// A scanner for the end of one call in a growing text. The call ends at the first close tag
+/// outside strings and comments, or before a nested call. Every byte is examined once, regardless
+/// of the pieces in which the text arrives.
 class scanner {
 public:
-  /// The scanner's position in the JSON. `_closed`: the comment contains a close tag.
+  /// The part of the JSON that the scanner is in. The modes `…_closed` are comments that contain a
+  /// close tag; after it, an open tag begins another call.
   enum class mode : unsigned char {
     outside,
     double_quoted,
@@ -38,13 +40,15 @@ public:
   /// @param from the position of the body, after the open tag
   explicit scanner(std::size_t from) noexcept : start_{from}, at_{from} {}
 
-  /// Continues until something is found or the text ends.
-  /// @param complete whether no more text will follow
+  /// Scans until a close tag or a nested call is found, or the text ends.
+  /// @param text the whole text so far, from the same first byte in every call
+  /// @param complete whether the text is complete
   [[nodiscard]] found advance(std::string_view text, bool complete);
-  /// As advance(), but also stops at the next open tag. `nothing`: stopped there or at the end.
+  /// Scans as advance() does, but also stops after the next open tag. The result is then `nothing`,
+  /// and is_at_tag() is true.
   [[nodiscard]] found advance_to_tag(std::string_view text, bool complete);
 
-  /// Returns the position of the found tag, or where the scan continues.
+  /// Returns the position of the found tag, or the position at which the scan continues.
   [[nodiscard]] std::size_t at() const noexcept { return at_; }
   [[nodiscard]] mode inside() const noexcept { return mode_; }
   [[nodiscard]] bool is_at_tag() const noexcept { return passed_tag_; }
@@ -61,14 +65,15 @@ private:
 
   std::size_t start_;
   std::size_t at_;
-  std::size_t probe_ = 0;   // how far white space behind an open tag has been skipped
-  std::size_t word_ = npos; // where the bare word before at_ begins
+  std::size_t probe_ = 0;   // end of the white space after an open tag, as far as it has arrived
+  std::size_t word_ = npos; // begin of the unquoted word before at_; npos if there is none
   mode mode_ = mode::outside;
   bool passed_tag_ = false;
 
   static constexpr auto npos = std::string_view::npos;
 };
 
+/// The parser for streamed answers of hermes. A call is reported when it is complete.
 class stream final : public protocol_stream {
 public:
   stream(const std::vector<protocol_tool>& tools, stream_options options,
@@ -90,8 +95,8 @@ private:
   stream_options options_;
   protocol_event_handler on_event_;
   protocol_error_handler on_error_;
-  text_window window_;             // a call so far with its open tag, or what may begin one
-  std::optional<scanner> scanner_; // set inside a call
+  text_window window_;             // the open call from its open tag, or an incomplete open tag
+  std::optional<scanner> scanner_; // set while a call is open
   std::size_t calls_ = 0;
   bool finished_ = false;
   bool refuses_unclosed_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The morph_xml protocol: prompt, bodies of calls, complete texts. Elements are found by
-// elements/xml_calls.cpp and elements/element_stream.cpp, arguments are read by
+// The morph_xml protocol: prompt, history, streamed arguments and complete texts. Calls are found
+// by elements/xml_calls.cpp and elements/element_stream.cpp; arguments are parsed by
 // elements/tool_xml.cpp.
 #include "models/json_schema.hpp"
 #include "protocols/argument_progress.hpp"
@@ -61,7 +61,8 @@ std::string type_name(const json::value& schema) {
   return "any";
 }
 
-/// Returns the members of an enum, at most the first ones.
+/// Returns the members of an enum for the prompt. Of a long enum, only the first members are
+/// listed, with their total number.
 std::string enum_text(const json::array& members) {
   constexpr auto all_max = std::size_t{6};
   constexpr auto shown = std::size_t{5};
@@ -172,7 +173,7 @@ struct tool_facts final : call_facts {
         keeps_last{keeps_last_text(schema::unwrap(tool.schema))} {}
   xml_names names;
   argument_shape shape;
-  bool keeps_last; // of a repeated string, so that none is certain before the end
+  bool keeps_last; // whether a later string replaces an earlier one; see keeps_last_text()
 };
 
 class progress final : public body_progress {
@@ -216,7 +217,8 @@ private:
     return to_text(*arguments);
   }
 
-  /// Returns the property of the element of this event; null if the schema has none.
+  /// Returns the property that the element of the event names; null if the schema has no such
+  /// property.
   [[nodiscard]] const parameter* property_of(xml_elements::event what) const {
     if (what == xml_elements::event::broken)
       return nullptr;
@@ -233,7 +235,8 @@ private:
     text_from_ = elements_.begin();
     begin_run();
   }
-  /// Whether the held argument may become a list: consecutive elements of one name do.
+  /// Begins a new run unless the element has the name of the current one. A run is a sequence of
+  /// elements with the same name, whose values become a list.
   void begin_run() {
     if (run_name_ == elements_.name())
       return;
@@ -256,8 +259,8 @@ private:
     begin_run();
     const auto is_first = ++run_count_ == 1;
     if (property.is_plain_string && (!is_first || facts_.keeps_last))
-      return arguments_.settle(); // strings must not be repeated
-    // Lists of objects are parsed again with the complete body.
+      return arguments_.settle(); // a repeated string is an error, or replaces the earlier one
+    // Lists of objects may need the repair in parse_tool_xml(), which parses the complete body.
     if (property.kind == schema::kind::array && property.items == nullptr)
       is_exact_ = false;
     const auto text = elements_.text_in(body);
@@ -268,7 +271,7 @@ private:
       const auto decoded = decode_entities(*text, decoded_);
       const auto content = elements_.is_raw() ? decoded : trim_xml(decoded);
       if (is_first && property.is_scalar) {
-        first_ = content; // kept in case that it is repeated
+        first_ = content; // needed if the element is repeated and the values become a list
         return arguments_.close_text(run_name_, &property, content);
       }
       value = json::string_view{content.data(), content.size()};
@@ -289,7 +292,7 @@ private:
       arguments_.close(run_name_, &property, run_, argument_progress::form::list);
   }
 
-  /// Ends a string that was reported while it grew: reports the part that was held back.
+  /// Ends a string that was reported while it grew, and reports its last part.
   void close_shown(std::string_view text) {
     const auto rest = text.substr(text_from_ - elements_.content());
     arguments_.append_string(decode_entities(rest, decoded_));
@@ -297,7 +300,8 @@ private:
     as_text_ = false;
   }
 
-  /// Whether the next element may repeat the argument that is held back.
+  /// Whether the next element may have the same name as the argument that is held back, so that
+  /// both would become a list.
   [[nodiscard]] bool may_repeat(std::string_view body, xml_elements::event what) const {
     const auto held = arguments_.held();
     if (what == xml_elements::event::open || what == xml_elements::event::close)
@@ -316,18 +320,19 @@ private:
   const tool_facts& facts_;
   argument_progress arguments_;
   xml_elements elements_;
-  std::string run_name_;              // of the elements in run_
-  std::size_t run_count_ = 0;         // how many there are
-  std::string first_;                 // what the first of them holds, when that is a scalar
-  json::array run_;                   // what they hold; empty while there is one scalar
-  std::string decoded_;               // for decode_entities()
-  const parameter* opened_ = nullptr; // of the last element that was opened
-  std::size_t text_from_ = 0;         // of an open string: what has not been shown
-  bool as_text_ = false;              // the open element is shown while it grows
-  bool is_exact_ = true;              // each element has been read as the whole would
+  std::string run_name_;              // name of the elements of the current run
+  std::size_t run_count_ = 0;         // number of elements in the run
+  std::string first_;                 // value of the first element, if it is a scalar
+  json::array run_;                   // values of the run; empty while it is a single scalar
+  std::string decoded_;               // buffer for decode_entities()
+  const parameter* opened_ = nullptr; // property of the last element that was opened
+  std::size_t text_from_ = 0;         // begin of the unreported part of an open string
+  bool as_text_ = false;              // whether the open string is reported while it grows
+  bool is_exact_ = true;              // false if only parse_tool_xml() gives the exact result
 };
 
-/// Does not remove an incomplete close tag of the tool: it may be that of an element.
+/// The second parameter, the position of an incomplete close tag, is not used: the tag may be that
+/// of an element. without_cut_tag() decides.
 std::optional<std::string> progress::read_unfinished(std::string_view text, std::size_t) {
   auto elements = xml_elements{facts_.names.raw};
   auto what = elements.next(text);

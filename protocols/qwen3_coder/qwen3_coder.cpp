@@ -52,7 +52,7 @@ void add_element(std::string& out, std::string_view name, std::string_view text)
   out += escape_text(text) + "</" + tag + '>';
 }
 
-/// Adds every member except those that are written elsewhere.
+/// Adds an element for every member of the schema except those in `but`.
 void add_members(std::string& out, const json::value& schema,
                  std::initializer_list<std::string_view> but) {
   if (const auto* members = schema.if_object())
@@ -79,7 +79,8 @@ void add_parameter(std::string& out, std::string_view name, const json::value& s
   out += "\n</parameter>";
 }
 
-/// Returns one text per parameter; a list repeats its parameter.
+/// Calls `add` with the name and value of each parameter. A list is passed item by item under the
+/// same name.
 template <class Add>
 void for_each_parameter(const json::value& input, const Add& add) {
   const auto* members = input.if_object();
@@ -96,7 +97,7 @@ void for_each_parameter(const json::value& input, const Add& add) {
       add(text::view(member.key()), member.value());
 }
 
-/// Returns an element per tool, with a line end before each line.
+/// Returns one `<function>` element per tool. Each line begins, not ends, with a line end.
 std::string tool_elements(const std::vector<protocol_tool>& tools) {
   auto out = std::string{};
   for (const auto& tool : tools) {
@@ -133,7 +134,7 @@ std::string system_prompt(const std::vector<protocol_tool>& tools) {
          "them.\n</IMPORTANT>";
 }
 
-/// Returns a call for the prompt: unquoted names, values on separate lines.
+/// Returns a sample call for the prompt, with unquoted names and values on separate lines.
 std::string sample_call(std::string_view tool, const json::value& arguments) {
   auto out = "<tool_call>\n<function=" + std::string{tool} + ">\n";
   if (const auto* members = arguments.if_object())
@@ -143,7 +144,7 @@ std::string sample_call(std::string_view tool, const json::value& arguments) {
   return out + "</function>\n</tool_call>";
 }
 
-/// Returns a call of the history: quoted names, indented.
+/// Returns the text of an earlier call, with quoted names and indentation.
 std::string past_call(std::string_view tool, std::string_view arguments) {
   auto parsed = parse_lenient_json(arguments);
   const auto input = parsed ? std::move(*parsed)
@@ -153,7 +154,8 @@ std::string past_call(std::string_view tool, std::string_view arguments) {
     out += "    <parameter=\"" + escape_attribute(name) + "\">" + escape_text(value_text(value)) +
            "</parameter>\n";
   };
-  // A list that is the complete input is one parameter, unlike a list inside it.
+  // A list among the arguments is written as several parameters. If the input itself is a list, it
+  // is written as one parameter.
   for_each_parameter(input, add);
   return out + "  </function>\n</tool_call>";
 }
@@ -168,7 +170,8 @@ namespace {
 
 using namespace qwen3_coder;
 
-/// Parses one complete text.
+/// A parser for one complete answer. It splits the answer at `<tool_call>` blocks and searches the
+/// text between them for single calls.
 class whole_reader {
 public:
   whole_reader(std::string_view text, const std::vector<protocol_tool>& tools,
@@ -216,10 +219,10 @@ private:
         parts_.add_call(finished(std::move(call), tools_));
   }
 
-  /// Adds text outside blocks, which may contain single calls.
+  /// Adds text outside blocks, and the single calls in it.
   void add_loose(std::string_view text) {
     auto calls = calls_in(text, true);
-    // Unclosed tags count only if there are no closed calls.
+    // Calls without a close tag are accepted only if the text has no call with a close tag.
     const auto any_closed = std::ranges::any_of(calls, &found_call::closed);
     auto from = std::size_t{0};
     for (auto& call : calls) {
@@ -238,7 +241,8 @@ private:
     parts_.add_text(text.substr(from));
   }
 
-  /// A close tag of a block that was never opened belongs to the call before it.
+  /// Returns the position after a `</tool_call>` that follows a single call, or `at` if there is
+  /// none. Models often write that close tag without the open tag, and it must not remain as text.
   static std::size_t behind_stray_close(std::string_view text, std::size_t at) {
     const auto begin = text.size() - text::trim_start(text.substr(at)).size();
     if (begin >= text.size() || text[begin] != '<')
@@ -258,7 +262,7 @@ private:
   const std::vector<protocol_tool>& tools_;
   const protocol_error_handler& on_error_;
   part_list parts_;
-  std::size_t calls_ = 0; // includes blocks that are not calls
+  std::size_t calls_ = 0; // number of calls, including blocks that could not be parsed
 };
 
 class qwen3_coder_protocol final : public tool_protocol {

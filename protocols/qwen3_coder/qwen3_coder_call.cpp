@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads calls of complete texts and blocks from their tags. Also used by the stream for calls that
-// it cannot report while they grow.
+// Parses calls in complete texts and complete blocks. The parser for streamed answers also uses
+// these functions for calls that it cannot parse while they arrive.
 #include "protocols/qwen3_coder/qwen3_coder_call.hpp"
 
 #include "protocols/answer_parts.hpp"
@@ -16,10 +16,11 @@ namespace superstep::qwen3_coder {
 namespace {
 
 constexpr auto no_match = static_cast<std::size_t>(-1);
-// A call with more tags is text. Bounds the memory for its tags.
+// Maximum number of tags in one call; a call with more is invalid. Bounds the memory.
 constexpr auto tags_max = std::size_t{100'000};
 
-/// Returns the index of the close tag of each open tag. Uses one stack per word.
+/// Returns for each open tag the index of its close tag, or no_match. Tags match only if they use
+/// the same word, e.g. `param`.
 std::vector<std::size_t> matches_of(const std::vector<tag>& tags) {
   auto match = std::vector<std::size_t>(tags.size(), no_match);
   auto open = std::array<std::vector<std::size_t>, word_count>{};
@@ -38,7 +39,7 @@ std::vector<std::size_t> matches_of(const std::vector<tag>& tags) {
   return match;
 }
 
-/// Reads the text between the tags of one call.
+/// A parser for the name and the parameters inside one call.
 class members_reader {
 public:
   members_reader(std::string_view text, std::vector<tag> tags)
@@ -68,7 +69,8 @@ private:
     return close.to;
   }
 
-  /// Moves at_ to the last tag that belongs to the parameter and returns the position after it.
+  /// Parses the parameter at tag at_. Moves at_ to its last tag and returns the text position after
+  /// the parameter.
   std::size_t read_parameter(found_call& call, std::size_t call_end) {
     const auto& open = tags_[at_];
     auto end = open.to;
@@ -78,7 +80,8 @@ private:
       behind = tags_[close].to;
       at_ = close;
     } else if (!open.self_closing) {
-      // Name tags inside a value belong to it; other tags end it.
+      // The parameter has no close tag. Name tags belong to its value; any other open tag ends the
+      // value.
       auto next = at_ + 1;
       while (next < tags_.size() && (tags_[next].kind == tag_kind::name || tags_[next].closing))
         ++next;
@@ -203,7 +206,7 @@ parsed_call finished(found_call call, const std::vector<protocol_tool>& tools) {
   const auto* tool = find_tool(tools, call.name);
   if (tool == nullptr)
     return {std::move(call.name), to_text(call.arguments)};
-  // Not braces: they would make a list of one.
+  // Parentheses, because braces would create a list with one element.
   const auto arguments = coerce(json::value(std::move(call.arguments)), tool->schema);
   return {std::move(call.name), to_text(arguments)};
 }

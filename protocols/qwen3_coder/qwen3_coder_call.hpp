@@ -11,33 +11,38 @@
 
 namespace superstep::qwen3_coder {
 
-/// A call found in a text.
+/// A call that was found in a text.
 struct found_call {
-  std::size_t from = 0; ///< where its text begins
-  std::size_t to = 0;
-  bool closed = false;    ///< by its own close tag, not by the next call
-  std::string name;       ///< empty if it has none
-  json::object arguments; ///< strings, or lists of strings for repeated keys
+  std::size_t from = 0;   ///< position at which the text of the call begins
+  std::size_t to = 0;     ///< position after the text of the call
+  bool closed = false;    ///< whether the call has a close tag
+  std::string name;       ///< the name of the tool; empty if the call has no name
+  json::object arguments; ///< strings, or lists of strings for repeated keys; not coerced yet
   std::string rest;       ///< text of the call outside its parameters
 };
 
-/// Returns the call elements of a text, in order.
-/// @param nameless whether to include those without a name in the tag
+/// Returns the calls of a text that are elements such as `<function=…>`, in order.
+/// @param nameless whether to include elements whose tag contains no name
 [[nodiscard]] std::vector<found_call> calls_in(std::string_view s, bool nameless);
 
-/// Returns the calls of a block: its call elements, or the block itself as one call. Empty if
-/// nothing in it looks like a call. A call without a name gets `outer_name`.
+/// Returns the calls of a `<tool_call>` block. If the block has no call element but has parameters
+/// or a name, the block itself is one call. Empty if nothing in it looks like a call.
+/// @param body the text between the tags of the block
+/// @param outer_name the name in the tag of the block; given to calls without a name
 [[nodiscard]] std::vector<found_call> calls_of_block(std::string_view body,
                                                      std::string_view outer_name);
 
-/// Returns the call with its arguments coerced to the schema of its tool.
+/// Converts a found call: coerces its arguments to the schema of its tool and formats them as JSON.
 [[nodiscard]] parsed_call finished(found_call call, const std::vector<protocol_tool>& tools);
 
-/// Returns the name in an incomplete call tag at the end of `s`; empty if there is none.
+/// Returns the tool name in a call tag that is cut off at the end of `s`, such as `<function=get`;
+/// empty if there is no such tag.
 [[nodiscard]] std::string cut_name(std::string_view s);
 
-/// Returns the value of a parameter's raw text: trimmed, without CDATA marks, entities decoded.
+/// Converts the raw text of a parameter to its value: removes white space and CDATA marks at both
+/// ends and decodes entities.
 [[nodiscard]] std::string value_of(std::string_view raw);
+/// Adds an argument. If the key exists, its values become a list.
 void add_argument(json::object& arguments, std::string_view key, std::string_view value);
 
 } // namespace superstep::qwen3_coder

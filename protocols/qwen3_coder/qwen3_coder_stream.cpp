@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream of the qwen3_coder protocol: call_progress reports the arguments of a growing call,
-// stream finds blocks and calls.
+// The parser for streamed answers of qwen3_coder. The class stream finds blocks and calls;
+// call_progress reports the arguments of one call while they arrive.
 #include "protocols/qwen3_coder/qwen3_coder_stream.hpp"
 
 #include "protocols/answer_parts.hpp"
@@ -50,7 +50,8 @@ void call_progress::add(std::string_view call, const tag& t) {
   if (inside_ && t.closing && t.word_index == word_) {
     close(call, t.from);
   } else if (inside_ && !t.closing) {
-    // Part of the value, or the value has no end; known at the end of the call.
+    // Either this tag is part of the value, or the value has no close tag. Which of the two is
+    // known only when the call is complete.
     arguments_->settle();
   } else if (!inside_ && !t.closing && !t.value.empty()) {
     open(t);
@@ -94,13 +95,13 @@ void call_progress::close(std::string_view call, std::size_t end) {
   arguments_->close(key_, parameter_, run_, argument_progress::form::list);
 }
 
-/// Ends a string that was reported while it grew: reports the part that was held back.
+/// Ends a string that was reported while it grew, and reports its last part.
 void call_progress::close_shown(std::string_view call, std::size_t end) {
   const auto raw = text::trim(call.substr(begin_, end - begin_));
   const auto last = static_cast<std::size_t>(raw.data() - call.data()) + raw.size();
   if (shown_ < last)
     arguments_->append_string(decode_entities(call.substr(shown_, last - shown_)));
-  first_ = decode_entities(raw); // its key may stand again
+  first_ = decode_entities(raw); // needed if the key is repeated and the values become a list
   arguments_->end_string(first_);
 }
 
@@ -127,7 +128,8 @@ void call_progress::advance(std::string_view call, std::size_t end) {
     blank_ = end;
     return;
   }
-  // White space before the value does not belong to it; white space inside does.
+  // White space before the value is dropped. White space after it is held back, because it belongs
+  // to the value only if more text follows.
   const auto offset = [&](const char* p) { return static_cast<std::size_t>(p - call.data()); };
   const auto from = shown_ == begin_ ? offset(trimmed.data()) : shown_;
   if (from == offset(trimmed.data()) && shown_ == begin_ && call[from] == '<') {
@@ -148,7 +150,7 @@ stream::stream(const std::vector<protocol_tool>& tools, stream_options options,
 
 void stream::write(std::string_view piece) {
   SUPERSTEP_ASSERT(!finished_);
-  // Most pieces are plain text and need not be copied together with anything.
+  // Most pieces contain no tag of a call. They are reported without being copied to the window.
   if (mode_ == mode::text && window_.empty() && !after_call_ && is_plain(piece))
     return output_.text(piece);
   window_.append(piece);
@@ -176,7 +178,8 @@ void stream::take(std::size_t n) {
   scanned_ = cdata_scan_ = 0;
 }
 
-/// Returns false if the text may still become a stray close tag.
+/// Removes a `</tool_call>` that follows a single call but closes no block. Returns false if more
+/// text is needed to recognise the tag.
 bool stream::drop_stray_close(bool complete) {
   if (!after_call_)
     return true;
@@ -210,7 +213,7 @@ bool stream::read_text(bool complete) {
     take(at);
     if (what == reading::more)
       return false;
-    // Reads the same tag again, because the window begins with it now.
+    // take() has removed the text before the tag, so the offsets are relative to the tag.
     found.from = 0;
     found.to -= at;
     if (found.kind == tag_kind::block)
@@ -345,7 +348,8 @@ bool stream::read_call(bool complete) {
                           found.word_index == open_.word_index;
     if (is_close || is_end || (!is_block_ && names_call(found))) {
       progress_->end();
-      // Most calls were parsed while they arrived; the others are parsed as a whole.
+      // Most calls have been parsed completely while they arrived. Other calls are parsed again as
+      // a whole by end_call().
       auto whole = is_close && !met_cdata_ ? progress_->whole() : std::nullopt;
       if (whole) {
         output_.call(std::move(*whole));
@@ -367,8 +371,10 @@ std::string stream::open_name() const {
   return outer_name_;
 }
 
-/// @param end the end of the content of the call
-/// @param behind the position after its close tag, if it has one
+/// Parses the text of the open call as a whole and reports the result.
+/// @param end position at which the content of the call ends
+/// @param behind position after the call's close tag; equal to `end` if there is none
+/// @param at_finish whether the call ends because the answer has ended
 void stream::end_call(std::size_t end, std::size_t behind, bool at_finish) {
   const auto all = window_.view();
   const auto span = all.substr(0, behind);

@@ -13,8 +13,8 @@
 
 namespace superstep::qwen3_coder {
 
-/// Reports the arguments of one call while its text grows. Offsets are relative to the text of the
-/// call, which always begins at the same byte.
+/// Reports the arguments of one streamed call while its text grows. All offsets are relative to the
+/// beginning of the call; its text is passed to every function.
 class call_progress {
 public:
   call_progress(const std::vector<protocol_tool>& tools, argument_shapes& shapes,
@@ -23,15 +23,17 @@ public:
 
   /// Returns the name of the call; empty if it is not known yet.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// Sets the name of the call.
+  /// Sets the name of the call and reports its beginning.
   void start(std::string_view name);
-  /// Adds the next tag inside the call.
+  /// Parses the next tag inside the call.
   void add(std::string_view call, const tag& t);
-  /// Ends the call after the last tag given to add().
+  /// Ends the call. Reports the last argument if it was held back.
   void end();
-  /// Returns the call if all its tags were paired. Nullopt if its text has to be parsed as a whole.
+  /// Returns the complete call if all its tags were regular. Nullopt if the text of the call must
+  /// be parsed again as a whole.
   [[nodiscard]] std::optional<parsed_call> whole();
-  /// Reports the text before `end`, where no tag begins.
+  /// Reports the value of the open parameter up to `end`. The caller ensures that no tag begins
+  /// before `end`.
   void advance(std::string_view call, std::size_t end);
 
 private:
@@ -42,28 +44,33 @@ private:
   const std::vector<protocol_tool>& tools_;
   argument_shapes& shapes_;
   stream_output& output_;
-  std::string name_;                           // of the call
+  std::string name_;                           // the tool's name
   std::optional<argument_progress> arguments_; // set when the name is known
-  std::string run_key_;                        // of the parameters in run_
-  std::string first_;                          // of consecutive values with one key
-  std::size_t run_count_ = 0;                  // how many there are
-  json::array run_;                            // consecutive values with one key: a list
-  std::string key_;                            // of the open parameter
-  const parameter* parameter_ = nullptr;       // its property in the schema
-  std::uint8_t word_ = 0;                      // of its tag
-  std::size_t begin_ = 0;                      // of its value
-  std::size_t shown_ = 0;                      // end of the reported part of its value
-  std::size_t blank_ = 0;                      // only white space between shown_ and here
-  bool inside_ = false;                        // a parameter is open
-  bool as_text_ = false;                       // its value is reported while it grows
-  bool is_odd_ = false;                        // a tag is out of place
-  bool has_early_ = false;                     // a parameter preceded the name and is not reported
-  std::size_t name_begin_ = 0;                 // of an open name element; 0: none
+
+  // A run is a sequence of parameters with the same key; their values become a list.
+  std::string run_key_;       // key of the current run
+  std::string first_;         // value of the first parameter of the run
+  std::size_t run_count_ = 0; // number of parameters in the run
+  json::array run_;           // their values; empty while the run has one parameter
+
+  // The open parameter.
+  std::string key_;
+  const parameter* parameter_ = nullptr; // its property in the schema
+  std::uint8_t word_ = 0;                // word_index of its open tag
+  std::size_t begin_ = 0;                // begin of its value
+  std::size_t shown_ = 0;                // end of the reported part of its value
+  std::size_t blank_ = 0;                // from shown_ to here there is only white space
+  bool inside_ = false;                  // whether a parameter is open
+  bool as_text_ = false;                 // whether its value is reported while it grows
+
+  bool is_odd_ = false;        // whether a tag is out of place, so that whole() returns nullopt
+  bool has_early_ = false;     // whether a parameter came before the name
+  std::size_t name_begin_ = 0; // begin of the text of an open name element; 0 if none is open
 };
 
-/// The stream of the qwen3_coder protocol, which reads tag by tag. A call is reported while it
-/// grows and parsed as a whole when it has ended, so that the result equals that of the complete
-/// text.
+/// The parser for streamed answers of qwen3_coder. A call is reported while it grows. If its tags
+/// are irregular, it is parsed again as a whole when it has ended, so that the result equals that
+/// of the complete text.
 class stream final : public protocol_stream {
 public:
   stream(const std::vector<protocol_tool>& tools, stream_options options,
@@ -81,11 +88,12 @@ private:
   bool read_block(bool complete);
   bool read_call(bool complete);
   bool drop_stray_close(bool complete);
-  /// Finds the next tag after scanned_. `none`: there is none up to the end.
+  /// Finds the next tag from scanned_ on. Returns `none` if the window contains no further tag.
   [[nodiscard]] reading next_tag(bool complete, tag& found);
   void take(std::size_t n);
-  /// @param open the tag at the begin of the window; its views are invalid
-  /// @param name the name in the tag, as written
+  /// Begins the block or call at the beginning of the window.
+  /// @param open its tag; only the offsets are valid, because take() has invalidated the views
+  /// @param name the name in the tag; empty if the tag has none
   void begin_block(const tag& open, std::string name);
   void begin_call(const tag& open, std::string name, bool is_block);
   [[nodiscard]] std::string open_name() const;
@@ -96,18 +104,18 @@ private:
   const std::vector<protocol_tool>& tools_;
   argument_shapes shapes_;
   stream_output output_;
-  text_window window_; // begins with the text, block or call that is being read
+  text_window window_; // begins with the text, block or call that is being parsed
   mode mode_ = mode::text;
-  std::size_t scanned_ = 0;     // of the window; no tag begins before
-  std::size_t cdata_scan_ = 0;  // how far the end of the CDATA section at scanned_ was looked for
-  bool met_cdata_ = false;      // in the call
-  bool has_cdata_ = true;       // false: the section at scanned_ has no end
-  bool after_call_ = false;     // a close tag of a block that was never opened may follow
-  bool in_block_ = false;       // the call is inside a block
-  bool is_block_ = false;       // the call is its block
-  bool block_has_call_ = false; // or had one that could not be parsed
-  std::string outer_name_;      // the name in the tag of the block, for its calls
-  tag open_{};                  // of the call; its offsets only
+  std::size_t scanned_ = 0;     // the window before this position has been searched for tags
+  std::size_t cdata_scan_ = 0;  // position at which the search for the end of CDATA continues
+  bool met_cdata_ = false;      // whether the open call contains a CDATA section
+  bool has_cdata_ = true;       // false once a CDATA section without an end was found
+  bool after_call_ = false;     // whether a stray `</tool_call>` may follow
+  bool in_block_ = false;       // whether a block is open
+  bool is_block_ = false;       // whether the open call is the block itself
+  bool block_has_call_ = false; // whether a call has begun in the open block
+  std::string outer_name_;      // name in the tag of the block, for calls without a name
+  tag open_{};                  // tag of the open call; only its offsets are valid
   std::optional<call_progress> progress_;
   bool finished_ = false;
   bool refuses_unclosed_ = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads single tags of qwen3_coder calls in all spellings, and the tags that begin a call.
+// Parses single tags of qwen3_coder calls in all accepted spellings, and decides which tags begin a
+// call.
 #include "protocols/qwen3_coder/qwen3_coder_tag.hpp"
 
 #include "protocols/text.hpp"
@@ -34,7 +35,8 @@ bool is_space(char c) noexcept {
   return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-/// Whether one of the words begins with this letter. Excludes most `<` of prose.
+/// Whether a word of the table begins with this letter. A fast test that rejects most `<` in
+/// ordinary text.
 bool begins_word(char c) noexcept {
   static constexpr auto first_letters = [] {
     auto table = std::array<bool, 256>{};
@@ -65,7 +67,9 @@ const std::pair<std::string_view, tag_kind>* known(std::string_view word) noexce
   return found == words.end() ? nullptr : &*found;
 }
 
-/// Returns x of `=x`, `="x"`, `='x'` or `name="x"` in the text between the word and the `>`.
+/// Returns the name x in a tag such as `<function=x>`, `<function="x">` or `<function name="x">`;
+/// empty if there is none.
+/// @param s the text between the word and the `>`
 std::string_view tag_value(std::string_view s) noexcept {
   auto at = std::size_t{0};
   skip_space(s, at);
@@ -99,8 +103,9 @@ std::string_view tag_value(std::string_view s) noexcept {
   return s.substr(from, at - from);
 }
 
-/// Returns the position of the tag's `>` outside quotes; npos if another `<` comes first or it is
-/// too far away; s.size() if it has not arrived yet.
+/// Finds the `>` of a tag outside quotes.
+/// @return its position; s.size() if it has not arrived yet; npos if another `<` comes first or the
+/// tag is too long
 std::size_t close_of(std::string_view s, std::size_t at) noexcept {
   const auto end = std::min(s.size(), at + tag_max);
   auto quote = '\0';
@@ -204,7 +209,8 @@ reading opening_at(std::string_view all, std::size_t at, bool complete, tag& fou
     return what;
   if (found.kind != tag_kind::call || found.self_closing)
     return reading::none;
-  // Prose also contains tags like <tool>. Followed by a name, such a tag begins a call.
+  // Ordinary text may contain tags like <tool>. Such a tag begins a call only if a name element
+  // follows.
   const auto rest = all.substr(found.to);
   const auto name = all.size() - text::trim_start(rest).size();
   if (name == all.size())

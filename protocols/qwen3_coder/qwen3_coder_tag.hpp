@@ -9,7 +9,7 @@
 
 namespace superstep::qwen3_coder {
 
-/// Longest tag that is recognised; a `<` further from its `>` is text.
+/// Maximum length of a tag in bytes. A longer tag is ordinary text.
 constexpr auto tag_max = std::size_t{512};
 
 constexpr auto cdata_open = std::string_view{"<![CDATA["};
@@ -20,10 +20,11 @@ constexpr auto word_count = std::size_t{11};
 
 enum class tag_kind { block, call, parameter, name };
 
-/// `<function=x>`, `</param>`, `<tool_call name="x">`, `<name>`, … in any case.
+/// A tag of a call, such as `<function=x>`, `</param>`, `<tool_call name="x">` or `<name>`, in
+/// upper or lower case. The views point into the text.
 struct tag {
   tag_kind kind{};
-  std::uint8_t word_index = 0; ///< the same for the same word, below word_count
+  std::uint8_t word_index = 0; ///< index of the word in the table of words
   bool closing = false;
   bool self_closing = false;
   std::string_view word;  ///< function, call, tool, …, as written
@@ -32,8 +33,9 @@ struct tag {
   std::size_t to = 0;     ///< position after its `>`
 };
 
+/// The result of reading a tag: no tag, more text is needed to decide, or a complete tag.
 enum class reading { none, more, tag };
-/// Reads the tag that begins at `at`. `more`: the text ends before that is known.
+/// Parses the tag that begins at `at`, the position of a `<`.
 [[nodiscard]] reading read_tag(std::string_view s, std::size_t at, tag& found);
 /// Returns the tag that begins at `at`, or nullopt if there is none.
 [[nodiscard]] std::optional<tag> tag_at(std::string_view s, std::size_t at);
@@ -42,33 +44,36 @@ enum class reading { none, more, tag };
 /// end.
 [[nodiscard]] std::size_t cdata_end(std::string_view s, std::size_t at);
 
-/// Iterates over the tags of a text outside CDATA. An unterminated CDATA section is ordinary text.
+/// Iterates over the tags of a complete text. Tags in CDATA sections are skipped; a CDATA section
+/// without an end is ordinary text.
 class tag_cursor {
 public:
   explicit tag_cursor(std::string_view text, std::size_t from = 0) noexcept
       : text_{text}, at_{from} {}
+  /// Returns the next tag; nullopt at the end of the text.
   [[nodiscard]] std::optional<tag> next();
 
 private:
   std::string_view text_;
   std::size_t at_;
-  bool has_cdata_ = true; // whether a search for the end of a section may succeed
+  bool has_cdata_ = true; // false once a CDATA section without an end was found
 };
 
-/// Whether the tag certainly begins a call, because it contains the name of one.
+/// Whether the tag certainly begins a call, because it contains the name of a tool.
 [[nodiscard]] inline bool names_call(const tag& t) noexcept {
   return t.kind == tag_kind::call && !t.closing && !t.value.empty();
 }
 
-// More white space than this between a call and a stray close tag is text.
+// Maximum white space between a call and a stray `</tool_call>` that belongs to it.
 inline constexpr auto stray_space_max = std::size_t{64};
 
-/// Whether a block, or a call outside a block, begins at `at`. `more`: the text ends before that is
-/// known.
-/// @param complete whether no more text will follow
+/// Whether a block, or a call outside a block, begins at `at`.
+/// @param complete whether the text is complete; if false, the result may be `more`
+/// @param found set to the tag if the result is `tag`
 [[nodiscard]] reading opening_at(std::string_view all, std::size_t at, bool complete, tag& found);
 
-/// Whether no call begins in the text or with its end.
+/// Whether the piece is ordinary text: no call begins in it, and it does not end inside a tag that
+/// may begin one.
 [[nodiscard]] bool is_plain(std::string_view piece);
 
 } // namespace superstep::qwen3_coder

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast path of yaml_reader.cpp for mappings in plain form. Declines everything else.
+// The fast path of yaml_reader.cpp for mappings in the form that models mostly write. For all other
+// texts it returns nullopt.
 #include "protocols/text.hpp"
 #include "protocols/yaml_xml/yaml.hpp"
 
@@ -16,8 +17,8 @@ bool is_letter(char c) noexcept {
   return (text::lower(c) >= 'a' && text::lower(c) <= 'z') || c == '_';
 }
 
-/// Whether the text is printable ASCII, line ends and common UTF-8 characters. YAML has special
-/// rules for others.
+/// Whether the text contains only printable ASCII, line ends and common UTF-8 characters. YAML has
+/// special rules for other characters.
 bool is_ordinary(std::string_view s) noexcept {
   for (auto i = std::size_t{0}; i < s.size();) {
     if (s.size() - i >= 8 && swar_word{s.data() + i}.is_printable_ascii()) {
@@ -31,7 +32,8 @@ bool is_ordinary(std::string_view s) noexcept {
       ++i;
       continue;
     }
-    // C2 begins further control characters, EF the byte order mark and non-characters.
+    // Characters that begin with the byte C2 may be control characters. Those that begin with EF
+    // may be the byte order mark or invalid characters.
     const auto length = std::size_t{c < 0xe0 ? 2U : c < 0xf0 ? 3U : 4U};
     if (c < 0xc3 || c == 0xe0 || c == 0xed || c >= 0xef || s.size() - i < length)
       return false;
@@ -51,7 +53,7 @@ std::string_view without_end_spaces(std::string_view s) noexcept {
   return s.substr(0, s.find_last_not_of(' ') + 1); // npos + 1 is 0
 }
 
-/// Returns the text on one line. Nullopt if its quotes need the complete parser or are invalid.
+/// Parses a scalar on one line. Nullopt if only the complete parser can decide its value.
 std::optional<json::value> read_text(std::string_view s) {
   s = without_end_spaces(s);
   if (s.empty())
@@ -71,6 +73,7 @@ std::optional<json::value> read_text(std::string_view s) {
   return plain_scalar(s);
 }
 
+/// A parser for one mapping. It returns nullopt as soon as the text needs the complete parser.
 class reader {
 public:
   reader(std::string_view text, std::size_t values_max) : rest_{text}, left_{values_max} {}
@@ -113,7 +116,7 @@ private:
     return !rest_.empty();
   }
 
-  /// Reads a key and leaves the text after its colon. Empty if there is no key.
+  /// Consumes a key and its colon. Returns the key; empty if there is no key.
   std::string_view read_key() noexcept {
     auto end = std::size_t{0};
     while (end < rest_.size() && (is_letter(rest_[end]) ||
@@ -136,13 +139,13 @@ private:
     const auto value = same_line.substr(begin);
     if (value == "|" || value == "|-")
       return has_end_ ? read_block(value.size() == 1) : std::nullopt;
-    // An indented line would continue this text.
+    // If the next line is indented, it continues this text. That needs the complete parser.
     if (!rest_.empty() && rest_.front() == ' ' && indent_of(line()) < line().size())
       return {};
     return read_text(value);
   }
 
-  /// Reads items at one indentation, each a text on its line.
+  /// Parses a list whose items all have the same indentation and are texts on one line.
   std::optional<json::value> read_list() {
     auto items = json::array{};
     const auto indent = indent_of(line());
@@ -161,7 +164,8 @@ private:
     return items;
   }
 
-  /// @param with_end whether the text ends with a line end
+  /// Parses a literal block.
+  /// @param with_end whether its text ends with a line end (`|`) or not (`|-`)
   std::optional<json::value> read_block(bool with_end) {
     auto out = std::string{};
     const auto indent = indent_of(line());
@@ -185,14 +189,14 @@ private:
       blank = 0;
       out += next.substr(indent);
     }
-    if (with_end && has_end_) // the text may have been cut
+    if (with_end && has_end_) // no line end is added if the answer was cut within the last line
       out += '\n';
     return json::value(json::string_view{out});
   }
 
   std::string_view rest_;
-  std::size_t left_;     // values there may still be
-  bool has_end_ = false; // the line that was taken last has one
+  std::size_t left_;     // number of values that may still be parsed
+  bool has_end_ = false; // whether the last consumed line had a line end
 };
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads any YAML with yaml-cpp, with bounds that are checked before and while it parses. The fast
-// path is in yaml_plain.cpp.
+// Parses any YAML with yaml-cpp. Limits are checked before and during parsing, because the text
+// comes from a model. The fast path is in yaml_plain.cpp.
 #include "protocols/text.hpp"
 #include "protocols/yaml_xml/yaml.hpp"
 
@@ -24,11 +24,12 @@ namespace superstep {
 
 namespace {
 
-/// Calls `visit` with the lines outside block scalars, whose content is arbitrary.
+/// Calls `visit` with each line and its indentation. The content of block scalars is skipped,
+/// because it is arbitrary text.
 /// @param visit returns false to stop
 template <class Visit>
 void for_each_structure_line(std::string_view text, const Visit& visit) {
-  auto block_indent = std::string_view::npos; // of the key of an open block scalar
+  auto block_indent = std::string_view::npos; // indentation of the key of an open block scalar
   for (auto from = std::size_t{0}; from < text.size();) {
     const auto end = std::min(text.find('\n', from), text.size());
     const auto line = text.substr(from, end - from);
@@ -48,7 +49,8 @@ void for_each_structure_line(std::string_view text, const Visit& visit) {
   }
 }
 
-/// Whether a line is indented with a tab where indentation counts. yaml-cpp accepts tabs as space.
+/// Whether a line outside block scalars is indented with a tab, which YAML forbids. yaml-cpp does
+/// not report it.
 bool has_tab_indent(std::string_view text) {
   auto found = false;
   for_each_structure_line(text, [&](std::string_view line, std::size_t indent) {
@@ -58,13 +60,13 @@ bool has_tab_indent(std::string_view text) {
   return found;
 }
 
-/// Whether brackets or dashes are nested beyond the bound. Checked in advance, because yaml-cpp
-/// reads ahead over all of them in quadratic time.
+/// Whether brackets or dashes are nested deeper than the limit. Checked before parsing, because
+/// yaml-cpp needs quadratic time for deeply nested text.
 bool is_too_deep(std::string_view text, std::size_t depth_max) {
   auto depth = std::size_t{0};
   auto too_deep = false;
   for_each_structure_line(text, [&](std::string_view line, std::size_t) {
-    auto marks = std::size_t{0}; // `- - -`, each opens a list
+    auto marks = std::size_t{0}; // number of dashes as in `- - -`, each of which opens a list
     auto before = '\n';
     for (auto i = std::size_t{0}; i < line.size() && !too_deep; ++i) {
       const auto c = line[i];
@@ -98,7 +100,7 @@ std::optional<double> digits_of(std::string_view s, int base) {
   return value;
 }
 
-/// Whether the text has the form `[-+]? (.digits | digits[.digits?]) ([eE][-+]?digits)?`
+/// Parses a number of the form `[-+]? (.digits | digits[.digits?]) ([eE][-+]?digits)?`.
 std::optional<double> decimal_of(std::string_view s) {
   const auto negative = s.starts_with('-');
   if (negative || s.starts_with('+'))
@@ -153,7 +155,7 @@ json::value plain_scalar(std::string_view s) {
     if (const auto value = digits_of(s.substr(2), 16))
       return text::number_value(*value);
   const auto unsigned_part = s.substr(s.starts_with('-') || s.starts_with('+') ? 1 : 0);
-  // JSON has neither and prints null.
+  // JSON can represent neither infinity nor NaN.
   if (is_one_of(unsigned_part, {".inf", ".Inf", ".INF"}) || is_one_of(s, {".nan", ".NaN", ".NAN"}))
     return nullptr;
   if (const auto value = decimal_of(s))
@@ -173,6 +175,7 @@ public:
   }
 };
 
+/// The exception by which the builder stops the parser. Caught in read_any_yaml().
 struct refused {
   const char* why;
 };
@@ -218,10 +221,10 @@ private:
   struct level {
     json::value value;
     YAML::anchor_t anchor;
-    std::optional<std::string> key; // of a mapping, when its value is next
-    std::size_t values_before;
-    std::size_t bytes_before;
-    bool is_block = false; // a mapping in lines
+    std::optional<std::string> key; // in a mapping: the key whose value comes next
+    std::size_t values_before;      // values_ when this level began
+    std::size_t bytes_before;       // bytes_ when this level began
+    bool is_block = false;          // whether it is a mapping in block style, not in braces
   };
   struct anchored {
     json::value value;
@@ -229,7 +232,7 @@ private:
     std::size_t bytes;
   };
 
-  /// Rejects two faults that yaml-cpp accepts: an unterminated quote, and a line of a mapping
+  /// Rejects two errors that yaml-cpp accepts: a quote without an end, and a line of a mapping
   /// without a colon.
   void check_source(std::size_t at, std::string_view text) const {
     const auto rest = source_.substr(std::min(at, source_.size()));
@@ -258,7 +261,7 @@ private:
     }
     return false;
   }
-  /// Whether the key has the form `? key`, whose colon comes later.
+  /// Whether the key at this position has the form `? key`, in which the colon is on a later line.
   [[nodiscard]] bool is_asked(std::size_t at) const {
     const auto before = text::trim(source_.substr(0, at).substr(at - std::min<std::size_t>(at, 8)));
     return before.ends_with('?');
@@ -268,7 +271,7 @@ private:
     values_ += values;
     bytes_ += bytes;
     if (values_ > limits_.values_max || bytes_ > limits_.bytes_max)
-      throw refused{"there is too much in it"};
+      throw refused{"they have too many values or bytes"};
   }
   void add(json::value v, YAML::anchor_t anchor, std::size_t bytes) {
     count(1, bytes);
@@ -279,14 +282,14 @@ private:
   void open(json::value v, YAML::anchor_t anchor) {
     count(1, 0);
     if (levels_.size() >= limits_.depth_max)
-      throw refused{"it is nested too deeply"};
+      throw refused{"they are nested too deeply"};
     levels_.push_back({std::move(v), anchor, {}, values_ - 1, bytes_, false});
   }
   void close() {
     auto done = std::move(levels_.back());
     levels_.pop_back();
     if (done.anchor != 0)
-      // Copies count towards the bound.
+      // Each use of an alias copies the value, so the size of the value is recorded.
       anchors_[done.anchor] = {done.value, values_ - done.values_before,
                                bytes_ - done.bytes_before};
     place(std::move(done.value));
@@ -333,7 +336,8 @@ private:
 } // namespace
 
 result<json::value> read_yaml(std::string_view text, yaml_limits limits) {
-  // Plain texts are at most a list in a mapping, and their values are not longer than the text.
+  // The fast path checks only the number of values. Its results have a depth of at most 2 and are
+  // not longer than the text, so the other limits are checked here.
   if (text.size() <= limits.bytes_max && limits.depth_max >= 2)
     if (auto plain = read_plain_yaml(text, limits.values_max))
       return json::value(std::move(*plain));

@@ -20,13 +20,13 @@ bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
 
-/// Whether a string reads back unchanged if it is written without quotes.
+/// Whether a string that is written without quotes is parsed back unchanged.
 bool is_plain(std::string_view s) {
   if (s.empty() || !plain_scalar(s).is_string())
     return false;
   if (is_blank(s.front()) || is_blank(s.back()) || s.back() == ':')
     return false;
-  // Characters that begin other values, some of them only before a space.
+  // These characters begin other values. `-`, `?` and `:` do so only before a space.
   if (std::string_view{"[]{},#&*!|>'\"%@`"}.find(s.front()) != s.npos)
     return false;
   if (std::string_view{"-?:"}.find(s.front()) != s.npos && (s.size() == 1 || is_blank(s[1])))
@@ -43,12 +43,13 @@ std::string indentation(std::size_t spaces) {
   return std::string(spaces, ' ');
 }
 
-/// Writes a plain text, with long lines broken at single spaces.
+/// Formats a text without escapes. Long lines are broken at single spaces.
 std::string folded(std::string_view s, std::size_t column, std::size_t indent) {
   auto out = std::string{};
   auto width = column;
   for (auto from = std::size_t{0}; from < s.size();) {
-    // A word with the spaces before it. Lines must not end between two spaces.
+    // Each round adds one word with the spaces before it. A line may be broken only at a single
+    // space, because the parser joins lines with one space.
     auto begin = s.find_first_not_of(' ', from);
     const auto end = std::min(s.find(' ', begin), s.size());
     const auto is_first = from == 0;
@@ -66,7 +67,8 @@ std::string folded(std::string_view s, std::size_t column, std::size_t indent) {
   return out;
 }
 
-/// Writes a literal block, whose chomping indicator keeps the line ends at its end.
+/// Formats a text as a literal block. The chomping indicator (`-`, none or `+`) preserves the
+/// number of line ends at the end.
 std::string block(std::string_view s, std::size_t indent) {
   const auto last = s.find_last_not_of('\n');
   const auto ends = s.size() - 1 - last;
@@ -87,7 +89,7 @@ std::string block(std::string_view s, std::size_t indent) {
   return out;
 }
 
-/// Whether a quoted text gets single quotes, which is possible only if it needs no escapes.
+/// Whether a text is quoted with single quotes: it contains double quotes and needs no escapes.
 bool is_singly_quoted(std::string_view s) {
   if (s.find('"') == s.npos || s.find('\'') != s.npos)
     return false;
@@ -121,7 +123,7 @@ std::string text_yaml(std::string_view s, std::size_t column, std::size_t indent
   return text;
 }
 
-/// Writes a key, always on one line.
+/// Formats a key. A key is always on one line.
 std::string key_yaml(std::string_view s) {
   return is_plain(s) ? std::string{s} : quoted(s);
 }
@@ -140,7 +142,8 @@ bool is_block(const json::value& v) {
   return (v.is_array() && !v.get_array().empty()) || (v.is_object() && !v.get_object().empty());
 }
 
-/// Returns the lines of a list or mapping, the first without indentation. Recurses into the value.
+/// Appends the lines of a list or mapping. The first line gets no indentation, because the caller
+/// has written it. Recurses into the value.
 void write(std::string& out, const json::value& v, std::size_t indent) {
   auto first = true;
   const auto begin_line = [&] {

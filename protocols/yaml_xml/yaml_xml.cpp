@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The yaml_xml protocol: prompt, bodies of calls, complete texts. Elements are found by
-// elements/xml_calls.cpp and elements/element_stream.cpp, YAML is read by yaml_reader.cpp and
+// The yaml_xml protocol: prompt, history, streamed arguments and complete texts. Calls are found by
+// elements/xml_calls.cpp and elements/element_stream.cpp. YAML is parsed by yaml_reader.cpp and
 // written by yaml_writer.cpp.
 #include "models/json_schema.hpp"
 #include "protocols/argument_progress.hpp"
@@ -34,10 +34,11 @@ public:
 
 namespace {
 
-// Maximum number of bytes parsed again to report arguments early; the rest waits for the end.
+// Maximum number of bytes that are parsed repeatedly to report arguments early. After that, the
+// rest is parsed once, when the call is complete.
 constexpr auto reread_bytes_max = std::size_t{256} * 1024;
 
-// Maximum distance from the end at which a settled line is searched.
+// Maximum number of bytes, counted from the end, in which settled_part() searches a settled line.
 constexpr auto walk_back_max = std::size_t{4096};
 
 template <class Visit>
@@ -53,7 +54,7 @@ std::size_t indent_of(std::string_view line) {
   return std::min(line.find_first_not_of(' '), line.size());
 }
 
-/// Returns the text without the line end before it and the common indentation of its lines.
+/// Removes the line end at the beginning and the common indentation of all lines.
 std::string dedented(std::string_view text) {
   if (text.starts_with("\r\n"))
     text.remove_prefix(2);
@@ -83,11 +84,11 @@ bool says_nothing(std::string_view text) {
   return nothing;
 }
 
-/// Returns the size of the part of a growing body whose meaning cannot change; 0 if there is none.
+/// Returns the number of bytes of a growing body whose meaning cannot change; 0 if there are none.
 ///
-/// A last line with a line end is settled unless it is a key or a dash that has no value yet. A
-/// line without a line end is settled only if it closes something, because a plain text may
-/// continue.
+/// The part ends with the last settled line. A complete line is settled unless it is a key or a
+/// dash without a value. The last line, if it has no line end yet, is settled only if it ends with
+/// a closing quote or bracket, because other text may continue.
 ///
 /// @param walked incremented by the number of examined bytes
 std::size_t settled_part(std::string_view body, std::size_t& walked) {
@@ -128,7 +129,7 @@ public:
       : reader_{reader}, tool_{tool}, output_{output} {}
 
   void advance(std::string_view body) override {
-    // Only a line end or a closing character settles a further part.
+    // More of the body can be settled only if a line end or a closing character has arrived.
     const auto fresh = body.substr(seen_);
     seen_ = body.size();
     if (fresh.find_first_of("\n\"'}]") == fresh.npos || reread_ > reread_bytes_max ||
@@ -143,7 +144,8 @@ public:
     last_.reset();
     if (!value || !lists_are_lists(*value, tool_.schema))
       return;
-    // The line ends at the end of a block depend on what follows.
+    // How many line ends a literal block keeps depends on the text after it. They are removed while
+    // the arguments are reported, and then restored.
     auto* text = last_text(*value);
     const auto size = text != nullptr ? text->size() : 0;
     if (text != nullptr)
@@ -175,11 +177,11 @@ private:
   const call_body& reader_;
   const protocol_tool& tool_;
   stream_output& output_;
-  std::optional<json::value> last_; // the arguments as they were last read
-  std::size_t last_size_ = 0;       // of the text that was
-  std::size_t seen_ = 0;
-  std::size_t shown_ = 0;
-  std::size_t reread_ = 0;
+  std::optional<json::value> last_; // the arguments that were parsed last
+  std::size_t last_size_ = 0;       // length of the text from which last_ was parsed
+  std::size_t seen_ = 0;            // length of the body in the last advance()
+  std::size_t shown_ = 0;           // length of the part that has been reported
+  std::size_t reread_ = 0;          // bytes parsed early; see reread_bytes_max
 };
 
 } // namespace
@@ -281,7 +283,9 @@ public:
   }
 
 private:
-  /// A stream does not accept a close tag with spaces, so a complete text does not either.
+  /// Returns the text between the tags of a call. If the close tag contains spaces, which a stream
+  /// does not accept, only the last bytes of that tag are removed, so that both parsers give the
+  /// same result.
   static std::string_view body_of(std::string_view text, const xml_call& call) {
     const auto close = call.tool->name.size() + std::string_view{"</>"}.size();
     const auto end = call.to - call.body_end > close && text[call.body_end] == '<' ? call.to - close

@@ -25,8 +25,8 @@ struct message_filter {
   std::vector<std::string> exclude_calls;
 };
 
-/// Returns the messages that pass the filter, in order. Unchanged messages are shared with the
-/// given list, not copied.
+/// Returns the messages that pass the filter, in order. Unchanged messages are not copied; both
+/// lists share them.
 /// Source: `filter_messages` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] message_list filter_messages(const message_list&, const message_filter&);
 
@@ -52,14 +52,14 @@ struct approximate_tokens {
 [[nodiscard]] std::int64_t count_tokens_approximately(const message_list&,
                                                       const approximate_tokens& = {});
 
-/// The end of the conversation that is kept.
+/// The end of a conversation that trim_messages() keeps: the newest or the oldest messages.
 enum class trim_strategy : std::uint8_t { last, first };
 
 /// Options of trim_messages().
 struct trim_options {
-  std::int64_t tokens_max = 0;
-  token_counter count = approximate_tokens{};
-  trim_strategy strategy = trim_strategy::last;
+  std::int64_t tokens_max = 0;                ///< the token budget
+  token_counter count = approximate_tokens{}; ///< counts the tokens of a message; must not be empty
+  trim_strategy strategy = trim_strategy::last; ///< which end of the conversation is kept
   /// Whether the message at the boundary may be kept in part: block by block for a list, then line
   /// by line for text.
   bool allow_partial = false;
@@ -70,17 +70,18 @@ struct trim_options {
 };
 
 /// Returns the longest suffix (`last`) or prefix (`first`) of a conversation within a token budget.
-/// Each message is counted once; the message at the boundary once more per block and line that is
-/// tried. With `last`, messages dropped by end_on are not counted.
+/// Each message is counted at most once. If allow_partial is set, the message at the boundary is
+/// counted again for each number of blocks and lines that is tried. With `last`, messages dropped
+/// by end_on are not counted.
 ///
 /// @return an error if `first` is combined with an option for `last` only
 /// Source: `trim_messages` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] result<message_list> trim_messages(const message_list&, const trim_options&);
 
-/// Merges each run of adjacent messages of the same type into one message; tool messages are never
-/// merged. Texts are joined with `separator`; block lists and tool calls are concatenated, and
-/// usage is added. The merged message has the id and response metadata of the first one and no
-/// name.
+/// Merges each run of adjacent messages of the same type into one message. Tool and remove messages
+/// are never merged. Texts are joined with `separator`; block lists and tool calls are
+/// concatenated, and usage is added. The merged message has the id and response metadata of the
+/// first message of the run, and no name.
 ///
 /// @return an error if the additional_kwargs of two messages cannot be merged
 /// Source: `merge_message_runs` in langchain-core 1.7.2, messages/utils.py.
@@ -94,9 +95,9 @@ struct buffer_options {
   std::string separator = "\n";
 };
 
-/// Renders a conversation as plain text for a prompt, one `Prefix: text` entry per message. Of
-/// block content only the text blocks appear. The tool calls of an ai message follow its text as a
-/// Python list literal, the format that langchain-core prints.
+/// Renders a conversation as plain text for a prompt, one `Prefix: text` entry per message. Blocks
+/// that are not text are left out. The tool calls of an ai message follow its text as a Python list
+/// literal, the format that langchain-core prints.
 ///
 /// @return the entries joined by `options.separator`; "" for an empty conversation
 /// Source: `get_buffer_string` in langchain-core 1.7.2, messages/utils.py.

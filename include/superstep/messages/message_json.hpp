@@ -49,11 +49,14 @@ void append_json(std::string& out, const message_list&);
 ///
 /// Source: `messages_to_dict` in langchain-core 1.7.2, messages/base.py.
 [[nodiscard]] json::object to_dict(const message&);
+/// Returns the `{type, data}` form of a chunk. `type` is for example "AIMessageChunk".
 [[nodiscard]] json::object to_dict(const message_chunk&);
 
-/// Reads the `{type, data}` form. A chunk is converted to the message it adds up to.
+/// Reads the form that to_dict() returns. A chunk is converted to a message with the chunk's
+/// content and calls.
 ///
 /// @param path the prefix of the location in error texts
+/// @return an error with the path of the first invalid member
 [[nodiscard]] result<message> message_from_dict(const json::value&,
                                                 std::string_view path = "message");
 
@@ -101,11 +104,11 @@ enum class text_format : std::uint8_t { string, block };
 /// The OpenAI API that a block is converted for.
 enum class openai_api : std::uint8_t { chat_completions, responses };
 
-/// Whether a block is an image, audio, video, file or text-plain block with its data, in the
-/// standard form or in the older form with `source_type`.
+/// Whether a block is of type image, audio, video, file or text-plain and contains or links its
+/// data, in the standard form or in the older form with `source_type`.
 [[nodiscard]] bool is_data_block(const json::object& block);
-/// Converts such a block to the form of an OpenAI API. Returns an error with the reason if the API
-/// does not accept it.
+/// Converts a block for which is_data_block() is true to the form of an OpenAI API.
+/// @return an error with the reason if the API does not accept the block
 [[nodiscard]] result<json::object> to_openai_data_block(const json::object& block, openai_api);
 
 } // namespace superstep

@@ -93,7 +93,8 @@ struct message {
   friend bool operator==(const message&, const message&) = default;
 };
 
-/// Factory functions for messages that contain only a text and no id. @{
+/// Creates a message with a text and without an id. remove_message() creates a message with only an
+/// id, which deletes the message with that id; see add_messages. @{
 [[nodiscard]] message human_message(std::string text);
 [[nodiscard]] message ai_message(std::string text, std::vector<tool_call> calls = {});
 [[nodiscard]] message system_message(std::string text);
@@ -101,7 +102,7 @@ struct message {
 [[nodiscard]] message remove_message(std::string id);
 /// @}
 
-/// As the id of a `remove` message: deletes all messages before it.
+/// The id of a `remove` message that deletes all messages before it.
 inline constexpr std::string_view remove_all_messages = "__remove_all__";
 
 /// Returns the text of a message: `content`, or the text of its string and text blocks,
@@ -154,7 +155,7 @@ struct tool_call_chunk {
   std::optional<std::string> name;
   std::optional<std::string> args; ///< a fragment of the JSON text
   std::optional<std::string> id;
-  json::value index; ///< the call it belongs to (an integer or text); null: a call of its own
+  json::value index; ///< identifies the call (integer or text); null if the piece is a whole call
 
   friend bool operator==(const tool_call_chunk&, const tool_call_chunk&) = default;
 };
@@ -262,7 +263,7 @@ public:
   /// Appends a message; O(1) amortised.
   void push_back(message&& m);
   void push_back(const message& m); ///< appends a copy
-  /// @pre m is not null
+  /// Appends a shared message without copying it; O(1) amortised. @pre m is not null
   void push_back(message_ptr m);
   /// Replaces the message at `i`; copies of the list keep the old one. @pre i < size() and m is not
   /// null
@@ -274,8 +275,8 @@ public:
 
   /// Whether both contain equal messages in the same order.
   friend bool operator==(const message_list&, const message_list&);
-  /// Returns the number of leading messages that both lists have in common. O(1) amortised for a
-  /// list and a copy of it that was appended to.
+  /// Returns the number of leading messages that both lists have in common. If one list is a copy
+  /// of the other with messages appended, the cost is O(1) amortised.
   [[nodiscard]] static std::size_t common_prefix(const message_list&, const message_list&);
 
 private:
@@ -290,7 +291,7 @@ private:
   using items = shared_list<message_ptr, message_type>;
   items items_;
   std::shared_ptr<detail::message_index> index_; ///< created by the first lookup
-  std::size_t completed_ = 0;                    ///< leading messages known to have ids
+  std::size_t completed_ = 0; ///< this many leading messages are known to have ids
 };
 
 /// Random-access iterator over the messages of a list; invalidated when the list is modified.
@@ -374,9 +375,11 @@ struct stored_form<message_list> {
 /// Converts a caller's text to the input of a graph with the field `messages`: one human message.
 /// The engine finds these functions by argument-dependent lookup.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, std::string_view text);
-/// Converts a message, or several, to the input of a graph with the field `messages`.
+/// Converts one message to the input of a graph with the field `messages`.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, message one);
+/// Converts a conversation to the input of a graph with the field `messages`.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, message_list all);
+/// Converts several messages to the input of a graph with the field `messages`.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>,
                                           std::vector<message> all);
 

@@ -15,11 +15,11 @@ namespace superstep {
 ///
 /// Source: `UIMessage` in LangGraph 1.2.22, graph/ui.py.
 struct ui_message {
-  std::string id;
-  std::string name; ///< name of the component
-  json::object props;
-  json::object metadata;
-  bool is_removal = false; ///< whether this removes the component with this id
+  std::string id;          ///< identifies the component in the list
+  std::string name;        ///< name of the component type in the user interface
+  json::object props;      ///< properties of the component
+  json::object metadata;   ///< `merge: true` merges props; see add_ui_messages
+  bool is_removal = false; ///< whether this message removes the component with the id
   friend bool operator==(const ui_message&, const ui_message&) = default;
 };
 BOOST_DESCRIBE_STRUCT(ui_message, (), (id, name, props, metadata, is_removal))
@@ -29,9 +29,9 @@ BOOST_DESCRIBE_STRUCT(ui_message, (), (id, name, props, metadata, is_removal))
 /// Returns the JSON form for user interfaces: {"type": "ui", …} or {"type": "remove-ui", "id": …}.
 [[nodiscard]] json::object to_json(const ui_message& part);
 
-/// Reducer of a list of UI components. A component with a known id replaces the old one. If its
-/// metadata contains `"merge": true`, old properties that it does not contain are kept. Components
-/// with new ids are appended.
+/// The reducer of a list of UI components. A component with a new id is appended. A component with
+/// a known id replaces the old component. If the metadata of the new component contains `"merge":
+/// true`, properties that only the old component has are kept.
 ///
 /// @throws std::invalid_argument if a component to remove does not exist; `into` is then unchanged
 /// Source: `ui_message_reducer` in LangGraph 1.2.22, graph/ui.py.

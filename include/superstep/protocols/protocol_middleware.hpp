@@ -15,119 +15,173 @@
 
 namespace superstep {
 
-/// A chat model that can also report its answer while it arrives.
+/// A chat model that can also report its answer while the answer arrives.
 class streaming_chat_model : public chat_model {
 public:
-  /// Returns the same message as complete(), and reports its parts to `on_event` as they arrive.
-  /// The parts add up to the message. The handler is called by one thread at a time, whichever
-  /// resumes the task.
+  /// Sends one request to the model and reports the parts of the answer as they arrive.
+  ///
+  /// @param request as for complete()
+  /// @param on_event receives the events in order. It runs on the thread that resumes the task, and
+  /// never on two threads at the same time. Must not be null.
+  /// @return the complete answer, with the text and calls of all events; or an error, as complete()
+  /// returns it. Events that were reported before an error are not withdrawn.
+  /// @par Lifetime
+  /// The model must outlive the task.
   [[nodiscard]] virtual task<result<message>> stream(model_request request,
                                                      protocol_event_handler on_event) const = 0;
 };
 using streaming_chat_model_ptr = std::shared_ptr<const streaming_chat_model>;
 
-/// Asks the next middleware, or the model behind the last one.
+/// A function that passes a request to the next middleware, or from the last one to the model.
+/// Returns the complete answer.
 using generate_function = std::function<task<result<message>>(model_request)>;
+/// A function that passes a request for a streamed answer to the next middleware, or from the last
+/// one to the model. The handler receives the parts of the answer.
 using stream_function = std::function<task<result<message>>(model_request, protocol_event_handler)>;
 
-/// A wrapper around the calls of a model, with three hooks. The default hooks change nothing. The
-/// hooks and their order follow `LanguageModelMiddleware` of the AI SDK.
+/// A wrapper around the calls of a model. A subclass overrides the hooks that it needs:
+/// transform(), wrap_generate() and wrap_stream(). The default hooks change nothing.
 ///
-/// Immutable and shared by all calls, from any thread. Outlives the tasks that it returns.
+/// A middleware is immutable and shared by all calls, from any thread. It must outlive the tasks
+/// that it returns; wrap_model() keeps it alive.
+///
+/// Source: `LanguageModelMiddleware` of the AI SDK (hooks and their order).
 class model_middleware {
 public:
   virtual ~model_middleware() = default;
-  /// Returns text that changes whenever the middleware would change answers, so that a journal of
-  /// other answers is not reused. Must not contain secrets. Empty if it never changes an answer.
+  /// Returns a text that identifies the middleware and its options. A batch job stores it and is
+  /// not resumed with a different one, because the answers could differ. Must not contain secrets.
+  /// Empty if the middleware never changes an answer.
   [[nodiscard]] virtual std::string fingerprint() const { return {}; }
-  /// Returns the request that is sent instead. An error ends the call with that error.
+  /// Returns the request to send in place of `request`. If it returns an error, the model is not
+  /// asked and the call ends with that error.
   [[nodiscard]] virtual result<model_request> transform(model_request request) const {
     return request;
   }
-  /// Wraps a call of complete().
+  /// Wraps a call of complete(). By default, returns the result of `next(request)`.
   /// @param asked the request before transform() changed it
   /// @param request the request after transform()
-  /// @param next may be called any number of times, or never
+  /// @param next passes a request to the next middleware or the model; may be called any number of
+  /// times, or never
+  /// @return the answer that the caller of the wrapped model gets, or an error
   [[nodiscard]] virtual task<result<message>>
   wrap_generate(model_request asked, model_request request, generate_function next) const;
-  /// Wraps a call of stream().
-  /// @param on_event receives what the caller of the wrapped model is to see
+  /// Wraps a call of stream(). By default, returns the result of `next(request, on_event)`. The
+  /// other parameters and the result are those of wrap_generate().
+  /// @param on_event receives the events for the caller of the wrapped model
   [[nodiscard]] virtual task<result<message>> wrap_stream(model_request asked,
                                                           model_request request,
                                                           stream_function next,
                                                           protocol_event_handler on_event) const;
 };
+/// A shared, immutable middleware.
 using model_middleware_ptr = std::shared_ptr<const model_middleware>;
 
-/// Returns the model wrapped in the middleware. The first of the list gets a request first.
+/// Wraps a model in middleware.
 ///
-/// If the model has no stream(), its answer is reported when it is complete.
+/// The result also has stream(). If `model` is not a streaming_chat_model, stream() reports the
+/// whole answer at once when it is complete.
+///
+/// @param model the model to wrap; must not be null
+/// @param middleware the wrappers, outermost first: the first gets a request first and its answer
+/// last. May be empty; must not contain null.
+/// @return a model that shares ownership of `model` and the middleware
 [[nodiscard]] streaming_chat_model_ptr wrap_model(chat_model_ptr model,
                                                   std::vector<model_middleware_ptr> middleware);
 
-/// Creates a middleware that adds parameters to requests that do not set them.
+/// Creates a middleware that adds parameters to requests.
+/// @param parameters values by name, as in model_request::parameters; a value that the request
+/// already sets is kept
 [[nodiscard]] model_middleware_ptr make_defaults_middleware(json::object parameters);
 
 /// A model call and its outcome, for a log.
 struct model_call_record {
-  std::string run_key;
-  std::uint32_t turn = 0;
-  std::size_t messages = 0;
-  std::size_t tools = 0;
-  bool is_stream = false;
-  std::string error;                ///< empty if the model answered
-  std::optional<token_usage> usage; ///< of the answer
-  std::size_t tool_calls = 0;       ///< in the answer
+  std::string run_key;              ///< model_request::run_key of the request
+  std::uint32_t turn = 0;           ///< model_request::turn of the request
+  std::size_t messages = 0;         ///< number of messages in the request
+  std::size_t tools = 0;            ///< number of tools in the request
+  bool is_stream = false;           ///< whether the call was stream(), not complete()
+  std::string error;                ///< error text; empty if the model answered
+  std::optional<token_usage> usage; ///< token counts of the answer, if the model reports them
+  std::size_t tool_calls = 0;       ///< number of valid tool calls in the answer
 };
-/// Creates a middleware that reports each call when it has ended.
-/// @param on_call called by any thread
+/// Creates a middleware that reports each call after it has ended, with or without an answer.
+/// @param on_call runs on the thread of the call, and on several threads at once if calls are
+/// concurrent; must not be null
 [[nodiscard]] model_middleware_ptr
 make_logging_middleware(std::function<void(const model_call_record&)> on_call);
 
-/// Creates a middleware that answers a request that is equal to an earlier one without asking the
-/// model again. Evicts the least recently used answer. Does not store errors and streams. Not for
-/// models that must give different answers to the same request.
-/// @param answers_max the number of stored answers; at least 1
+/// Creates a middleware that stores answers in memory. If an equal request follows, it returns the
+/// stored answer and does not ask the model.
+///
+/// Two requests are equal if their system text, messages (except ids), tools and parameters are
+/// equal. Only answers of complete() are stored and returned, not errors and not streamed answers.
+/// Do not use it if equal requests must get different answers.
+///
+/// @param answers_max maximum number of stored answers, at least 1; the least recently used one is
+/// removed first
 [[nodiscard]] model_middleware_ptr make_caching_middleware(std::size_t answers_max);
 
-/// Creates a middleware that repairs native tool calls: arguments that are not valid JSON are read
-/// as relaxed JSON, and arguments are coerced to the schema of their tool.
+/// Creates a middleware that repairs native tool calls in answers of complete(). Streamed answers
+/// are not changed.
+///
+/// Arguments that are not valid JSON are parsed again with comments, single quotes, unquoted words
+/// and trailing commas allowed. Arguments of known tools are then converted to the types of the
+/// tool's schema where the intention is clear, e.g. "5" to 5.
 [[nodiscard]] model_middleware_ptr make_repair_middleware();
 
-/// Selects the treatment of a call whose end is missing when the answer ends. If the server cut the
-/// answer (`finish_reason: length` and its like), such a call is never run, in either mode.
+/// The treatment of a tool call without an end, for example without its close tag.
+///
+/// It applies only if the model ended the answer itself. If the server cut the answer (for example
+/// `finish_reason: length`), an unclosed call is always refused.
 enum class unclosed_calls {
-  complete, ///< the call is completed if what is there can be read; models forget close tags
-  refuse,   ///< the call becomes an invalid call, which the agent answers with an error
+  complete, ///< run the call if its text can be parsed; models often forget the close tag
+  refuse,   ///< make it an invalid call, which the agent answers with an error message
 };
 
 /// Options of make_protocol_middleware().
 struct protocol_options {
-  tool_protocol_ptr protocol; ///< required
-  /// Returns the system text for the tools. Null uses tool_protocol::prompt().
+  tool_protocol_ptr protocol; ///< the format of the calls; must not be null
+  /// Returns the system text that describes the tools. If null, tool_protocol::prompt() is used.
+  /// Called for each request with tools, and by any thread; also called with an empty list of
+  /// tools, for the fingerprint.
   std::function<std::string(const tool_protocol&, const std::vector<protocol_tool>&)> prompt;
-  /// Maximum number of further requests after an answer with a call that cannot be parsed. Streams
-  /// are never repeated, because their parts have been reported already.
+  /// Maximum number of additional requests for one answer. The model is asked again, with the
+  /// fault, if a call cannot be parsed and the answer has no valid call. Streamed answers are never
+  /// requested again, because their parts have already been reported.
   std::uint32_t retries = 1;
-  stream_options stream;
-  unclosed_calls unclosed = unclosed_calls::complete;
-  /// Most calls in one answer, invalid ones included; 0 = no limit (see docs/protocols.md for the
-  /// bound of the parsers). An answer with more is the error `model_errc::bad_answer`, streamed or
-  /// not. A stream stops before the first call above the limit.
+  stream_options stream;                              ///< options of the parser of streamed answers
+  unclosed_calls unclosed = unclosed_calls::complete; ///< how to treat calls without an end
+  /// Maximum number of calls in one answer, including invalid ones; 0 for no limit. An answer with
+  /// more calls is the error `model_errc::bad_answer`. A stream stops reporting before the first
+  /// call above the limit. The parsers have a limit of their own; see docs/protocols.md.
   std::size_t calls_max = 1'000;
-  /// Receives every part of an answer that could not be parsed as a call. Called by the thread that
-  /// resumes the task of that answer.
+  /// Receives every part of an answer that could not be parsed as a call; may be null. Called on
+  /// the thread that resumes the task of that answer.
   protocol_error_handler on_error;
 };
 
-/// Creates a middleware that gives tool calls to a model without native ones: tools and history are
-/// written as text, and calls are parsed from the text of the answer. Each call gets a new id.
+/// Creates a middleware that adds tool calls to a model whose server does not support them. The
+/// tools and earlier calls are written into the request as text, and calls are parsed from the text
+/// of the answer. The id of a call is computed from the run, the turn and its position, so a
+/// replayed run has the same ids.
 ///
-/// The parameter `tool_choice` is removed from the request. `none` omits the tools; `required` and
-/// `{type: function, function: {name}}` request JSON of the tools' schemas (`response_format`).
+/// The parameter `tool_choice` is replaced as follows and not sent:
+/// - `auto` or absent: the model decides.
+/// - `none`: the tools are omitted from the request.
+/// - `required` or `{type: function, function: {name}}`: the parameter `response_format` requests
+///   the call as JSON, and that JSON becomes the call.
+///
+/// Any other `tool_choice` is an error of code `errc::invalid_argument`. The parameter
+/// `parallel_tool_calls` is removed.
 [[nodiscard]] model_middleware_ptr make_protocol_middleware(protocol_options options);
 
-/// Asks the model once through a protocol, for options that apply to this request only.
+/// Sends one request to the model with make_protocol_middleware(), for options that apply to this
+/// request only.
+/// @param model the model without tool calls; the task shares its ownership
+/// @param options as for make_protocol_middleware()
+/// @param request the conversation and the tools
+/// @return the answer with its calls, or the error of the middleware or the model
 [[nodiscard]] task<result<message>>
 complete_with_protocol(chat_model_ptr model, protocol_options options, model_request request);
 
