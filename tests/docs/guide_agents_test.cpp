@@ -183,9 +183,10 @@ BOOST_AUTO_TEST_CASE(tool_nodes_in_bodies) {
 BOOST_AUTO_TEST_CASE(models_of_providers) {
   const auto use = [] { // calls a server, so it is only compiled
     //! [model]
-    auto io = superstep::io_runtime{};
+    auto io = superstep::io_runtime{}; // must outlive the model
     auto model = superstep::init_chat_model("anthropic:claude-sonnet-4-5", io).value();
     auto answer = superstep::sync_wait(superstep::ask(model, "What is 6 * 7?"));
+    // answer.value().content is the text; answer.error() is the error if the call failed
     //! [model]
     return answer.has_value();
   };
