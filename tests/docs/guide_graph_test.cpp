@@ -79,6 +79,14 @@ ss::update<trip> make_booking(const trip& t) {
 }
 //! [nodes]
 
+//! [counter]
+struct counter {
+  int n = 0;
+  using reducers = superstep::reducers<superstep::by<&counter::n, std::plus<>>>;
+};
+BOOST_DESCRIBE_STRUCT(counter, (), (n))
+//! [counter]
+
 //! [send_node]
 constexpr auto visit = ss::node<std::string>{"visit"}; // its input is a text, not the state
 //! [send_node]
@@ -116,6 +124,19 @@ BOOST_AUTO_TEST_CASE(first_graph) {
   BOOST_TEST(done.cost == 110);
   BOOST_TEST(done.notes == std::vector<std::string>{"booked Rome"},
              boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(graph_of_one_node) {
+  //! [count]
+  auto g = superstep::graph<counter>{};
+  g.add("one", [](const counter&) { return superstep::update{superstep::set<&counter::n>(1)}; });
+  g.edge(superstep::start, "one");
+  const auto graph = g.compile();
+
+  auto engine = superstep::engine{};
+  const auto done = engine.invoke(graph, counter{.n = 41}).state; // done.n == 42
+  //! [count]
+  BOOST_TEST(done.n == 42);
 }
 
 BOOST_AUTO_TEST_CASE(input_and_output_are_projections) {
