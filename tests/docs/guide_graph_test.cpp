@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(node_receives_runtime_and_context) {
   auto g = ss::graph<trip>{};
   g.add(plan, [](const trip&, const ss::runtime& rt) {
     const auto* who = rt.context<traveller>();
-    if (rt.is_last_step()) // a further step would exceed the recursion limit
+    if (rt.is_last_step()) // the run fails if it needs another step
       return ss::update{ss::set<&trip::notes>({"no time left"})};
     return ss::update{ss::set<&trip::notes>({"for " + who->name})};
   });
