@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code of docs/prebuilt.md, docs/models.md and docs/protocols.md, except that of middleware.
+// The code of docs/prebuilt.md (except the code about middleware), docs/models.md and
+// docs/protocols.md.
 //! [includes]
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_agent.hpp>
