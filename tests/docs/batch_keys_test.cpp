@@ -24,7 +24,8 @@ using namespace superstep::detail;
 
 using key_set = std::set<std::string>;
 
-/// Adds the keys of objects at every depth. Messages are documented on their own page.
+/// Adds the keys of all objects in a value, with those of nested objects joined by a dot. Skips the
+/// keys of messages, which another page documents.
 void add_keys(key_set& into, const json::value& value, const std::string& above) {
   if (const auto* list = value.if_array())
     for (const auto& one : *list)
@@ -46,7 +47,7 @@ key_set keys_of_lines(const std::string& lines) {
   return out;
 }
 
-/// Returns the code spans in the first column of the tables below the heading, up to the next one.
+/// Returns the code spans in the first column of the tables between this heading and the next one.
 key_set documented(const std::string& heading) {
   const auto page = read(tree / "docs/batch-files.md");
   const auto begin = page.find("\n### " + heading + "\n");
@@ -83,7 +84,7 @@ row_error failure() {
   return out;
 }
 
-/// Returns the lines of a row that succeeded and of one that failed.
+/// Returns the output lines of two rows: one that succeeded and one that failed.
 std::string output_lines(row_shape shape, const std::string& key_name) {
   auto origin = row_origin{};
   origin.shape = shape;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/behaviours.md answers every line of the list of behaviours. The tests that it names exist,
-// have run and have passed. ctest runs them first and stores their results in files.
+// docs/behaviours.md names evidence for each behaviour. The tests that it names exist, have run and
+// have passed. ctest runs them before this test and stores their results in files.
 #include "graph_cases/case_file.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -20,7 +20,7 @@
 namespace {
 
 constexpr auto behaviours_count = std::size_t{353};
-constexpr auto missing_max = 0; // lower it together with the count
+constexpr auto missing_max = 0; // number of behaviours that may be missing; must not be raised
 
 struct answer {
   std::string number;
@@ -43,7 +43,7 @@ std::vector<answer> read_answers() {
   return out;
 }
 
-/// Returns the words in backticks that name a test: those with a slash.
+/// Returns the texts in backticks that contain a slash. These name tests.
 std::vector<std::string> references(const std::string& text) {
   static const auto quoted = std::regex{"`([^`]+/[^`]+)`"};
   auto out = std::vector<std::string>{};
@@ -77,7 +77,8 @@ std::map<std::string, bool> results_of(const std::string& program) {
       path += '/';
     }
     out[path + (*i)[2].str()] = passed;
-    // A test over several types is known by its name alone and passes if it passes for all types.
+    // A test over several types also counts under its name without a type. It passes if it passes
+    // for all types.
     if (const auto type = (*i)[2].str().find("&lt;"); type != std::string::npos) {
       const auto [known, is_new] = out.emplace(path + (*i)[2].str().substr(0, type), passed);
       known->second = known->second && passed;
@@ -137,7 +138,7 @@ BOOST_AUTO_TEST_CASE(tests_named_by_answers_exist_and_passed) {
   }
 }
 
-// The limit is never raised: a behaviour that is implemented must stay implemented.
+// The limit must not be raised, so an implemented behaviour stays implemented.
 BOOST_AUTO_TEST_CASE(number_of_missing_behaviours_does_not_grow) {
   const auto answers = read_answers();
   const auto missing = std::ranges::count_if(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/errors.md is the table of error codes: it lists every enumerator of every error enumeration
-// under the name of its category, with its own text.
+// docs/errors.md lists every enumerator of every error enumeration, and no others. Each code has a
+// message of its own.
 #include "docs/tree.hpp"
 
 #include <superstep/channels/channel.hpp>
@@ -21,7 +21,8 @@ BOOST_AUTO_TEST_SUITE(errors)
 
 namespace {
 
-/// Returns the enumerators of all `enum class …errc` in the public headers, by enumeration.
+/// Returns the enumerators of each `enum class …errc` in the public headers, by the name of the
+/// enumeration.
 std::map<std::string, std::set<std::string>> enumerators() {
   const auto one = std::regex{R"(enum class (\w*errc)\b[^{]*\{([^}]*)\})"};
   const auto name = std::regex{R"((?:^|\n)\s*(\w+)\s*(?:=|,|\n|$))"};
@@ -41,8 +42,8 @@ std::map<std::string, std::set<std::string>> enumerators() {
   return out;
 }
 
-/// Returns the codes in the table below the heading that names an enumeration: `graph` for
-/// `graph_errc`.
+/// Returns the codes in the table below the heading that names an enumeration, for example
+/// "`graph` (`graph_errc`)".
 std::set<std::string> documented(const std::string& document, const std::string& enumeration) {
   auto out = std::set<std::string>{};
   const auto heading = document.find("(`" + enumeration + "`)\n");
@@ -70,7 +71,8 @@ BOOST_AUTO_TEST_CASE(table_lists_exactly_the_existing_codes) {
   }
 }
 
-// The enumerations count from 1 without gaps, so the headers determine their size.
+// The codes of an enumeration are numbered from 1 without gaps, so the number of enumerators is the
+// largest code.
 BOOST_AUTO_TEST_CASE(every_code_has_its_own_message) {
   const auto all = enumerators();
   const auto check = [&](const std::string& enumeration, const std::error_category& category) {
@@ -78,7 +80,7 @@ BOOST_AUTO_TEST_CASE(every_code_has_its_own_message) {
     const auto count = static_cast<int>(all.at(enumeration).size());
     for (auto code = 1; code <= count; ++code)
       BOOST_TEST(texts.insert(category.message(code)).second,
-                 enumeration << ' ' << code << " says what another code says");
+                 enumeration << ' ' << code << " has the message of another code");
     BOOST_TEST(!texts.contains(category.message(count + 1)), enumeration << " has gaps");
   };
   check("errc", superstep::make_error_code(superstep::errc{}).category());

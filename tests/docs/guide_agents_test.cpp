@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code of docs/prebuilt.md, docs/models.md and docs/protocols.md, except that of middleware.
+// The code of docs/prebuilt.md (except the code about middleware), docs/models.md and
+// docs/protocols.md.
 //! [includes]
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_agent.hpp>
@@ -29,35 +30,47 @@ namespace guide_agents {
 
 using namespace superstep;
 
-struct desk {
+//! [state]
+struct my_state {
   message_list messages;
-  message_list llm_input_messages;
+  message_list llm_input_messages; // what the model reads instead of `messages`
   std::string user;
-  using reducers = superstep::reducers<by<&desk::messages, add_messages>>;
+  using reducers = superstep::reducers<by<&my_state::messages, add_messages>>;
 };
-BOOST_DESCRIBE_STRUCT(desk, (), (messages, llm_input_messages, user))
+BOOST_DESCRIBE_STRUCT(my_state, (), (messages, llm_input_messages, user))
+
+message_list last_messages(const my_state& state, std::size_t count) {
+  auto out = message_list{};
+  for (auto i = state.messages.size() - std::min(count, state.messages.size());
+       i < state.messages.size(); ++i)
+    out.push_back(state.messages[i]);
+  return out;
+}
+//! [state]
 
 //! [injection]
 struct note_args {
-  std::string text;                                    // the model's
+  std::string text;                                    // set by the model
   from_state<"user", std::string> user;                // a field of the state
-  from_state<"mood", std::optional<std::string>> mood; // that may be absent
-  whole_state state;                                   // all of it, as JSON
-  injected_store memory;
-  injected_call_id id;
+  from_state<"mood", std::optional<std::string>> mood; // a field that the state may lack
+  whole_state state;                                   // the whole state, as JSON
+  injected_store memory;                               // the long-term memory
+  injected_call_id id;                                 // the id of the call
 };
 BOOST_DESCRIBE_STRUCT(note_args, (), (text, user, mood, state, memory, id))
 //! [injection]
 
+//! [weather]
 struct city_args {
   std::string city;
 };
 BOOST_DESCRIBE_STRUCT(city_args, (), (city))
 
 tool_ptr weather_tool() {
-  return make_tool<city_args>("weather", "The weather in a city.",
+  return make_tool<city_args>("weather", "Current weather in a city.",
                               [](const city_args& args) { return "Sunny in " + args.city; });
 }
+//! [weather]
 
 chat_model_ptr scripted(std::string rules) {
   auto options = scripted_model_options{};
@@ -71,31 +84,22 @@ rules:
   - {type: tool, text: 'It is sunny.'}
 )";
 
-desk about_rome() {
-  auto out = desk{};
+my_state about_rome() {
+  auto out = my_state{};
   out.messages.push_back(human_message("How is the weather in Rome?"));
   return out;
 }
 
-task<tool_node_output> run_calls(tool_ptr weather, tool_ptr calculator, tool_state_ptr state,
-                                 runtime rt) {
-  //! [tool_node]
+//! [tool_node]
+task<tool_node_output> run_calls(tool_state_ptr state, runtime rt) {
   auto options = tool_node_options{};
   options.errors = tool_errors::only<std::invalid_argument, tool_exception>();
-  auto node = tool_node{{weather, calculator}, options};
-  auto ended = node.run(node.from_state(state), rt); // all calls of the last AI message
-  auto result = co_await ended;
-  //! [tool_node]
-  co_return result;
+  auto node = tool_node{{weather_tool()}, options};
+  auto running = node.run(node.from_state(state), rt); // all calls of the last AI message
+  auto results = co_await running;
+  co_return results;
 }
-
-message_list last_messages(const desk& state, std::size_t count) {
-  auto out = message_list{};
-  for (auto i = state.messages.size() - std::min(count, state.messages.size());
-       i < state.messages.size(); ++i)
-    out.push_back(state.messages[i]);
-  return out;
-}
+//! [tool_node]
 
 } // namespace guide_agents
 
@@ -114,16 +118,13 @@ BOOST_AUTO_TEST_CASE(injected_arguments_are_hidden_from_model) {
 BOOST_AUTO_TEST_CASE(react_agents) {
   auto engine = superstep::engine{};
   const auto model = scripted(asks_weather);
-  const auto weather = weather_tool();
-  const auto calculator =
-      make_tool<city_args>("calculator", "", [](const city_args&) { return ""; });
   //! [react]
-  auto options = agent_options<desk>{};       // or agent_options<json::value>
-  options.model = model;                      // an object, a spec, or a function that chooses one
-  options.tools = {weather, calculator};      // or a tool_node
-  options.prompt = "Answer in one sentence."; // or a system_message, or a function of the state
-  options.pre_model_hook = [](const desk& state, runtime) {
-    return update{set<&desk::llm_input_messages>(last_messages(state, 20))};
+  auto options = agent_options<my_state>{};
+  options.model = model; // a chat_model_ptr
+  options.tools = {weather_tool()};
+  options.prompt = "Answer in one sentence.";
+  options.pre_model_hook = [](const my_state& state, runtime) { // the model reads 20 messages
+    return update{set<&my_state::llm_input_messages>(last_messages(state, 20))};
   };
   const auto agent = create_agent(std::move(options));
   //! [react]
@@ -131,14 +132,16 @@ BOOST_AUTO_TEST_CASE(react_agents) {
 }
 
 BOOST_AUTO_TEST_CASE(agents_and_teams_of_provider_models) {
-  const auto weather = [](const city_args& args) { return "It is sunny in " + args.city + "."; };
-  const auto use = [&] { // calls a server, so it is only compiled
+  const auto use = [] { // calls a server, so it is only compiled
     //! [agent]
     auto agent = create_agent({
         .model = "openai:gpt-4o-mini",
-        .tools = {make_tool("weather", "Current weather in a city.", weather)},
+        .tools = {weather_tool()},
         .prompt = "Answer in one sentence.",
     });
+    auto engine = superstep::engine{};
+    const auto done = engine.invoke(agent, "How is the weather in Rome?").state;
+    std::cout << done.messages.back().content << '\n';
     //! [agent]
     const auto &mathematician = agent, &poet = agent, &alice = agent, &bob = agent;
     //! [teams]
@@ -152,40 +155,37 @@ BOOST_AUTO_TEST_CASE(agents_and_teams_of_provider_models) {
 
 BOOST_AUTO_TEST_CASE(reviewed_calls) {
   auto engine = superstep::engine{};
-  const auto book = weather_tool();
-  const auto calculator =
-      make_tool<city_args>("calculator", "", [](const city_args&) { return ""; });
-  auto options = agent_options<desk>{};
+  const auto book = make_tool<city_args>("book", "", [](const city_args&) { return ""; });
+  auto options = agent_options<my_state>{};
   options.model = scripted(asks_weather);
   //! [review]
   auto reviewed = tool_node_options{};
   reviewed.wrap_call = review_calls({.tools = {"book"}});
-  options.tools = tool_node{{book, calculator}, reviewed}; // in v2 each call waits separately
+  options.tools = tool_node{{book, weather_tool()}, reviewed};
   //! [review]
   BOOST_TEST(engine.invoke(create_agent(options), about_rome()).state.messages.size() == 4U);
 }
 
 BOOST_AUTO_TEST_CASE(tool_nodes_in_bodies) {
   auto engine = superstep::engine{};
-  auto g = graph<desk>{};
-  const auto tools = node<desk>{"tools"};
-  g.add(tools, [](desk state, runtime rt) -> task<update<desk>> {
-    auto running =
-        run_calls(weather_tool(),
-                  make_tool<city_args>("c", "", [](const city_args&) { return ""; }), nullptr, rt);
+  auto g = graph<my_state>{};
+  const auto tools = node<my_state>{"tools"};
+  g.add(tools, [](my_state state, runtime rt) -> task<update<my_state>> {
+    auto running = run_calls(nullptr, rt);
     static_cast<void>(running);
-    co_return update{set<&desk::user>(state.user + "!")};
+    co_return update{set<&my_state::user>(state.user + "!")};
   });
   g.edge(start, tools);
-  BOOST_TEST(engine.invoke(g.compile(), desk{}).state.user == "!");
+  BOOST_TEST(engine.invoke(g.compile(), my_state{}).state.user == "!");
 }
 
 BOOST_AUTO_TEST_CASE(models_of_providers) {
   const auto use = [] { // calls a server, so it is only compiled
     //! [model]
-    auto io = superstep::io_runtime{};
+    auto io = superstep::io_runtime{}; // must outlive the model
     auto model = superstep::init_chat_model("anthropic:claude-sonnet-4-5", io).value();
     auto answer = superstep::sync_wait(superstep::ask(model, "What is 6 * 7?"));
+    // answer.value().content is the text; answer.error() is the error if the call failed
     //! [model]
     return answer.has_value();
   };

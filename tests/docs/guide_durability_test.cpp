@@ -17,6 +17,7 @@
 
 namespace guide_durability {
 
+//! [counter]
 struct counter {
   int count = 0;
 };
@@ -32,6 +33,15 @@ superstep::graph<counter> counting() {
   g.edge(superstep::start, add_one);
   return g;
 }
+//! [counter]
+
+//! [mail]
+struct mail {
+  std::string to;
+  std::string text;
+};
+BOOST_DESCRIBE_STRUCT(mail, (), (to, text))
+//! [mail]
 
 /// A temporary directory, removed by the destructor.
 class directory {
@@ -58,11 +68,10 @@ BOOST_AUTO_TEST_SUITE(guide)
 
 BOOST_AUTO_TEST_CASE(threads_in_a_file) {
   const auto here = directory{};
-  auto g = counting();
   //! [checkpointer]
   auto options = superstep::compile_options{};
   options.checkpointer = superstep::sqlite_checkpointer("threads.db");
-  const auto graph = g.compile(std::move(options));
+  const auto graph = counting().compile(std::move(options));
 
   auto engine = superstep::engine{};
   auto config = superstep::run_config{};
@@ -85,19 +94,20 @@ BOOST_AUTO_TEST_CASE(encrypted_files) {
 }
 
 BOOST_AUTO_TEST_CASE(tools_with_effects) {
-  const auto send_mail =
-      superstep::make_tool<counter>("send_mail", "", [](const counter&) { return ""; });
-  const auto pay = superstep::make_tool<counter>("pay", "", [](const counter&) { return ""; });
   //! [effects]
+  const auto send_mail = superstep::make_tool<mail>(
+      "send_mail", "Sends a mail.", [](const mail& m) { return "sent to " + m.to; });
+  const auto archive_mail = superstep::make_tool<mail>(
+      "archive_mail", "Stores a mail.", [](const mail& m) { return "stored for " + m.to; });
   const auto tools =
-      superstep::tool_list{superstep::journaled(send_mail), superstep::idempotent(pay)};
+      superstep::tool_list{superstep::journaled(send_mail), superstep::idempotent(archive_mail)};
   //! [effects]
   BOOST_TEST((tools.front()->effects() == superstep::tool_effects::journaled));
 }
 
 BOOST_AUTO_TEST_CASE(converted_values) {
-  auto options = superstep::compile_options{};
   //! [convert]
+  auto options = superstep::compile_options{};
   options.convert = [](const superstep::outdated_value& v) -> std::optional<boost::json::value> {
     if (v.channel == "count" && v.from_type == "text")
       return std::stoll(std::string{v.held.as_string()});

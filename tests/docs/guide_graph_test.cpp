@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first half of docs/graph-api.md: state, nodes, edges, Sends and commands. The text between
-// two markers with the same name is quoted in the page; the test `snippets` compares the two.
+// The code of docs/graph-api.md down to its section "Failures". The page quotes the text between
+// two markers with the same name; snippets_test.cpp compares page and text.
 //! [includes]
 #include <superstep/actors/engine.hpp>
+#include <superstep/base/await.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 #include <superstep/messages/messages.hpp>
 #include <superstep/runtime/graph.hpp>
@@ -12,15 +13,16 @@
 #include <boost/describe/enum.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
-BOOST_AUTO_TEST_SUITE(guide)
-
-namespace {
+// A named namespace, because coroutine frames of templates contain the state.
+namespace guide_trips {
 
 //! [state]
 namespace ss = superstep;
@@ -32,10 +34,10 @@ struct append {
 };
 
 struct trip {
-  std::string city;               // no rule: the last value; two writes in one step are an error
-  std::vector<std::string> notes; // what nodes write is appended
-  int cost = 0;                   // what nodes write is added up
-  std::string hint;               // lives for one step
+  std::string city;               // no rule: a write replaces the value
+  std::vector<std::string> notes; // written lists are appended
+  int cost = 0;                   // written numbers are added
+  std::string hint;               // a written value is kept for the next step
 
   using reducers = ss::reducers<ss::by<&trip::notes, append>, ss::by<&trip::cost, std::plus<>>,
                                 ss::by<&trip::hint, ss::ephemeral_rule>>;
@@ -51,18 +53,18 @@ struct conversation {
 BOOST_DESCRIBE_STRUCT(conversation, (), (messages))
 //! [messages]
 
-//! [parts]
-struct wish { // the input of a caller
+//! [projections]
+struct wish { // the input that a caller passes
   std::string city;
 };
 BOOST_DESCRIBE_STRUCT(wish, (), (city))
 
-struct offer { // the output; `notes` and `hint` are internal
+struct offer { // the output that the caller reads
   std::string city;
   int cost = 0;
 };
 BOOST_DESCRIBE_STRUCT(offer, (), (city, cost))
-//! [parts]
+//! [projections]
 
 //! [nodes]
 constexpr auto plan = ss::node<trip>{"plan"};
@@ -77,13 +79,34 @@ ss::update<trip> make_booking(const trip& t) {
 }
 //! [nodes]
 
+//! [counter]
+struct counter {
+  int n = 0;
+  using reducers = superstep::reducers<superstep::by<&counter::n, std::plus<>>>;
+};
+BOOST_DESCRIBE_STRUCT(counter, (), (n))
+//! [counter]
+
+//! [send_node]
+constexpr auto visit = ss::node<std::string>{"visit"}; // its input is a text, not the state
+//! [send_node]
+
+//! [labels]
+enum class mood { cheap, fancy };
+BOOST_DESCRIBE_ENUM(mood, cheap, fancy)
+//! [labels]
+
 trip to(std::string city) {
   auto t = trip{};
   t.city = std::move(city);
   return t;
 }
 
-} // namespace
+} // namespace guide_trips
+
+using namespace guide_trips;
+
+BOOST_AUTO_TEST_SUITE(guide)
 
 BOOST_AUTO_TEST_CASE(first_graph) {
   //! [first]
@@ -95,22 +118,35 @@ BOOST_AUTO_TEST_CASE(first_graph) {
   auto input = trip{};
   input.city = "Rome";
   auto engine = ss::engine{};
-  const auto done =
-      engine.invoke(graph, input).state; // done.cost == 110, done.notes == {"booked Rome"}
+  const auto done = engine.invoke(graph, input).state;
+  // done.cost == 110, done.notes == {"booked Rome"}
   //! [first]
   BOOST_TEST(done.cost == 110);
   BOOST_TEST(done.notes == std::vector<std::string>{"booked Rome"},
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(graph_of_one_node) {
+  //! [count]
+  auto g = superstep::graph<counter>{};
+  g.add("one", [](const counter&) { return superstep::update{superstep::set<&counter::n>(1)}; });
+  g.edge(superstep::start, "one");
+  const auto graph = g.compile();
+
+  auto engine = superstep::engine{};
+  const auto done = engine.invoke(graph, counter{.n = 41}).state; // done.n == 42
+  //! [count]
+  BOOST_TEST(done.n == 42);
+}
+
 BOOST_AUTO_TEST_CASE(input_and_output_are_projections) {
   auto engine = ss::engine{{.workers = 1}};
+  //! [project]
   auto g = ss::graph<trip>{};
   g.add(plan, make_plan).edge(ss::start, plan);
-  const auto graph = g.compile();
-  //! [part]
-  const auto made = ss::project<offer>(engine.invoke(graph, wish{"Rome"}).state); // made.cost == 10
-  //! [part]
+  const auto done = engine.invoke(g.compile(), wish{"Rome"}).state;
+  const auto made = ss::project<offer>(done); // made.city == "Rome", made.cost == 10
+  //! [project]
   BOOST_TEST(made.city == "Rome");
   BOOST_TEST(made.cost == 10);
 }
@@ -129,6 +165,7 @@ BOOST_AUTO_TEST_CASE(conversations) {
 }
 
 BOOST_AUTO_TEST_CASE(node_receives_runtime_and_context) {
+  auto engine = ss::engine{{.workers = 1}};
   //! [context]
   struct traveller {
     std::string name;
@@ -136,7 +173,7 @@ BOOST_AUTO_TEST_CASE(node_receives_runtime_and_context) {
   auto g = ss::graph<trip>{};
   g.add(plan, [](const trip&, const ss::runtime& rt) {
     const auto* who = rt.context<traveller>();
-    if (rt.is_last_step())
+    if (rt.is_last_step()) // the run fails if it needs another step
       return ss::update{ss::set<&trip::notes>({"no time left"})};
     return ss::update{ss::set<&trip::notes>({"for " + who->name})};
   });
@@ -145,7 +182,7 @@ BOOST_AUTO_TEST_CASE(node_receives_runtime_and_context) {
   auto config = ss::run_config{};
   config.context = std::make_shared<const traveller>(traveller{"Ada"});
   config.recursion_limit = 10;
-  const auto done = ss::engine{}.invoke(g.compile(), trip{}, config).state;
+  const auto done = engine.invoke(g.compile(), trip{}, config).state; // done.notes == {"for Ada"}
   //! [context]
   BOOST_TEST(done.notes.at(0) == "for Ada");
 }
@@ -160,24 +197,11 @@ BOOST_AUTO_TEST_CASE(joins_and_sequences) {
   g.add(flights, [](const trip&) { return ss::update{ss::set<&trip::cost>(200)}; });
   g.add(hotels, [](const trip&) { return ss::update{ss::set<&trip::cost>(80)}; });
   g.edge(ss::start, plan).edge(plan, flights).edge(plan, hotels); // both run in one step
-  g.edge({flights, hotels}, book);                                // runs when both have run
-  g.sequence({book, ss::end});                                    // edges from each to the next
+  g.edge({flights, hotels}, book);                                // a join: waits for both
+  g.sequence({book, ss::end});                                    // the same as edge(book, ss::end)
   //! [joins]
   BOOST_TEST(engine.invoke(g.compile(), to("Rome")).state.cost == 390);
 }
-
-namespace {
-
-//! [send_node]
-constexpr auto visit = ss::node<std::string>{"visit"}; // its input is not the state
-//! [send_node]
-
-//! [labels]
-enum class mood { cheap, fancy };
-BOOST_DESCRIBE_ENUM(mood, cheap, fancy)
-//! [labels]
-
-} // namespace
 
 BOOST_AUTO_TEST_CASE(choices) {
   auto engine = ss::engine{{.workers = 1}};
@@ -192,7 +216,8 @@ BOOST_AUTO_TEST_CASE(choices) {
   // A router sees the state with the writes of its own node. It can return a label:
   g.branch(plan, [](const trip& t) { return t.city == "Monaco" ? mood::fancy : mood::cheap; },
            {{mood::cheap, hostel}, {mood::fancy, palace}});
-  // It can also return a destination or a list of them; the possible ones are declared.
+  // It can also return a destination or a list of them. The last argument lists all that it may
+  // return.
   g.branch(hostel, [](const trip& t) { return t.cost > 1'000 ? ss::destination{plan} : ss::end; },
            {plan, ss::end});
   //! [branches]
@@ -228,12 +253,12 @@ BOOST_AUTO_TEST_CASE(commands) {
           auto out = ss::command<trip>{};
           out.update.add(ss::set<&trip::cost>(10));
           if (t.cost < 50)
-            out.go_to = {plan}; // once more
+            out.go_to = {plan}; // run `plan` again
           else
             out.go_to = {book};
           return out;
         },
-        {.destinations = {"plan", "book"}}); // drawn, and checked by compile()
+        {.destinations = {"plan", "book"}}); // compile() checks that these nodes exist
   g.add(book, make_booking).edge(ss::start, plan);
   //! [commands]
   BOOST_TEST(engine.invoke(g.compile(), to("Rome")).state.cost == 160);
@@ -241,46 +266,75 @@ BOOST_AUTO_TEST_CASE(commands) {
 
 BOOST_AUTO_TEST_CASE(nodes_accept_options) {
   auto engine = ss::engine{{.workers = 1}};
-  auto calls = 0;
-  //! [options]
-  auto often = ss::retry_policy{};
-  often.max_attempts = 5;
-  often.initial_interval = std::chrono::milliseconds{1};
-  often.jitter = false;
-  often.retry_on = [](const std::exception_ptr& failure) {
+  //! [retry]
+  auto policy = ss::retry_policy{};
+  policy.max_attempts = 5;
+  policy.initial_interval = std::chrono::milliseconds{1};
+  policy.jitter = false;
+  policy.retry_on = [](const std::exception_ptr& failure) {
     return ss::describe(failure) == "line is busy";
   };
-  auto careful = ss::node_options{};
-  careful.retry = {often}; // the first matching policy decides; none by default
-  careful.metadata = {{"owner", "desk 4"}};
+  auto retried = ss::node_options{};
+  retried.retry = {policy};
 
-  auto last = ss::node_options{};
-  last.defer = true; // held back until nothing else is left to run
-
+  auto calls = 0;
   auto g = ss::graph<trip>{};
   g.add(
       plan,
       [&](const trip&) {
-        if (++calls < 3)
+        if (++calls < 3) // the first two attempts fail
           throw std::runtime_error{"line is busy"};
         return ss::update{ss::set<&trip::cost>(10)};
       },
-      careful);
-  g.add(book, make_booking, last);
+      retried);
+  //! [retry]
+  //! [defer]
+  auto deferred = ss::node_options{};
+  deferred.defer = true;
+  g.add(book, make_booking, deferred);
   g.edge(ss::start, plan).edge(ss::start, book);
-  //! [options]
+  //! [defer]
   BOOST_TEST(engine.invoke(g.compile(), to("Rome")).state.cost == 110);
   BOOST_TEST(calls == 3);
 }
 
+BOOST_AUTO_TEST_CASE(timeouts_and_handlers) {
+  auto engine = ss::engine{{.workers = 1}};
+  //! [limits]
+  auto limited = ss::node_options{};
+  limited.timeout = ss::timeout_policy{.run = std::chrono::milliseconds{20}};
+
+  auto g = ss::graph<trip>{};
+  g.add(
+      plan,
+      [](const trip&) -> ss::task<ss::update<trip>> {
+        auto nap = ss::sleep_for{std::chrono::hours{1}};
+        co_await nap;
+        co_return ss::update<trip>{};
+      },
+      limited);
+  g.on_error(plan, [](const trip&, const ss::runtime& rt) {
+    const auto note = rt.failure()->node + " took too long";
+    return ss::command<trip>{ss::set<&trip::notes>({note}), {book}};
+  });
+  g.add(book, [](const trip&) { return ss::update{ss::set<&trip::cost>(100)}; });
+  g.edge(ss::start, plan);
+  const auto graph = g.compile({.step_timeout = std::chrono::seconds{30}});
+  const auto done = engine.invoke(graph, wish{"Rome"}).state;
+  // done.notes == {"plan took too long"}, done.cost == 100
+  //! [limits]
+  BOOST_TEST(done.notes.at(0) == "plan took too long");
+  BOOST_TEST(done.cost == 100);
+}
+
 BOOST_AUTO_TEST_CASE(caches) {
   auto engine = ss::engine{{.workers = 1}};
-  auto calls = 0;
   //! [cache]
-  auto once_a_day = ss::node_options{};
-  once_a_day.cache =
+  auto cached = ss::node_options{};
+  cached.cache =
       ss::cache_policy{.key = [](const ss::body_input& in) { return ss::input_as<trip>(in).city; },
                        .ttl = std::chrono::hours{24}};
+  auto calls = 0; // counts the activations that are not answered by the cache
   auto g = ss::graph<trip>{};
   g.add(
       plan,
@@ -288,7 +342,7 @@ BOOST_AUTO_TEST_CASE(caches) {
         ++calls;
         return make_plan(t);
       },
-      once_a_day);
+      cached);
   g.edge(ss::start, plan);
   const auto graph = g.compile({.cache = std::make_shared<ss::memory_cache>()});
   //! [cache]
@@ -307,35 +361,35 @@ BOOST_AUTO_TEST_CASE(faults) {
   try {
     static_cast<void>(g.compile());
   } catch (const ss::compile_error& e) {
-    for (const auto& fault : e.faults()) // all of them
-      text += fault.text + '\n';         // Found edge ending at unknown node `bok`
-  }
+    for (const auto& fault : e.faults())
+      text += fault.text + '\n';
+  } // text == "Found edge ending at unknown node `bok`\n"
   //! [faults]
   BOOST_TEST(text == "Found edge ending at unknown node `bok`\n");
   auto h = ss::graph<trip>{};
   h.add(plan, make_plan).add(book, make_booking).edge(ss::start, plan);
   //! [strict]
   auto options = ss::compile_options{};
-  options.strict = true; // node 'book' never runs: nothing leads to it from START
-  options.lint = true;   // node … runs more than once: its edges from … fire in different steps
+  options.strict = true; // compile() throws for warnings as well
+  options.lint = true;   // also warns of nodes that run more than once
   //! [strict]
   BOOST_CHECK_THROW(static_cast<void>(h.compile(options)), ss::compile_error);
 }
 
 BOOST_AUTO_TEST_CASE(failures) {
   auto engine = ss::engine{{.workers = 1}};
-  auto said = std::string{};
   //! [failures]
   auto g = ss::graph<trip>{};
   g.add(plan, [](const trip&) -> ss::update<trip> { throw std::runtime_error{"no paper"}; });
   g.edge(ss::start, plan);
+  auto text = std::string{};
   try {
     engine.invoke(g.compile(), trip{});
-  } catch (const ss::graph_error& e) { // e.code(), e.node(), e.step(); the exception is nested
-    said = e.what();                   // node 'plan' (task plan, step 1) failed: no paper
+  } catch (const ss::graph_error& e) { // e.node() == "plan", e.step() == 1
+    text = e.what();                   // "node 'plan' (task plan, step 1) failed: no paper"
   }
   //! [failures]
-  BOOST_TEST(said == "node 'plan' (task plan, step 1) failed: no paper");
+  BOOST_TEST(text == "node 'plan' (task plan, step 1) failed: no paper");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The second half of docs/graph-api.md: interrupts, subgraphs, time travel, streams, drawings and
-// JSON graphs. Also the code of docs/threads.md.
+// The code of docs/graph-api.md from its section "Interrupts" on, and of docs/threads.md.
 //! [includes]
 #include <superstep/actors/engine.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
@@ -23,20 +22,21 @@
 // A named namespace, because coroutine frames of templates contain the state.
 namespace guide_orders {
 
+//! [order]
 namespace ss = superstep;
 namespace json = boost::json;
 
-//! [order]
 struct order {
   std::string item;
   int price = 0;
   bool is_approved = false;
-  int total = 0;
+  int total = 0; // written numbers are added
   using reducers = ss::reducers<ss::by<&order::total, std::plus<>>>;
 };
 BOOST_DESCRIBE_STRUCT(order, (), (item, price, is_approved, total))
 //! [order]
 
+//! [nodes]
 constexpr auto quote = ss::node<order>{"quote"};
 constexpr auto approve = ss::node<order>{"approve"};
 constexpr auto pay = ss::node<order>{"pay"};
@@ -47,14 +47,24 @@ ss::update<order> make_quote(const order&) {
 ss::update<order> make_payment(const order& o) {
   return ss::update{ss::set<&order::total>(o.is_approved ? o.price : 0)};
 }
+//! [nodes]
 
 //! [asks]
 ss::task<ss::update<order>> ask_for_approval(order o, ss::runtime rt) {
   auto question = rt.interrupt({{"buy", o.item}, {"price", o.price}});
-  const auto answer = co_await question; // the body stops here until it has an answer
+  const auto answer = co_await question; // stops here until the caller has passed an answer
   co_return ss::update{ss::set<&order::is_approved>(answer.as_bool())};
 }
 //! [asks]
+
+//! [shop]
+ss::graph<order> shop() {
+  auto g = ss::graph<order>{};
+  g.add(quote, make_quote).add(approve, ask_for_approval).add(pay, make_payment);
+  g.sequence({ss::start, quote, approve, pay});
+  return g;
+}
+//! [shop]
 
 //! [basket]
 struct basket {
@@ -65,23 +75,15 @@ struct basket {
 BOOST_DESCRIBE_STRUCT(basket, (), (items, total))
 
 constexpr auto buy = ss::node<basket>{"buy"};
-//! [basket]
 constexpr auto pay_all = ss::node<basket>{"pay_all"};
+//! [basket]
 
 //! [wish]
-struct wish { // a projection of the state
+struct wish { // a projection of order
   std::string item;
 };
 BOOST_DESCRIBE_STRUCT(wish, (), (item))
 //! [wish]
-
-/// The graph that the guide calls `shop`.
-ss::graph<order> shop() {
-  auto g = ss::graph<order>{};
-  g.add(quote, make_quote).add(approve, ask_for_approval).add(pay, make_payment);
-  g.sequence({ss::start, quote, approve, pay});
-  return g;
-}
 
 order wanted(std::string item) {
   auto o = order{};
@@ -96,12 +98,9 @@ using namespace guide_orders;
 BOOST_AUTO_TEST_SUITE(guide)
 
 BOOST_AUTO_TEST_CASE(interrupts) {
-  auto g = shop();
-  auto engine = ss::engine{};
   //! [threads]
-  auto options = ss::compile_options{};
-  options.checkpointer = ss::memory_checkpointer();
-  const auto graph = g.compile(options);
+  auto engine = ss::engine{};
+  const auto graph = shop().compile({.checkpointer = ss::memory_checkpointer()});
 
   auto config = ss::run_config{};
   config.thread_id = "order-17";
@@ -110,7 +109,6 @@ BOOST_AUTO_TEST_CASE(interrupts) {
   const auto stopped = engine.invoke(graph, input, config);
   // stopped.interrupts.at(0).value == {"buy": "a lamp", "price": 30}
 
-  // With several pending interrupts: ss::resume({{first.id, true}, {second.id, false}}).
   const auto done = engine.invoke(graph, ss::resume(true), config); // done.state.total == 30
   //! [threads]
   BOOST_TEST(json::serialize(stopped.interrupts.at(0).value) == R"({"buy":"a lamp","price":30})");
@@ -118,19 +116,19 @@ BOOST_AUTO_TEST_CASE(interrupts) {
 }
 
 BOOST_AUTO_TEST_CASE(turns) {
-  auto g = ss::graph<order>{};
-  g.add(quote, make_quote).add(pay, [](const order& o) {
-    return ss::update{ss::set<&order::total>(o.price)};
-  });
-  g.sequence({ss::start, quote, pay});
   //! [turns]
+  auto g = ss::graph<order>{};
+  g.add(quote, make_quote);
+  g.add(pay, [](const order& o) { return ss::update{ss::set<&order::total>(o.price)}; });
+  g.sequence({ss::start, quote, pay});
   const auto graph = g.compile({.checkpointer = ss::memory_checkpointer()});
+
   auto engine = ss::engine{};
   auto config = ss::run_config{};
   config.thread_id = "order-17";
-  engine.invoke(graph, order{.item = "a lamp"}, config); // a new thread: the whole state
+  engine.invoke(graph, order{.item = "a lamp"}, config); // a new thread: a whole state
 
-  // Later turns: an update or a projection. Fields that it does not contain are kept.
+  // Later turns: an update or a projection. The other fields keep their values.
   engine.invoke(graph, ss::update{ss::set<&order::item>("a table")}, config);
   const auto third = engine.invoke(graph, wish{"a chair"}, config); // third.state.total == 90
   //! [turns]
@@ -140,31 +138,33 @@ BOOST_AUTO_TEST_CASE(turns) {
 
 BOOST_AUTO_TEST_CASE(interrupts_in_plain_functions) {
   auto engine = ss::engine{{.workers = 1}};
-  auto g = ss::graph<order>{};
   //! [plain_ask]
+  auto g = ss::graph<order>{};
   g.add(approve, [](const order& o, const ss::runtime& rt) {
     const auto answer = rt.ask("buy " + o.item + "?");
-    if (!answer) // not answered yet: this result is discarded
+    if (!answer) // no resume value yet: the engine discards this result
       return ss::update<order>{};
     return ss::update{ss::set<&order::is_approved>(answer->as_bool())};
   });
-  //! [plain_ask]
   g.edge(ss::start, approve);
+  //! [plain_ask]
   BOOST_TEST(engine.try_invoke(g.compile(), order{}).interrupts.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(breakpoints) {
   auto engine = ss::engine{{.workers = 1}};
+  //! [breakpoints]
   auto g = ss::graph<order>{};
   g.add(quote, make_quote).add(pay, make_payment).sequence({ss::start, quote, pay});
-  auto config = ss::run_config{};
-  config.thread_id = "t";
-  //! [breakpoints]
   auto options = ss::compile_options{};
   options.checkpointer = ss::memory_checkpointer();
-  options.interrupt_before = {"pay"}; // interrupt_after; "*" names all nodes
+  options.interrupt_before = {"pay"};
   const auto graph = g.compile(options);
-  const auto stopped = engine.invoke(graph, order{}, config); // status: interrupted
+
+  auto config = ss::run_config{};
+  config.thread_id = "order-18";
+  const auto stopped = engine.invoke(graph, order{}, config);
+  // stopped.status == ss::run_status::interrupted, stopped.interrupts.empty()
   const auto done = engine.invoke(graph, ss::resume(), config);
   //! [breakpoints]
   BOOST_TEST((stopped.status == ss::run_status::interrupted));
@@ -174,30 +174,29 @@ BOOST_AUTO_TEST_CASE(breakpoints) {
 
 BOOST_AUTO_TEST_CASE(time_travel) {
   auto engine = ss::engine{{.workers = 1}};
-  auto options = ss::compile_options{};
-  options.checkpointer = ss::memory_checkpointer();
-  const auto graph = shop().compile(options);
-  auto config = ss::run_config{};
-  config.thread_id = "order-17";
-  (void)engine.try_invoke(graph, wanted("a lamp"), config);
   //! [state]
-  const auto now = engine.get_state(graph, config);
-  // now.values->price == 30, now.next == {"approve"}; now.interrupts(): the pending interrupts;
-  // now.tasks: results and errors
+  const auto graph = shop().compile({.checkpointer = ss::memory_checkpointer()});
+  auto config = ss::run_config{};
+  config.thread_id = "order-19";
+  engine.invoke(graph, order{.item = "a lamp"}, config); // stops in `approve`
 
-  // An update counts as if a node had just run: the edges of `approve` fire.
+  const auto now = engine.get_state(graph, config);
+  // now.values->price == 30, now.next == {"approve"}, now.interrupts().size() == 1
+
+  // Writes as if `approve` had returned this update. Its edge to `pay` fires.
   engine.update_state(graph, config, ss::set<&order::is_approved>(true), "approve");
-  const auto done = engine.invoke(graph, ss::resume(), config); // pays
+  const auto done = engine.invoke(graph, ss::resume(), config); // done.state.total == 30
   //! [state]
   BOOST_TEST(now.values->price == 30);
+  BOOST_TEST(now.interrupts().size() == 1U);
   BOOST_TEST(now.next == std::vector<std::string>{"approve"}, boost::test_tools::per_element());
   BOOST_TEST(done.state.total == 30);
   //! [replay]
   const auto history = engine.get_state_history(graph, config); // newest first
-  // history.at(1).values->total == 0
-  auto again = config;
-  again.thread.emplace().checkpoint_id = history.at(1).checkpoint->id; // before `pay`
-  const auto paid = engine.invoke(graph, ss::resume(), again);         // a fork: pays once more
+  const auto& before_pay = history.at(1);                       // before_pay.values->total == 0
+  auto fork = config;
+  fork.thread.emplace().checkpoint_id = before_pay.checkpoint->id;
+  const auto paid = engine.invoke(graph, ss::resume(), fork); // runs `pay` again
   //! [replay]
   BOOST_TEST(history.at(1).values->total == 0);
   BOOST_TEST(paid.state.total == 30);
@@ -207,19 +206,16 @@ BOOST_AUTO_TEST_CASE(time_travel) {
 BOOST_AUTO_TEST_CASE(subgraphs) {
   auto engine = ss::engine{{.workers = 1}};
   //! [subgraph]
-  const auto one_order = shop().compile({.persistence = ss::persistence::per_call});
+  const auto to_order = [](const basket& b) { // returns the input of the subgraph
+    auto o = order{};
+    o.item = b.items.front();
+    return o;
+  };
+  const auto from_order = [](const order& o) { // returns an update of the parent
+    return ss::update{ss::set<&basket::total>(o.total)};
+  };
   auto g = ss::graph<basket>{};
-  g.add(
-      buy, one_order,
-      [](const basket& b) { // the input of the subgraph
-        auto o = order{};
-        o.item = b.items.front();
-        return o;
-      },
-      [](const order& o) {
-        return ss::update{ss::set<&basket::total>(o.total)};
-      }); // the result for the parent
-  g.edge(ss::start, buy);
+  g.add(buy, shop().compile(), to_order, from_order).edge(ss::start, buy);
   //! [subgraph]
   const auto graph = g.compile({.checkpointer = ss::memory_checkpointer()});
   auto config = ss::run_config{};
@@ -232,76 +228,54 @@ BOOST_AUTO_TEST_CASE(subgraphs) {
 
 BOOST_AUTO_TEST_CASE(graphs_invoked_by_bodies) {
   auto engine = ss::engine{{.workers = 1}};
+  //! [nested]
   auto inner = ss::json_graph{};
   inner.channel("n", "add");
   inner.add("one", [](const json::value&) { return json::object{{"n", 1}}; });
   inner.edge("__start__", "one");
-  const auto child = inner.compile();
+  const auto child = inner.compile(); // adds 1 to "n"
+
   auto g = ss::json_graph{};
   g.channel("n", "add");
-  //! [nested]
   g.add("twice", [child](const json::value&, ss::runtime rt) -> ss::task<json::object> {
     auto first = rt.invoke(child, {{"n", 10}}); // g++ 12 does not support braces in co_await
     auto done = co_await first;                 // {"n": 11}
     co_return co_await rt.invoke(child, std::move(done)); // {"n": 12}
   });
-  //! [nested]
   g.edge("__start__", "twice");
-  const auto graph = g.compile();
-  const auto done = engine.invoke(graph, json::object{});
+  const auto done = engine.invoke(g.compile(), json::object{}); // done.state == {"n": 12}
+  //! [nested]
   BOOST_TEST(done.state.at("n").as_int64() == 12);
 }
 
 BOOST_AUTO_TEST_CASE(streams) {
   auto engine = ss::engine{{.workers = 1}};
+  //! [stream]
   auto g = ss::graph<order>{};
   g.add(quote, [](const order&, const ss::runtime& rt) {
-    rt.emit("thinking");
+    rt.emit("thinking"); // a custom event
     return ss::update{ss::set<&order::price>(30)};
   });
   g.edge(ss::start, quote);
   const auto graph = g.compile();
+
   auto seen = std::string{};
-  //! [stream]
   const auto modes = ss::stream_mode::updates | ss::stream_mode::values | ss::stream_mode::custom;
   for (const auto& event : engine.stream(graph, order{}, modes)) { // throws if the run fails
     if (const auto* wrote = std::get_if<ss::update_event>(&event))
-      seen += wrote->node + " says " + std::to_string(*wrote->wrote<&order::price>()) + ". ";
-    else if (const auto* sent = std::get_if<ss::custom_event>(&event)) // rt.emit(…)
+      seen += wrote->node + " wrote " + std::to_string(*wrote->wrote<&order::price>()) + ". ";
+    else if (const auto* sent = std::get_if<ss::custom_event>(&event))
       seen += std::string{sent->data.as_string()} + ". ";
     else if (const auto* after = std::get_if<ss::values_event<order>>(&event))
       seen += "price " + std::to_string(after->state->price) + ". ";
-  }
+  } // seen == "price 0. thinking. quote wrote 30. price 30. "
   //! [stream]
-  BOOST_TEST(seen == "price 0. thinking. quote says 30. price 30. ");
-}
-
-BOOST_AUTO_TEST_CASE(timeouts_and_handlers) {
-  auto engine = ss::engine{{.workers = 1}};
-  //! [limits]
-  auto patient = ss::node_options{};
-  patient.timeout = ss::timeout_policy{.run = std::chrono::milliseconds{20}};
-
-  auto g = ss::graph<order>{};
-  g.add(
-      quote,
-      [](const order&) -> ss::task<ss::update<order>> {
-        auto nap = ss::sleep_for{std::chrono::hours{1}};
-        co_await nap;
-        co_return ss::update<order>{};
-      },
-      patient);
-  g.on_error(quote, [](const order&, const ss::runtime& rt) { // in its place, in the same step
-    return ss::command<order>{ss::set<&order::item>(rt.failure()->node + " took too long"), {pay}};
-  });
-  g.add(pay, make_payment).edge(ss::start, quote);
-  const auto graph = g.compile({.step_timeout = std::chrono::seconds{30}});
-  //! [limits]
-  BOOST_TEST(engine.invoke(graph, order{}).state.item == "quote took too long");
+  BOOST_TEST(seen == "price 0. thinking. quote wrote 30. price 30. ");
 }
 
 BOOST_AUTO_TEST_CASE(tokens) {
   auto engine = ss::engine{{.workers = 1}};
+  //! [tokens]
   auto g = ss::graph<order>{};
   g.add(quote, [](const order&, const ss::runtime& rt) {
     rt.emit_message(ss::value{std::string{"thirty"}});
@@ -309,63 +283,64 @@ BOOST_AUTO_TEST_CASE(tokens) {
   });
   g.edge(ss::start, quote);
   const auto graph = g.compile();
-  auto said = std::string{};
-  //! [tokens]
+
+  auto seen = std::string{};
   for (const auto& event : engine.stream(graph, order{}, ss::stream_mode::messages)) {
     const auto& sent = std::get<ss::message_event>(event);
-    if (const auto* text = sent.get_if<std::string>()) // sent by this graph's node
-      said += sent.node + ": " + *text;
-    else if (const auto* piece = sent.get_if<ss::message_chunk>()) // sent by agents
-      said += ss::text_of(piece->part);
-  }
+    if (const auto* text = sent.get_if<std::string>()) // what `quote` sends
+      seen += sent.node + ": " + *text;
+    else if (const auto* piece = sent.get_if<ss::message_chunk>()) // what agents send
+      seen += ss::text_of(piece->part);
+  } // seen == "quote: thirty"
   //! [tokens]
-  BOOST_TEST(said == "quote: thirty");
+  BOOST_TEST(seen == "quote: thirty");
 }
 
 BOOST_AUTO_TEST_CASE(commands_to_the_parent) {
   auto engine = ss::engine{{.workers = 1}};
+  //! [parent]
   auto inner = ss::graph<order>{};
-  //! [parent]
-  inner.add(quote, [](const order& o) { // nothing after it in `inner` runs
-    return ss::parent_command<basket>{ss::set<&basket::items>({o.item}), {pay_all}};
+  inner.add(quote, [](const order&) { // ends `inner`: `pay` does not run
+    return ss::parent_command<basket>{ss::set<&basket::items>({"a lamp"}), {pay_all}};
   });
-  //! [parent]
   inner.add(pay, make_payment).sequence({ss::start, quote, pay});
-  auto g = ss::graph<basket>{};
-  g.add(
-      buy, inner.compile(), [](const basket&) { return wanted("a lamp"); },
-      [](const order&) { return ss::update<basket>{}; });
-  g.add(pay_all, [](const basket&) { return ss::update{ss::set<&basket::total>(3)}; });
-  g.edge(ss::start, buy);
-  const auto done = engine.invoke(g.compile(), basket{}).state;
-  BOOST_TEST(done.total == 3);
+
+  auto outer = ss::graph<basket>{};
+  outer.add(
+      buy, inner.compile(), [](const basket&) { return order{}; },
+      [](const order& o) { return ss::update{ss::set<&basket::total>(o.total)}; });
+  outer.add(pay_all, [](const basket&) { return ss::update{ss::set<&basket::total>(30)}; });
+  outer.edge(ss::start, buy);
+  const auto done = engine.invoke(outer.compile(), basket{}).state;
+  // done.items == {"a lamp"}, done.total == 30
+  //! [parent]
+  BOOST_TEST(done.total == 30);
   BOOST_TEST(done.items.at(0) == "a lamp");
 }
 
-struct order_of_yesterday {
+struct old_order {
   std::string item;
   std::string price;
 };
-BOOST_DESCRIBE_STRUCT(order_of_yesterday, (), (item, price))
+BOOST_DESCRIBE_STRUCT(old_order, (), (item, price))
 
 BOOST_AUTO_TEST_CASE(migrations) {
   auto engine = ss::engine{{.workers = 1}};
   const auto checkpointer = ss::memory_checkpointer();
   auto config = ss::run_config{};
   config.thread_id = "order-17";
-  auto old = ss::graph<order_of_yesterday>{};
-  old.add(ss::node<order_of_yesterday>{"quote"}, [](const order_of_yesterday&) {
-    return ss::update{ss::set<&order_of_yesterday::price>("30 gold")};
-  });
-  old.edge(ss::start, ss::node<order_of_yesterday>{"quote"});
-  (void)engine.invoke(old.compile({.checkpointer = checkpointer}), order_of_yesterday{}, config);
+  auto old = ss::graph<old_order>{};
+  old.add(ss::node<old_order>{"quote"},
+          [](const old_order&) { return ss::update{ss::set<&old_order::price>("30 gold")}; });
+  old.edge(ss::start, ss::node<old_order>{"quote"});
+  (void)engine.invoke(old.compile({.checkpointer = checkpointer}), old_order{}, config);
   //! [convert]
   auto options = ss::compile_options{};
-  options.checkpointer = checkpointer;
+  options.checkpointer = checkpointer; // contains threads of an older version of the program
   options.convert = [](const ss::outdated_value& v) -> std::optional<json::value> {
     if (v.channel != "price")
-      return std::nullopt;  // an error that names key, thread and both types
-    return json::value(30); // older versions stored the text "30 gold"
+      return std::nullopt;  // the run fails with checkpoint_errc::type_changed
+    return json::value(30); // the older version stored the text "30 gold"
   };
   //! [convert]
   auto g = ss::graph<order>{};
@@ -393,10 +368,10 @@ BOOST_AUTO_TEST_CASE(memory) {
 }
 
 BOOST_AUTO_TEST_CASE(drawings) {
-  const auto graph = shop().compile();
   //! [draw]
+  const auto graph = shop().compile();
   auto options = ss::draw_options{};
-  options.expand = 8; // levels of graphs inside graphs
+  options.expand = 8; // draws subgraphs down to this level in place of their nodes
   const auto mermaid = ss::to_mermaid(graph, options);
   const auto dot = ss::to_dot(graph, options);
   //! [draw]
@@ -417,7 +392,7 @@ BOOST_AUTO_TEST_CASE(json_graphs) {
   g.edge("__start__", "count");
   const auto graph = g.compile();
   const auto done = engine.invoke(graph, {{"last", "x"}});
-  // done.state: {"log": ["x", "x", "x"], "n": 3, "last": "x"}
+  // done.state == {"log": ["x", "x", "x"], "n": 3, "last": "x"}
   //! [json]
   BOOST_TEST(json::serialize(done.state) == R"({"log":["x","x","x"],"n":3,"last":"x"})");
 }
@@ -432,7 +407,8 @@ BOOST_AUTO_TEST_CASE(json_shapes) {
   const auto graph = g.compile();
   const auto input = json::parse(R"({"cart": {"items": [{"price": 3}, {"price": "free"}]}})");
   const auto done = engine.try_invoke(graph, input);
-  // node 'pay' (task pay, step 1) failed: cart.items[1].price should be a number, got "free"
+  // done.error->text ==
+  //   "node 'pay' (task pay, step 1) failed: cart.items[1].price should be a number, got \"free\""
   //! [shapes]
   BOOST_TEST(done.error->text == "node 'pay' (task pay, step 1) failed: cart.items[1].price "
                                  "should be a number, got \"free\"");

@@ -32,7 +32,8 @@ void for_each_prose_line(const std::string& page,
   }
 }
 
-/// The anchor that GitHub gives a heading: lower case, spaces as dashes, without punctuation.
+/// Returns the anchor that GitHub creates for a heading: lower case, spaces as dashes, without
+/// punctuation.
 std::string anchor_of(const std::string& heading) {
   auto out = std::string{};
   for (const auto c : heading) {
@@ -53,7 +54,7 @@ std::set<std::string> anchors_of(const std::string& page) {
   return out;
 }
 
-/// The matches of a pattern's first group in the prose of a page.
+/// Returns the matches of a pattern's first group in the prose of a page.
 std::vector<std::string> found_in(const std::string& page, const std::regex& pattern) {
   auto out = std::vector<std::string>{};
   for_each_prose_line(page, [&](const std::string& line) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of docs/prebuilt.md names the tests and recorded cases that cover each option and
-// version of an agent. This test checks that they exist; running them is left to their own
-// programs.
+// version of an agent. This test checks that they exist. Other test programs run them.
 #include "docs/tree.hpp"
 #include "graph_cases/case_file.hpp"
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Code in the documents is quoted from files that are compiled and run. Below a line
+// Checks that pages quote code from files that are compiled and run. Below the line
 //   <!-- tests/docs/file.cpp [name] -->
-// a page has the text between the file's two markers //! [name], moved to the left. Below a line
+// a page contains the text between the file's two markers //! [name], without the indentation that
+// its lines share. Below the line
 //   <!-- examples/file.cpp -->
-// it has the whole file without the license line. A page also quotes the [includes] of each file
-// that it quotes, and the file has no other includes of superstep.
+// it contains the whole file without the license line. A page also quotes the [includes] of each
+// file that it quotes, and the file has no other includes of superstep.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -63,7 +64,7 @@ std::optional<std::string> quoted(const lines& file, const std::string& name) {
   return joined(text);
 }
 
-/// The whole file, without the line that names its license.
+/// Returns the text of a whole file, without the line that names its license.
 std::string quoted(lines file) {
   if (!file.empty() && file.front().starts_with("// SPDX-License-Identifier:"))
     file.erase(file.begin());
@@ -71,13 +72,13 @@ std::string quoted(lines file) {
 }
 
 struct quotation {
-  std::string source; // empty if no line above the block names a file
-  std::string name;   // empty: the whole file
+  std::string source; // empty if the line above the block does not name a file
+  std::string name;   // name of the markers; empty for a whole file
   std::string text;
   bool is_code = true;
 };
 
-/// The blocks of C++ in a document, and its blocks of text that quote a file.
+/// Returns the code blocks of a document, and its text blocks that quote a file.
 std::vector<quotation> quotations(const lines& document) {
   const auto origin = std::regex{R"(<!-- (\S+)(?: \[(\w+)\])? -->)"};
   auto out = std::vector<quotation>{};
