@@ -60,7 +60,8 @@ struct alignas(64) call final : lane_message, detail::call_services {
   bool gave_up = false;       ///< it will not be resumed: its interrupt has no resume value
   bool has_observers = false; ///< has a sink, a conversation or a parent run
   bool has_nested = false;    ///< it has started a nested run
-  bool is_timed = false;      ///< it has a timeout; set before the body starts, like the next
+  bool is_timed = false;      ///< it has a timeout; set before the body starts, like the next two
+  bool has_deadline = false;  ///< `due` is set
   bool heartbeats_only = false;
   bool streams_messages = false; ///< `sink` receives its messages
   bool streams_custom = false;   ///< `sink` receives its custom events
@@ -98,6 +99,7 @@ struct alignas(64) call final : lane_message, detail::call_services {
   std::shared_ptr<const run_error> failure; ///< for error handlers
 
   std::chrono::steady_clock::time_point started; ///< for a call with a timeout
+  std::chrono::steady_clock::time_point due;     ///< see runtime::deadline()
   /// Nanoseconds of the same clock. Written by threads that run the body.
   std::atomic<std::int64_t> progressed{0};
 
@@ -118,6 +120,7 @@ struct alignas(64) call final : lane_message, detail::call_services {
 
   // Services for bodies; see call_services.
   std::stop_token stop_token() override;
+  std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept override;
   std::function<void(json::value)> emitter() override;
   std::optional<json::value> ask(const json::value& question) override;
   void pass_on(std::vector<interrupt> questions) override;

@@ -12,6 +12,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -48,9 +49,12 @@ void call_back(const std::function<void(detail::raw_result)>& done,
 
 /// The parent of a nested run: the run `above`, as long as it has this generation.
 struct nested_in : nesting {
+  using time_point = std::chrono::steady_clock::time_point;
+
   run* above = nullptr;
   std::uint32_t above_generation = 0;
-  call* caller = nullptr; ///< the call whose body started it
+  call* caller = nullptr;             ///< the call whose body started it
+  time_point due = time_point::max(); ///< of that call; see runtime::deadline()
   std::uint32_t caller_generation = 0;
 };
 
@@ -129,6 +133,9 @@ struct alignas(64) run {
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const run_error>> handled;
   std::string drained_for; ///< if set, the run stops before its next step, with this text
   std::uint32_t detached_tasks_max = 0; ///< run_config::max_concurrency; 0: none
+  std::chrono::steady_clock::time_point due = nested_in::time_point::max(); ///< of the whole run
+  std::chrono::steady_clock::time_point step_due = nested_in::time_point::max(); ///< of its step
+  bool has_limits = false; ///< its calls have deadlines, from the run, the step or their nodes
   std::uint64_t first_end_ns = 0; ///< when the step's first task ended while others were detached
 
   static constexpr std::uint8_t stop_before = 1;

@@ -51,7 +51,8 @@ read_exhausted(const http_headers& headers, std::chrono::system_clock::time_poin
 
 /// Returns a wait with full jitter: random between zero and an upper bound, which doubles with each
 /// attempt (from 1). Reproducible: the same key, turn and attempt give the same wait.
-[[nodiscard]] std::chrono::milliseconds backoff(std::uint32_t base_ms, std::uint32_t max_ms,
+[[nodiscard]] std::chrono::milliseconds backoff(std::chrono::milliseconds base,
+                                                std::chrono::milliseconds limit,
                                                 std::string_view run_key, std::uint32_t turn,
                                                 std::uint32_t attempt);
 

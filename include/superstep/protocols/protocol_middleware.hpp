@@ -111,10 +111,10 @@ struct protocol_options {
   std::uint32_t retries = 1;
   stream_options stream;
   unclosed_calls unclosed = unclosed_calls::complete;
-  /// Most calls in one answer, invalid ones included; 0 = no limit (see docs/protocols.md for the
-  /// bound of the parsers). An answer with more is the error `model_errc::bad_answer`, streamed or
-  /// not. A stream stops before the first call above the limit.
-  std::size_t calls_max = 1'000;
+  /// Most calls in one answer, invalid ones included; unset: no limit (see docs/protocols.md for
+  /// the bound of the parsers). An answer with more is the error `model_errc::bad_answer`, streamed
+  /// or not. A stream stops before the first call above the limit.
+  std::optional<std::size_t> calls_max = 1'000;
   /// Receives every part of an answer that could not be parsed as a call. Called by the thread that
   /// resumes the task of that answer.
   protocol_error_handler on_error;

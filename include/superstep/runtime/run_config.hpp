@@ -89,12 +89,15 @@ struct thread_options {
   std::shared_ptr<write_cache> cache{};
 };
 
+/// The default limit of the super-steps of a run, as in LangGraph 1.2.22 (`recursion_limit`).
+inline constexpr std::uint32_t default_recursion_limit = 25;
+
 /// The options of one run. Read-only while it runs, and the same for all its nodes.
 struct run_config {
   /// Names the run in errors and events, and seeds ids. Empty: the engine numbers it.
   std::string run_id{};
-  std::string thread_id{};            ///< the conversation that the run belongs to; empty: none
-  std::uint32_t recursion_limit = 25; ///< super-steps before the run fails
+  std::string thread_id{}; ///< the conversation that the run belongs to; empty: none
+  std::uint32_t recursion_limit = default_recursion_limit; ///< super-steps before the run fails
   std::optional<std::uint32_t> max_concurrency{}; ///< tasks of the run at once; unset: no limit
   /// The longest time that the whole run may take, from its start. Not set: no limit.
   std::optional<std::chrono::milliseconds> deadline{};

@@ -6,6 +6,7 @@
 #include <superstep/channels/channel.hpp>
 #include <superstep/runtime/run_config.hpp>
 
+#include <chrono>
 #include <concepts>
 #include <coroutine>
 #include <cstdint>
@@ -71,6 +72,13 @@ public:
   [[nodiscard]] const run_config& config() const noexcept { return *config_; }
   /// Set when the call is cancelled. A blocking body should poll it.
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
+  /// The time at which the call is cancelled at the latest: the earliest of the deadline of the
+  /// run, the step_timeout, the timeout of this attempt (timeout_policy::run), and those of the
+  /// calls that a nested graph is part of. Unset: none of these is limited. The engine destroys a
+  /// suspended body at that time; a blocking body should limit its own calls to it.
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept {
+    return deadline_;
+  }
   /// The caller's context (run_config::context), or null if the run has none. Throws wrong_type if
   /// it is of another type.
   template <class T>
@@ -158,6 +166,7 @@ private:
   detail::call_services* services_ = nullptr;
   superstep::store* store_ = nullptr;
   std::stop_token stop_;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::function<void(json::value)> emit_;
   std::function<void(value)> emit_message_;
   std::shared_ptr<const run_error> failure_;

@@ -107,7 +107,7 @@ public:
   /// is positive and below 49 days
   [[nodiscard]] destination within(std::chrono::milliseconds limit) && {
     SUPERSTEP_ASSERT(is_send() && limit.count() > 0 && limit.count() < UINT32_MAX);
-    timeout_ms_ = static_cast<std::uint32_t>(limit.count());
+    timeout_ = std::chrono::duration_cast<send::milliseconds>(limit);
     return std::move(*this);
   }
   /// Adds the destination to the output of a node. Throws graph_error{unknown_node} if the graph
@@ -118,14 +118,14 @@ public:
       return;
     }
     table.send_to(out, name_, std::move(input_));
-    if (timeout_ms_ > 0)
-      out.sends.back().timeout_ms = timeout_ms_;
+    if (timeout_.count() > 0)
+      out.sends.back().timeout = timeout_;
   }
 
 private:
   std::string_view name_;
   value input_;
-  std::uint32_t timeout_ms_ = 0;
+  send::milliseconds timeout_{0}; // 0: that of the node
 };
 
 using destinations = std::vector<destination>;

@@ -174,7 +174,10 @@ struct tool_context {
   /// The place of the calling task in its thread; null if the run is not saved.
   detail::task_place_ptr place{};
   std::stop_token stop; ///< set when the call is cancelled; blocking tools should check it
-  std::chrono::milliseconds spent{0}; ///< part of time_limit() already used to check the arguments
+  /// When the call is cancelled at the latest: the earlier of runtime::deadline() and the end of
+  /// the tool's time_limit(). Unset: neither is limited. Blocking tools should limit their own
+  /// calls to it.
+  std::optional<std::chrono::steady_clock::time_point> deadline{};
   const superstep::clock* time = &system_clock(); ///< the clock to use
   /// State, store and runtime around the call; null if the node has none. See reads_surroundings().
   std::shared_ptr<const tool_environment> environment{};
@@ -215,9 +218,9 @@ public:
   [[nodiscard]] virtual std::vector<injection> injections() const { return {}; }
   /// See tool_wrappers.hpp, which makes tools of the other kinds.
   [[nodiscard]] virtual tool_effects effects() const noexcept { return tool_effects::repeatable; }
-  /// Returns the timeout of one call, including the check of its arguments; 0 for none.
-  [[nodiscard]] virtual std::chrono::milliseconds time_limit() const noexcept {
-    return std::chrono::milliseconds{0};
+  /// Returns the timeout of one call, including the check of its arguments; nullopt for none.
+  [[nodiscard]] virtual std::optional<std::chrono::milliseconds> time_limit() const noexcept {
+    return std::nullopt;
   }
   /// Whether its results are commands to the parent graph, like those of a handoff. An agent that
   /// cannot pass them on rejects the tool when it is compiled.
