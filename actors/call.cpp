@@ -100,6 +100,10 @@ std::stop_token call::stop_token() {
   return stopper_->get_token();
 }
 
+std::optional<std::chrono::steady_clock::time_point> call::deadline() const noexcept {
+  return has_deadline ? std::optional{due} : std::nullopt;
+}
+
 void call::request_stop() {
   auto stopper = std::optional<std::stop_source>{};
   {

@@ -67,8 +67,9 @@ struct alignas(64) call final : lane_message, detail::call_services {
   bool gave_up = false;
   bool has_observers = false; ///< `sink`, `talk`, `below` or `failure` may be set
   bool has_nested = false;    ///< the body has started a nested run
-  /// the call has a timeout; like heartbeats_only, set before the body starts
+  /// the call has a timeout; like the next two, set before the body starts
   bool is_timed = false;
+  bool has_deadline = false; ///< `due` is set
   bool heartbeats_only = false;
   bool streams_messages = false; ///< `sink` receives the body's messages
   bool streams_custom = false;   ///< `sink` receives the body's custom events
@@ -108,6 +109,7 @@ struct alignas(64) call final : lane_message, detail::call_services {
   std::shared_ptr<const run_error> failure;
 
   std::chrono::steady_clock::time_point started; ///< when the call started; set if it has a timeout
+  std::chrono::steady_clock::time_point due;     ///< see runtime::deadline()
   /// Time of the latest progress, in nanoseconds of the clock of `started`. Written by the threads
   /// that run the body.
   std::atomic<std::int64_t> progressed{0};
@@ -131,6 +133,7 @@ struct alignas(64) call final : lane_message, detail::call_services {
 
   // Services for bodies; see call_services.
   std::stop_token stop_token() override;
+  std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept override;
   std::function<void(json::value)> emitter() override;
   std::optional<json::value> ask(const json::value& question) override;
   void pass_on(std::vector<interrupt> questions) override;

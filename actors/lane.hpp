@@ -317,6 +317,7 @@ private:
   void look_at_time(call& c);
   [[nodiscard]] bool begin_handler(run& r, std::uint32_t number, const run_error& error);
   static void become_handler(run& r, std::uint32_t number, std::shared_ptr<const run_error> why);
+  void set_deadline(run& r);
   [[nodiscard]] std::optional<timeout_policy> timeout_of(const run& r, const call& c) const;
   [[nodiscard]] bool will_retry(run& r, std::uint32_t number, run_error& error);
   void retry_due(run& r, std::uint32_t number);

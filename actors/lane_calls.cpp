@@ -35,6 +35,7 @@ void lane::free_call(call& c) {
   c.gave_up = false;
   c.nested = 0;
   c.is_timed = false;
+  c.has_deadline = false;
   c.detach_observers();
   c.owner = nullptr;
   c.parent = nullptr;
@@ -128,6 +129,7 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   if (c.has_observers)
     c.detach_observers(); // the record may still have the sink and the conversation of another run
   c.is_timed = false;
+  c.has_deadline = false;
   const auto* const sent = t.is_push() ? &(*r.step.inputs)[t.push_index] : nullptr;
   auto& in = c.input;
   in.table = &r.table();
@@ -146,7 +148,7 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   in.steps_left = r.state.steps_left();
   in.failure = nullptr;
   in.ns = nullptr;
-  if ((sent != nullptr && sent->timeout_ms > 0) || r.table().times_nodes())
+  if (r.has_limits || (sent != nullptr && sent->timeout.count() > 0))
     set_limits(r, c);
   if (!r.is_fast_path)
     attach_observers(r, c, number);

@@ -57,6 +57,8 @@ void lane::begin_nested(call& parent, std::uint32_t generation, detail::program_
   below->above_generation = r.generation;
   below->caller = &parent;
   below->caller_generation = parent.generation;
+  if (parent.has_deadline)
+    below->due = parent.due;
   share_resources(r, *below);
   below->answers = parent.talk ? parent.talk->given : nullptr;
   below->journal = parent.talk ? parent.talk->place.journal : nullptr;

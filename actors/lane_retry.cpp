@@ -2,6 +2,7 @@
 // Handles failed tasks (further attempts, error handlers) and the timeouts of calls and steps.
 // lane_runs.cpp calls will_retry() and begin_handler() before a task's failure becomes the failure
 // of the run.
+#include "base/deadline.hpp"
 #include "lane.hpp"
 
 #include <superstep/runtime/node_options.hpp>
@@ -45,6 +46,19 @@ void lane::retry_due(run& r, std::uint32_t number) {
   queue(r);
 }
 
+/// Sets the deadline of a new run: its own, or that of the call that started it.
+void lane::set_deadline(run& r) {
+  const auto* const below = r.request.below.get();
+  r.due = below != nullptr ? below->due : time_point::max();
+  r.step_due = time_point::max();
+  if (const auto& length = r.request.config->deadline; length && below == nullptr) {
+    r.due = detail::deadline_after(now(), *length);
+    set_alarm(alarm_kind::deadline, r.due, r);
+  }
+  r.has_limits = r.due != time_point::max() || r.request.table->times_nodes() ||
+                 r.request.table->options().step_timeout.has_value();
+}
+
 /// Returns the timeouts of a call: those of its node, with `run` replaced by the timeout of the
 /// Send if it has one.
 std::optional<timeout_policy> lane::timeout_of(const run& r, const call& c) const {
@@ -52,23 +66,29 @@ std::optional<timeout_policy> lane::timeout_of(const run& r, const call& c) cons
   auto limit = r.table().node(t.node).options.timeout;
   if (!t.is_push() || t.failed_node != step_task::pull)
     return limit;
-  if (const auto own = (*r.step.inputs)[t.push_index].timeout_ms; own > 0) {
+  if (const auto own = (*r.step.inputs)[t.push_index].timeout; own.count() > 0) {
     if (!limit)
       limit.emplace();
-    limit->run = std::chrono::milliseconds{own};
+    limit->run = own;
   }
   return limit;
 }
 
-/// Sets the fields of a call for its timeouts. Called before the body starts, because afterwards
-/// other threads may read them and the body may report progress.
+/// Sets the fields of a call for its deadline and timeouts. Called before the body starts, because
+/// afterwards other threads may read them and the body may report progress.
 void lane::set_limits(const run& r, call& c) {
   if (r.step.tasks[c.task_number].node == detail::program::no_node)
     return;
+  c.due = std::min(r.due, r.step_due);
+  c.has_deadline = c.due != time_point::max();
   const auto limit = timeout_of(r, c);
   if (!limit)
     return;
   c.started = now();
+  if (limit->run) {
+    c.due = std::min(c.due, detail::deadline_after(c.started, *limit->run));
+    c.has_deadline = true;
+  }
   c.is_timed = true;
   c.heartbeats_only = limit->heartbeats_only;
   c.progressed.store(c.started.time_since_epoch().count(), std::memory_order_relaxed);
@@ -83,7 +103,9 @@ void lane::watch_time(const run& r, call& c) {
   const auto limit = timeout_of(r, c);
   SUPERSTEP_ASSERT(limit.has_value());
   constexpr auto none = std::chrono::milliseconds::max();
-  set_alarm(c.started + std::min(limit->run.value_or(none), limit->idle.value_or(none)), c);
+  set_alarm(detail::deadline_after(c.started,
+                                   std::min(limit->run.value_or(none), limit->idle.value_or(none))),
+            c);
 }
 
 /// Handles a timeout alarm: fails the call if it has exceeded a timeout, or sets the next alarm.
@@ -97,10 +119,10 @@ void lane::look_at_time(call& c) {
       time_point{time_point::duration{c.progressed.load(std::memory_order_relaxed)}};
   auto due = time_point::max();
   if (limit.run)
-    due = c.started + *limit.run;
+    due = detail::deadline_after(c.started, *limit.run);
   const auto is_over = due <= time;
   if (limit.idle)
-    due = std::min(due, progressed + *limit.idle);
+    due = std::min(due, detail::deadline_after(progressed, *limit.idle));
   if (due > time) {
     set_alarm(due, c);
     return;
@@ -129,7 +151,8 @@ void lane::look_at_time(call& c) {
 }
 
 void lane::watch_step(run& r) {
-  set_alarm(alarm_kind::step_limit, now() + *r.table().options().step_timeout, r);
+  r.step_due = detail::deadline_after(now(), *r.table().options().step_timeout);
+  set_alarm(alarm_kind::step_limit, r.step_due, r);
 }
 
 void lane::step_took_too_long(run& r) {

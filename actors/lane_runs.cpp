@@ -149,8 +149,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   live_.emplace(number, &r);
   if (below != nullptr)
     r.link_below();
-  if (config.deadline && below == nullptr)
-    set_alarm(alarm_kind::deadline, now() + *config.deadline, r);
+  set_deadline(r);
   r.is_fast_path = false;
   r.has_moved = true;
   r.stops_after = false;

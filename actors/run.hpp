@@ -12,6 +12,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -52,9 +53,12 @@ void call_back(const std::function<void(detail::raw_result)>& done,
 /// Links a nested run to its parent, the run `above`. Run records are reused, so the link is valid
 /// only while `above->generation` equals `above_generation`. The same rule applies to `caller`.
 struct nested_in : nesting {
+  using time_point = std::chrono::steady_clock::time_point;
+
   run* above = nullptr;
   std::uint32_t above_generation = 0;
-  call* caller = nullptr; ///< the call whose body started the nested run
+  call* caller = nullptr;             ///< the call whose body started the nested run
+  time_point due = time_point::max(); ///< deadline of that call; see runtime::deadline()
   std::uint32_t caller_generation = 0;
 };
 
@@ -157,6 +161,10 @@ struct alignas(64) run {
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const run_error>> handled;
   std::string drained_for; ///< unless empty: the run ends before its next step with this error text
   std::uint32_t detached_tasks_max = 0; ///< run_config::max_concurrency; 0 for no limit
+  std::chrono::steady_clock::time_point due = nested_in::time_point::max(); ///< deadline of the run
+  /// The deadline of the current super-step.
+  std::chrono::steady_clock::time_point step_due = nested_in::time_point::max();
+  bool has_limits = false; ///< its calls have deadlines, from the run, the step or their nodes
   /// The time when the first task of the step ended while others were still detached; 0 if none
   /// has. The barrier reports the difference as run_stats::barrier_wait_ns.
   std::uint64_t first_end_ns = 0;

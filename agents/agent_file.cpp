@@ -79,17 +79,18 @@ void read_limits(fields& root, agent_limits& into) {
   if (!node.IsDefined())
     return;
   auto at = fields{node, "limits", root.faults()};
-  auto deadline = into.row_deadline.count();
-  at.number("model_calls", into.model_calls)
-      .number("tool_calls", into.tool_calls)
-      .number("rpm", into.rpm)
-      .number("tpm", into.tpm)
-      .number("calls_per_answer", into.calls_per_answer)
-      .number("answer_bytes", into.answer_bytes)
+  auto deadline_ms = std::optional<std::int64_t>{};
+  at.limit("model_calls", into.model_calls)
+      .limit("tool_calls", into.tool_calls)
+      .limit("rpm", into.rpm)
+      .limit("tpm", into.tpm)
+      .limit("calls_per_answer", into.calls_per_answer)
+      .limit("answer_bytes", into.answer_bytes)
       .flag("adaptive", into.adaptive)
-      .number("row_deadline_ms", deadline)
+      .limit("row_deadline_ms", deadline_ms)
       .done();
-  into.row_deadline = std::chrono::milliseconds{deadline};
+  if (deadline_ms)
+    into.row_deadline = std::chrono::milliseconds{*deadline_ms};
 }
 
 void read_tools(fields& root, const std::string& folder, agent_spec& into) {

@@ -46,7 +46,7 @@ result<chat_model_ptr> limited(result<chat_model_ptr> made, const agent_spec& sp
   if (!made)
     return made;
   return detail::limit_model(std::move(made).value(), limits_of(spec),
-                             spec.limits.calls_per_answer);
+                             spec.limits.calls_per_answer.value_or(0));
 }
 
 result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<io_runtime>& io,

@@ -27,8 +27,9 @@ class limited_model final : public chat_model {
 public:
   limited_model(chat_model_ptr model, model_limits_options options, std::size_t calls_max)
       : inner_{std::move(model)}, limits_{std::make_shared<model_limits>(options)},
-        counts_tokens_{options.tokens_per_minute > 0},
-        has_rate_{counts_tokens_ || options.requests_per_minute > 0}, calls_max_{calls_max} {}
+        counts_tokens_{options.tokens_per_minute.has_value()},
+        has_rate_{counts_tokens_ || options.requests_per_minute.has_value()},
+        calls_max_{calls_max} {}
 
   task<result<message>> complete(model_request request) const override {
     return ask(inner_, limits_, std::move(request), counts_tokens_, has_rate_, calls_max_);

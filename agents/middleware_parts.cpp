@@ -73,11 +73,13 @@ std::string_view target_of(const exits& from, jump to) noexcept {
   return {};
 }
 
-std::uint32_t timeout_of(const exits& from, const std::string& tool) {
+send::milliseconds timeout_of(const exits& from, const std::string& tool) {
   if (!from.timeouts)
-    return 0;
+    return send::milliseconds{0};
   const auto found = from.timeouts->find(tool);
-  return found == from.timeouts->end() ? 0 : static_cast<std::uint32_t>(found->second.count());
+  return found == from.timeouts->end()
+             ? send::milliseconds{0}
+             : std::chrono::duration_cast<send::milliseconds>(found->second);
 }
 
 continuation continue_after(const exits& from, jump to, const message_list& messages) {
@@ -144,6 +146,8 @@ agent_tools with_middleware(const agent_tools& own, const tool_list& more,
 }
 
 agent_tools with_limit(const agent_tools& tools, std::size_t calls_at_once) {
+  if (calls_at_once == 0)
+    refuse_options("tool_calls_at_once must be at least 1; leave it unset for no limit");
   auto options = tools.node().options();
   options.calls_at_once = calls_at_once;
   return tool_node{tools.node().tools(), std::move(options)};
@@ -235,6 +239,11 @@ std::shared_ptr<const answer_schema> format_of(const response_format& response) 
   if (!response.prompt.empty())
     refuse_options("response_format::prompt must be empty: create_agent() requests the response in "
                    "every model call, not in a separate call");
+  if (response.method == structured_method::tool_call)
+    refuse_options(
+        "response_format::method tool_call needs a separate model call for the response, "
+        "which create_agent() does not make; use json_schema or json_object, or "
+        "create_react_agent()");
   auto schema = answer_schema_of(response);
   if (response.method == structured_method::json_object)
     schema.mode = answer_mode::json_object;

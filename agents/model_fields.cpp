@@ -19,7 +19,7 @@ constexpr auto providers = "recorded, replayed, scripted, openai, anthropic, oll
 
 void read_recorded(fields& at, const std::string& folder, model_spec& into) {
   auto options = recorded_model_options{};
-  at.required_text("path", options.path).number("latency_ms", options.latency_ms);
+  at.required_text("path", options.path).duration("latency_ms", options.latency, 0);
   options.path = in_folder(folder, options.path);
   into = std::move(options);
 }
@@ -109,12 +109,12 @@ void read_provider(fields& at, const std::string& provider, const std::string& f
       .text("output_version", version)
       .number("attempts_max", options.attempts_max, 1)
       .number("rate_limited_max", options.rate_limited_max)
-      .number("backoff_base_ms", options.backoff_base_ms)
-      .number("backoff_max_ms", options.backoff_max_ms)
-      .number("retry_after_max_ms", options.retry_after_max_ms)
-      .number("connect_timeout_ms", options.connect_timeout_ms, 1)
-      .number("idle_timeout_ms", options.idle_timeout_ms, 1)
-      .number("total_timeout_ms", options.total_timeout_ms, 1)
+      .duration("backoff_base_ms", options.backoff_base, 0)
+      .duration("backoff_max_ms", options.backoff_max, 0)
+      .duration("retry_after_max_ms", options.retry_after_max, 0)
+      .duration("connect_timeout_ms", options.connect_timeout, 1)
+      .duration("idle_timeout_ms", options.idle_timeout, 1)
+      .duration("total_timeout_ms", options.total_timeout, 1)
       .number("answer_bytes_max", options.answer_bytes_max, 1)
       .text("ca_file", options.ca_file);
   if (has_key_env)

@@ -89,12 +89,16 @@ void read_process_limits(fields& at, process_limits& into) {
   constexpr auto memory_mb_max = std::int64_t{1} << 40U;
   auto keys = fields{node, at.path_of("limits"), at.faults()};
   auto memory_mb = std::uint64_t{0};
+  auto cpu_s = std::optional<std::int64_t>{};
   keys.number("memory_mb", memory_mb, 1, memory_mb_max)
-      .number("cpu_s", into.cpu_s, 1)
+      .number("cpu_s", cpu_s, 1)
       .number("files", into.files, 4)
       .number("processes", into.processes, 1)
       .done();
-  into.memory_bytes = memory_mb << 20U;
+  if (memory_mb > 0)
+    into.memory_bytes = memory_mb << 20U;
+  if (cpu_s)
+    into.cpu = std::chrono::seconds{*cpu_s};
 }
 
 void read_sandbox(fields& at, const std::string& folder, command_sandbox& into) {
@@ -180,13 +184,10 @@ options_variant read_recall(fields& at, const std::string&) {
 
 options_variant read_agent(fields& at, const std::string& folder) {
   auto out = sub_agent_options{};
-  auto timeout = std::chrono::milliseconds{0};
   at.required_text("name", out.name)
       .text("description", out.description)
       .required_text("file", out.file)
-      .duration("timeout_ms", timeout, 0);
-  if (timeout.count() > 0)
-    out.timeout = timeout;
+      .duration("timeout_ms", out.timeout, 0);
   out.file = in_folder(folder, out.file);
   return out;
 }

@@ -73,15 +73,30 @@ public:
       into = static_cast<T>(*n);
     return *this;
   }
-  fields& number(std::string_view key, std::optional<std::int64_t>& into, std::int64_t min) {
-    if (auto n = integer(key, min, std::numeric_limits<std::int64_t>::max()))
-      into = *n;
+  template <std::integral T>
+  fields& number(std::string_view key, std::optional<T>& into, std::int64_t min) {
+    if (auto n = integer(key, min, bound_of<T>()))
+      into = static_cast<T>(*n);
+    return *this;
+  }
+  /// Reads a number that limits something; 0 means no limit.
+  template <std::integral T>
+  fields& limit(std::string_view key, std::optional<T>& into) {
+    if (auto n = integer(key, 0, bound_of<T>()))
+      into = *n > 0 ? std::optional{static_cast<T>(*n)} : std::nullopt;
     return *this;
   }
   /// Reads a number of milliseconds, at most 2^32 - 1 (49 days).
   fields& duration(std::string_view key, std::chrono::milliseconds& into, std::int64_t min) {
     if (auto n = integer(key, min, bound_of<std::uint32_t>()))
       into = std::chrono::milliseconds{*n};
+    return *this;
+  }
+  /// Reads a timeout in milliseconds, up to 49 days. 0 means none, if `min` allows it.
+  fields& duration(std::string_view key, std::optional<std::chrono::milliseconds>& into,
+                   std::int64_t min) {
+    if (auto n = integer(key, min, bound_of<std::uint32_t>()))
+      into = *n > 0 ? std::optional{std::chrono::milliseconds{*n}} : std::nullopt;
     return *this;
   }
   fields& texts(std::string_view key, std::vector<std::string>& into, std::size_t min_size);

@@ -228,7 +228,7 @@ void batch_run::take_returned() {
 
 result<batch_run::feed_end> batch_run::feed_input() {
   while (true) {
-    if (options_.limit != 0 && rows_begun_ >= options_.limit)
+    if (options_.limit && rows_begun_ >= *options_.limit)
       return feed_end::limit;
     if (!wait_for_room())
       return feed_end::stop;
@@ -278,8 +278,7 @@ result<void> batch_run::feed_item(input_item& item) {
 
 void batch_run::submit(input_row row, row_origin origin) {
   auto& config = row.request.config;
-  if (options_.row_deadline.count() > 0)
-    config.deadline = options_.row_deadline;
+  config.deadline = options_.row_deadline;
   if (config.recursion_limit == 0)
     config.recursion_limit = options_.recursion_limit;
   row.request.job = files_.content.header->job_id;

@@ -64,7 +64,8 @@ report early_dispatch(parameters& p) {
   auto agent = react_agent_options<chat_state>{};
   agent.model = std::make_shared<const slow_model>(calls, gap);
   auto run = tool_node_options{};
-  run.calls_at_once = limit;
+  if (limit > 0)
+    run.calls_at_once = limit;
   agent.tools = tool_node{{make_echo(latency, false)}, std::move(run)};
   if (is_early)
     agent.early_tools = {"echo"};

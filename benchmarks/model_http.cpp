@@ -22,7 +22,7 @@ chat_model_ptr make_http_model(io_runtime& io, const std::string& url, bool stre
   options.api_key_env = "";
   options.stream = stream;
   auto limits = model_limits_options{};
-  limits.model_calls = 0;
+  limits.model_calls.reset();
   auto made = make_provider_model(options, io, std::make_shared<model_limits>(limits));
   if (!made)
     throw usage_error{made.error().text};

@@ -273,7 +273,7 @@ std::vector<send> checkpoint_reader::read_sends(const json::value& from,
     if (!input)
       throw wrong(checkpoint_errc::corrupt, input.error().text);
     const auto limit = parts.size() > 2 ? number_of(parts[2]) : 0;
-    out.push_back({node, static_cast<std::uint32_t>(limit), std::move(*input)});
+    out.push_back({node, send::milliseconds{static_cast<std::uint32_t>(limit)}, std::move(*input)});
   }
   return out;
 }

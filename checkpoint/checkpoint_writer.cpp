@@ -96,9 +96,9 @@ void write_one(std::string& out, const send& s, const graph_layout& layout) {
   node.input->write(out, s.input);
   check_text(std::string_view{out}.substr(from),
              [&] { return "the input of node '" + node.name + "'"; });
-  if (s.timeout_ms > 0) {
+  if (s.timeout.count() > 0) {
     out += ',';
-    append_count(out, s.timeout_ms);
+    append_count(out, s.timeout.count());
   }
   out += ']';
 }

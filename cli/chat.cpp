@@ -64,8 +64,7 @@ run_config config_of(const agent_spec& spec, std::string thread) {
   out.run_id = thread; // the model gets the same run id when the thread is resumed
   out.thread_id = std::move(thread);
   out.recursion_limit = spec.recursion_limit;
-  if (spec.limits.row_deadline.count() > 0)
-    out.deadline = spec.limits.row_deadline;
+  out.deadline = spec.limits.row_deadline;
   auto kept = thread_options{};
   kept.durability = durability::sync; // an answer that the user has seen must survive a crash
   out.thread = std::move(kept);

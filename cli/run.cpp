@@ -34,7 +34,7 @@ struct run_arguments {
   std::vector<std::string> overrides;
   std::string bad_lines = "fail";
   std::string progress = "auto";
-  std::int64_t row_deadline_ms = -1; // if negative, the agent file's value is used
+  std::optional<std::int64_t> row_deadline_ms; // unset: the value of the agent file
   std::size_t workers = 0;
   std::string events; // empty: no event log
   bool checkpoints = false;
@@ -60,13 +60,17 @@ void install_signal_handlers() {
 batch_options options_of(const run_arguments& given, const agent& a) {
   auto out = given.batch;
   out.bad_lines = given.bad_lines == "fail" ? on_bad_line::fail : on_bad_line::dead_letter;
-  out.row_deadline = given.row_deadline_ms < 0 ? a.spec().limits.row_deadline
-                                               : std::chrono::milliseconds{given.row_deadline_ms};
+  out.row_deadline = a.spec().limits.row_deadline;
+  if (given.row_deadline_ms == 0)
+    out.row_deadline.reset();
+  else if (given.row_deadline_ms)
+    out.row_deadline = std::chrono::milliseconds{*given.row_deadline_ms};
   out.recursion_limit = a.spec().recursion_limit;
   out.fingerprint.agent = a.fingerprint();
   out.fingerprint.tools = a.tools_fingerprint();
   out.fingerprint.model = a.model()->fingerprint();
-  out.fingerprint.parameters = "row_deadline_ms=" + std::to_string(out.row_deadline.count());
+  const auto deadline_ms = out.row_deadline.value_or(std::chrono::milliseconds{0}).count();
+  out.fingerprint.parameters = "row_deadline_ms=" + std::to_string(deadline_ms);
   return out;
 }
 
@@ -232,8 +236,12 @@ void add_run(CLI::App& program, action& chosen) {
                   "Maximum number of rows that run at a time")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
       ->capture_default_str();
-  verb.add_option("--limit", given->batch.limit, "Maximum number of rows to start; 0 = all")
-      ->capture_default_str();
+  verb.add_option_function<std::uint64_t>(
+      "--limit",
+      [given](std::uint64_t rows) {
+        given->batch.limit = rows > 0 ? std::optional{rows} : std::nullopt;
+      },
+      "Maximum number of rows to start; 0 = all; default: 0");
   verb.add_flag("--fresh", given->batch.fresh,
                 "Move the files of an earlier job aside and start again");
   verb.add_flag("--force", given->batch.force,

@@ -4,14 +4,30 @@
 
 #include <superstep/models/provider_model.hpp>
 
+#include <stdexcept>
+
 namespace superstep {
 
+namespace {
+
+const model_limits_options& checked(const model_limits_options& options) {
+  const auto is_set_to_none = [](const auto& limit) { return limit && *limit <= 0; };
+  if (is_set_to_none(options.requests_per_minute) || is_set_to_none(options.tokens_per_minute) ||
+      options.model_calls == 0U || options.answer_bytes == 0U)
+    throw std::invalid_argument{
+        "model_limits_options: a limit must be at least 1; leave it unset for no limit"};
+  return options;
+}
+
+} // namespace
+
 model_limits::model_limits(model_limits_options options)
-    : options_{options}, calls_{options.model_calls},
-      rate_{rate_limits{options.requests_per_minute, options.tokens_per_minute}},
-      answers_{options.answer_bytes},
+    : options_{checked(options)}, calls_{options.model_calls.value_or(0)},
+      rate_{rate_limits{options.requests_per_minute.value_or(0),
+                        options.tokens_per_minute.value_or(0)}},
+      answers_{options.answer_bytes.value_or(0)},
       control_{std::make_unique<models::concurrency_control>(
-          models::concurrency_options{options.model_calls, options.model_calls_min})} {}
+          models::concurrency_options{options.model_calls.value_or(0), options.model_calls_min})} {}
 
 model_limits::~model_limits() = default;
 

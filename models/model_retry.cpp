@@ -54,7 +54,7 @@ private:
       if (answer || number >= options.attempts_max || *watched.was_streamed ||
           !options.retry_on(answer.error()))
         co_return answer;
-      auto rest = sleep_for{models::backoff(options.backoff_base_ms, options.backoff_max_ms,
+      auto rest = sleep_for{models::backoff(options.backoff_base, options.backoff_max,
                                             watched.request.run_key, watched.request.turn, number)};
       co_await rest;
     }

@@ -111,12 +111,11 @@ private:
   /// usual backoff.
   [[nodiscard]] milliseconds wait_after(const attempt& tried, const model_request& request,
                                         std::uint32_t count) const {
-    constexpr auto told_base_ms = std::uint32_t{10};
-    constexpr auto told_max_ms = std::uint32_t{1'000};
+    constexpr auto told_base = milliseconds{10};
+    constexpr auto told_max = milliseconds{1'000};
     const auto base =
-        tried.wait ? std::min(told_base_ms, options_.backoff_base_ms) : options_.backoff_base_ms;
-    const auto most =
-        tried.wait ? std::min(told_max_ms, options_.backoff_max_ms) : options_.backoff_max_ms;
+        tried.wait ? std::min(told_base, options_.backoff_base) : options_.backoff_base;
+    const auto most = tried.wait ? std::min(told_max, options_.backoff_max) : options_.backoff_max;
     const auto jitter = models::backoff(base, most, request.run_key, request.turn, count);
     return std::max(jitter, tried.wait.value_or(milliseconds{0}));
   }
@@ -208,9 +207,9 @@ http_client_options make_http_options(const provider_model_options& options,
   // once.
   http.connections_per_host_max =
       limits.calls().limit() == 0 ? std::size_t{100'000} : limits.calls().limit();
-  http.connect_timeout_ms = options.connect_timeout_ms;
-  http.idle_timeout_ms = options.idle_timeout_ms;
-  http.total_timeout_ms = options.total_timeout_ms;
+  http.connect_timeout = options.connect_timeout;
+  http.idle_timeout = options.idle_timeout;
+  http.total_timeout = options.total_timeout;
   http.response_bytes_max = options.answer_bytes_max;
   http.ca_file = options.ca_file;
   return http;
@@ -244,6 +243,9 @@ result<chat_model_ptr> make_provider_model(provider_model_options options, io_ru
     return bad_option("`model` must be set to the name of the model on the server");
   if (options.attempts_max == 0 || options.rate_limited_max == 0)
     return bad_option("attempts_max and rate_limited_max must be at least 1");
+  for (const auto wait : {options.backoff_base, options.backoff_max, options.retry_after_max})
+    if (wait.count() < 0)
+      return bad_option("backoff_base, backoff_max and retry_after_max must not be negative");
   if (options.base_url.empty())
     options.base_url = models::traits_of(options.api).base_url;
   if (const auto where = parse_url(options.base_url.substr(0, options.base_url.find('?'))); !where)

@@ -156,8 +156,8 @@ private:
 
 class recorded_model final : public chat_model {
 public:
-  recorded_model(recording r, std::uint32_t latency_ms)
-      : recording_{std::move(r)}, latency_{latency_ms} {}
+  recorded_model(recording r, std::chrono::milliseconds latency)
+      : recording_{std::move(r)}, latency_{latency} {}
 
   [[nodiscard]] task<result<message>> complete(model_request request) const override {
     if (latency_.count() > 0) {
@@ -204,7 +204,7 @@ result<chat_model_ptr> make_recorded_model(recorded_model_options options) {
   if (reader.torn_line > 0 && options.note != nullptr)
     *options.note = fmt::format("{}:{}: the last line is incomplete and was ignored", loaded.path,
                                 reader.torn_line);
-  return std::make_shared<const recorded_model>(std::move(loaded), options.latency_ms);
+  return std::make_shared<const recorded_model>(std::move(loaded), options.latency);
 }
 
 } // namespace superstep

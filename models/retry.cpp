@@ -229,12 +229,12 @@ std::optional<milliseconds> read_exhausted(const http_headers& headers,
   return longest;
 }
 
-milliseconds backoff(std::uint32_t base_ms, std::uint32_t max_ms, std::string_view run_key,
+milliseconds backoff(milliseconds base, milliseconds limit, std::string_view run_key,
                      std::uint32_t turn, std::uint32_t attempt) {
   // The exponent is limited, so that doubling cannot overflow.
   const auto doubled =
-      std::ldexp(static_cast<double>(base_ms), static_cast<int>(std::min(attempt, 33U)) - 1);
-  const auto bound = std::min(doubled, static_cast<double>(max_ms));
+      std::ldexp(static_cast<double>(base.count()), static_cast<int>(std::min(attempt, 33U)) - 1);
+  const auto bound = std::min(doubled, static_cast<double>(limit.count()));
   auto random = seeded_random{run_key, turn, attempt};
   return milliseconds{static_cast<std::int64_t>(bound * random.unit())};
 }

@@ -53,7 +53,8 @@ read_exhausted(const http_headers& headers, std::chrono::system_clock::time_poin
 
 /// Returns a random wait between zero and a bound that doubles with each attempt (full jitter).
 /// `attempt` is counted from 1. The same key, turn and attempt always give the same wait.
-[[nodiscard]] std::chrono::milliseconds backoff(std::uint32_t base_ms, std::uint32_t max_ms,
+[[nodiscard]] std::chrono::milliseconds backoff(std::chrono::milliseconds base,
+                                                std::chrono::milliseconds limit,
                                                 std::string_view run_key, std::uint32_t turn,
                                                 std::uint32_t attempt);
 

@@ -2,6 +2,7 @@
 // Runs programs on the I/O thread: starts them (child_spawn.cpp; start_queue.cpp if the machine
 // lacks resources), reads and writes their pipes, enforces the timeout and reaps them.
 // program_guard.cpp kills the programs if this process dies.
+#include "base/deadline.hpp"
 #include "net/child_spawn.hpp"
 #include "net/io_runtime_impl.hpp"
 
@@ -208,14 +209,13 @@ private:
   /// Starts the timer. Before the program has started, the timer limits the wait for resources;
   /// afterwards it is the program's timeout.
   void wait_for_timeout() {
-    const auto limit = std::chrono::milliseconds{request_.timeout_ms};
     const auto is_waiting = phase_ == phase::waiting;
-    auto end = began_ + limit;
-    if (is_waiting && (limit.count() == 0 || request_.start_wait_max_ms < request_.timeout_ms))
-      end = began_ + std::chrono::milliseconds{request_.start_wait_max_ms};
-    else if (limit.count() == 0)
+    auto length = request_.timeout;
+    if (is_waiting)
+      length = std::min(request_.start_wait_max, length.value_or(request_.start_wait_max));
+    if (!length)
       return;
-    timer_.expires_at(end);
+    timer_.expires_at(detail::deadline_after(began_, *length));
     timer_.async_wait([self = shared_from_this(), is_waiting](net_error cancelled) {
       if (cancelled)
         return;
@@ -229,7 +229,8 @@ private:
   void time_out() {
     kill_group();
     done_(error{errc::timed_out, "\"" + name() + "\" did not end within " +
-                                     std::to_string(request_.timeout_ms) + " ms and was killed"});
+                                     std::to_string(request_.timeout->count()) +
+                                     " ms and was killed"});
   }
 
   void wait_for_end() {

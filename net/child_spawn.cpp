@@ -81,14 +81,15 @@ struct limit {
   bool is_set; // if false, the program inherits this process's limit
 };
 
-limit limit_of(int resource, std::uint64_t asked) noexcept {
-  return {resource, {asked, asked}, asked != 0};
+limit limit_of(int resource, std::optional<std::uint64_t> asked) noexcept {
+  const auto value = asked.value_or(0);
+  return {resource, {value, value}, asked.has_value()};
 }
 
 /// Returns the limit of open files. It is always set, because this process may have raised its own
 /// soft limit (descriptor_limit.hpp).
-limit limit_of_files(std::uint64_t asked) noexcept {
-  if (asked != 0)
+limit limit_of_files(std::optional<std::uint64_t> asked) noexcept {
+  if (asked)
     return limit_of(RLIMIT_NOFILE, asked);
   return {RLIMIT_NOFILE, descriptor_limit_of_programs(), true};
 }
@@ -241,13 +242,15 @@ result<spawned> spawn(const process_request& request, program_guard& guard) {
       settings.push_back(name + '=' + value);
   const auto own_environment = as_pointers(settings);
   const auto& limits = request.limits;
+  const auto cpu_seconds =
+      limits.cpu ? std::optional{static_cast<std::uint64_t>(limits.cpu->count())} : std::nullopt;
   auto plan =
       child_plan{program->c_str(),
                  argv.data(),
                  request.environment ? own_environment.data() : environ,
                  request.working_directory.empty() ? nullptr : request.working_directory.c_str(),
                  {input->read.get(), output->write.get(), errors->write.get()},
-                 {limit_of(RLIMIT_AS, limits.memory_bytes), limit_of(RLIMIT_CPU, limits.cpu_s),
+                 {limit_of(RLIMIT_AS, limits.memory_bytes), limit_of(RLIMIT_CPU, cpu_seconds),
                   limit_of_files(limits.files), limit_of(RLIMIT_NPROC, limits.processes)},
                  *known_to,
                  ::getpid()};

@@ -3,6 +3,7 @@
 // describes the steps. http_client.cpp starts them.
 #include "net/exchange.hpp"
 
+#include "base/deadline.hpp"
 #include "base/malloc_arenas.hpp"
 
 #include <boost/asio/redirect_error.hpp>
@@ -52,7 +53,7 @@ http_stream::exchange::exchange(std::shared_ptr<http_client::impl> client, http_
     : client_{std::move(client)}, request_{std::move(request)}, where_{std::move(where)},
       proxy_{client_->proxies.find(where_)}, resolver_{client_->context},
       total_timer_{client_->context}, connect_timer_{client_->context} {
-  if (request_.response_bytes_max == 0)
+  if (!request_.response_bytes_max)
     request_.response_bytes_max = client_->options.response_bytes_max;
 }
 
@@ -78,7 +79,7 @@ void http_stream::exchange::stop(error why) {
 }
 
 std::chrono::milliseconds http_stream::exchange::patience() const noexcept {
-  return std::chrono::milliseconds{client_->options.idle_timeout_ms};
+  return client_->options.idle_timeout;
 }
 
 error http_stream::exchange::explain(std::string_view doing, const net_error& failed) const {
@@ -89,8 +90,8 @@ error http_stream::exchange::explain(std::string_view doing, const net_error& fa
                      where_.authority() + where_.target.substr(0, where_.target.find('?'));
   if (failed == beast::error::timeout)
     return {errc::timed_out, place + ": no data for " +
-                                 std::to_string(client_->options.idle_timeout_ms) + " ms while " +
-                                 std::string{doing}};
+                                 std::to_string(client_->options.idle_timeout.count()) +
+                                 " ms while " + std::string{doing}};
   if (failed == http::error::header_limit || failed == http::error::buffer_overflow)
     return {errc::too_large, place + ": the headers of the answer are larger than " +
                                  std::to_string(client_->options.header_bytes_max) + " bytes"};
@@ -101,30 +102,27 @@ error http_stream::exchange::explain(std::string_view doing, const net_error& fa
               " failed: " + (is_end ? "the server closed the connection" : failed.message())};
 }
 
-void http_stream::exchange::start_timer(asio::steady_timer& timer, std::uint32_t after_ms,
+void http_stream::exchange::start_timer(asio::steady_timer& timer, std::chrono::milliseconds after,
                                         std::string what) {
-  if (after_ms == 0)
-    return;
-  timer.expires_after(std::chrono::milliseconds{after_ms});
-  timer.async_wait(
-      [weak = weak_from_this(), what = std::move(what), after_ms](net_error cancelled) {
-        const auto self = weak.lock();
-        if (cancelled || !self)
-          return;
-        if (self->shortage_) {
-          self->stop(*self->shortage_);
-          return;
-        }
-        self->stop(error{errc::timed_out, self->request_.method + ' ' + self->where_.authority() +
-                                              ": " + what + " within " + std::to_string(after_ms) +
-                                              " ms"});
-      });
+  timer.expires_at(detail::deadline_after(std::chrono::steady_clock::now(), after));
+  timer.async_wait([weak = weak_from_this(), what = std::move(what), after](net_error cancelled) {
+    const auto self = weak.lock();
+    if (cancelled || !self)
+      return;
+    if (self->shortage_) {
+      self->stop(*self->shortage_);
+      return;
+    }
+    self->stop(error{errc::timed_out, self->request_.method + ' ' + self->where_.authority() +
+                                          ": " + what + " within " + std::to_string(after.count()) +
+                                          " ms"});
+  });
 }
 
 asio::awaitable<http_stream::exchange::head_result> http_stream::exchange::start() {
-  const auto total = request_.total_timeout_ms != 0 ? request_.total_timeout_ms
-                                                    : client_->options.total_timeout_ms;
-  start_timer(total_timer_, total, "no complete answer");
+  const auto& own = request_.total_timeout;
+  if (const auto& total = own ? own : client_->options.total_timeout)
+    start_timer(total_timer_, *total, "no complete answer");
   if (head_.empty())
     head_ = make_request_head();
   for (auto is_second = false;; is_second = true) {
@@ -154,7 +152,7 @@ void http_stream::exchange::send_at_once() {
   const auto host = where_.is_tls ? nullptr : client_->pool.find(where_);
   if (!host || (request_.may_go_out && !request_.may_go_out()))
     return;
-  auto ready = host->try_take_idle(std::chrono::milliseconds{client_->options.keep_alive_ms});
+  auto ready = host->try_take_idle(client_->options.keep_alive);
   if (!ready)
     return;
   connection_ = std::move(ready);
@@ -193,7 +191,7 @@ asio::awaitable<std::optional<error>> http_stream::exchange::connect(bool must_b
     auto refused = co_await lease_connection();
     if (refused)
       co_return refused;
-    const auto keep_alive = std::chrono::milliseconds{client_->options.keep_alive_ms};
+    const auto keep_alive = client_->options.keep_alive;
     connection_ = lease_.host().take_idle(keep_alive);
     if (connection_)
       co_return std::nullopt;
@@ -260,7 +258,7 @@ asio::awaitable<std::optional<error>> http_stream::exchange::open_connection() {
 }
 
 asio::awaitable<std::optional<error>> http_stream::exchange::try_open_connection() {
-  start_timer(connect_timer_, client_->options.connect_timeout_ms, "no connection");
+  start_timer(connect_timer_, client_->options.connect_timeout, "no connection");
   auto endpoints = connection::endpoints{};
   auto failed = co_await look_up(endpoints);
   if (failed || stopped_)
@@ -423,9 +421,9 @@ asio::awaitable<result<std::size_t>> http_stream::exchange::read_body(std::span<
       }
     }
     body_bytes_ += *got;
-    if (body_bytes_ > request_.response_bytes_max) {
+    if (body_bytes_ > *request_.response_bytes_max) {
       stop(error{errc::too_large, where_.authority() + ": the answer is larger than " +
-                                      std::to_string(request_.response_bytes_max) + " bytes"});
+                                      std::to_string(*request_.response_bytes_max) + " bytes"});
       break;
     }
     if (*got > 0)
@@ -444,7 +442,7 @@ bool http_stream::exchange::has_whole_body() const {
     return false;
   const auto left = parser_->content_length_remaining();
   const auto here = std::min(connection_->unread_bytes(), connection_->piece.size());
-  return parser_->is_done() || (left && *left <= here && *left <= request_.response_bytes_max);
+  return parser_->is_done() || (left && *left <= here && *left <= *request_.response_bytes_max);
 }
 
 void http_stream::exchange::finish_body() {

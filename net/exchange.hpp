@@ -103,7 +103,7 @@ private:
   [[nodiscard]] std::string make_request_head();
   void finish_body();
   void give_back_connection();
-  void start_timer(asio::steady_timer& timer, std::uint32_t after_ms, std::string what);
+  void start_timer(asio::steady_timer& timer, std::chrono::milliseconds after, std::string what);
   [[nodiscard]] error explain(std::string_view doing, const net_error& failed) const;
   [[nodiscard]] std::chrono::milliseconds patience() const noexcept;
 

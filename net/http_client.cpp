@@ -36,6 +36,8 @@ bool is_field_value(std::string_view text) noexcept {
 }
 
 std::optional<error> find_fault(const http_request& request) {
+  if (request.total_timeout && request.total_timeout->count() <= 0)
+    return error{errc::invalid_argument, "total_timeout must be at least 1 ms"};
   if (!is_token(request.method))
     return error{errc::invalid_argument, "\"" + request.method + "\" is not a valid HTTP method"};
   for (const auto& [name, value] : request.headers) {
@@ -210,6 +212,11 @@ task<result<std::optional<std::string>>> http_stream::next(std::size_t bytes) {
 }
 
 result<http_client> http_client::make(io_runtime& io, http_client_options options) {
+  for (const auto& timeout : {std::optional{options.connect_timeout},
+                              std::optional{options.idle_timeout}, options.total_timeout})
+    if (timeout && timeout->count() <= 0)
+      return error{errc::invalid_argument,
+                   "connect_timeout, idle_timeout and total_timeout must be at least 1 ms"};
   const auto variable = [](const char* name) {
     const auto* value = std::getenv(name); // NOLINT(concurrency-mt-unsafe)
     return std::string{value != nullptr ? value : ""};

@@ -226,13 +226,13 @@ private:
                const std::vector<protocol_tool>& tools) const;
   [[nodiscard]] error too_many_calls() const {
     return error{model_errc::bad_answer, "the answer has more than " +
-                                             std::to_string(options_.calls_max) +
+                                             std::to_string(*options_.calls_max) +
                                              " tool calls (limits.calls_per_answer)"};
   }
   /// Returns the answer, or an error if it has more calls than protocol_options::calls_max.
   [[nodiscard]] result<message> limited(message answer) const {
     const auto calls = answer.tool_calls.size() + answer.invalid_tool_calls.size();
-    if (options_.calls_max != 0 && calls > options_.calls_max)
+    if (options_.calls_max && calls > *options_.calls_max)
       return too_many_calls();
     return answer;
   }
@@ -359,7 +359,7 @@ task<result<message>> protocol_middleware::wrap_stream(model_request asked, mode
       [&](protocol_event e) {
         const auto* call = std::get_if<stream_call>(&e);
         is_over =
-            is_over || (call != nullptr && options_.calls_max != 0 && ++calls > options_.calls_max);
+            is_over || (call != nullptr && options_.calls_max && ++calls > *options_.calls_max);
         if (is_over)
           return;
         if (const auto* text = std::get_if<stream_text>(&e))

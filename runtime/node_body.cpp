@@ -28,6 +28,7 @@ runtime body_input::make_runtime() const {
     access::set_failure(rt, *failure);
   if (services) {
     access::set_stop(rt, services->stop_token());
+    access::set_deadline(rt, services->deadline());
     access::set_emit(rt, services->emitter());
     access::set_emit_message(rt, services->message_emitter());
     access::set_services(rt, services);

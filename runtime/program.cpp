@@ -55,7 +55,7 @@ void detail::program::send_to(node_output& out, std::string_view name, value inp
   const auto same = !out.sends.empty() && nodes_[out.sends.back().node]->name == name;
   const auto to = same ? out.sends.back().node : target(name);
   if (to != no_node)
-    out.sends.push_back({to, 0, std::move(input)});
+    out.sends.push_back({to, {}, std::move(input)});
 }
 
 } // namespace superstep

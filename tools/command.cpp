@@ -106,14 +106,17 @@ public:
 
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
 
-  [[nodiscard]] std::chrono::milliseconds time_limit() const noexcept override {
+  [[nodiscard]] std::optional<std::chrono::milliseconds> time_limit() const noexcept override {
     return options_.timeout;
   }
 
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+    const auto& at = co_await this_context{};
     auto request = request_of(options_);
     request.stdin_text = to_text(call.args);
-    request.timeout_ms = left_of(context.spent);
+    request.timeout = options_.timeout;
+    if (context.deadline)
+      request.timeout = time_left(*context.deadline - at.where->now());
     name_call(*request.environment, context);
     auto running = run_process(*io_, std::move(request));
     auto ended = co_await running;
@@ -135,9 +138,9 @@ private:
     set_variable(into, "SUPERSTEP_ATTEMPT", std::to_string(context.attempt));
   }
 
-  [[nodiscard]] std::uint32_t left_of(std::chrono::milliseconds spent) const noexcept {
-    const auto left = std::max<std::int64_t>(options_.timeout.count() - spent.count(), 1);
-    return static_cast<std::uint32_t>(std::min<std::int64_t>(left, UINT32_MAX));
+  [[nodiscard]] std::chrono::milliseconds time_left(std::chrono::nanoseconds left) const noexcept {
+    return std::clamp(std::chrono::ceil<std::chrono::milliseconds>(left),
+                      std::chrono::milliseconds{1}, options_.timeout);
   }
 
   [[nodiscard]] tool_output failed(const std::string& text) const {

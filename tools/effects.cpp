@@ -44,6 +44,7 @@ void tool_context::come_from(const runtime& task) {
   step = static_cast<std::uint32_t>(task.step());
   task_index = task.task_index();
   stop = task.stop();
+  deadline = task.deadline();
   place = task.place();
 }
 
@@ -97,6 +98,9 @@ public:
   [[nodiscard]] bool was_asked() const noexcept { return was_asked_; }
 
   std::stop_token stop_token() override { return real_->stop_token(); }
+  std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept override {
+    return real_->deadline();
+  }
   std::function<void(json::value)> emitter() override { return real_->emitter(); }
   std::optional<json::value> ask(const json::value& question) override {
     auto answer = real_->ask(question);
@@ -168,7 +172,7 @@ public:
   }
   [[nodiscard]] std::vector<injection> injections() const override { return inner_->injections(); }
   [[nodiscard]] tool_effects effects() const noexcept override { return kind_; }
-  [[nodiscard]] std::chrono::milliseconds time_limit() const noexcept override {
+  [[nodiscard]] std::optional<std::chrono::milliseconds> time_limit() const noexcept override {
     return inner_->time_limit();
   }
 

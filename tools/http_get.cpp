@@ -66,7 +66,7 @@ struct http_getter {
         co_return failed("no answer within " + std::to_string(options.timeout.count()) + " ms");
       auto request = http_request{};
       request.url = address;
-      request.total_timeout_ms = static_cast<std::uint32_t>(left.count());
+      request.total_timeout = left;
       request.response_bytes_max = options.max_bytes;
       auto sending = client->send(std::move(request));
       auto response = co_await sending;

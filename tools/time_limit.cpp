@@ -2,12 +2,14 @@
 // Timeouts of tool calls. A call runs beside other calls of the same task. At the timeout, a
 // coroutine that waits is destroyed. A tool that blocks continues on its thread, and its result is
 // discarded.
+#include "base/deadline.hpp"
 #include "tools/failed_call.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/tools/tool_wrappers.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -30,6 +32,7 @@ public:
       : tool_{std::move(tool)}, call_{std::move(call)}, context_{std::move(context)}, end_{end},
         told_from_outside_{context_.stop, [this] { stop_.request_stop(); }} {
     context_.stop = stop_.get_token();
+    context_.deadline = end;
   }
   timed_call(const timed_call&) = delete;
   timed_call& operator=(const timed_call&) = delete;
@@ -138,7 +141,9 @@ task<void> run_until_over(timed_ptr call) {
 task<tool_output> run_timed(tool_ptr tool, tool_call given, tool_context context,
                             std::chrono::milliseconds length) {
   auto& at = co_await this_context{};
-  const auto end = at.where->now() + length - context.spent;
+  auto end = detail::deadline_after(at.where->now(), length);
+  if (context.deadline)
+    end = std::min(end, *context.deadline);
   const auto call =
       std::make_shared<timed_call>(std::move(tool), std::move(given), std::move(context), end);
   auto stopping = stop_at(call);
@@ -160,7 +165,9 @@ public:
   }
   [[nodiscard]] std::vector<injection> injections() const override { return inner_->injections(); }
   [[nodiscard]] tool_effects effects() const noexcept override { return inner_->effects(); }
-  [[nodiscard]] std::chrono::milliseconds time_limit() const noexcept override { return length_; }
+  [[nodiscard]] std::optional<std::chrono::milliseconds> time_limit() const noexcept override {
+    return length_;
+  }
   [[nodiscard]] bool commands_parent() const noexcept override { return inner_->commands_parent(); }
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     return run_timed(inner_, std::move(call), std::move(context), length_);

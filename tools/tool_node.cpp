@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs single calls of a tool node: injects and checks arguments, applies limits, calls the
 // interceptor and answers failures. tool_node_run.cpp runs all calls of an input.
+#include "base/deadline.hpp"
 #include "base/utf8.hpp"
 #include "tool_result.hpp"
 #include "tool_table.hpp"
 
+#include <superstep/base/await.hpp>
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/tools/detail/argument_schema.hpp>
 #include <superstep/tools/tool.hpp>
@@ -137,16 +139,15 @@ void add_defaults(json::object& args, const std::vector<injection>& injections,
 /// Checks the arguments. The time of the check counts towards the call's timeout, and cancelling
 /// the call ends the check.
 void check_arguments(const tool_node::table::entry& entry, const tool_call& call,
-                     tool_context& context) {
+                     tool_context& context, const execution_context& at) {
   auto limits = schema_check_limits{};
   limits.stop = context.stop;
-  const auto whole = entry.run->time_limit();
-  if (whole.count() > 0)
-    limits.time_max = std::min(limits.time_max, whole);
-  const auto began = std::chrono::steady_clock::now();
+  if (const auto whole = entry.run->time_limit()) {
+    limits.time_max = std::min(limits.time_max, *whole);
+    const auto end = detail::deadline_after(at.where->now(), *whole);
+    context.deadline = std::min(context.deadline.value_or(end), end);
+  }
   auto faults = entry.schema.check(call.args, limits);
-  context.spent = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::steady_clock::now() - began);
   if (!faults.empty())
     throw tool_invocation_error{call.name, call.args, std::move(faults)};
 }
@@ -197,6 +198,7 @@ private:
 /// There may be thousands of these frames. So the work before and after the body is in separate
 /// functions, whose local variables are not part of the frame.
 task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
+  const auto& at = co_await this_context{};
   const auto* entry = t->find(call.name);
   if (entry == nullptr)
     co_return answer_unknown(*t, std::move(call));
@@ -205,7 +207,7 @@ task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
   auto in_hand = call_in_hand{call.id, call.name, surroundings_of(context).form};
   auto refused = tool_answer{};
   try {
-    check_arguments(*entry, given ? *given : call, context);
+    check_arguments(*entry, given ? *given : call, context, at);
     auto body = entry->run->run(std::move(call), std::move(context));
     auto out = co_await body;
     co_return answer_output(*t, in_hand, std::move(out));
@@ -252,7 +254,7 @@ task<tool_answer> execute_in_turn(table_ptr t, tool_call call, tool_context cont
 /// Runs one call. A call without limits needs no additional coroutine frame.
 task<tool_answer> execute_when_allowed(table_ptr t, tool_call&& call, tool_context&& context) {
   const auto& options = t->options;
-  if (options.limits.empty() && options.calls_at_once == 0)
+  if (options.limits.empty() && !options.calls_at_once)
     return execute_any(std::move(t), std::move(call), std::move(context));
   return execute_in_turn(std::move(t), std::move(call), std::move(context));
 }
@@ -268,6 +270,12 @@ void check(const tool_limit& limit, const tool_node::table::entry* tool) {
   if (tool->gate)
     throw std::invalid_argument{"tool_node_options::limits: tool '" + limit.tool +
                                 "' has two limits"};
+}
+
+void check(const tool_node_options& options) {
+  if (options.calls_at_once == 0U)
+    throw std::invalid_argument{
+        "tool_node_options::calls_at_once must be at least 1; leave it unset for no limit"};
 }
 
 /// Runs one call through the node's interceptor.
@@ -312,6 +320,7 @@ tool_definition visible(tool_definition definition, const std::vector<injection>
 } // namespace
 
 tool_node::tool_node(tool_list tools, tool_node_options options) {
+  check(options);
   auto made = std::make_shared<table>();
   made->options = std::move(options);
   auto definitions = std::make_shared<std::vector<tool_definition>>();
@@ -331,7 +340,7 @@ tool_node::tool_node(tool_list tools, tool_node_options options) {
     if (!made->by_name.emplace(definition.name, std::move(entry)).second)
       throw std::invalid_argument{"two tools have the name '" + definition.name + "'"};
   }
-  made->whole.set_limit(made->options.calls_at_once);
+  made->whole.set_limit(made->options.calls_at_once.value_or(0));
   for (const auto& limit : made->options.limits) {
     const auto found = made->by_name.find(limit.tool);
     auto* tool = found == made->by_name.end() ? nullptr : &found->second;
@@ -397,6 +406,7 @@ const tool_node_options& tool_node::options() const noexcept {
 }
 
 tool_node tool_node::with_options(tool_node_options options) const {
+  check(options);
   auto made = std::make_shared<table>(*table_); // its names refer to the shared definitions
   made->options = std::move(options);
   return tool_node{std::shared_ptr<const table>{std::move(made)}};

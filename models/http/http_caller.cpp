@@ -92,9 +92,9 @@ attempt held_back() {
 http_caller::http_caller(const provider_model_options& options, const std::string& key,
                          http_client client, std::shared_ptr<model_limits> limits)
     : api_{options.api}, version_{options.version.value_or(output_version::v0)},
-      answer_bytes_max_{options.answer_bytes_max}, tool_calls_max_{options.tool_calls_max},
-      wait_max_{options.retry_after_max_ms}, time_{options.time}, client_{std::move(client)},
-      limits_{std::move(limits)} {
+      answer_bytes_max_{options.answer_bytes_max},
+      tool_calls_max_{options.tool_calls_max.value_or(0)}, wait_max_{options.retry_after_max},
+      time_{options.time}, client_{std::move(client)}, limits_{std::move(limits)} {
   const auto query = std::min(options.base_url.find('?'), options.base_url.size());
   auto base = options.base_url.substr(0, query);
   while (base.ends_with('/'))

@@ -65,7 +65,7 @@ private:
   provider_api api_;
   output_version version_;
   std::size_t answer_bytes_max_;
-  std::size_t tool_calls_max_;
+  std::size_t tool_calls_max_; // 0: no limit
   std::chrono::milliseconds wait_max_;
   const clock* time_;
   http_headers headers_;             ///< headers that every request has

@@ -14,6 +14,8 @@
 #include <boost/describe/class.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -271,6 +273,29 @@ BOOST_AUTO_TEST_CASE(streams) {
   } // seen == "price 0. thinking. quote wrote 30. price 30. "
   //! [stream]
   BOOST_TEST(seen == "price 0. thinking. quote wrote 30. price 30. ");
+}
+
+BOOST_AUTO_TEST_CASE(deadlines_of_blocking_bodies) {
+  using time_point = std::chrono::steady_clock::time_point;
+  auto engine = ss::engine{{.workers = 1}};
+  auto latest = time_point::max();
+  const auto price_before = [&latest](time_point until, const std::string&) {
+    latest = until;
+    return 30;
+  };
+  auto g = ss::graph<order>{};
+  //! [deadline]
+  g.add(quote, [&](const order& o, const ss::runtime& rt) {
+    const auto in_a_minute = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+    const auto until = std::min(in_a_minute, rt.deadline().value_or(in_a_minute));
+    return ss::update{ss::set<&order::price>(price_before(until, o.item))};
+  });
+  //! [deadline]
+  g.edge(ss::start, quote);
+  auto config = ss::run_config{};
+  config.deadline = std::chrono::seconds{30};
+  BOOST_TEST(engine.invoke(g.compile(), order{}, config).state.price == 30);
+  BOOST_TEST((latest <= std::chrono::steady_clock::now() + std::chrono::seconds{30}));
 }
 
 BOOST_AUTO_TEST_CASE(tokens) {

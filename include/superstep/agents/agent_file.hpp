@@ -76,16 +76,18 @@ struct summary_spec {
                        "still to be done. Answer with the summary alone.";
 };
 
-/// Limits of an agent over all its runs in one process; 0 = no limit.
+/// Limits of an agent over all its runs in one process; unset: no limit. In the file, 0 means no
+/// limit.
 struct agent_limits {
-  std::size_t model_calls = 256;               ///< model calls in flight
-  std::size_t tool_calls = 256;                ///< tool calls in flight
-  std::int64_t rpm = 0;                        ///< model requests per minute
-  std::int64_t tpm = 0;                        ///< model tokens per minute, input and output
-  std::size_t calls_per_answer = 1'000;        ///< tool calls in one answer of the model
-  std::size_t answer_bytes = 64 * 1024 * 1024; ///< bytes of answers that are being received
+  std::optional<std::size_t> model_calls = 256; ///< model calls in flight
+  std::optional<std::size_t> tool_calls = 256;  ///< tool calls in flight
+  std::optional<std::int64_t> rpm{};            ///< model requests per minute
+  std::optional<std::int64_t> tpm{};            ///< model tokens per minute, input and output
+  std::optional<std::size_t> calls_per_answer = 1'000; ///< tool calls in one answer of the model
+  /// bytes of answers that are being received
+  std::optional<std::size_t> answer_bytes = 64 * 1024 * 1024;
   bool adaptive = true; ///< reduces the model calls in flight while the provider is overloaded
-  std::chrono::milliseconds row_deadline{0}; ///< duration of one run
+  std::optional<std::chrono::milliseconds> row_deadline{}; ///< duration of one run
 };
 
 /// The content of an agent file; docs/agent-file.md describes every key. Members whose names end in
@@ -99,8 +101,9 @@ struct agent_spec {
   unclosed_calls protocol_unclosed = unclosed_calls::complete; ///< treatment of incomplete calls
   std::string prompt;                                          ///< system prompt; empty: none
   react_version version = react_version::v2;                   ///< shape of the agent's loop
-  std::uint32_t recursion_limit = 25; ///< maximum number of super-steps per run
-  std::vector<tool_spec> tools;       ///< tools in the order of the file
+  std::uint32_t recursion_limit =
+      default_recursion_limit;  ///< maximum number of super-steps per run
+  std::vector<tool_spec> tools; ///< tools in the order of the file
   /// The key `tools` as canonical JSON, for tools_fingerprint(). It contains options that are not
   /// part of the tools' definitions.
   std::string tools_text;

@@ -276,7 +276,8 @@ struct response_format {
   /// System message of the separate call for the response. Empty: none, or the schema if the method
   /// is json_object.
   std::string prompt{};
-  /// The technique that makes the model answer in JSON. Not every server supports json_schema.
+  /// The technique that makes the model answer in JSON. Not every server supports json_schema. The
+  /// rules of create_agent() do not support tool_call.
   structured_method method = structured_method::json_schema;
 };
 
@@ -379,8 +380,8 @@ struct agent_options {
   /// is answered with an error that the model reads. Requires version v2 and a described struct as
   /// state; with_time_limit() works without these.
   std::map<std::string, std::chrono::milliseconds> tool_timeouts{};
-  /// Maximum number of tool calls in flight, over all runs of the agent; further calls wait. Unset:
-  /// the limit of the tool_node, or no limit for a list of tools.
+  /// Maximum number of tool calls in flight, over all runs of the agent, at least 1; further calls
+  /// wait. Unset: the limit of the tool_node, or no limit for a list of tools.
   std::optional<std::size_t> tool_calls_at_once{};
   /// Names of tools whose calls may start while the model's answer is still arriving, as soon as
   /// their arguments are complete. The model is asked for a stream. Results wait for the step of

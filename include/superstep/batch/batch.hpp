@@ -170,10 +170,12 @@ struct batch_options {
   bool force = false; ///< --force: resume although the fingerprint differs
   /// --retry-dead: run rows in the dead letters again, except invalid input lines
   bool retry_dead = false;
-  std::size_t concurrency = 64;              ///< --concurrency: rows in flight, at least 1
-  std::uint64_t limit = 0;                   ///< --limit: rows to start in this run; 0: no limit
-  std::chrono::milliseconds row_deadline{0}; ///< --row-deadline-ms: timeout of a row; 0: none
-  std::uint32_t recursion_limit = 25;        ///< limit for rows that do not specify one
+  std::size_t concurrency = 64;         ///< --concurrency: rows in flight, at least 1
+  std::optional<std::uint64_t> limit{}; ///< --limit: rows to start in this run; not set: all
+  /// --row-deadline-ms: timeout of a row; not set: none.
+  std::optional<std::chrono::milliseconds> row_deadline{};
+  /// The limit for rows that do not specify one.
+  std::uint32_t recursion_limit = default_recursion_limit;
   std::size_t line_bytes_max = std::size_t{16} << 20; ///< --max-line-bytes: size of an input line
   std::size_t write_queue_max = 1024;                 ///< finished rows that wait to be written
   std::chrono::milliseconds sync_interval{20}; ///< minimum time between two syncs of the output

@@ -113,9 +113,12 @@ using layout_ptr = std::shared_ptr<const graph_layout>;
 
 /// A Send: an additional activation of a node in the next super-step, with its own input.
 struct send {
-  std::uint32_t node = 0;       ///< index into graph_layout::nodes
-  std::uint32_t timeout_ms = 0; ///< limit for the attempt in milliseconds; 0 uses the node's limit
-  value input;                  ///< replaces the state as the node's input
+  /// Milliseconds in 32 bits, because there may be many Sends.
+  using milliseconds = std::chrono::duration<std::uint32_t, std::milli>;
+
+  std::uint32_t node = 0;  ///< index into graph_layout::nodes
+  milliseconds timeout{0}; ///< timeout of each attempt; 0 uses the node's timeout
+  value input;             ///< replaces the state as the node's input
 };
 
 /// A pending question of a task to a human.

@@ -3,6 +3,7 @@
 
 #include <superstep/models/chat_model.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -16,10 +17,9 @@ namespace superstep {
 
 /// Options of with_retry().
 struct model_retry_options {
-  std::uint32_t attempts_max = 3;        ///< including the first
-  std::uint32_t backoff_base_ms = 1'000; ///< upper bound of the first wait; then doubled
-  /// Limit of the upper bound.
-  std::uint32_t backoff_max_ms = 60'000;
+  std::uint32_t attempts_max = 3;                ///< including the first
+  std::chrono::milliseconds backoff_base{1'000}; ///< upper bound of the first wait; then doubled
+  std::chrono::milliseconds backoff_max{60'000}; ///< limit of the upper bound
   /// Whether to retry after this error.
   std::function<bool(const error&)> retry_on = is_worth_another_try;
 };

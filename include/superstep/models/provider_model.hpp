@@ -11,6 +11,7 @@
 #include <superstep/net/io_runtime.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -73,14 +74,15 @@ namespace models {
 class concurrency_control;
 }
 
-/// Options of model_limits: bounds on the use of one provider and key. 0 = no limit.
+/// Options of model_limits: bounds on the use of one provider and key. Limits
+/// that are not set do not apply.
 struct model_limits_options {
-  std::size_t model_calls = 256; ///< calls in flight
-  std::int64_t requests_per_minute = 0;
-  std::int64_t tokens_per_minute = 0; ///< input and output together
+  std::optional<std::size_t> model_calls = 256; ///< calls in flight; at least 1
+  std::optional<std::int64_t> requests_per_minute{};
+  std::optional<std::int64_t> tokens_per_minute{}; ///< input and output together
   /// Bytes of answers that are being received, beyond the first 64 KiB of each. When they are used
   /// up, further answers are not read from their connections until others are complete.
-  std::size_t answer_bytes = 64 * 1024 * 1024;
+  std::optional<std::size_t> answer_bytes = 64 * 1024 * 1024;
   bool is_adaptive = true;         ///< reduces the calls in flight while the provider is overloaded
   std::size_t model_calls_min = 1; ///< lower bound of that reduction
 };
@@ -104,6 +106,7 @@ public:
   using time_point = rate_limiter::time_point;
 
   /// Creates limits of which nothing is used yet.
+  /// @throws std::invalid_argument for a limit below 1
   explicit model_limits(model_limits_options options);
   model_limits(const model_limits&) = delete;
   model_limits& operator=(const model_limits&) = delete;
@@ -180,18 +183,21 @@ struct provider_model_options {
   std::optional<superstep::output_version>
       version; ///< form of answers; unset: default_output_version()
 
-  std::uint32_t attempts_max = 8;        ///< per call; a 429 does not count
-  std::uint32_t rate_limited_max = 100;  ///< 429 responses per call before it fails
-  std::uint32_t backoff_base_ms = 500;   ///< upper bound of the first wait between attempts
-  std::uint32_t backoff_max_ms = 60'000; ///< limit of that bound, which doubles with each attempt
-  std::uint32_t retry_after_max_ms = 600'000; ///< limit of the wait that a server may request
+  std::uint32_t attempts_max = 8;              ///< per call; a 429 does not count
+  std::uint32_t rate_limited_max = 100;        ///< 429 responses per call before it fails
+  std::chrono::milliseconds backoff_base{500}; ///< upper bound of the first wait between attempts
+  /// Limit of that bound, which doubles with each attempt.
+  std::chrono::milliseconds backoff_max{60'000};
+  std::chrono::milliseconds retry_after_max{600'000}; ///< limit of the wait that a server requests
 
-  std::uint32_t connect_timeout_ms = 10'000;
-  std::uint32_t idle_timeout_ms = 120'000;  ///< maximum silence of the server, thinking included
-  std::uint32_t total_timeout_ms = 600'000; ///< per attempt
+  std::chrono::milliseconds connect_timeout{10'000};
+  std::chrono::milliseconds idle_timeout{120'000}; ///< silence of the server, thinking included
+  /// Per attempt; unset: no limit.
+  std::optional<std::chrono::milliseconds> total_timeout{std::chrono::milliseconds{600'000}};
   /// Size limit of one answer.
   std::size_t answer_bytes_max = 16 * 1024 * 1024;
-  std::size_t tool_calls_max = 1'000; ///< per answer, streamed or not; 0: no limit
+  /// Per answer, streamed or not; unset: no limit.
+  std::optional<std::size_t> tool_calls_max = 1'000;
   std::string ca_file; ///< PEM file of trusted root certificates; empty: the system's
 
   /// Called before each wait for another attempt, on the thread of the call. May be empty.

@@ -4,6 +4,7 @@
 #include <superstep/base/error.hpp>
 #include <superstep/models/chat_model.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,7 +24,7 @@ namespace superstep {
 /// members are ignored, and so are empty lines. Duplicate keys are errors.
 struct recorded_model_options {
   std::string path;                                  ///< path of the file
-  std::uint32_t latency_ms = 0;                      ///< delay of every answer
+  std::chrono::milliseconds latency{0};              ///< delay of every answer
   std::size_t file_bytes_max = std::size_t{4} << 30; ///< the file is kept in memory
   std::string* note = nullptr; ///< if not null, receives a description of ignored content
 };

@@ -5,8 +5,8 @@
 #include <superstep/base/task.hpp>
 #include <superstep/net/io_runtime.hpp>
 
+#include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,11 +31,15 @@ using http_headers = std::vector<std::pair<std::string, std::string>>;
 struct http_client_options {
   std::size_t connections_per_host_max = 256; ///< further requests wait, in the order of arrival
   std::size_t hosts_max = 1'000; ///< hosts with open connections; requests to others are rejected
-  std::uint32_t connect_timeout_ms = 10'000; ///< name look-up, connect and TLS handshake together
-  std::uint32_t idle_timeout_ms = 60'000;    ///< maximum silence of the server during a request
-  std::uint32_t total_timeout_ms = 300'000;  ///< of a request, including its wait; 0: none
-  std::uint32_t keep_alive_ms = 30'000;      ///< maximum idle time of a connection that is reused
-  std::size_t header_bytes_max = 64 * 1024;  ///< of a response
+  /// Name look-up, connect and TLS handshake together; at least 1 ms.
+  std::chrono::milliseconds connect_timeout{10'000};
+  /// Maximum silence of the server during a request; at least 1 ms.
+  std::chrono::milliseconds idle_timeout{60'000};
+  /// The limit of a request, including its wait; at least 1 ms. Unset: no limit.
+  std::optional<std::chrono::milliseconds> total_timeout{std::chrono::milliseconds{300'000}};
+  std::chrono::milliseconds keep_alive{
+      30'000};                              ///< maximum idle time of a connection that is reused
+  std::size_t header_bytes_max = 64 * 1024; ///< of a response
   std::size_t response_bytes_max = 16 * 1024 * 1024; ///< of a body; more is errc::too_large
   bool tls_verify = true; ///< whether to check the certificate and the host name
   std::string ca_file;    ///< PEM file of trusted root certificates; empty: the system's
@@ -49,16 +53,16 @@ struct http_client_options {
 
 /// A request of an http_client.
 struct http_request {
-  std::string method = "GET";         ///< method, a token of RFC 9110
-  std::string url;                    ///< http or https; redirects are returned, not followed
-  http_headers headers;               ///< Host, User-Agent and Content-Length are added
-  std::string body;                   ///< sent unchanged; empty: no body
-  std::uint32_t total_timeout_ms = 0; ///< replaces the client's; 0: the client's
-  std::size_t response_bytes_max = 0; ///< replaces the client's; 0: the client's
+  std::string method = "GET"; ///< method, a token of RFC 9110
+  std::string url;            ///< http or https; redirects are returned, not followed
+  http_headers headers;       ///< Host, User-Agent and Content-Length are added
+  std::string body;           ///< sent unchanged; empty: no body
+  std::optional<std::chrono::milliseconds> total_timeout{}; ///< not set: the client's
+  std::optional<std::size_t> response_bytes_max{};          ///< not set: the client's
   /// Called on the I/O thread directly before the first byte is sent. If it returns false, the
   /// request ends with errc::cancelled. For rate limits that may have changed while the connection
   /// was made. Must not block. May be empty.
-  std::function<bool()> may_go_out;
+  std::function<bool()> may_go_out{};
 };
 
 /// The response to a request, with any status.

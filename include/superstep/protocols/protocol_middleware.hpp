@@ -152,10 +152,10 @@ struct protocol_options {
   std::uint32_t retries = 1;
   stream_options stream;                              ///< options of the parser of streamed answers
   unclosed_calls unclosed = unclosed_calls::complete; ///< how to treat calls without an end
-  /// Maximum number of calls in one answer, including invalid ones; 0 for no limit. An answer with
-  /// more calls is the error `model_errc::bad_answer`. A stream stops reporting before the first
-  /// call above the limit. The parsers have a limit of their own; see docs/protocols.md.
-  std::size_t calls_max = 1'000;
+  /// Maximum number of calls in one answer, including invalid ones; not set: no limit. An answer
+  /// with more calls is the error `model_errc::bad_answer`. A stream stops reporting before the
+  /// first call above the limit. The parsers have a limit of their own; see docs/protocols.md.
+  std::optional<std::size_t> calls_max = 1'000;
   /// Receives every part of an answer that could not be parsed as a call; may be null. Called on
   /// the thread that resumes the task of that answer.
   protocol_error_handler on_error;

@@ -102,6 +102,9 @@ struct thread_options {
   std::shared_ptr<write_cache> cache{};
 };
 
+/// The default limit of the super-steps of a run, as in LangGraph 1.2.22 (`recursion_limit`).
+inline constexpr std::uint32_t default_recursion_limit = 25;
+
 /// The options of one run (`RunnableConfig` and the keyword arguments of `invoke()` in LangGraph).
 /// The engine copies them at the start. All nodes of the run and of its subgraphs read the same
 /// copy.
@@ -113,7 +116,7 @@ struct run_config {
   std::string thread_id{};
   /// The run fails with graph_errc::recursion_limit unless it ends in fewer super-steps than this.
   /// At least 1. A chain of n nodes needs n + 1.
-  std::uint32_t recursion_limit = 25;
+  std::uint32_t recursion_limit = default_recursion_limit;
   /// The largest number of tasks that have started but not ended. Not set, or 0: no limit. Each
   /// subgraph counts its own tasks.
   std::optional<std::uint32_t> max_concurrency{};

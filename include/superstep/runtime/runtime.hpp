@@ -6,6 +6,7 @@
 #include <superstep/channels/channel.hpp>
 #include <superstep/runtime/run_config.hpp>
 
+#include <chrono>
 #include <concepts>
 #include <coroutine>
 #include <cstdint>
@@ -89,6 +90,13 @@ public:
   /// Returns a token that is set when the engine no longer needs the result, for example after a
   /// cancellation or a timeout. A body that blocks should poll it.
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
+  /// Returns the time at which the call is cancelled at the latest: the earliest of the deadline of
+  /// the run, the step_timeout, the timeout of this attempt (timeout_policy::run), and those of the
+  /// calls that a nested graph is part of. nullopt if none of these is limited. The engine destroys
+  /// a suspended body at that time. A blocking body should limit its own calls to it.
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept {
+    return deadline_;
+  }
   /// Returns the caller's context (run_config::context), or null if the run has none. Throws
   /// wrong_type if the context is not a T; base classes of its type do not match.
   template <class T>
@@ -202,6 +210,7 @@ private:
   detail::call_services* services_ = nullptr;
   superstep::store* store_ = nullptr;
   std::stop_token stop_;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::function<void(json::value)> emit_;
   std::function<void(value)> emit_message_;
   std::shared_ptr<const run_error> failure_;

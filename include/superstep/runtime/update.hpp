@@ -121,7 +121,7 @@ public:
   /// @pre is_send()
   [[nodiscard]] destination within(std::chrono::milliseconds limit) && {
     SUPERSTEP_ASSERT(is_send() && limit.count() > 0 && limit.count() < UINT32_MAX);
-    timeout_ms_ = static_cast<std::uint32_t>(limit.count());
+    timeout_ = std::chrono::duration_cast<send::milliseconds>(limit);
     return std::move(*this);
   }
   /// Adds the destination to the output of a node; for the library. Throws
@@ -134,14 +134,14 @@ public:
       return;
     }
     table.send_to(out, name_, std::move(input_));
-    if (timeout_ms_ > 0)
-      out.sends.back().timeout_ms = timeout_ms_;
+    if (timeout_.count() > 0)
+      out.sends.back().timeout = timeout_;
   }
 
 private:
   std::string_view name_;
   value input_;
-  std::uint32_t timeout_ms_ = 0;
+  send::milliseconds timeout_{0}; // 0: that of the node
 };
 
 /// Several nodes to activate and Sends. Sends run in the order of the list.

@@ -57,7 +57,7 @@ struct command_options {
 ///
 /// A program that cannot be started fails the run with tool_unavailable, and the model gets no
 /// result. Either the machine lacks descriptors, processes or memory for longer than
-/// process_request::start_wait_max_ms, or the configuration is wrong; find_command_fault() detects
+/// process_request::start_wait_max, or the configuration is wrong; find_command_fault() detects
 /// the latter in advance.
 ///
 /// Any number of threads may call the tool at once, and each call starts a program.

@@ -185,7 +185,10 @@ struct tool_context {
   /// The place of the calling task in its thread; null if the run is not saved.
   detail::task_place_ptr place{};
   std::stop_token stop; ///< set when the call is cancelled; blocking tools should check it
-  std::chrono::milliseconds spent{0}; ///< time of tool::time_limit() used to check the arguments
+  /// When the call is cancelled at the latest: the earlier of runtime::deadline() and the end of
+  /// the tool's time_limit(). Not set: neither is limited. Blocking tools should limit their own
+  /// calls to it.
+  std::optional<std::chrono::steady_clock::time_point> deadline{};
   const superstep::clock* time = &system_clock(); ///< the clock to use
   /// State, store and runtime of the calling node; null for a call outside a node. May lack state,
   /// store and runtime if tool::reads_surroundings() is false.
@@ -229,10 +232,10 @@ public:
   /// Returns whether a call may be repeated after a crash. Default: repeatable; idempotent() and
   /// journaled() make tools of the other kinds.
   [[nodiscard]] virtual tool_effects effects() const noexcept { return tool_effects::repeatable; }
-  /// Returns the timeout of one call, including the check of its arguments; 0, the default, for
-  /// none. Set by with_time_limit().
-  [[nodiscard]] virtual std::chrono::milliseconds time_limit() const noexcept {
-    return std::chrono::milliseconds{0};
+  /// Returns the timeout of one call, including the check of its arguments; nullopt, the default,
+  /// for none. Set by with_time_limit().
+  [[nodiscard]] virtual std::optional<std::chrono::milliseconds> time_limit() const noexcept {
+    return std::nullopt;
   }
   /// Whether the results of the tool are commands to the parent graph, as of make_handoff_tool().
   /// An agent that cannot pass on such commands rejects the tool when it is compiled. Default:

@@ -267,9 +267,9 @@ struct tool_node_options {
   std::string messages_key = "messages";      ///< key of the messages in the state
   std::string name = "tools";                 ///< of the node
   std::vector<std::string> tags{};            ///< of the node
-  /// Maximum number of calls in flight in this node and its copies, over all runs; 0: no limit.
-  /// Further calls wait.
-  std::size_t calls_at_once = 0;
+  /// Maximum number of calls in flight in this node and its copies, over all runs; not set: no
+  /// limit. Further calls wait.
+  std::optional<std::size_t> calls_at_once{};
   std::vector<tool_limit> limits{}; ///< limits of single tools, in addition to calls_at_once
   /// Wraps every call; may be empty. Its exceptions are answered, whatever their class, except with
   /// tool_errors::none().

@@ -3,6 +3,7 @@
 // descriptors.
 #include "net/descriptor_limit.hpp"
 #include "net/io_runtime_impl.hpp"
+#include "support/process_state.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/net/detail/child_process.hpp>
@@ -30,37 +31,22 @@
 
 using namespace superstep;
 using namespace std::chrono_literals;
+using test::is_gone;
+using test::is_running;
 
 BOOST_AUTO_TEST_SUITE(child_process_suite)
 
 namespace {
 
-process_request program(std::vector<std::string> argv, std::uint32_t timeout_ms = 10'000) {
+process_request program(std::vector<std::string> argv, std::chrono::milliseconds timeout = 10s) {
   auto out = process_request{};
   out.argv = std::move(argv);
-  out.timeout_ms = timeout_ms;
+  out.timeout = timeout;
   return out;
 }
 
-process_request shell(std::string script, std::uint32_t timeout_ms = 10'000) {
-  return program({"sh", "-c", std::move(script)}, timeout_ms);
-}
-
-/// Whether a process runs; a zombie does not.
-bool is_running(int pid) {
-  auto file = std::ifstream{"/proc/" + std::to_string(pid) + "/stat"};
-  auto line = std::string{};
-  std::getline(file, line);
-  const auto name_end = line.rfind(") ");
-  return name_end != std::string::npos && line.compare(name_end + 2, 1, "Z") != 0 &&
-         line.compare(name_end + 2, 1, "X") != 0;
-}
-
-/// Waits up to ten seconds for a process to end.
-bool is_gone(int pid) {
-  for (auto i = 0; i < 10'000 && is_running(pid); ++i)
-    std::this_thread::sleep_for(1ms);
-  return !is_running(pid);
+process_request shell(std::string script, std::chrono::milliseconds timeout = 10s) {
+  return program({"sh", "-c", std::move(script)}, timeout);
 }
 
 /// A folder for the files of one test.
@@ -213,7 +199,7 @@ BOOST_AUTO_TEST_CASE(timeout_kills_program_and_its_children) {
   const auto path = "/tmp/superstep_child_" + std::to_string(::getpid());
   const auto began = std::chrono::steady_clock::now();
   const auto late =
-      sync_wait(run_process(io, shell("sleep 60 & echo $! > " + path + "; wait", 300)));
+      sync_wait(run_process(io, shell("sleep 60 & echo $! > " + path + "; wait", 300ms)));
   BOOST_TEST((late.error().code == make_error_code(errc::timed_out)));
   BOOST_TEST((std::chrono::steady_clock::now() - began < 2s));
   const auto pid = sync_wait(run_process(io, shell("cat " + path + "; rm " + path)));
@@ -302,7 +288,7 @@ BOOST_AUTO_TEST_CASE(programs_are_killed_with_their_process) {
   const auto victim = ::fork();
   if (victim == 0) {
     auto io = io_runtime{};
-    run_all(io, shell("sleep 600 & echo $$ $! >> " + list + "; wait", 600'000), count);
+    run_all(io, shell("sleep 600 & echo $$ $! >> " + list + "; wait", 600s), count);
     std::_Exit(0);
   }
   auto pids = std::vector<int>{};
@@ -325,7 +311,7 @@ BOOST_AUTO_TEST_CASE(programs_end_with_their_io_runtime) {
     auto io = std::make_unique<io_runtime>();
     auto waiting = std::thread{[&list, &running = *io] {
       const auto ended = sync_wait(
-          run_process(running, shell("sleep 600 & echo $$ $! >> " + list + "; wait", 600'000)));
+          run_process(running, shell("sleep 600 & echo $$ $! >> " + list + "; wait", 600s)));
       BOOST_TEST((ended.error().code == make_error_code(errc::cancelled)));
     }};
     for (auto i = 0; i < 10'000 && pids.size() < 2; ++i) {
@@ -359,11 +345,11 @@ BOOST_AUTO_TEST_CASE(lasting_shortage_has_its_own_error) {
   {
     const auto none = few_descriptors{3};
     auto request = shell("touch " + mark);
-    request.start_wait_max_ms = 100;
+    request.start_wait_max = 100ms;
     for (const auto& one : run_all(io, request, 5))
       BOOST_TEST((one.value->error().code == make_error_code(errc::shortage)));
-    request.start_wait_max_ms = 60'000;
-    request.timeout_ms = 100; // includes the wait for descriptors
+    request.start_wait_max = 60s;
+    request.timeout = 100ms; // includes the wait for descriptors
     const auto late = sync_wait(run_process(io, request));
     BOOST_TEST((late.error().code == make_error_code(errc::shortage)));
     BOOST_TEST(late.error().text.find("Too many open files") != std::string::npos);
@@ -406,7 +392,7 @@ BOOST_AUTO_TEST_CASE(resource_limits_apply_to_the_program) {
   auto io = io_runtime{};
   auto request = shell("ulimit -v; ulimit -t; ulimit -n");
   request.limits.memory_bytes = std::uint64_t{512} << 20U;
-  request.limits.cpu_s = 7;
+  request.limits.cpu = 7s;
   request.limits.files = 33;
   BOOST_TEST(sync_wait(run_process(io, request))->stdout_text == "524288\n7\n33\n");
 }

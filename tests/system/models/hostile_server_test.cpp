@@ -54,10 +54,11 @@ chat_model_ptr make_model(io_runtime& io, const std::string& url, provider_api a
   options.api_key_env = "SUPERSTEP_TEST_KEY";
   options.stream = true;
   options.attempts_max = 2;
-  options.backoff_base_ms = 1;
+  options.backoff_base = std::chrono::milliseconds{1};
   options.answer_bytes_max = 12'000'000;
   // Long enough for a busy machine, except where silence is tested.
-  options.idle_timeout_ms = how == "stall" || how == "slow_head" ? 300 : 30'000;
+  options.idle_timeout = how == "stall" || how == "slow_head" ? std::chrono::milliseconds{300}
+                                                              : std::chrono::seconds{30};
   auto made = make_provider_model(std::move(options), io,
                                   std::make_shared<model_limits>(model_limits_options{}));
   BOOST_REQUIRE(made.has_value());

@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(descriptor_shortage_is_waited_out) {
   const auto client = make_client(io);
   auto scarcity = std::make_optional<no_descriptors>();
   auto impatient = get(server.address());
-  impatient.total_timeout_ms = 200;
+  impatient.total_timeout = 200ms;
   const auto refused = sync_wait(client.send(impatient));
   BOOST_REQUIRE(refused.has_error());
   BOOST_TEST((refused.error().code == make_error_code(errc::shortage)), refused.error().text);
@@ -191,6 +191,22 @@ BOOST_AUTO_TEST_CASE(descriptor_shortage_is_waited_out) {
   BOOST_TEST(answer->body == "0");
 }
 
+BOOST_AUTO_TEST_CASE(timeouts_below_one_are_rejected) {
+  auto io = io_runtime{};
+  for (const auto length : {0ms, -1ms}) {
+    auto options = std::vector<http_client_options>(3);
+    options[0].connect_timeout = length;
+    options[1].idle_timeout = length;
+    options[2].total_timeout = length;
+    for (const auto& wrong : options)
+      BOOST_TEST((http_client::make(io, wrong).error().code == errc::invalid_argument));
+    auto request = get("http://127.0.0.1:1");
+    request.total_timeout = length;
+    const auto answer = sync_wait(make_client(io).send(std::move(request)));
+    BOOST_TEST((answer.error().code == errc::invalid_argument));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(silent_server_and_slow_answer_time_out) {
   auto server = loopback_server{[](auto& socket, int) {
     loopback_server::read_head(socket);
@@ -203,13 +219,13 @@ BOOST_AUTO_TEST_CASE(silent_server_and_slow_answer_time_out) {
   }};
   auto io = io_runtime{};
   auto options = http_client_options{};
-  options.total_timeout_ms = 200;
+  options.total_timeout = 200ms;
   const auto began = std::chrono::steady_clock::now();
   const auto slow = sync_wait(make_client(io, options).send(get(server.address())));
   BOOST_TEST((slow.error().code == make_error_code(errc::timed_out)));
   BOOST_TEST((std::chrono::steady_clock::now() - began < 900ms));
-  options.total_timeout_ms = 0;
-  options.idle_timeout_ms = 400;
+  options.total_timeout.reset();
+  options.idle_timeout = 400ms;
   const auto silent = sync_wait(make_client(io, options).send(get(server.address())));
   BOOST_TEST((silent.error().code == make_error_code(errc::timed_out)));
 }
@@ -304,7 +320,7 @@ BOOST_AUTO_TEST_CASE(body_received_with_headers_is_streamed) {
   }};
   auto io = io_runtime{};
   const auto client = make_client(io);
-  const auto said = [&](const char* path, std::size_t bytes_max = 0) {
+  const auto said = [&](const char* path, std::optional<std::size_t> bytes_max = {}) {
     auto request = get(server.address() + path);
     request.response_bytes_max = bytes_max;
     return sync_wait(read_twice(client, std::move(request)));

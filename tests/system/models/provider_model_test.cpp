@@ -73,15 +73,15 @@ chat_model_ptr make_model(io_runtime& io, const std::string& url, talk how,
   options.api = how.api;
   options.stream = how.stream;
   options.ca_file = std::move(ca_file);
-  options.backoff_base_ms = 20;
-  options.total_timeout_ms = 30'000;
+  options.backoff_base = std::chrono::milliseconds{20};
+  options.total_timeout = std::chrono::seconds{30};
   options.rate_limited_max = 20;
   auto made = make_provider_model(std::move(options), io, std::move(limits));
   BOOST_REQUIRE(made.has_value());
   return std::move(*made);
 }
 
-std::shared_ptr<model_limits> make_limits(std::size_t calls) {
+std::shared_ptr<model_limits> make_limits(std::optional<std::size_t> calls) {
   auto options = model_limits_options{};
   options.model_calls = calls;
   return std::make_shared<model_limits>(options);
@@ -146,7 +146,7 @@ BOOST_DATA_TEST_CASE(thousand_calls_are_in_flight_concurrently, boost::unit_test
                      how) {
   auto server = chat_server{{"--latency-ms", "1000"}};
   auto io = io_runtime{};
-  run_all(make_model(io, server.url(), how, make_limits(0)), rows);
+  run_all(make_model(io, server.url(), how, make_limits(std::nullopt)), rows);
   const auto seen = stats_of(server, io);
   BOOST_TEST_MESSAGE(json::serialize(seen));
   BOOST_TEST((is_instrumented || seen.at("in_flight_max").as_int64() > rows / 2));

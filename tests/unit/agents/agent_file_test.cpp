@@ -203,8 +203,10 @@ BOOST_AUTO_TEST_CASE(only_model_is_required) {
   BOOST_TEST(to_text(got.faults) == "");
   BOOST_TEST(std::get<recorded_model_options>(got.spec.model).path == "/agents/turns.jsonl");
   BOOST_TEST((got.spec.version == react_version::v2));
-  BOOST_TEST(got.spec.recursion_limit == 25U);
-  BOOST_TEST(got.spec.limits.model_calls == 256U);
+  BOOST_TEST(got.spec.recursion_limit == default_recursion_limit);
+  BOOST_TEST(got.spec.limits.model_calls.value() == 256U);
+  BOOST_TEST(!got.spec.limits.rpm.has_value());
+  BOOST_TEST(!got.spec.limits.row_deadline.has_value());
   BOOST_TEST(got.spec.tools.empty());
 }
 
@@ -232,11 +234,27 @@ BOOST_AUTO_TEST_CASE(every_key_reaches_its_option) {
   BOOST_TEST(to_text(*simulated.result) == R"({"n":1,"s":"1"})");
   BOOST_TEST(simulated.error_rate == 0.5);
   BOOST_TEST(s.tools[5].line == 12U);
-  BOOST_TEST(s.limits.tpm == 4);
-  BOOST_TEST(s.limits.calls_per_answer == 6u);
-  BOOST_TEST(s.limits.answer_bytes == 7u);
+  BOOST_TEST(s.limits.tpm.value() == 4);
+  BOOST_TEST(s.limits.calls_per_answer.value() == 6u);
+  BOOST_TEST(s.limits.answer_bytes.value() == 7u);
   BOOST_TEST(!s.limits.adaptive);
-  BOOST_TEST(s.limits.row_deadline.count() == 5);
+  BOOST_TEST(s.limits.row_deadline.value().count() == 5);
+}
+
+BOOST_AUTO_TEST_CASE(zero_limits_mean_no_limit) {
+  const auto got = read(std::string{minimal} + R"(
+limits: {model_calls: 0, tool_calls: 0, rpm: 0, tpm: 0, calls_per_answer: 0, answer_bytes: 0,
+         row_deadline_ms: 0}
+)");
+  BOOST_TEST(to_text(got.faults) == "");
+  const auto& limits = got.spec.limits;
+  BOOST_TEST(!limits.model_calls.has_value());
+  BOOST_TEST(!limits.tool_calls.has_value());
+  BOOST_TEST(!limits.rpm.has_value());
+  BOOST_TEST(!limits.tpm.has_value());
+  BOOST_TEST(!limits.calls_per_answer.has_value());
+  BOOST_TEST(!limits.answer_bytes.has_value());
+  BOOST_TEST(!limits.row_deadline.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(hooks_and_response_schema_are_read) {
@@ -284,7 +302,7 @@ BOOST_AUTO_TEST_CASE(override_replaces_value_of_file) {
                                "tools.6.simulated.delay_ms=77", "version=v2"});
   BOOST_TEST(to_text(got.faults) == "");
   BOOST_TEST(std::get<scripted_model_options>(got.spec.model).path == "/agents/other.yaml");
-  BOOST_TEST(got.spec.limits.rpm == 60);
+  BOOST_TEST(got.spec.limits.rpm.value() == 60);
   BOOST_TEST(std::holds_alternative<current_time_options>(got.spec.tools[0].options));
   BOOST_TEST(std::get<simulated_options>(got.spec.tools[6].options).delay.count() == 77);
   BOOST_TEST((got.spec.version == react_version::v2));
@@ -336,10 +354,10 @@ BOOST_AUTO_TEST_CASE(command_tools_are_read_with_environment_and_limits) {
   BOOST_TEST(command(0).argv.at(1) == "./x");
   BOOST_TEST(command(0).cwd == "/work");
   BOOST_TEST(command(0).env_names.at(1) == "B");
-  BOOST_TEST(command(0).limits.memory_bytes == 5U << 20U);
-  BOOST_TEST(command(0).limits.cpu_s == 6U);
-  BOOST_TEST(command(0).limits.files == 7U);
-  BOOST_TEST(command(0).limits.processes == 8U);
+  BOOST_TEST(command(0).limits.memory_bytes.value() == 5U << 20U);
+  BOOST_TEST((command(0).limits.cpu == std::chrono::seconds{6}));
+  BOOST_TEST(command(0).limits.files.value() == 7U);
+  BOOST_TEST(command(0).limits.processes.value() == 8U);
   BOOST_TEST(command(0).sandbox.is_on);
   BOOST_TEST(!command(0).sandbox.has_network);
   BOOST_TEST(command(1).argv.at(0) == "/agents/tools/run");

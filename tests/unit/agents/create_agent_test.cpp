@@ -283,6 +283,25 @@ BOOST_AUTO_TEST_CASE(json_mode_responses_are_checked_against_the_schema) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(rejects_limits_that_allow_no_call) {
+  auto options = design(scripted({}));
+  options.tools = {echo()};
+  options.tool_calls_at_once = 0;
+  BOOST_CHECK_THROW(static_cast<void>(create_agent(std::move(options))), compile_error);
+}
+
+BOOST_AUTO_TEST_CASE(rejects_responses_as_tool_calls) {
+  auto options = design(scripted({}));
+  options.response =
+      response_format{{{"type", "object"}, {"title", "Answer"}}, {}, structured_method::tool_call};
+  BOOST_CHECK_EXCEPTION(static_cast<void>(create_agent(options)), compile_error, [](const auto& e) {
+    return std::string_view{e.what()}.find("use json_schema or json_object") !=
+           std::string_view::npos;
+  });
+  options.rules = agent_rules::create_react_agent;
+  BOOST_CHECK_NO_THROW(static_cast<void>(create_agent(options)));
+}
+
 BOOST_AUTO_TEST_CASE(hook_can_interrupt_and_resume) {
   const auto model = scripted({ai_message("done")});
   auto options = design(model);

@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(limit_starts_n_rows_next_run_continues) {
   BOOST_REQUIRE(summary.has_value());
   BOOST_TEST(static_cast<int>(summary->code) == 0);
   BOOST_TEST(summary->left() == 2U);
-  job.options.limit = 0;
+  job.options.limit.reset();
   summary = job.run();
   BOOST_REQUIRE(summary.has_value());
   BOOST_TEST(summary->rows_this_run == 2U);
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(changed_fingerprint_is_rejected_unless_forced) {
   auto job = testing::job{chat_lines(4)};
   job.options.limit = 2;
   BOOST_TEST(job.run().has_value());
-  job.options.limit = 0;
+  job.options.limit.reset();
   job.options.fingerprint.model = "another";
   job.options.fingerprint.tools = "others";
   auto refused = job.run();
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(invalid_lines_become_dead_letters_once) {
   job.options.bad_lines = on_bad_line::dead_letter;
   job.options.limit = 1;
   BOOST_TEST(job.run().has_value());
-  job.options.limit = 0;
+  job.options.limit.reset();
   auto summary = job.run();
   BOOST_REQUIRE(summary.has_value());
   BOOST_TEST(static_cast<int>(summary->code) == 2);

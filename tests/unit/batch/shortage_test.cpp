@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(summary_counts_rows_with_failed_calls) {
   auto runner = failing_calls{};
   job.options.limit = 2;
   BOOST_TEST(run_batch(job.options, runner, job.progress, job.stop)->rows_with_failed_calls == 1U);
-  job.options.limit = 0;
+  job.options.limit.reset();
   auto summary = run_batch(job.options, runner, job.progress, job.stop);
   BOOST_TEST(summary->rows_with_failed_calls == 2U);
   BOOST_TEST(to_text(*summary).find("2 with failed tool calls") != std::string::npos);

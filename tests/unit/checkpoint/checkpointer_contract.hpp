@@ -237,7 +237,7 @@ void task_records_belong_to_preceding_checkpoint(Place& place) {
   const auto first = m.put(place.get(), 1, nullptr, {set_n(1)});
   auto wrote = ended("a", 1);
   wrote.output->writes.push_back(set_n(2));
-  wrote.output->sends.push_back({0, 0, ss::value{7}});
+  wrote.output->sends.push_back({0, {}, ss::value{7}});
   wrote.error = "no";
   place.get().put_task(key, named(1, layout), wrote);
   (void)m.put(place.get(), 2, first, {set_n(2)});
@@ -286,7 +286,7 @@ void load_restores_all_members(Place& place) {
   at.triggered = {{1, 3}, {0, 4}};
   at.deferred = {{1, 1}};
   at.joins[0].arrive(1);
-  at.sends.push_back({0, 0, ss::value{11}});
+  at.sends.push_back({0, {}, ss::value{11}});
   at.versions.branch_seen[1] = 5;
   at.versions.join[0] = 6;
   place.get().put(key, point);

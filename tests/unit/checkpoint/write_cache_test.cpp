@@ -79,12 +79,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(find_restores_output, Place, caches) {
   auto place = Place{};
   auto made = going_to(1);
   made.writes.push_back(checkpointer_contract::set_n(7));
-  made.sends.push_back({0, 20, ss::value{5}});
+  made.sends.push_back({0, ss::send::milliseconds{20}, ss::value{5}});
   place.get().put("s", "k", std::move(made), {}, layout);
   const auto found = place.get().find("s", "k", checkpointer_contract::usual_layout());
   BOOST_TEST_REQUIRE(found.has_value());
   BOOST_TEST(found->writes.at(0).content.template as<int>() == 7);
-  BOOST_TEST(found->sends.at(0).timeout_ms == 20U);
+  BOOST_TEST(found->sends.at(0).timeout.count() == 20U);
   BOOST_TEST(found->sends.at(0).input.template as<int>() == 5);
 }
 
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(file_cache_is_shared_and_swept) {
 BOOST_AUTO_TEST_CASE(failed_put_sets_last_failure) {
   auto place = cached_in_file{};
   auto made = ss::task_output{};
-  made.sends.push_back({1, 0, ss::value{5}}); // to a node whose input type has no stored form
+  made.sends.push_back({1, {}, ss::value{5}}); // to a node whose input type has no stored form
   place.get().put("s", "k", std::move(made), {}, layout);
   BOOST_TEST(!place.get().find("s", "k", layout));
   BOOST_TEST(place.get().last_failure().find("input of node 'b'") != std::string::npos);

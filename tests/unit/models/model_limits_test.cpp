@@ -54,6 +54,27 @@ BOOST_AUTO_TEST_CASE(refused_calls_lower_the_limit) {
   BOOST_TEST(limits.calls().limit() >= 14u);
 }
 
+BOOST_AUTO_TEST_CASE(limits_below_one_are_rejected) {
+  const auto is_rejected = [](auto change) {
+    auto options = model_limits_options{};
+    change(options);
+    try {
+      static_cast<void>(model_limits{options});
+    } catch (const std::invalid_argument&) {
+      return true;
+    }
+    return false;
+  };
+  BOOST_TEST(is_rejected([](auto& o) { o.model_calls = 0; }));
+  BOOST_TEST(is_rejected([](auto& o) { o.requests_per_minute = 0; }));
+  BOOST_TEST(is_rejected([](auto& o) { o.tokens_per_minute = -1; }));
+  BOOST_TEST(is_rejected([](auto& o) { o.answer_bytes = 0; }));
+  BOOST_TEST(!is_rejected([](auto& o) {
+    o.model_calls.reset();
+    o.answer_bytes.reset();
+  }));
+}
+
 BOOST_AUTO_TEST_CASE(fixed_limit_does_not_change) {
   auto options = model_limits_options{};
   options.model_calls = 64;

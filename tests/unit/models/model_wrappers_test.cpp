@@ -43,7 +43,7 @@ answer_schema point_schema() {
 model_retry_options at_once(std::uint32_t attempts) {
   auto out = model_retry_options{};
   out.attempts_max = attempts;
-  out.backoff_base_ms = 0;
+  out.backoff_base = {};
   return out;
 }
 

@@ -38,10 +38,10 @@ private:
   std::filesystem::path path_;
 };
 
-result<chat_model_ptr> load(const temporary_file& file, std::uint32_t latency_ms = 0) {
+result<chat_model_ptr> load(const temporary_file& file, std::chrono::milliseconds latency = {}) {
   auto options = recorded_model_options{};
   options.path = file.path();
-  options.latency_ms = latency_ms;
+  options.latency = latency;
   return make_recorded_model(std::move(options));
 }
 
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(missing_row_or_turn_is_named_in_error) {
 
 BOOST_AUTO_TEST_CASE(answer_is_delayed_by_latency) {
   const auto file = temporary_file{good};
-  const auto model = load(file, 300);
+  const auto model = load(file, std::chrono::milliseconds{300});
   auto run = test::manual_executor{};
   auto request = model_request{};
   request.run_key = "r1";

@@ -133,15 +133,15 @@ BOOST_AUTO_TEST_CASE(stream_errors_are_classified_by_code) {
 BOOST_AUTO_TEST_CASE(backoff_is_bounded_and_reproducible) {
   auto longest = 0ms;
   for (auto attempt = 1U; attempt < 50; ++attempt) {
-    const auto time = backoff(500, 60'000, "row", 3, attempt);
-    BOOST_TEST((time == backoff(500, 60'000, "row", 3, attempt)));
+    const auto time = backoff(500ms, 60s, "row", 3, attempt);
+    BOOST_TEST((time == backoff(500ms, 60s, "row", 3, attempt)));
     BOOST_TEST(time.count() <= 60'000);
     if (attempt < 8)
       BOOST_TEST(time.count() <= (500 << (attempt - 1)));
     longest = std::max(longest, time);
   }
   BOOST_TEST(longest.count() > 30'000);
-  BOOST_TEST((backoff(500, 60'000, "row", 3, 9) != backoff(500, 60'000, "other", 3, 9)));
+  BOOST_TEST((backoff(500ms, 60s, "row", 3, 9) != backoff(500ms, 60s, "other", 3, 9)));
 }
 
 BOOST_AUTO_TEST_CASE(every_model_error_has_a_text) {

@@ -44,7 +44,8 @@ struct reading {
   std::size_t told = 0; ///< finished calls that the stream reported
 };
 
-reading read(std::string_view protocol, message answer, bool is_streamed, std::size_t calls_max) {
+reading read(std::string_view protocol, message answer, bool is_streamed,
+             std::optional<std::size_t> calls_max) {
   auto request = model_request{};
   request.tools = std::make_shared<const std::vector<tool_definition>>(
       std::vector{tool_definition{"add", "Adds", json::parse(R"({"type":"object"})").as_object()}});
@@ -86,7 +87,8 @@ const auto ways = std::vector<bool>{false, true}; // whole, streamed
 BOOST_DATA_TEST_CASE(accepts_as_many_calls_as_allowed,
                      boost::unit_test::data::make(protocols) * boost::unit_test::data::make(ways),
                      protocol, is_streamed) {
-  for (const auto calls_max : {0U, 5U, 6U}) {
+  for (const auto calls_max : {std::optional<std::size_t>{}, std::optional{std::size_t{5}},
+                               std::optional{std::size_t{6}}}) {
     const auto got = read(protocol, calls_in_text(protocol, 5), is_streamed, calls_max);
     BOOST_TEST_REQUIRE(got.answer.has_value());
     BOOST_TEST(got.answer->tool_calls.size() == 5U);

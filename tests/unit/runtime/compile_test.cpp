@@ -112,6 +112,23 @@ BOOST_DATA_TEST_CASE(fault_has_its_recorded_text, boost::unit_test::data::make(w
   BOOST_TEST(faults.front().text == w.text);
 }
 
+BOOST_AUTO_TEST_CASE(step_timeout_below_one_is_rejected) {
+  for (const auto limit : {std::chrono::milliseconds{0}, std::chrono::milliseconds{-1},
+                           std::chrono::milliseconds::min()}) {
+    auto g = graph<nothing>{};
+    g.add(a, idle).edge(start, a);
+    BOOST_CHECK_EXCEPTION(static_cast<void>(g.compile({.step_timeout = limit})), compile_error,
+                          [](const compile_error& e) {
+                            return e.faults().size() == 1 &&
+                                   e.faults().front().text == "step_timeout must be greater than 0";
+                          });
+  }
+  auto g = graph<nothing>{};
+  g.add(a, idle).edge(start, a);
+  BOOST_CHECK_NO_THROW(
+      static_cast<void>(g.compile({.step_timeout = std::chrono::milliseconds{1}})));
+}
+
 BOOST_AUTO_TEST_CASE(all_faults_are_reported_together) {
   auto g = graph<nothing>{};
   g.add(a, idle).add(a, idle).add(node<nothing>{"x:y"}, idle).edge(a, b).edge(end, a);

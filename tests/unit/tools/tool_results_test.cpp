@@ -296,6 +296,15 @@ BOOST_AUTO_TEST_CASE(copies_of_node_share_one_call_limit) {
   BOOST_TEST(all.most() <= 2);
 }
 
+BOOST_AUTO_TEST_CASE(limit_of_no_call_is_rejected) {
+  auto all = crowd{"busy"};
+  auto options = tool_node_options{};
+  options.calls_at_once = 0;
+  BOOST_CHECK_THROW((tool_node{{all.tool()}, options}), std::invalid_argument);
+  const auto node = tool_node{{all.tool()}};
+  BOOST_CHECK_THROW(static_cast<void>(node.with_options(options)), std::invalid_argument);
+}
+
 BOOST_AUTO_TEST_CASE(inapplicable_limits_are_rejected) {
   auto all = crowd{"busy"};
   for (const auto& limit : {tool_limit{"idle", 1, {}}, tool_limit{"busy", 0, {}}}) {

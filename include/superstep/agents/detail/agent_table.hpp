@@ -206,7 +206,7 @@ public:
     for (auto& call : to.calls) {
       const auto timeout = react::timeout_of(exits_, call.name);
       given.table->send_to(out, react::tools_name, value{std::move(call)});
-      out.sends.back().timeout_ms = timeout;
+      out.sends.back().timeout = timeout;
     }
   }
 

@@ -56,8 +56,8 @@ struct continuation {
 [[nodiscard]] std::string_view continue_after_tools(const exits& from, const message_list& messages,
                                                     const tool_names& return_direct);
 
-/// Returns the timeout of a call of the tool, in milliseconds; 0 if there is none.
-[[nodiscard]] std::uint32_t timeout_of(const exits& from, const std::string& tool);
+/// Returns the timeout of a call of the tool; 0 if there is none.
+[[nodiscard]] send::milliseconds timeout_of(const exits& from, const std::string& tool);
 
 /// Combines interceptors into one; the first is outermost. Empty if there are none.
 [[nodiscard]] tool_interceptor composed(std::vector<tool_interceptor> all);

@@ -5,6 +5,7 @@
 #include <superstep/base/task.hpp>
 #include <superstep/net/io_runtime.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,13 +16,14 @@
 
 namespace superstep {
 
-/// Resource limits for a program and its children (setrlimit(2)). A member that is 0 means the
-/// limit of this process; for open files, its limit before raise_descriptor_limit() was called.
+/// Resource limits for a program and its children (setrlimit(2)). A member that is not set means
+/// the limit of this process; for open files, its limit before raise_descriptor_limit() was called.
 struct process_limits {
-  std::uint64_t memory_bytes = 0; ///< address space per process, in bytes
-  std::uint64_t cpu_s = 0;        ///< processor time per process, in seconds
-  std::uint64_t files = 0;        ///< open files per process
-  std::uint64_t processes = 0;    ///< processes of the user, including those outside the program
+  std::optional<std::uint64_t> memory_bytes{}; ///< address space per process, in bytes
+  std::optional<std::chrono::seconds> cpu{};   ///< processor time per process
+  std::optional<std::uint64_t> files{};        ///< open files per process
+  /// Processes of the user, including those outside the program.
+  std::optional<std::uint64_t> processes{};
 };
 
 /// A program to run once, without a shell.
@@ -30,11 +32,12 @@ struct process_request {
   std::string stdin_text;        ///< written to its standard input, which is then closed
   /// The complete environment of the program; unset: the environment of this process.
   std::optional<std::vector<std::pair<std::string, std::string>>> environment;
-  std::string working_directory;     ///< folder to run in; empty: that of this process
-  process_limits limits{};           ///< resource limits of the program
-  std::uint32_t timeout_ms = 60'000; ///< maximum time from the call of run_process(); 0: no limit
-  /// Maximum wait for free descriptors, processes and memory. Part of timeout_ms.
-  std::uint32_t start_wait_max_ms = 30'000;
+  std::string working_directory; ///< folder to run in; empty: that of this process
+  process_limits limits{};       ///< resource limits of the program
+  /// Maximum time from the call of run_process(); not set: no limit.
+  std::optional<std::chrono::milliseconds> timeout{std::chrono::milliseconds{60'000}};
+  /// Maximum wait for free descriptors, processes and memory. Part of `timeout`.
+  std::chrono::milliseconds start_wait_max{30'000};
   std::size_t output_bytes_max = 1024 * 1024; ///< maximum standard output; with more it is killed
   std::size_t error_bytes_max = 4 * 1024;     ///< maximum standard error; the rest is discarded
 };
@@ -81,7 +84,7 @@ struct process_result {
 ///
 /// @param io must outlive the task
 /// @return how the program ended, or an error: errc::shortage (no resources within
-/// start_wait_max_ms; nothing was run), errc::not_found (no such program or folder),
+/// start_wait_max; nothing was run), errc::not_found (no such program or folder),
 /// errc::timed_out, errc::cancelled (the io_runtime was destroyed), errc::invalid_argument, or the
 /// code of the failed system call
 [[nodiscard]] task<result<process_result>> run_process(io_runtime& io, process_request request);

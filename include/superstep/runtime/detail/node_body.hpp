@@ -11,6 +11,7 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <typeinfo>
@@ -67,6 +68,9 @@ class call_services {
 public:
   /// Returns a token that is set when the call is cancelled.
   [[nodiscard]] virtual std::stop_token stop_token() = 0;
+  /// Returns the time at which the call is cancelled at the latest; see runtime::deadline().
+  [[nodiscard]] virtual std::optional<std::chrono::steady_clock::time_point>
+  deadline() const noexcept = 0;
   /// Returns the function that sends custom events to the stream; empty if no reader wants them.
   [[nodiscard]] virtual std::function<void(json::value)> emitter() = 0;
   /// Returns the resume value of the body's next interrupt. If there is none, records the interrupt

@@ -3,9 +3,11 @@
 
 #include <superstep/runtime/runtime.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string_view>
 #include <utility>
@@ -19,6 +21,10 @@ struct runtime_access {
     return {std::move(config), node, step, task_index};
   }
   static void set_stop(runtime& rt, std::stop_token stop) noexcept { rt.stop_ = std::move(stop); }
+  static void set_deadline(runtime& rt,
+                           std::optional<std::chrono::steady_clock::time_point> due) noexcept {
+    rt.deadline_ = due;
+  }
   static void set_steps_left(runtime& rt, std::int64_t steps) noexcept { rt.steps_left_ = steps; }
   static void set_store(runtime& rt, superstep::store* s) noexcept { rt.store_ = s; }
   static void set_services(runtime& rt, call_services* s) noexcept { rt.services_ = s; }
