@@ -258,8 +258,8 @@ BOOST_AUTO_TEST_CASE(bounds_number_of_unreadable_calls) {
     text += "<tool_call>x</tool_call>";
   const auto answer = read("hermes", answer_of(text, {}), true);
   BOOST_TEST_REQUIRE(answer.invalid_tool_calls.size() == 100U);
-  BOOST_TEST(answer.invalid_tool_calls[98].error.find("50 calls") == std::string::npos);
-  BOOST_TEST(answer.invalid_tool_calls[99].error.find("50 calls") != std::string::npos);
+  BOOST_TEST(answer.invalid_tool_calls[98].error.find("50 further calls") == std::string::npos);
+  BOOST_TEST(answer.invalid_tool_calls[99].error.find("50 further calls") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(history_contains_unreadable_call_as_written) {
