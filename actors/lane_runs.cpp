@@ -414,11 +414,12 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
     queue(r);
 }
 
-/// Whether a failed run still waits for the failed task's siblings. With a checkpointer it waits
-/// for all, because their outputs are saved and a resume does not repeat them. Without one their
-/// outputs are lost, so the run waits only as long as the siblings make progress on the lane; those
-/// that are suspended are cancelled. Offloaded siblings get patience_time to end. Thus the outcome
-/// does not depend on whether the system has delayed a short body.
+/// Decides whether a failed run still waits for the siblings of the failed task (the other tasks of
+/// the step). If so, and unless the end of a task will wake the run, also schedules the next check.
+/// With a checkpointer, the run waits for all siblings, because their outputs are saved and a
+/// resume does not repeat them. Without it, the outputs are lost. The run then waits only as long
+/// as siblings make progress on the lane; suspended ones are cancelled. Offloaded ones get
+/// patience_time, so that the outcome does not depend on whether the system delayed a short body.
 bool lane::settles(run& r) {
   if (r.detached_calls == 0 && r.waiting == 0)
     return false;

@@ -21,7 +21,8 @@ struct limiter::state {
   std::size_t in_flight = 0;
   std::size_t in_flight_max = 0;
   std::uint64_t next_ticket = 0;
-  // waiting coroutines by ticket; at most one per live coroutine
+  // The coroutines that wait, by ticket. A coroutine has at most one entry, which is removed when
+  // the coroutine is destroyed.
   std::map<std::uint64_t, completer<permit>> line;
 
   [[nodiscard]] bool has_room() const noexcept { return limit == 0 || in_flight < limit; }

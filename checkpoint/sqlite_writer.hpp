@@ -81,8 +81,12 @@ struct pending_write {
   namespace_head_ptr head;  ///< one of the thread's namespaces
   std::uint64_t number = 0; ///< position among the writes of the thread
   bool is_checkpoint = false;
-  checkpoint_header header; ///< without a checkpoint: only the id of the records' checkpoint
-  std::string base;         ///< id of the row's base; empty for a whole row
+  /// The header of the checkpoint. If `is_checkpoint` is false, only `id` is set: the checkpoint to
+  /// which the task records belong.
+  checkpoint_header header;
+  /// The id of the checkpoint that `row` is a delta to; empty if `row` is complete (see
+  /// docs/checkpoint-format.md).
+  std::string base;
   /// For a checkpoint: the id that the newest checkpoint in the database must have before this
   /// write; see check_heads().
   std::string before;

@@ -17,6 +17,7 @@ namespace superstep {
 ///
 /// @return an error that names the member if two values have different types or cannot be merged;
 /// `into` is then in an unspecified state
+///
 /// Source: `merge_dicts` in langchain-core 1.7.2, utils/_merge.py.
 [[nodiscard]] result<> merge_members(json::object& into, const json::object& more);
 
@@ -26,6 +27,7 @@ namespace superstep {
 /// appended.
 ///
 /// @return an error if two elements cannot be merged; `into` is then in an unspecified state
+///
 /// Source: `merge_lists` in langchain-core 1.7.2, utils/_merge.py.
 [[nodiscard]] result<> merge_lists(json::array& into, const json::array& more);
 

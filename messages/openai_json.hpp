@@ -29,6 +29,7 @@ void append_openai(std::string& out, const tool_definition&);
 /// by parse_tool_call(). `refusal`, `audio` and `function_call` are kept in additional_kwargs.
 ///
 /// @return an error with the path of a member that has the wrong type
+///
 /// Source: https://platform.openai.com/docs/api-reference/chat/object
 [[nodiscard]] result<message> from_openai(const json::object& assistant_message);
 

@@ -15,6 +15,7 @@ namespace superstep {
 /// @return null if the brackets do not match; an error if no prefix of the text is JSON
 /// @par Complexity
 /// O(size of the text).
+///
 /// Source: `parse_partial_json` in langchain-core 1.7.2, utils/json.py.
 [[nodiscard]] result<json::value> parse_partial_json(std::string_view text);
 

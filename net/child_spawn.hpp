@@ -51,7 +51,7 @@ class program_guard;
 /// call's own code.
 [[nodiscard]] error start_error(const std::string& what, int number);
 
-/// Returns the folders in which the request's program is searched, in the form of PATH.
+/// Returns the folders in which the request's program is searched for, in the form of PATH.
 [[nodiscard]] std::string search_path(const process_request& request);
 
 /// Starts the program in a new process group that the guard knows. The program has default signal

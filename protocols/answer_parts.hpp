@@ -12,8 +12,8 @@
 namespace superstep {
 
 /// Maximum number of calls parsed from one answer. Later calls remain text. The limit bounds the
-/// memory, because a parsed call needs far more memory than its text. The limit of users,
-/// protocol_options::calls_max, is lower by default.
+/// memory, because a parsed call needs far more memory than its text. Users can set a limit of
+/// their own, protocol_options::calls_max, which is lower by default.
 inline constexpr auto answer_calls_max = std::size_t{10'000};
 
 /// Returns the tool with this name, or null.

@@ -14,6 +14,7 @@ namespace superstep {
 /// member named `__proto__` is dropped.
 /// @return the value, or an error with the byte offset; values nested deeper than in parse_json()
 /// are errors
+///
 /// Source: the relaxed JSON parser of @ai-sdk-tool/parser 4.1.26.
 [[nodiscard]] result<json::value> parse_relaxed_json(std::string_view text);
 

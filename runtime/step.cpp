@@ -215,9 +215,9 @@ state_ptr run_state::held_for_emptying() const {
 }
 
 /// Empties the transient channels that the step did not write; their values live for one step. If
-/// emptying throws, the state is set back to `before`.
-/// @pre held_for_emptying() returned `before` before the step's writes were applied
-void run_state::end_transients(state_ptr before) try {
+/// emptying throws, restores `backup`.
+/// @param backup the result of held_for_emptying(), called before the step's writes were applied
+void run_state::end_transients(state_ptr backup) try {
   for (const auto c : table_->transient_channels()) {
     if (std::find(changes_.begin(), changes_.end(), c) != changes_.end())
       continue;
@@ -230,8 +230,8 @@ void run_state::end_transients(state_ptr before) try {
       changes_.push_back(c);
   }
 } catch (...) { // copying and clearing values is user code
-  if (before)
-    state_ = std::move(before);
+  if (backup)
+    state_ = std::move(backup);
   throw;
 }
 

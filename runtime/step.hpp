@@ -135,7 +135,7 @@ private:
   [[nodiscard]] result<void> apply_ordered();
   result<void> apply_tasks(super_step&);
   [[nodiscard]] state_ptr held_for_emptying() const;
-  void end_transients(state_ptr before);
+  void end_transients(state_ptr backup);
   void trigger(std::uint32_t node, trigger_cause cause);
   void follow(const detail::node_entry&);
   void consume_joins(std::uint32_t node);

@@ -14,6 +14,7 @@ namespace superstep::anthropic {
 ///
 /// @return model_errc::bad_request for audio, for video, and for messages of type chat, function or
 /// remove: the API does not support them
+///
 /// Source: `ChatAnthropic._get_request_payload` in langchain-anthropic, chat_models.py.
 [[nodiscard]] result<provider_request> make_request(provider_question);
 

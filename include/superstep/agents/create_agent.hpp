@@ -30,6 +30,7 @@ namespace superstep {
 /// @returns compiled_graph<State>, or compiled_json_graph for json::value. It is immutable, and any
 /// number of runs may use it at once.
 /// @throws compile_error for invalid options, including a model spec that cannot be resolved
+///
 /// Source: `create_agent` in langchain 1.4.7, agents/factory.py.
 template <class State = messages_state>
 [[nodiscard]] auto create_agent(agent_options<State> options) {
@@ -101,6 +102,7 @@ template <class State>
 /// @param options see react_agent_options
 /// @returns compiled_graph<State>, or compiled_json_graph for json::value
 /// @throws compile_error for invalid options
+///
 /// Source: `create_react_agent` in LangGraph 1.2.22, prebuilt/chat_agent_executor.py.
 template <class State = messages_state>
 [[nodiscard]] auto create_react_agent(react_agent_options<State> options) {

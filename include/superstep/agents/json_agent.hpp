@@ -187,6 +187,7 @@ extern template class agent_builder<json::value>;
 /// This function does not throw and may be called from any thread. The node fails for failures that
 /// tool_node_options::errors does not answer.
 /// @param tools copied into the node; its limits are shared with all other copies
+///
 /// Source: `ToolNode` in LangGraph 1.2.22, prebuilt/tool_node.py.
 [[nodiscard]] json_step json_tools_step(tool_node tools);
 /// Returns the output of a tool node whose activation was stopped: error answers to its calls. For

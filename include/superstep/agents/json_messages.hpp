@@ -17,6 +17,7 @@ namespace superstep {
 /// @param ids generates the ids of messages without one
 /// @throws std::invalid_argument if `more` is not a message or a list of messages
 /// @throws whatever add_messages throws, for example for the removal of an unknown id
+///
 /// Source: `add_messages` in LangGraph 1.2.22, graph/message.py.
 void add_json_messages(json::value& into, json::value&& more, id_source& ids);
 

@@ -33,6 +33,7 @@ struct handoff_options {
 /// node or key, and with std::logic_error if the tool runs outside a graph. The tool may be called
 /// by any number of runs at once.
 /// @param options `agent` must not be empty
+///
 /// Source: `create_handoff_tool` in langgraph-supervisor 0.0.29, handoff.py.
 [[nodiscard]] tool_ptr make_handoff_tool(handoff_options options);
 
@@ -73,6 +74,7 @@ struct supervisor_options {
 /// @return the graph; it is immutable, and any number of runs may use it at once
 /// @throws compile_error if an agent has no name, two agents have the same name, an agent has the
 /// name of the supervisor, or the model is not valid
+///
 /// Source: `create_supervisor` in langgraph-supervisor 0.0.29, supervisor.py.
 [[nodiscard]] compiled_graph<messages_state> create_supervisor(supervisor_options options);
 
@@ -106,6 +108,7 @@ struct swarm_options {
 /// @return the graph; it is immutable, and any number of runs may use it at once
 /// @throws compile_error if an agent has no name, two agents have the same name, or `default_agent`
 /// is not one of them
+///
 /// Source: `create_swarm` in langgraph-swarm 0.0.14, swarm.py.
 [[nodiscard]] compiled_graph<swarm_state> create_swarm(swarm_options options);
 

@@ -146,6 +146,7 @@ auto run_counter(std::string key) {
 /// @param options see model_call_limit_options
 /// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for options without a maximum, or with at_limit::proceed
+///
 /// Source: `ModelCallLimitMiddleware` in langchain 1.4.7, agents/middleware/model_call_limit.py.
 template <auto Member>
 [[nodiscard]] middleware<typename detail::field<Member>::state>
@@ -172,6 +173,7 @@ model_call_limit(model_call_limit_options options) {
 /// answer calls other tools, because their calls would stay unanswered
 /// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for options without a maximum
+///
 /// Source: `ToolCallLimitMiddleware` in langchain 1.4.7, agents/middleware/tool_call_limit.py.
 template <auto Member>
 [[nodiscard]] middleware<typename detail::field<Member>::state>
@@ -213,6 +215,7 @@ struct context_editing_options {
 /// clear_tool_results(). The state stays unchanged.
 /// @param options see context_editing_options
 /// @return the middleware; any number of runs may use it at once
+///
 /// Source: `ContextEditingMiddleware` in langchain 1.4.7, agents/middleware/context_editing.py.
 [[nodiscard]] message_middleware context_editing(context_editing_options options = {});
 
@@ -227,6 +230,7 @@ struct context_editing_options {
 /// std::invalid_argument. The run can resume only if the agent has a checkpointer.
 /// @param options see review_options
 /// @return the middleware; any number of runs may use it at once
+///
 /// Source: `HumanInTheLoopMiddleware` in langchain 1.4.7, agents/middleware/human_in_the_loop.py.
 [[nodiscard]] message_middleware human_in_the_loop(review_options options = {});
 
@@ -287,6 +291,7 @@ struct pii_options {
 /// @param options see pii_options; `kind` is required
 /// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for an unknown kind without a detector
+///
 /// Source: `PIIMiddleware` in langchain 1.4.7, agents/middleware/pii.py.
 [[nodiscard]] message_middleware pii(pii_options options);
 
@@ -314,6 +319,7 @@ struct retry_options {
 /// @param options see retry_options
 /// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument if the policy allows no attempt
+///
 /// Source: `ModelRetryMiddleware` in langchain 1.4.7, agents/middleware/model_retry.py.
 [[nodiscard]] message_middleware model_retry(retry_options options = {});
 
@@ -325,6 +331,7 @@ struct retry_options {
 /// @param tools names of tools; empty: all
 /// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument if the policy allows no attempt
+///
 /// Source: `ToolRetryMiddleware` in langchain 1.4.7, agents/middleware/tool_retry.py.
 [[nodiscard]] message_middleware tool_retry(retry_options options = {},
                                             std::vector<std::string> tools = {});
@@ -335,6 +342,7 @@ struct retry_options {
 /// @param others at least one model; shared by the middleware
 /// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument if there are no other models or one is null
+///
 /// Source: `ModelFallbackMiddleware` in langchain 1.4.7, agents/middleware/model_fallback.py.
 [[nodiscard]] message_middleware model_fallback(std::vector<chat_model_ptr> others);
 
@@ -359,6 +367,7 @@ struct summarisation_options {
 /// @param options see summarisation_options
 /// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for options without a model or without a limit
+///
 /// Source: `SummarizationMiddleware` in langchain 1.4.7, agents/middleware/summarization.py.
 [[nodiscard]] message_middleware summarisation(summarisation_options options);
 
@@ -400,6 +409,7 @@ std::string name_of_field() {
 /// @tparam Member the field of the state, a std::vector<todo>
 /// @param options see todo_list_options
 /// @return the middleware; any number of runs may use it at once
+///
 /// Source: `TodoListMiddleware` in langchain 1.4.7, agents/middleware/todo.py.
 template <auto Member>
 [[nodiscard]] middleware<typename detail::field<Member>::state>

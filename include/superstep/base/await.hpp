@@ -148,6 +148,7 @@ public:
   explicit sleep_until(executor::time_point when) noexcept : when_{when} {}
   sleep_until(const sleep_until&) = delete;
   sleep_until& operator=(const sleep_until&) = delete;
+  /// Cancels the timer if the coroutine is destroyed while it waits.
   ~sleep_until() {
     if (wait_)
       wait_->abandon();

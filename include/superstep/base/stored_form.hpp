@@ -323,8 +323,8 @@ result<void> read_stored_scalar(const json::value& from, T& into, const std::str
   return {};
 }
 
-/// Reads an enum from the name of an enumerator, or from its number if the enum is not described or
-/// has no enumerator of that name.
+/// Reads an enum from the name of an enumerator (described enums only) or from a number. A text
+/// that is not the name of an enumerator is an error.
 template <class T>
 result<void> read_stored_enum(const json::value& from, T& into, const std::string& path) {
   if constexpr (stored_enum_names<T>) {

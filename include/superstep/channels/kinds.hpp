@@ -19,9 +19,10 @@ namespace superstep {
 
 /// A reducer: a function that combines a new value with the value of a channel. Runs call it at the
 /// barrier, several runs at the same time, so it must be thread-safe. It has one of three forms:
-///     void fn(T& into, T&& more)                   changes `into`
-///     void fn(T& into, T&& more, id_source& ids)   changes `into`; `ids` generates ids for new
-///     parts T    fn(const T& into, const T& more)        returns a new value, like std::plus<>
+///
+///     void fn(T& into, T&& more)                  // changes `into`
+///     void fn(T& into, T&& more, id_source& ids)  // changes `into`; `ids` makes ids for new parts
+///     T fn(const T& into, const T& more)          // returns a new value, like std::plus<>
 template <class Fn, class T>
 concept reducer_for = std::invocable<const Fn&, T&, T&&, id_source&> ||
                       (std::invocable<const Fn&, T&, T&&> &&

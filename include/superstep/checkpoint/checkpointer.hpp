@@ -347,6 +347,7 @@ struct prune_options {
 /// time may write to a thread id.
 /// @par Lifetime
 /// Graphs and runs share the ownership of their checkpointer.
+///
 /// Source: `BaseCheckpointSaver` in LangGraph 1.2.22, checkpoint/base.
 class checkpointer {
 public:

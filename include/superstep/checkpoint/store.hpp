@@ -88,6 +88,7 @@ class store_filter_error : public std::invalid_argument {
 /// objects.
 /// @par Threads
 /// All members may be called from any thread. A call blocks its thread until it has finished.
+///
 /// Source: `BaseStore` in LangGraph 1.2.22, store/base.
 class store {
 public:

@@ -75,6 +75,7 @@ struct trim_options {
 /// by end_on are not counted.
 ///
 /// @return an error if `first` is combined with an option for `last` only
+///
 /// Source: `trim_messages` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] result<message_list> trim_messages(const message_list&, const trim_options&);
 
@@ -84,6 +85,7 @@ struct trim_options {
 /// first message of the run, and no name.
 ///
 /// @return an error if the additional_kwargs of two messages cannot be merged
+///
 /// Source: `merge_message_runs` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] result<message_list> merge_message_runs(const message_list&,
                                                       std::string_view separator = "\n");
@@ -100,6 +102,7 @@ struct buffer_options {
 /// literal, the format that langchain-core prints.
 ///
 /// @return the entries joined by `options.separator`; "" for an empty conversation
+///
 /// Source: `get_buffer_string` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] std::string buffer_string(const message_list&, const buffer_options& = {});
 
@@ -108,6 +111,7 @@ struct buffer_options {
 /// documents are truncated.
 ///
 /// @param separator the text between two messages
+///
 /// Source: `get_buffer_string(format="xml")` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] std::string buffer_xml(const message_list&, std::string_view separator = "\n");
 

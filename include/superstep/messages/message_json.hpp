@@ -11,6 +11,9 @@
 
 namespace superstep {
 
+// Conversion of messages from and to JSON. All functions of this header may be called from any
+// thread.
+
 /// Returns the name of a message type in JSON: human, ai, system, tool, remove, chat or function.
 [[nodiscard]] std::string_view to_string(message_type) noexcept;
 
@@ -35,12 +38,16 @@ void append_json(std::string& out, const message_list&);
 /// parsed into `tool_calls`.
 ///
 /// @param path the prefix of the location in error texts, e.g. `messages[2]`
-/// @return an error with the path of the first invalid member
+/// @return the message; errc::parse_failed with the path of the first invalid member
+///
 /// Source: `convert_to_messages` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] result<message> message_from_json(const json::value&,
                                                 std::string_view path = "message");
-/// Reads a list of messages, or one message that is not in a list. Errors as for
-/// message_from_json().
+/// Reads a list of messages, or one message that is not in a list. Each message may have any form
+/// that message_from_json() reads.
+/// @param path the prefix of the location in error texts
+/// @return the messages; errc::parse_failed with the path of the first invalid member, which starts
+/// with the position of the message, e.g. `messages[2].role`
 [[nodiscard]] result<message_list> messages_from_json(const json::value&,
                                                       std::string_view path = "messages");
 
@@ -56,7 +63,7 @@ void append_json(std::string& out, const message_list&);
 /// content and calls.
 ///
 /// @param path the prefix of the location in error texts
-/// @return an error with the path of the first invalid member
+/// @return the message; errc::parse_failed with the path of the first invalid member
 [[nodiscard]] result<message> message_from_dict(const json::value&,
                                                 std::string_view path = "message");
 
@@ -73,6 +80,7 @@ void append_json(std::string& out, const message_list&);
 ///
 /// @return the blocks; an error if a block can be represented neither in a standard form nor as
 /// non_standard. The result is computed on each call and not cached.
+///
 /// Source: `BaseMessage.content_blocks` in langchain-core 1.7.2, messages/block_translators.
 [[nodiscard]] result<json::array> content_blocks(const message&);
 /// Converts the content of a streamed piece. Unless the chunk is the last one, its pieces of tool
@@ -80,7 +88,8 @@ void append_json(std::string& out, const message_list&);
 [[nodiscard]] result<json::array> content_blocks(const message_chunk&);
 
 /// Returns a message with these standard blocks as content. For an ai message the tool_call blocks
-/// also become its `tool_calls`.
+/// also become its `tool_calls`; a block without `args` becomes a call with empty arguments. The
+/// blocks are not checked.
 [[nodiscard]] message message_of_blocks(message_type type, json::array blocks);
 
 /// The form of text content: one string, or a list of text blocks.
@@ -92,8 +101,9 @@ enum class text_format : std::uint8_t { string, block };
 /// are kept as they are.
 ///
 /// @param format with `string`, lists of text blocks are joined by line breaks
-/// @return an error for a block that the form cannot represent: an image by id, a file by URL,
-/// video, a plain-text document
+/// @return the messages; an error for a block that the form cannot represent: an image by id, a
+/// file by URL, video, a plain-text document
+///
 /// Source: `convert_to_openai_messages` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] result<json::array> to_openai_messages(const message_list&, text_format format);
 
@@ -108,7 +118,7 @@ enum class openai_api : std::uint8_t { chat_completions, responses };
 /// data, in the standard form or in the older form with `source_type`.
 [[nodiscard]] bool is_data_block(const json::object& block);
 /// Converts a block for which is_data_block() is true to the form of an OpenAI API.
-/// @return an error with the reason if the API does not accept the block
+/// @return the block; an error with the reason if the API does not accept it
 [[nodiscard]] result<json::object> to_openai_data_block(const json::object& block, openai_api);
 
 } // namespace superstep

@@ -184,6 +184,7 @@ struct message_chunk {
 /// tool call id; `into` is then in an unspecified state
 /// @par Complexity
 /// O(size of `more`) amortised, plus the lookup of blocks and calls by index.
+///
 /// Source: `add_ai_message_chunks` in langchain-core 1.7.2, messages/ai.py.
 [[nodiscard]] result<> append(message_chunk& into, message_chunk more);
 
@@ -357,6 +358,7 @@ inline message_list::const_iterator message_list::end() const noexcept {
 /// @par Complexity
 /// O(1) amortised per message of `more`, independent of the length of `into` and of the number of
 /// its copies; O(size) if anything is deleted.
+///
 /// Source: `add_messages` in LangGraph 1.2.22, graph/message.py.
 struct add_messages {
   static constexpr bool leaves_value_on_failure = true; ///< see channels/kinds.hpp

@@ -34,6 +34,7 @@ BOOST_DESCRIBE_STRUCT(ui_message, (), (id, name, props, metadata, is_removal))
 /// true`, properties that only the old component has are kept.
 ///
 /// @throws std::invalid_argument if a component to remove does not exist; `into` is then unchanged
+///
 /// Source: `ui_message_reducer` in LangGraph 1.2.22, graph/ui.py.
 struct add_ui_messages {
   void operator()(std::vector<ui_message>& into, std::vector<ui_message>&& more) const;

@@ -164,8 +164,9 @@ struct tool_binding {
 /// @param tools must not be null
 /// @param binding see tool_binding
 /// @return the model; model_errc::bad_configuration if `binding.choice` is neither a keyword nor
-/// the name of a tool Source: `BaseChatModel.bind_tools` in langchain-core 1.7.2,
-/// language_models/chat_models.py.
+/// the name of a tool
+///
+/// Source: `BaseChatModel.bind_tools` in langchain-core 1.7.2, language_models/chat_models.py.
 [[nodiscard]] result<chat_model_ptr> bind_tools(chat_model_ptr model, tool_definitions tools,
                                                 tool_binding binding = {});
 
@@ -177,6 +178,7 @@ struct tool_binding {
 /// precedence. May be called from any thread.
 /// @param model shared by the returned model; must not be null
 /// @param parameters see model_request::parameters
+///
 /// Source: `Runnable.bind` in langchain-core 1.7.2, runnables/base.py.
 [[nodiscard]] chat_model_ptr bind_parameters(chat_model_ptr model, json::object parameters);
 

@@ -26,23 +26,27 @@ struct model_retry_options {
 
 /// Returns a model that repeats failed calls after a random wait (exponential backoff with full
 /// jitter). For models that do not retry by themselves; provider models do. A call is not repeated
-/// after a piece of its answer was streamed. Waiting suspends the call and blocks no thread.
+/// after a piece of its answer was streamed. Waiting suspends the call and blocks no thread. May be
+/// called from any thread.
 ///
 /// @param model shared by the returned model; must not be null
 /// @param options `attempts_max` must be at least 1; `retry_on` must be set and may be called by
 /// any number of threads at once
 /// @return the model; a call fails with the error of its last attempt
+///
 /// Source: `Runnable.with_retry` in langchain-core 1.7.2, runnables/retry.py.
 [[nodiscard]] chat_model_ptr with_retry(chat_model_ptr model, model_retry_options options = {});
 
 /// Returns a model that sends each request to `model` and then to `others`, in order, until one of
-/// them succeeds. After a piece of an answer was streamed, no other model is tried.
+/// them succeeds. After a piece of an answer was streamed, no other model is tried. May be called
+/// from any thread.
 ///
 /// @param model shared by the returned model; must not be null
 /// @param others shared by the returned model; none may be null
 /// @param fall_back_on whether to try the next model after this error; may be called by any number
 /// of threads at once
 /// @return the model; a call fails with the error of the last model that was tried
+///
 /// Source: `Runnable.with_fallbacks` in langchain-core 1.7.2, runnables/fallbacks.py.
 [[nodiscard]] chat_model_ptr with_fallbacks(
     chat_model_ptr model, std::vector<chat_model_ptr> others,

@@ -239,7 +239,9 @@ struct provider_model_options {
 /// @param io runs the connections; must outlive the model
 /// @param limits shared by all models of one provider and key; must not be null
 /// @return the model; model_errc::bad_configuration if an option is invalid or the environment
-/// lacks the key Source: https://platform.openai.com/docs/api-reference,
+/// lacks the key
+///
+/// Source: https://platform.openai.com/docs/api-reference,
 /// https://docs.anthropic.com/en/api/messages and
 /// https://github.com/ollama/ollama/blob/main/docs/api.md; retries as in the openai and anthropic
 /// Python SDKs.
@@ -259,6 +261,7 @@ struct provider_model_options {
 /// own, with default options
 /// @return the model; model_errc::bad_configuration for an unknown provider, or an error of
 /// make_provider_model()
+///
 /// Source: `init_chat_model` in langchain 1.4.7, chat_models/base.py.
 [[nodiscard]] result<chat_model_ptr>
 init_chat_model(std::string_view name, io_runtime& io, provider_model_options options = {},

@@ -58,7 +58,9 @@ private:
 /// @param schema a named JSON Schema of type object, the only type that providers accept
 /// @param method how the model is made to answer in JSON
 /// @return the model; model_errc::bad_configuration for another type, or for a schema without a
-/// name Source: `BaseChatModel.with_structured_output` in langchain-core 1.7.2,
+/// name
+///
+/// Source: `BaseChatModel.with_structured_output` in langchain-core 1.7.2,
 /// language_models/chat_models.py.
 [[nodiscard]] result<structured_model>
 with_structured_output(chat_model_ptr model, answer_schema schema,

@@ -103,17 +103,18 @@ public:
   [[nodiscard]] const T* context() const {
     return config_->context.get<T>();
   }
-  /// Sends a custom event to the reader of the run's stream, without waiting for the barrier. Does
-  /// nothing if no reader requested stream_mode::custom. May be called from any thread. Counts as
-  /// progress unless timeout_policy::heartbeats_only is set.
+  /// Sends a custom event to the reader of the run's stream, without waiting for the barrier. If no
+  /// reader requested stream_mode::custom, the event is discarded. In both cases the call counts as
+  /// progress, unless timeout_policy::heartbeats_only is set. May be called from any thread.
   void emit(json::value event) const {
     heartbeat(false);
     if (emit_)
       emit_(std::move(event));
   }
   /// Sends a message, or a piece of a message, to the reader of the run's stream, without waiting
-  /// for the barrier. Does nothing if streams_messages() is false. May be called from any thread.
-  /// Counts as progress unless timeout_policy::heartbeats_only is set.
+  /// for the barrier. If streams_messages() is false, the message is discarded. In both cases the
+  /// call counts as progress, unless timeout_policy::heartbeats_only is set. May be called from any
+  /// thread.
   /// @param message an object of any type; the prebuilt agents send `message` and `message_chunk`
   void emit_message(value message) const {
     heartbeat(false);

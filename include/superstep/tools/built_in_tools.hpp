@@ -60,8 +60,9 @@ struct current_time_options {
 /// @param at the point in time
 /// @param zone_folder see current_time_options
 /// @return the offset in seconds, positive east of Greenwich; errc::not_found for an unknown zone
-/// or an unreadable file, errc::shortage if the machine lacks descriptors or memory Source: RFC
-/// 8536 (TZif).
+/// or an unreadable file, errc::shortage if the machine lacks descriptors or memory
+///
+/// Source: RFC 8536 (TZif).
 [[nodiscard]] result<std::chrono::seconds> utc_offset(std::string_view zone,
                                                       std::chrono::system_clock::time_point at,
                                                       const std::string& zone_folder);

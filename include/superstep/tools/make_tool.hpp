@@ -187,6 +187,7 @@ private:
 /// @return the tool; it keeps `fn` alive
 /// @par Threads
 /// `fn` is shared by all calls and called by any number of threads at once. It may block.
+///
 /// Source: the decorator `tool` in langchain-core 1.7.2, tools/convert.py.
 template <class Args, class Fn>
 [[nodiscard]] tool_ptr make_tool(std::string name, std::string description, Fn fn) {

@@ -151,6 +151,7 @@ struct parameter_of<R (F::*)(E) const> : std::remove_cvref<E> {};
 /// Returns the standard text for the model: `Error: Name('text')`, or `Error: text` for exceptions
 /// that are not a named_error, with the advice to fix the mistake. May be called from any thread.
 /// @param e the failure of a call
+///
 /// Source: `TOOL_CALL_ERROR_TEMPLATE` in LangGraph 1.2.22, prebuilt/tool_node.py.
 [[nodiscard]] std::string error_template(const std::exception& e);
 
@@ -398,6 +399,7 @@ private:
 /// Returns the node that follows the model in an agent. May be called from any thread.
 /// @return "tools" if the last message contains tool calls, otherwise "__end__";
 /// errc::invalid_argument if there are no messages. The text is valid forever
+///
 /// Source: `tools_condition` in LangGraph 1.2.22, prebuilt/tool_node.py.
 [[nodiscard]] result<std::string_view> tools_condition(const message_list& messages);
 

@@ -30,6 +30,7 @@ struct validation_node_options {
 /// in its additional_kwargs.
 /// @par Threads
 /// Immutable; all members may be called by any number of threads.
+///
 /// Source: `ValidationNode` in LangGraph 1.2.22, prebuilt/tool_validator.py.
 class validation_node {
 public:

@@ -37,6 +37,7 @@ struct schema_check_limits {
 ///
 /// @par Threads
 /// Immutable; check() may be called by any number of threads.
+///
 /// Source: https://json-schema.org/draft-07/json-schema-validation
 class argument_schema {
 public:
