@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(tests_named_by_answers_exist_and_passed) {
       else if (!cases.contains(test))
         wrong = "there is no such recorded case";
       else
-        wrong = outcome("graph_cases", "recorded_cases_give_the_recorded_traces");
+        wrong = outcome("graph_cases", "recorded_graph_runs_give_the_recorded_traces");
       BOOST_TEST(wrong == nullptr, a.number << " names " << name << ": " << wrong);
     }
   }

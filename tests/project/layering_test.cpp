@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(source_tree_is_found) {
   BOOST_TEST(!project::read_folder("base").empty());
 }
 
-BOOST_AUTO_TEST_CASE(dependencies_are_transitive_and_acyclic) {
+BOOST_AUTO_TEST_CASE(component_dependencies_are_transitive_and_acyclic) {
   BOOST_TEST(reachable("batch").contains("base"));
   BOOST_TEST(!reachable("models").contains("tools"));
   BOOST_TEST(!reachable("tools").contains("models"));
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(components_include_only_their_dependencies) {
   }));
 }
 
-BOOST_AUTO_TEST_CASE(arrows_without_an_include_are_removed) {
+BOOST_AUTO_TEST_CASE(every_listed_dependency_is_used) {
   auto used = std::map<std::string, std::set<std::string>>{};
   static_cast<void>(breaking([&](const source_file& file, const std::string& include) {
     used[project::component_of(file.path)].insert(target_component(include));

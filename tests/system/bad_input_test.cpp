@@ -67,7 +67,7 @@ const auto bad_files = std::vector<bad_file>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(invalid_input_is_rejected_or_set_aside,
+BOOST_DATA_TEST_CASE(invalid_lines_are_rejected_or_become_dead_letters,
                      boost::unit_test::data::make(bad_files), c) {
   auto job = cli_job{};
   prepare(job).write("in.jsonl", c.input);
@@ -80,7 +80,7 @@ BOOST_DATA_TEST_CASE(invalid_input_is_rejected_or_set_aside,
   BOOST_TEST(rows.at("ok").as_int64() + 1 == rows.at("total").as_int64());
 }
 
-BOOST_AUTO_TEST_CASE(missing_or_unwritable_files_are_named) {
+BOOST_AUTO_TEST_CASE(errors_name_missing_or_unwritable_files) {
   auto job = cli_job{};
   prepare(job);
   const auto output = job.output;
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(missing_or_unwritable_files_are_named) {
   expect_refused(job.run(), "missing.yaml");
 }
 
-BOOST_AUTO_TEST_CASE(unwritable_event_log_is_named) {
+BOOST_AUTO_TEST_CASE(error_names_unwritable_event_log) {
   auto job = cli_job{};
   prepare(job);
   for (const auto& path : {job.folder / "no-folder/events.jsonl", job.folder / "."}) {
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(unwritable_event_log_is_named) {
   BOOST_TEST(read_rows(job.read("out.jsonl")).size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(unknown_key_of_agent_file_has_its_line) {
+BOOST_AUTO_TEST_CASE(unknown_agent_file_key_is_reported_with_line) {
   auto job = cli_job{};
   prepare(job).write("agent.yaml", std::string{ready_agent} + "promt: hello\n");
   expect_refused(job.run(), "agent.yaml:3");
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(file_size_limit_stops_job_without_loss) {
     BOOST_TEST((after.at(key) == row), key);
 }
 
-BOOST_AUTO_TEST_CASE(full_device_for_companion_file_is_an_error) {
+BOOST_AUTO_TEST_CASE(journal_on_full_device_is_an_error) {
   auto job = cli_job{};
   prepare(job);
   BOOST_TEST(::symlink("/dev/full", (job.folder / "out.journal").c_str()) == 0);
@@ -245,7 +245,7 @@ tools:
 }
 
 // From limits at which the loader fails to limits that are enough.
-BOOST_AUTO_TEST_CASE(few_descriptors_end_with_shortage_or_success) {
+BOOST_AUTO_TEST_CASE(few_descriptors_cause_shortage_error_or_success) {
   auto job = cli_job{};
   prepare(job);
   job.write("agent.yaml", std::string{ready_agent} + "tools: [{read_file: {root: .}}]\n");
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(few_descriptors_end_with_shortage_or_success) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(missing_program_is_rejected_before_rows_run) {
+BOOST_AUTO_TEST_CASE(missing_tool_program_is_rejected_before_rows_run) {
   for (const auto* program :
        {"/no/such/program", "no-such-program", "./no-such-program", "/etc/hostname"}) {
     auto job = cli_job{};
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(missing_program_is_rejected_before_rows_run) {
 }
 
 // The program is missing only when it is called: no row can succeed, and none is at fault.
-BOOST_AUTO_TEST_CASE(program_lost_while_running_stops_the_job) {
+BOOST_AUTO_TEST_CASE(deleted_tool_program_stops_the_running_job) {
   auto job = cli_job{};
   auto input = std::string{};
   auto turns = std::string{};
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(program_lost_while_running_stops_the_job) {
   BOOST_TEST(read_rows(job.read("out.jsonl")).size() == 5U);
 }
 
-BOOST_AUTO_TEST_CASE(failing_or_endless_model_kills_only_its_row) {
+BOOST_AUTO_TEST_CASE(failing_or_endless_model_fails_only_its_row) {
   auto job = cli_job{};
   job.write("agent.yaml", R"(name: loops
 model: {provider: scripted, path: rules.yaml}

@@ -104,7 +104,7 @@ const auto versions = std::vector<std::string>{"v1", "v2"};
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(calls_start_before_first_call_ends, boost::unit_test::data::make(versions),
+BOOST_DATA_TEST_CASE(all_calls_start_before_first_call_ends, boost::unit_test::data::make(versions),
                      version) {
   const auto rows = questions();
   auto job = cli_job{};

@@ -61,7 +61,7 @@ void check_job(const earlier_folder& at) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(agent_files_are_valid) {
+BOOST_AUTO_TEST_CASE(earlier_agent_files_are_valid) {
   const auto at = earlier_folder{};
   for (const auto* file : {"agent.yaml", "batch.yaml"}) {
     const auto end = at.run(std::string{"check "} + file);
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(killed_job_continues) {
   check_job(at);
 }
 
-BOOST_AUTO_TEST_CASE(job_id_is_read_from_output_lines) {
+BOOST_AUTO_TEST_CASE(forced_resume_reads_job_id_from_output_lines) {
   const auto at = earlier_folder{};
   auto journal = at.read("out.journal");
   journal.front() = 'x'; // damages the header only

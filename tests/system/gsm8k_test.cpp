@@ -9,7 +9,7 @@ using namespace superstep::testing;
 
 BOOST_AUTO_TEST_SUITE(gsm8k)
 
-BOOST_AUTO_TEST_CASE(numbers_are_parsed_as_people_write_them) {
+BOOST_AUTO_TEST_CASE(numbers_with_currency_percent_or_fraction_are_parsed) {
   BOOST_TEST(
       (numbers_in("$1,234.50 and 20% of -.5, or 3.") == std::vector{1234.5, 0.2, -0.5, 3.0}));
   BOOST_TEST(agree("18", "18.1"));
@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_CASE(numbers_are_parsed_as_people_write_them) {
   BOOST_TEST(!agree("Error: 18", "no number"));
 }
 
-BOOST_AUTO_TEST_CASE(tool_results_and_answers_are_correct) {
+BOOST_AUTO_TEST_CASE(gsm8k_rows_have_correct_results_and_answers) {
   const auto data = shared_data("gsm8k");
   auto job = cli_job{};
   job.write("agent.yaml", "name: math\nmodel: {provider: recorded, path: " + data +

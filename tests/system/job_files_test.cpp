@@ -48,7 +48,7 @@ bool has(const std::string& text, std::string_view part) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(checkpoints_keep_threads_of_chat) {
+BOOST_AUTO_TEST_CASE(job_checkpoints_do_not_change_chat_threads) {
   const auto job = trip{};
   BOOST_TEST(job.chat("--thread honeymoon").exit_code == 0);
   const auto before = job.threads("trip.threads.db");
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(checkpoints_keep_threads_of_chat) {
   BOOST_TEST(!fs::exists(job.folder / "trip.job.db"));
 }
 
-BOOST_AUTO_TEST_CASE(checkpoints_reject_foreign_threads) {
+BOOST_AUTO_TEST_CASE(job_rejects_checkpoint_file_with_chat_threads) {
   const auto job = trip{};
   BOOST_TEST(job.chat("--thread honeymoon --database trip.job.db").exit_code == 0);
   const auto before = job.threads("trip.job.db");
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(chat_rejects_checkpoints_of_a_job) {
   BOOST_TEST(has(end.err, "belongs to the batch job"), end.err);
 }
 
-BOOST_AUTO_TEST_CASE(one_file_cannot_be_used_twice) {
+BOOST_AUTO_TEST_CASE(event_log_cannot_be_another_job_file) {
   const auto job = trip{};
   const auto input = job.read("in.jsonl");
   fs::create_symlink("in.jsonl", job.folder / "input-link");
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(one_file_cannot_be_used_twice) {
   BOOST_TEST(has(job.read("rules.yaml"), "heard"));
 }
 
-BOOST_AUTO_TEST_CASE(foreign_files_are_not_overwritten) {
+BOOST_AUTO_TEST_CASE(files_with_other_content_are_not_overwritten) {
   const auto job = trip{};
   job.write("notes.txt", "mine\n");
   const auto events = job.run({"--events", job.folder / "notes.txt"});
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(closed_standard_output_is_an_error) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(rejected_job_keeps_event_log) {
+BOOST_AUTO_TEST_CASE(rejected_job_does_not_replace_event_log) {
   const auto job = trip{};
   const auto run = "'" + superstep_program() + "' run trip.yaml -i in.jsonl -o trip.jsonl ";
   BOOST_TEST(job.run({"--limit", "1", "--events", job.folder / "events.jsonl"}).exit_code == 0);
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(rejected_recording_is_not_created) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(only_answers_create_a_recording) {
+BOOST_AUTO_TEST_CASE(recording_is_created_by_first_answer_only) {
   const auto job = trip{};
   job.write("trip.yaml", "model: {provider: scripted, path: rules.yaml, record: r.jsonl}\n"
                          "store: {path: s.db}\n");

@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(journaled_command_does_not_run_twice) {
     BOOST_TEST(count <= 2, key);
 }
 
-BOOST_AUTO_TEST_CASE(first_interrupt_drains_and_job_can_resume) {
+BOOST_AUTO_TEST_CASE(first_signal_drains_job_which_can_resume) {
   auto job = cli_job{};
   write_own_job(job, 150);
   job.write("agent.yaml", noting_agent(job));
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(first_interrupt_drains_and_job_can_resume) {
   BOOST_TEST(again.out.find("nothing to do") != std::string::npos, again.out);
 }
 
-BOOST_AUTO_TEST_CASE(second_interrupt_aborts_and_leaves_rows_undone) {
+BOOST_AUTO_TEST_CASE(second_signal_aborts_job_and_leaves_rows_undone) {
   auto job = cli_job{};
   write_own_job(job, 20);
   job.write("agent.yaml", noting_agent(job));

@@ -84,7 +84,8 @@ json::object run_against(chat_server& server, bool stream, std::size_t limit) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(rows_end_as_recorded, boost::unit_test::data::make({false, true}), stream) {
+BOOST_DATA_TEST_CASE(rows_match_their_recordings, boost::unit_test::data::make({false, true}),
+                     stream) {
   auto one = chat_server{{}};
   const auto seen = run_against(one, stream, 0);
   BOOST_TEST(seen.at("requests") == seen.at("answered"));
@@ -96,7 +97,7 @@ BOOST_DATA_TEST_CASE(rows_end_as_recorded, boost::unit_test::data::make({false, 
 const auto faults = std::vector<std::string>{"--fault-429",  "5", "--fault-500",  "2",
                                              "--fault-drop", "1", "--fault-half", "1"};
 
-BOOST_DATA_TEST_CASE(rows_end_as_recorded_despite_faults,
+BOOST_DATA_TEST_CASE(rows_match_their_recordings_despite_server_faults,
                      boost::unit_test::data::make({false, true}), stream) {
   auto one = chat_server{faults};
   const auto seen = run_against(one, stream, 250);

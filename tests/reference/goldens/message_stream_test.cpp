@@ -105,7 +105,7 @@ int splits_per_stream() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(streams_do_not_depend_on_byte_splits) {
+BOOST_AUTO_TEST_CASE(streamed_answer_does_not_depend_on_byte_splits) {
   auto luck = std::minstd_rand{21};
   const auto streams = recorded_streams();
   const auto splits = splits_per_stream();
@@ -136,7 +136,7 @@ message told_as_blocks(provider_api api, std::string_view bytes) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(text_and_call_of_event_become_two_blocks) {
+BOOST_AUTO_TEST_CASE(event_with_text_and_call_gives_two_blocks) {
   const auto chat = told_as_blocks(
       provider_api::openai_chat,
       "data: "
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(text_and_call_of_event_become_two_blocks) {
   BOOST_TEST(to_text(ollama.blocks->at(1).at("args")) == R"({"x":1})");
 }
 
-BOOST_AUTO_TEST_CASE(standard_blocks_add_up_to_complete_calls) {
+BOOST_AUTO_TEST_CASE(streamed_standard_blocks_add_up_to_complete_calls) {
   auto calls = 0;
   for (const auto& c : recorded_streams()) {
     auto luck = std::minstd_rand{1};

@@ -146,7 +146,7 @@ std::string write(const tool_protocol& protocol, const parsed_call& call, call_f
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(real_calls_round_trip, expectations, expected) {
+BOOST_DATA_TEST_CASE(bfcl_calls_survive_writing_and_parsing_back, expectations, expected) {
   const auto protocol = make_protocol(expected.protocol).value();
   const auto all = questions();
   if (all.empty()) {

@@ -114,7 +114,7 @@ int splits() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(streams_do_not_depend_on_text_splits) {
+BOOST_AUTO_TEST_CASE(streamed_calls_do_not_depend_on_text_splits) {
   auto luck = std::minstd_rand{11};
   auto calls = std::size_t{0};
   for (const auto& s : subjects()) {

@@ -54,7 +54,7 @@ void check_traces(const records& cases, engine& e, std::optional<std::uint64_t> 
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(recorded_cases_give_the_recorded_traces,
+BOOST_DATA_TEST_CASE(recorded_graph_runs_give_the_recorded_traces,
                      boost::unit_test::data::make({1U, 2U, 1U, 2U, 1U}) ^
                          boost::unit_test::data::make({0U, 0U, 1U, 2U, 3U}),
                      workers, seed) {
@@ -62,7 +62,7 @@ BOOST_DATA_TEST_CASE(recorded_cases_give_the_recorded_traces,
   check_traces(all_cases(), e, seed == 0 ? std::nullopt : std::optional<std::uint64_t>{seed});
 }
 
-BOOST_AUTO_TEST_CASE(recorded_cases_agree_in_any_order) {
+BOOST_AUTO_TEST_CASE(traces_do_not_depend_on_order_of_cases) {
   const auto* given = std::getenv("SUPERSTEP_SHUFFLE");
   const auto seed = given != nullptr ? std::stoull(given) : std::random_device{}();
   BOOST_TEST_INFO_SCOPE("SUPERSTEP_SHUFFLE=" << seed);

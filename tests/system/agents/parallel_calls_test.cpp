@@ -161,7 +161,7 @@ void check_answers(const chat_state& ended) {
 // If one of the eight calls were delayed until another has ended, none would end.
 BOOST_AUTO_TEST_SUITE(calls_overlap)
 
-BOOST_DATA_TEST_CASE(calls_of_one_message_overlap,
+BOOST_DATA_TEST_CASE(tool_calls_of_one_message_run_concurrently,
                      data::make(bodies) * data::make(react_versions) *
                          data::make(std::vector<std::size_t>{1, 2}),
                      kind, version, workers) {
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_SUITE(calls_time)
 
 // The whole run is timed, including the model's two turns. The best of five counts, because delays
 // of a busy machine are not caused by the engine.
-BOOST_DATA_TEST_CASE(eight_slow_calls_take_time_of_one,
+BOOST_DATA_TEST_CASE(eight_slow_tool_calls_take_time_of_one,
                      data::make(bodies) * data::make(react_versions), kind, version) {
   auto lanes = engine{engine_options{}};
   const auto agent = make_agent(make_slow_tool(kind), version);

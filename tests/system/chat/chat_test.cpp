@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(reviewed_call_is_edited_and_interrupt_survives_exit) {
   leave(last);
 }
 
-BOOST_AUTO_TEST_CASE(ctrl_c_stops_answer_and_thread_resumes_elsewhere) {
+BOOST_AUTO_TEST_CASE(ctrl_c_stops_answer_which_another_process_resumes) {
   const auto at = desk{};
   {
     auto chat = terminal_process{at.command()};
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(killed_conversation_continues_with_new_input) {
   leave(again);
 }
 
-BOOST_AUTO_TEST_CASE(pipe_input_is_answered_line_by_line) {
+BOOST_AUTO_TEST_CASE(each_line_of_piped_input_is_answered) {
   const auto at = desk{};
   const auto end = at.shell("printf 'add 3 and 4\\n\\nhello\\n' |");
   BOOST_TEST(end.exit_code == 0, end.err);
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(pipe_input_is_answered_line_by_line) {
   BOOST_TEST(end.err.starts_with("thread t in "), end.err);
 }
 
-BOOST_AUTO_TEST_CASE(pipe_interrupts_are_answered_by_next_line) {
+BOOST_AUTO_TEST_CASE(next_piped_line_answers_pending_interrupt) {
   const auto at = desk{review};
   const auto asked = at.shell("printf 'book Ritz\\n' |");
   BOOST_TEST(asked.exit_code == 3, asked.err);
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(pipe_interrupts_are_answered_by_next_line) {
   BOOST_TEST(end.out.ends_with("The desk says {\"hotel\":\"Ritz\"}\nI heard: hello\n"), end.out);
 }
 
-BOOST_AUTO_TEST_CASE(interrupts_of_one_answer_are_asked_once) {
+BOOST_AUTO_TEST_CASE(each_interrupt_of_an_answer_is_asked_once) {
   const auto at = desk{review};
   const auto end = at.shell("printf 'both\\nedit {\"hotel\":\"Savoy\"}\\nno\\nhello\\n' |");
   BOOST_TEST(end.exit_code == 0, end.err);
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(failure_is_reported_and_conversation_continues) {
   BOOST_TEST(wrong.err.find("error: unknown command /nonsense") != wrong.err.npos, wrong.err);
 }
 
-BOOST_AUTO_TEST_CASE(conversation_supports_response_value_and_summary) {
+BOOST_AUTO_TEST_CASE(chat_prints_structured_response_and_keeps_a_summary) {
   const auto place = desk{"response: {type: object, title: place, required: [city]}\n"};
   const auto end = place.shell("printf 'hello\\n' |");
   BOOST_TEST(end.exit_code == 0, end.err);
@@ -317,7 +317,7 @@ BOOST_AUTO_TEST_CASE(memory_is_shared_between_threads) {
   BOOST_TEST(found.out.ends_with("  <- recall: n: this\nI heard: n: this\n"), found.out);
 }
 
-BOOST_AUTO_TEST_CASE(review_is_rejected_without_a_user_to_ask) {
+BOOST_AUTO_TEST_CASE(batch_rejects_agent_that_needs_human_review) {
   const auto at = desk{std::string{review} + "hooks: {summarise: {}}\nstore: {path: m.db}\n"};
   const auto drawn = process{{superstep_program(), "graph", at.path("agent.yaml")}}.wait();
   BOOST_TEST(drawn.out.find("pre_model_hook --> agent") != drawn.out.npos, drawn.out);
@@ -333,7 +333,7 @@ BOOST_AUTO_TEST_CASE(review_is_rejected_without_a_user_to_ask) {
       run_row(at, "hi", {"--set", "review=", "--set", "hooks=", "--set", "store="}).exit_code == 0);
 }
 
-BOOST_AUTO_TEST_CASE(batch_rows_end_with_response_value) {
+BOOST_AUTO_TEST_CASE(batch_rows_contain_the_structured_response) {
   const auto at = desk{"hooks: {trim: {}}\nresponse: {type: object, required: [city]}\n"};
   const auto ended = run_row(at, "add 3 and 4");
   BOOST_TEST(ended.exit_code == 0, ended.err);

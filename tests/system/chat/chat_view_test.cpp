@@ -52,14 +52,14 @@ tool_call call(std::string id, std::string name) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(pieces_are_shown_once_as_they_arrive) {
+BOOST_AUTO_TEST_CASE(pieces_of_answer_are_shown_as_they_arrive) {
   BOOST_TEST(shown(false, piece("Hel")) == "Hel\n");
   BOOST_TEST(shown(false, piece("Hel"), piece("lo"), wrote("agent", {ai_message("Hello")})) ==
              "Hello\n");
   BOOST_TEST(shown(false, wrote("agent", {ai_message("Hello")})) == "Hello\n");
 }
 
-BOOST_AUTO_TEST_CASE(replaced_answer_is_shown) {
+BOOST_AUTO_TEST_CASE(answer_that_differs_from_its_pieces_is_shown) {
   BOOST_TEST(shown(false, piece("I will call"), wrote("agent", {ai_message("Sorry.")})) ==
              "I will call\nSorry.\n");
 }
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(calls_are_numbered_and_results_name_their_call) {
              "  -> book {}\n  <- book: done\n");
 }
 
-BOOST_AUTO_TEST_CASE(output_of_hook_is_shown_once) {
+BOOST_AUTO_TEST_CASE(answer_shown_for_hook_is_not_repeated) {
   BOOST_TEST(shown(false, wrote("pre_model_hook", {ai_message("Hello")})) == "");
 }
 

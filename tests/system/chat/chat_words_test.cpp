@@ -15,7 +15,7 @@
 using namespace superstep;
 using namespace superstep::cli;
 
-BOOST_AUTO_TEST_SUITE(chat_words)
+BOOST_AUTO_TEST_SUITE(chat_input)
 
 namespace {
 
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(decision_not_allowed_by_review_is_rejected) {
                          .allow_accept = false}) == "respond TEXT");
 }
 
-BOOST_AUTO_TEST_CASE(invisible_characters_are_shown) {
+BOOST_AUTO_TEST_CASE(invisible_characters_are_shown_as_code_points) {
   BOOST_TEST(visible_text("a\x1b[2Jb\rc\x7f") == "a<U+001B>[2Jb<U+000D>c<U+007F>");
   BOOST_TEST(visible_text("\xC2\x9B"
                           "1m") == "<U+009B>1m"); // C1, in UTF-8
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(invisible_characters_are_shown) {
   BOOST_TEST(one_line("a\u202Eb", 100) == "a<U+202E>b");
 }
 
-BOOST_AUTO_TEST_CASE(only_utf8_is_sent) {
+BOOST_AUTO_TEST_CASE(input_that_is_not_utf8_is_detected) {
   BOOST_TEST(is_utf8(""));
   BOOST_TEST(is_utf8("Gr\xC3\xBC\xC3\x9F"
                      "e \"\\\t"));

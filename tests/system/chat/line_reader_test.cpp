@@ -17,7 +17,7 @@
 using superstep::cli::line_reader;
 using superstep::cli::wake_up;
 
-BOOST_AUTO_TEST_SUITE(lines)
+BOOST_AUTO_TEST_SUITE(chat_line_reader)
 
 namespace {
 
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(overlong_line_is_rejected) {
   BOOST_CHECK_THROW(static_cast<void>(in.next()), std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(ctrl_c_is_reported_before_lines_without_loss) {
+BOOST_AUTO_TEST_CASE(ctrl_c_is_reported_before_pending_lines) {
   auto in = input{"one\n"};
   BOOST_REQUIRE(std::raise(SIGINT) == 0);
   BOOST_TEST((in.next().why == line_reader::end::interrupt));

@@ -204,7 +204,7 @@ using namespace effect_processes;
 
 BOOST_AUTO_TEST_SUITE(effects)
 
-BOOST_AUTO_TEST_CASE(effect_before_checkpoint_happens_once) {
+BOOST_AUTO_TEST_CASE(recorded_effect_is_not_repeated_after_a_kill) {
   for (auto* kind : {&journaled, &idempotent}) {
     auto p = place{};
     BOOST_TEST(p.send(kind, death::after_the_tools) == "killed");
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(effect_before_checkpoint_happens_once) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(journaled_call_is_not_repeated_and_model_informed) {
+BOOST_AUTO_TEST_CASE(journaled_call_killed_midway_is_reported_not_repeated) {
   auto p = place{};
   BOOST_TEST(p.send(&journaled, death::in_the_tool) == "killed");
   const auto said = p.send(&journaled, death::never);
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(journaled_call_is_not_repeated_and_model_informed) {
   BOOST_TEST(p.outside.lines().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(idempotent_call_is_repeated_with_same_key) {
+BOOST_AUTO_TEST_CASE(killed_idempotent_call_is_repeated_with_same_key) {
   auto p = place{};
   BOOST_TEST(p.send(&idempotent, death::in_the_tool) == "killed");
   BOOST_TEST(p.send(&idempotent, death::never) == "sent;after;");
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(idempotent_call_is_repeated_with_same_key) {
   BOOST_TEST(lines[0] == lines[1]);
 }
 
-BOOST_AUTO_TEST_CASE(other_calls_are_repeated_with_same_key) {
+BOOST_AUTO_TEST_CASE(unmarked_call_is_repeated_with_same_idempotency_key) {
   auto p = place{};
   BOOST_TEST(p.send(&as_it_is, death::after_the_tools) == "killed");
   BOOST_TEST(p.send(&as_it_is, death::never) == "sent;after;");
@@ -241,7 +241,7 @@ BOOST_AUTO_TEST_CASE(other_calls_are_repeated_with_same_key) {
   BOOST_TEST(lines[0] == lines[1]);
 }
 
-BOOST_AUTO_TEST_CASE(interrupting_tool_has_no_effect_siblings_not_repeated) {
+BOOST_AUTO_TEST_CASE(resume_after_tool_interrupt_does_not_repeat_siblings) {
   for (auto* ask : {&asking, &asking_plainly}) {
     auto p = place{};
     const auto go = [&](const char* answer) {
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(interrupting_tool_has_no_effect_siblings_not_repeated) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(calls_with_equal_ids_are_distinct) {
+BOOST_AUTO_TEST_CASE(calls_with_equal_ids_have_separate_effect_records) {
   auto p = place{};
   const auto said = in_child([&] {
     auto calls = std::vector<tool_call>{{"c1", "send", {}}, {"c1", "send", {}}};
@@ -288,7 +288,7 @@ BOOST_AUTO_TEST_CASE(result_with_invalid_utf8_is_restored) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(corrupt_effect_record_means_call_was_started) {
+BOOST_AUTO_TEST_CASE(call_with_corrupt_effect_record_is_not_repeated) {
   auto p = place{};
   BOOST_TEST(p.send(&journaled, death::after_the_tools) == "killed");
   static_cast<void>(ask_sql(p.path, "UPDATE effects SET sum = sum + 1"));
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(corrupt_effect_record_means_call_was_started) {
   BOOST_TEST(p.outside.lines().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(throwing_tool_can_be_called_again) {
+BOOST_AUTO_TEST_CASE(throwing_journaled_tool_can_be_called_again) {
   auto p = place{};
   for (auto i = 1U; i <= 2; ++i) {
     const auto said = in_child([&] {

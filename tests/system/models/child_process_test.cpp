@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(program_may_ignore_its_input) {
   BOOST_TEST(sync_wait(run_process(io, request))->ok());
 }
 
-BOOST_AUTO_TEST_CASE(environment_and_folder_are_as_requested) {
+BOOST_AUTO_TEST_CASE(program_gets_requested_environment_and_folder) {
   auto io = io_runtime{};
   auto request = shell("echo $WHO $HOME; pwd; ls /proc/self/fd | wc -l");
   request.environment.emplace();
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(environment_and_folder_are_as_requested) {
   BOOST_TEST(ended->stdout_text.starts_with("me\n/\n"));
 }
 
-BOOST_AUTO_TEST_CASE(programs_keep_descriptor_limit_from_before_raising) {
+BOOST_AUTO_TEST_CASE(programs_get_the_original_descriptor_limit) {
   auto io = io_runtime{};
   for (const auto room : {200, 300}) {
     const auto lowered = few_descriptors{room};
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(programs_keep_descriptor_limit_from_before_raising) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(programs_have_default_signals) {
+BOOST_AUTO_TEST_CASE(programs_start_with_default_signal_handling) {
   const auto folder = scratch{};
   const auto ignored = {SIGXFSZ, SIGPIPE, SIGINT, SIGHUP, SIGTERM, SIGRTMIN};
   for (const auto number : ignored)
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(destroyed_coroutine_kills_its_program) {
   std::remove(path.c_str());
 }
 
-BOOST_AUTO_TEST_CASE(eight_sleeping_programs_overlap_without_zombies) {
+BOOST_AUTO_TEST_CASE(eight_sleeping_programs_run_concurrently_without_zombies) {
   auto io = io_runtime{};
   auto best = std::chrono::steady_clock::duration::max();
   for (auto round = 0; round < 3; ++round) {
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(eight_sleeping_programs_overlap_without_zombies) {
   BOOST_TEST(::waitpid(-1, nullptr, WNOHANG) <= 0); // no zombie is left
 }
 
-BOOST_AUTO_TEST_CASE(programs_are_killed_with_their_process) {
+BOOST_AUTO_TEST_CASE(programs_are_killed_when_parent_process_dies) {
   const auto folder = scratch{};
   const auto list = folder.path + "/pids";
   constexpr auto count = std::size_t{64};
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(programs_are_killed_with_their_process) {
     BOOST_TEST(is_gone(pid));
 }
 
-BOOST_AUTO_TEST_CASE(programs_end_with_their_io_runtime) {
+BOOST_AUTO_TEST_CASE(programs_are_killed_when_io_runtime_is_destroyed) {
   const auto folder = scratch{};
   const auto list = folder.path + "/pids";
   auto pids = std::vector<int>{};
@@ -337,7 +337,7 @@ BOOST_AUTO_TEST_CASE(programs_wait_for_free_descriptors) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(lasting_shortage_has_its_own_error) {
+BOOST_AUTO_TEST_CASE(start_fails_with_shortage_when_descriptors_stay_exhausted) {
   auto io = io_runtime{};
   const auto folder = scratch{};
   const auto mark = folder.path + "/ran";
@@ -358,7 +358,7 @@ BOOST_AUTO_TEST_CASE(lasting_shortage_has_its_own_error) {
   BOOST_TEST(sync_wait(run_process(io, program({"true"})))->ok());
 }
 
-BOOST_AUTO_TEST_CASE(setup_faults_are_found_before_start) {
+BOOST_AUTO_TEST_CASE(invalid_programs_and_folders_are_found_before_start) {
   const auto folder = scratch{};
   const auto missing = std::string{"/no/such/interpreter"};
   const auto fault_of = [](std::vector<std::string> argv, std::string at = {}) {

@@ -67,7 +67,7 @@ chat_model_ptr make_model(io_runtime& io, const std::string& url, provider_api a
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(misbehaving_server_is_reported,
+BOOST_DATA_TEST_CASE(error_names_misbehaving_server_and_its_fault,
                      data::make(misdeeds) * data::make({0, 1, 2, 3}), how, api) {
   auto server = test::server_process{HOSTILE_SERVER, {}};
   auto io = io_runtime{};

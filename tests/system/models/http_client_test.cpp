@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(connections_are_kept_alive) {
   BOOST_TEST(server.connections() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(content_length_is_set_whatever_the_headers) {
+BOOST_AUTO_TEST_CASE(content_length_overrides_given_headers) {
   auto seen = std::promise<std::string>{};
   auto server = loopback_server{[&](auto& socket, int) {
     seen.set_value(loopback_server::read_head(socket));
@@ -170,7 +170,7 @@ BOOST_DATA_TEST_CASE(unrequested_bytes_on_idle_connection_close_it,
   BOOST_TEST(server.connections() == 3);
 }
 
-BOOST_AUTO_TEST_CASE(descriptor_shortage_is_waited_out) {
+BOOST_AUTO_TEST_CASE(request_waits_for_free_descriptors) {
   auto server = loopback_server{serve_numbers};
   auto io = io_runtime{};
   const auto client = make_client(io);
@@ -271,7 +271,7 @@ task<std::vector<std::string>> read_pieces(const http_client& client, http_reque
   co_return out;
 }
 
-BOOST_AUTO_TEST_CASE(streamed_answer_arrives_in_pieces_connection_is_kept) {
+BOOST_AUTO_TEST_CASE(streamed_answer_arrives_in_pieces_and_keeps_connection) {
   auto server = loopback_server{[](auto& socket, int) {
     while (!loopback_server::read_head(socket).empty()) {
       loopback_server::write(socket,

@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(certificate_of_trusted_authority_is_accepted) {
   BOOST_TEST(server.connections() == 2);
 }
 
-BOOST_AUTO_TEST_CASE(unrequested_bytes_close_a_connection) {
+BOOST_AUTO_TEST_CASE(unrequested_bytes_close_the_tls_connection) {
   said_besides = loopback_server::answer("not asked for");
   auto options = http_client_options{};
   options.ca_file = authority.file("ca.pem");

@@ -153,7 +153,8 @@ BOOST_DATA_TEST_CASE(thousand_calls_are_in_flight_concurrently, boost::unit_test
   BOOST_TEST(seen.at("answered").as_int64() == 2 * rows);
 }
 
-BOOST_DATA_TEST_CASE(all_rows_succeed_despite_faults, boost::unit_test::data::make(talks), how) {
+BOOST_DATA_TEST_CASE(all_rows_succeed_despite_server_faults, boost::unit_test::data::make(talks),
+                     how) {
   auto server = chat_server{{"--latency-ms", "5", "--fault-429", "5", "--fault-500", "2",
                              "--fault-drop", "1", "--fault-half", "1"}};
   auto io = io_runtime{};
@@ -183,7 +184,7 @@ BOOST_AUTO_TEST_CASE(final_errors_do_not_contain_the_key) {
   BOOST_TEST((html.error().code == make_error_code(model_errc::bad_answer)));
 }
 
-BOOST_AUTO_TEST_CASE(server_that_never_recovers_is_given_up) {
+BOOST_AUTO_TEST_CASE(calls_to_failing_server_end_after_all_attempts) {
   const auto down = ask_server_that_says(reply("500 Oops", "no"));
   BOOST_TEST((down.error().code == make_error_code(model_errc::server_error)));
   BOOST_TEST(down.error().text.find("given up after 8 attempts") != std::string::npos);
@@ -229,7 +230,7 @@ BOOST_AUTO_TEST_CASE(unreadable_answers_are_requested_again) {
   BOOST_TEST(!is_ok);
 }
 
-BOOST_AUTO_TEST_CASE(queries_and_headers_are_sent_not_reported) {
+BOOST_AUTO_TEST_CASE(errors_do_not_contain_url_query_or_headers) {
   auto heads = std::string{};
   auto server = loopback_server{[&](auto& socket, int) {
     const auto head = loopback_server::read_head(socket);
@@ -261,7 +262,7 @@ BOOST_AUTO_TEST_CASE(queries_and_headers_are_sent_not_reported) {
              model->fingerprint());
 }
 
-BOOST_AUTO_TEST_CASE(headers_of_the_client_cannot_be_set) {
+BOOST_AUTO_TEST_CASE(headers_set_by_the_client_cannot_be_overridden) {
   auto io = io_runtime{};
   for (const auto& header : http_headers{
            {"Content-Length", "1"}, {"host", "x"}, {"a b", "x"}, {"", "x"}, {"x", "a\r\nb: c"}}) {

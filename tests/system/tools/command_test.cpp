@@ -52,18 +52,18 @@ struct programs {
 
 } // namespace
 
-BOOST_FIXTURE_TEST_SUITE(commands, programs)
+BOOST_FIXTURE_TEST_SUITE(command_tools, programs)
 
-BOOST_AUTO_TEST_CASE(arguments_are_json_input_and_output_is_result) {
+BOOST_AUTO_TEST_CASE(program_reads_json_arguments_and_prints_result) {
   BOOST_TEST(run({"cat"}, {{"a", 1.0}, {"b", "x y"}}).content == R"({"a":1.0,"b":"x y"})");
   BOOST_TEST(run({"wc", "-c"}, {}).content == "2");
 }
 
-BOOST_AUTO_TEST_CASE(arguments_are_not_parsed_by_a_shell) {
+BOOST_AUTO_TEST_CASE(argv_is_not_parsed_by_a_shell) {
   BOOST_TEST(run({"echo", "$HOME; ls *"}).content == "$HOME; ls *");
 }
 
-BOOST_AUTO_TEST_CASE(program_receives_row_and_call_ids) {
+BOOST_AUTO_TEST_CASE(environment_contains_row_key_and_idempotency_key) {
   const auto text =
       run({"sh", "-c", "echo \"$SUPERSTEP_RUN_KEY/$SUPERSTEP_ATTEMPT/$PATH\""}).content;
   BOOST_TEST(text.starts_with("row 7/1//"));
@@ -72,13 +72,13 @@ BOOST_AUTO_TEST_CASE(program_receives_row_and_call_ids) {
   BOOST_TEST(key.find_first_not_of("0123456789abcdef") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(failing_program_is_an_error_with_its_output) {
+BOOST_AUTO_TEST_CASE(failing_program_gives_error_with_its_output) {
   const auto out = run({"sh", "-c", "echo out; echo why >&2; exit 3"});
   BOOST_TEST(out.is_error);
   BOOST_TEST(out.content == "Error: command 'sh': ended with status 3:\nwhy\n");
 }
 
-BOOST_AUTO_TEST_CASE(program_that_cannot_start_is_an_exception) {
+BOOST_AUTO_TEST_CASE(throws_if_program_cannot_start) {
   const auto fails = [this](command_options o) {
     o.timeout = 300ms;
     const auto node = tool_node{{*make_command(io, o)}};
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(program_that_cannot_start_is_an_exception) {
   BOOST_TEST(!find_command_fault(*io, options({"cat"})));
 }
 
-BOOST_AUTO_TEST_CASE(resource_shortage_is_an_exception) {
+BOOST_AUTO_TEST_CASE(throws_on_shortage_of_system_resources) {
   BOOST_TEST(!run({"true"}).is_error);
   auto o = options({"true"});
   o.timeout = 100ms;
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(resource_shortage_is_an_exception) {
   BOOST_TEST(is_shortage(code));
 }
 
-BOOST_AUTO_TEST_CASE(environment_is_an_allow_list) {
+BOOST_AUTO_TEST_CASE(program_sees_only_allowed_environment_variables) {
   ::setenv("COMMAND_TEST_KEY", "secret", 1);
   ::setenv("COMMAND_TEST_NAMED", "seen", 1);
   ::setenv("LC_TEST", "x", 1);
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(environment_is_an_allow_list) {
     BOOST_TEST(seen.find(name) == std::string::npos, name);
 }
 
-BOOST_AUTO_TEST_CASE(folder_and_limits_are_as_requested) {
+BOOST_AUTO_TEST_CASE(program_runs_in_given_folder_under_given_limits) {
   auto o = options({"sh", "-c", "pwd; ulimit -n"});
   o.cwd = "/usr";
   o.limits.files = 44;

@@ -130,13 +130,13 @@ void check_error(const tool_output& out, std::string_view part) {
 
 BOOST_FIXTURE_TEST_SUITE(http_get_pages, web)
 
-BOOST_AUTO_TEST_CASE(body_is_the_result) {
+BOOST_AUTO_TEST_CASE(response_body_is_the_tool_result) {
   const auto out = get(server.url("/page"));
   BOOST_TEST(out.content == "hello");
   BOOST_TEST(!out.is_error);
 }
 
-BOOST_AUTO_TEST_CASE(lack_of_descriptors_is_no_page) {
+BOOST_AUTO_TEST_CASE(descriptor_shortage_throws_system_error) {
   BOOST_TEST(get(server.url("/page")).content == "hello"); // the client has what it needs itself
   const auto is_short = [](const std::system_error& e) { return is_shortage(e.code()); };
   {

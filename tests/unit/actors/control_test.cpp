@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 BOOST_AUTO_TEST_SUITE(control)
 
-BOOST_AUTO_TEST_CASE(max_concurrency_limits_tasks_and_loses_none) {
+BOOST_AUTO_TEST_CASE(max_concurrency_limits_parallel_tasks_without_losing_any) {
   for (const auto limit : {1U, 3U}) {
     auto inside = std::atomic<unsigned>{0};
     auto most = std::atomic<unsigned>{0};
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(wide_steps_let_other_runs_continue) {
   BOOST_TEST(seen < tasks / 2);
 }
 
-BOOST_AUTO_TEST_CASE(queued_tasks_do_not_start_after_a_failure) {
+BOOST_AUTO_TEST_CASE(failure_discards_tasks_queued_by_max_concurrency) {
   auto begun = std::atomic<int>{0};
   auto g = ss::graph<numbers>{};
   g.add(worker, [&](const int&) -> ss::task<ss::update<numbers>> {
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(step_timeout_applies_to_each_step) {
   BOOST_TEST(e.invoke(g.compile({.step_timeout = 80ms}), numbers{}, config).state.n == 20);
 }
 
-BOOST_AUTO_TEST_CASE(drained_run_stops_at_barrier_and_resumes_once) {
+BOOST_AUTO_TEST_CASE(drained_run_stops_after_super_step_and_resumes) {
   auto starts = std::atomic<int>{0};
   auto handle = ss::run_handle{};
   auto held = gate{};

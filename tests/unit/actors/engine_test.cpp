@@ -29,7 +29,7 @@ BOOST_AUTO_TEST_CASE(join_waits_for_all_sources) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 2);
 }
 
-BOOST_AUTO_TEST_CASE(sends_have_own_input_and_apply_in_order) {
+BOOST_AUTO_TEST_CASE(sends_have_own_payload_and_apply_in_order) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& i) {
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(suspended_coroutine_node_does_not_block_lane) {
   BOOST_TEST(run.result().state.n == 42);
 }
 
-BOOST_AUTO_TEST_CASE(runtime_describes_the_run) {
+BOOST_AUTO_TEST_CASE(runtime_gives_node_step_limit_and_context) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&, const ss::run_config& config, ss::runtime rt) {
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(runtime_describes_the_run) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}, config).state.n == 1);
 }
 
-BOOST_AUTO_TEST_CASE(chain_of_n_needs_limit_n_plus_1) {
+BOOST_AUTO_TEST_CASE(recursion_limit_must_exceed_length_of_chain) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(run_error_nests_exception_of_body) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(two_values_for_one_field_fail_run) {
+BOOST_AUTO_TEST_CASE(two_writes_to_field_without_reducer_fail_run) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(ss::start, b);
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(two_values_for_one_field_fail_run) {
       });
 }
 
-BOOST_AUTO_TEST_CASE(failure_handler_replaces_result_of_task) {
+BOOST_AUTO_TEST_CASE(on_failure_output_replaces_result_of_failed_task) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   auto options = ss::node_options{};
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(destroyed_engine_ends_its_runs) {
   held.open(); // no coroutine waits any more
 }
 
-BOOST_AUTO_TEST_CASE(many_runs_share_lanes) {
+BOOST_AUTO_TEST_CASE(thousands_of_runs_complete_on_two_lanes) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(exit_of_suspended_tool_actor_ends_one_call) {
   BOOST_TEST(ended.state.total == 104);
 }
 
-BOOST_AUTO_TEST_CASE(exit_of_running_body_applies_when_it_returns) {
+BOOST_AUTO_TEST_CASE(exit_during_running_body_applies_when_it_returns) {
   // The watcher polls so rarely that the body stays in place.
   auto e = ss::engine{{.workers = 1, .watcher_tick = std::chrono::seconds{30}}};
   auto held = gate{};
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(exit_removes_queued_call) {
   BOOST_TEST(bodies.load() == 5);
 }
 
-BOOST_AUTO_TEST_CASE(exit_of_forked_call_leaves_empty_result) {
+BOOST_AUTO_TEST_CASE(exit_of_forked_coroutine_empties_its_result) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(exit_of_forked_call_leaves_empty_result) {
   BOOST_TEST(run.result().state.total == 2);
 }
 
-BOOST_AUTO_TEST_CASE(exit_of_forked_function_discards_its_result) {
+BOOST_AUTO_TEST_CASE(exit_of_forked_blocking_call_discards_its_result) {
   auto e = ss::engine{{.workers = 1}};
   auto stuck = door{};
   auto g = ss::graph<numbers>{};
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(exit_of_forked_function_discards_its_result) {
   BOOST_TEST(run.result().state.total == 1);
 }
 
-BOOST_AUTO_TEST_CASE(cancelled_run_uses_failure_handlers_of_open_tasks) {
+BOOST_AUTO_TEST_CASE(cancelled_run_applies_on_failure_of_open_tasks) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto options = ss::node_options{};
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(cancelled_run_uses_failure_handlers_of_open_tasks) {
   BOOST_TEST(resumed.state.total == 301);
 }
 
-BOOST_AUTO_TEST_CASE(exit_of_coordinator_ends_its_run) {
+BOOST_AUTO_TEST_CASE(exit_of_run_coordinator_ends_its_run) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(exit_of_coordinator_ends_its_run) {
   BOOST_TEST(ended.error->text.find("the-run") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(late_exit_affects_no_other_call) {
+BOOST_AUTO_TEST_CASE(exit_of_finished_call_affects_no_other_call) {
   // An actor is not reused while a handle to it exists, so an exit that arrives after the end of
   // its call cannot end another call.
   auto e = ss::engine{{.workers = 1}};

@@ -187,7 +187,7 @@ ss::update<kept> bad_talk() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(failing_single_write_changes_nothing) {
+BOOST_AUTO_TEST_CASE(step_with_one_failing_write_changes_nothing) {
   for (const auto* const bad : {"bad", "bad too"}) {
     check_first_step({ss::update{ss::set<&kept::late>({bad})}});
     check_first_step({ss::update{ss::set<&kept::taking>({bad})}});
@@ -242,7 +242,7 @@ static ss::run_result<brief> run_until_emptied(moody::trouble when_emptied) {
   return ended;
 }
 
-BOOST_AUTO_TEST_CASE(failing_reset_of_values_undoes_step) {
+BOOST_AUTO_TEST_CASE(failing_reset_of_one_step_values_undoes_step) {
   const auto ended = run_until_emptied(moody::trouble::when_made);
   BOOST_TEST(ended.error.has_value());
   BOOST_TEST(ended.state.count == 5);
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(failing_reset_of_values_undoes_step) {
   BOOST_TEST(ended.state.last.n == 2);
 }
 
-BOOST_AUTO_TEST_CASE(values_with_throwing_comparison_are_reset) {
+BOOST_AUTO_TEST_CASE(one_step_values_with_throwing_comparison_are_reset) {
   const auto ended = run_until_emptied(moody::trouble::when_compared);
   BOOST_TEST(!ended.error.has_value());
   BOOST_TEST(ended.state.count == 6);

@@ -50,7 +50,7 @@ ss::run_error error_of(const ss::compiled_graph<numbers>& graph, ss::run_config 
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(node_timeout_fails_node_with_recorded_message) {
+BOOST_AUTO_TEST_CASE(node_timeout_fails_node_with_langgraphs_message) {
   auto g = ss::graph<numbers>{};
   g.add(a, sleep_long, limited({.run = 20ms}));
   g.edge(ss::start, a);
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(default_error_handler_covers_nodes_without_own) {
   BOOST_TEST(error.text.find("too") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(resume_retries_failed_handler_not_its_node) {
+BOOST_AUTO_TEST_CASE(resume_repeats_failed_error_handler_not_its_node) {
   auto starts = std::make_shared<std::atomic<int>>(0);
   auto is_repaired = std::make_shared<std::atomic<bool>>(false);
   auto g = ss::graph<numbers>{};

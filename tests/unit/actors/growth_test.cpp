@@ -132,15 +132,15 @@ double slow_readers(int n) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(cancel_of_suspended_sends_is_linear) {
+BOOST_AUTO_TEST_CASE(cancelling_suspended_sends_takes_linear_time) {
   BOOST_TEST(growth_of(3'000, cancel_wide) < growth_max);
 }
 
-BOOST_AUTO_TEST_CASE(cancel_of_many_runs_is_linear) {
+BOOST_AUTO_TEST_CASE(cancelling_many_runs_takes_linear_time) {
   BOOST_TEST(growth_of(2'000, cancel_many) < growth_max);
 }
 
-BOOST_AUTO_TEST_CASE(kept_wide_step_is_linear) {
+BOOST_AUTO_TEST_CASE(wide_step_with_checkpointer_takes_linear_time) {
   const auto kept = [](int n) {
     auto options = ss::compile_options{};
     options.checkpointer = ss::memory_checkpointer();
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(kept_wide_step_is_linear) {
   BOOST_TEST(growth_of(1'500, kept) < growth_max);
 }
 
-BOOST_AUTO_TEST_CASE(cached_wide_step_is_linear) {
+BOOST_AUTO_TEST_CASE(wide_step_with_cache_takes_linear_time) {
   const auto cached = [](int n) {
     auto options = ss::compile_options{};
     options.cache = std::make_shared<ss::memory_cache>();
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(cached_wide_step_is_linear) {
   BOOST_TEST(growth_of(1'500, cached) < growth_max);
 }
 
-BOOST_AUTO_TEST_CASE(slow_stream_readers_are_linear) {
+BOOST_AUTO_TEST_CASE(slow_stream_readers_take_linear_time) {
   BOOST_TEST(growth_of(500, slow_readers) < growth_max);
 }
 

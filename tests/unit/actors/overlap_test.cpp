@@ -23,7 +23,7 @@ ss::task<int> in_coroutine(std::latch& all) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(eight_blocking_sends_overlap) {
+BOOST_AUTO_TEST_CASE(eight_blocking_sends_run_concurrently) {
   for (const auto workers : {1U, 2U, 4U}) {
     auto e = ss::engine{{.workers = workers}};
     auto all = std::latch{calls};
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(eight_blocking_sends_overlap) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(eight_spinning_sends_overlap) {
+BOOST_AUTO_TEST_CASE(eight_spinning_sends_run_concurrently) {
   auto e = ss::engine{{.workers = 2}};
   auto inside = std::atomic<int>{0};
   auto g = ss::graph<numbers>{};
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(eight_spinning_sends_overlap) {
              calls);
 }
 
-BOOST_AUTO_TEST_CASE(eight_sends_of_blocking_coroutines_overlap) {
+BOOST_AUTO_TEST_CASE(eight_sends_of_blocking_coroutines_run_concurrently) {
   auto e = ss::engine{{.workers = 2}};
   auto all = std::latch{calls};
   auto g = ss::graph<numbers>{};
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(eight_sends_of_blocking_coroutines_overlap) {
              calls);
 }
 
-BOOST_AUTO_TEST_CASE(eight_forked_calls_of_one_body_overlap) {
+BOOST_AUTO_TEST_CASE(eight_forked_calls_of_one_body_run_concurrently) {
   auto e = ss::engine{{.workers = 2}};
   auto all = std::latch{calls};
   auto g = ss::graph<numbers>{};
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(eight_forked_calls_of_one_body_overlap) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}).state.total == calls);
 }
 
-BOOST_AUTO_TEST_CASE(nodes_of_one_step_overlap) {
+BOOST_AUTO_TEST_CASE(nodes_of_one_step_run_concurrently) {
   auto e = ss::engine{{.workers = 1}};
   auto all = std::latch{3};
   auto g = ss::graph<numbers>{};
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(blocking_body_does_not_delay_other_runs) {
   BOOST_TEST(!held.result().error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(blocking_router_overlaps_with_siblings) {
+BOOST_AUTO_TEST_CASE(blocking_router_does_not_delay_sibling_tasks) {
   auto stuck = door{};
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
@@ -142,7 +142,7 @@ std::ptrdiff_t threads_of_process() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(idle_threads_exit) {
+BOOST_AUTO_TEST_CASE(idle_threads_of_engine_exit) {
   constexpr auto blocked_at_once = 24;
   auto e = ss::engine{{.workers = 2, .thread_idle_time = std::chrono::milliseconds{50}}};
   auto g = ss::graph<numbers>{};

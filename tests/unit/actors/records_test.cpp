@@ -95,7 +95,7 @@ void check_later_runs(ss::engine& e) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(orphaned_parent_command_fails_only_its_run,
+BOOST_DATA_TEST_CASE(command_to_missing_parent_fails_only_its_run,
                      boost::unit_test::data::make({"function", "coroutine that does not wait",
                                                    "coroutine that waits", "two siblings"}),
                      kind) {
@@ -109,7 +109,7 @@ BOOST_DATA_TEST_CASE(orphaned_parent_command_fails_only_its_run,
   check_later_runs(e);
 }
 
-BOOST_AUTO_TEST_CASE(rival_parent_commands_leave_no_output) {
+BOOST_AUTO_TEST_CASE(two_parent_commands_do_not_affect_later_runs) {
   auto child = ss::json_graph{};
   child.channel("log", "append");
   for (const auto* const name : {"a", "b"}) {
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(rival_parent_commands_leave_no_output) {
   check_later_runs(e);
 }
 
-BOOST_AUTO_TEST_CASE(failed_router_leaves_no_output) {
+BOOST_AUTO_TEST_CASE(failed_router_does_not_affect_later_runs) {
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).edge(ss::start, a);
   g.branch(a, [](const numbers&) -> ss::destination { throw 7; }, {a, ss::end});
@@ -152,7 +152,7 @@ ss::compiled_graph<numbers> nesting_graph(const ss::compiled_json_graph& child,
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(nested_start_keeps_turns_of_other_runs) {
+BOOST_AUTO_TEST_CASE(starting_nested_run_does_not_skip_queued_runs) {
   // A run cancelled while it is queued frees its record, and the nested run takes that record.
   // Other runs are queued behind it, and each must get its turn.
   for (const auto others : {1, 2, 5}) {

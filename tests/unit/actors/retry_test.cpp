@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(failed_node_is_retried_with_attempt_number) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 3);
 }
 
-BOOST_AUTO_TEST_CASE(run_error_is_last_attempts_with_their_count) {
+BOOST_AUTO_TEST_CASE(run_error_has_last_exception_and_attempt_count) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(
@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(run_error_is_last_attempts_with_their_count) {
   BOOST_CHECK_EXCEPTION(e.invoke(graph, numbers{}), ss::graph_error, fails_after_four);
 }
 
-BOOST_AUTO_TEST_CASE(failed_sends_and_coroutines_retry_beside_siblings) {
+BOOST_AUTO_TEST_CASE(failed_sends_are_retried_while_siblings_continue) {
   auto e = ss::engine{{.workers = 2}};
   auto failures = std::atomic<int>{0};
   auto g = ss::graph<numbers>{};
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(failed_sends_and_coroutines_retry_beside_siblings) {
     BOOST_TEST_REQUIRE(out.seen[static_cast<std::size_t>(i)] == i);
 }
 
-BOOST_AUTO_TEST_CASE(run_that_ends_cancels_waiting_retry) {
+BOOST_AUTO_TEST_CASE(end_of_run_cancels_waiting_retry) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(run_that_ends_cancels_waiting_retry) {
         [](const auto& error) { return error.code() == ss::graph_errc::deadline; });
 }
 
-BOOST_AUTO_TEST_CASE(failure_lets_remaining_tasks_of_step_start) {
+BOOST_AUTO_TEST_CASE(remaining_tasks_of_step_start_despite_a_failure) {
   auto e = ss::engine{{.workers = 1}};
   auto started = 0; // one lane: bodies run one after the other
   auto g = ss::graph<numbers>{};

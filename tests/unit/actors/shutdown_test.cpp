@@ -81,7 +81,7 @@ void check_chain(int depth) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(runs_submitted_from_callbacks_complete) {
+BOOST_AUTO_TEST_CASE(runs_submitted_from_callbacks_end_at_shutdown) {
   for (const auto depth : {1, 2, 20'000})
     check_chain(depth);
 }
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(frame_that_suspends_after_shutdown_is_destroyed) {
   BOOST_TEST(in_frame.expired());
 }
 
-BOOST_AUTO_TEST_CASE(runs_submitted_by_abandoned_bodies_complete) {
+BOOST_AUTO_TEST_CASE(runs_submitted_by_abandoned_bodies_end_at_shutdown) {
   auto called = std::atomic<int>{0};
   auto inside = door{};
   const auto quick = quick_graph();
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(endless_resubmission_ends_with_grace_period) {
   BOOST_TEST((clock_type::now() - begin < 3s));
 }
 
-BOOST_AUTO_TEST_CASE(runs_behind_stuck_body_complete) {
+BOOST_AUTO_TEST_CASE(runs_queued_behind_blocked_bodies_end_at_shutdown) {
   // Bodies block every thread that the engine may have, so its lane makes no progress.
   static auto stuck = door{};
   auto called = std::atomic<int>{0};
@@ -227,7 +227,7 @@ void check_leases(int waiting) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(pending_leases_are_released) {
+BOOST_AUTO_TEST_CASE(pending_leases_are_released_at_shutdown) {
   for (const auto waiting : {1, 2, 20'000})
     check_leases(waiting);
 }

@@ -37,7 +37,7 @@ ss::task<int> count_all(ss::detail::event_stream& stream) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(values_follow_input_and_each_step) {
+BOOST_AUTO_TEST_CASE(values_events_follow_input_and_each_step) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(values_follow_input_and_each_step) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(updates_show_writes_of_each_task) {
+BOOST_AUTO_TEST_CASE(update_events_show_writes_of_each_task) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& i) { return ss::update{ss::set<&numbers::total>(i)}; });
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(coroutine_reader_receives_the_error) {
   BOOST_CHECK_THROW(static_cast<void>(ss::sync_wait(count_all(stream))), ss::graph_error);
 }
 
-BOOST_AUTO_TEST_CASE(error_follows_last_event) {
+BOOST_AUTO_TEST_CASE(failed_run_throws_after_its_last_event) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, [](const numbers&) { throw std::runtime_error{"b broke"}; });

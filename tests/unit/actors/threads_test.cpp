@@ -62,7 +62,7 @@ ss::compiled_graph<numbers> asking(ss::compile_options options) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(run_with_durability_requires_thread_id) {
+BOOST_AUTO_TEST_CASE(config_without_thread_id_is_rejected_with_checkpointer) {
   auto e = ss::engine{{.workers = 1}};
   const auto refused = e.try_invoke(asking(kept()), begin_with(1), ss::run_config{});
   BOOST_REQUIRE(refused.error);
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(interrupt_stops_run_and_answer_resumes_it) {
   BOOST_TEST(ended.state.n == 10);
 }
 
-BOOST_AUTO_TEST_CASE(another_engine_resumes_thread) {
+BOOST_AUTO_TEST_CASE(another_engine_can_resume_an_interrupted_thread) {
   const auto graph = asking(kept());
   {
     auto first = ss::engine{{.workers = 1}};
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(another_engine_resumes_thread) {
   BOOST_TEST(second.try_invoke(graph, answer(2), on("t")).state.n == 6);
 }
 
-BOOST_AUTO_TEST_CASE(plain_function_interrupts_and_returns) {
+BOOST_AUTO_TEST_CASE(function_body_can_interrupt_without_a_coroutine) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&, const ss::runtime& rt) {
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(breakpoint_stops_before_node_until_resumed) {
   BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.n == 20);
 }
 
-BOOST_AUTO_TEST_CASE(thread_is_read_updated_and_replayed) {
+BOOST_AUTO_TEST_CASE(thread_state_can_be_read_updated_and_replayed) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking(kept());
   BOOST_REQUIRE(
@@ -313,7 +313,7 @@ ss::run_config on_used(ss::busy_policy what) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(runs_on_one_thread_write_in_turn) {
+BOOST_AUTO_TEST_CASE(second_run_on_a_thread_waits_for_first) {
   auto at = gate{};
   const auto graph = held_up(at);
   auto e = ss::engine{{.workers = 2}};
@@ -333,7 +333,7 @@ BOOST_AUTO_TEST_CASE(runs_on_one_thread_write_in_turn) {
   BOOST_TEST(ss::detail::state_history(ss::detail::program_of(graph), place).size() == 6U);
 }
 
-BOOST_AUTO_TEST_CASE(busy_thread_is_rejected_or_taken_over) {
+BOOST_AUTO_TEST_CASE(on_busy_rejects_run_or_takes_thread_over) {
   auto at = gate{};
   const auto graph = held_up(at);
   auto e = ss::engine{{.workers = 1}};

@@ -179,7 +179,7 @@ void check_state_before(const ss::update<folded>& refused, bool with_sibling, bo
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(failed_barrier_leaves_last_finished_step) {
+BOOST_AUTO_TEST_CASE(rejected_updates_keep_state_of_last_step) {
   for (const auto streamed : {false, true})
     for (const auto sibling : {false, true}) {
       for (const auto thrown : {2, 3}) { // a std::exception and another type
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(failed_barrier_leaves_last_finished_step) {
   check_state_before(rival, true, false);
 }
 
-BOOST_AUTO_TEST_CASE(throwing_callback_ends_with_its_run) {
+BOOST_AUTO_TEST_CASE(throwing_completion_callback_does_not_stop_engine) {
   for (const auto is_exception : {true, false})
     for (const auto kept : {true, false}) {
       auto e = ss::engine{{.workers = 1}};
@@ -241,7 +241,7 @@ private:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(throwing_sink_ends_its_run) {
+BOOST_AUTO_TEST_CASE(throwing_event_sink_ends_its_run) {
   using member = throwing_sink::member;
   constexpr auto modes = ss::stream_mode::values | ss::stream_mode::updates |
                          ss::stream_mode::tasks | ss::stream_mode::debug | ss::stream_mode::custom |
@@ -486,7 +486,7 @@ BOOST_AUTO_TEST_CASE(throwing_state_copy_ends_its_run) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(throwing_monitor_has_no_effect) {
+BOOST_AUTO_TEST_CASE(throwing_actor_monitor_has_no_effect) {
   for (const auto is_exception : {true, false}) {
     auto e = ss::engine{{.workers = 1}};
     auto held = gate{};

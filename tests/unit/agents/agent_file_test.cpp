@@ -198,7 +198,7 @@ const auto bad_overrides = std::vector<override_case>{
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(only_model_is_required) {
+BOOST_AUTO_TEST_CASE(only_the_model_key_is_required) {
   const auto got = read(minimal);
   BOOST_TEST(to_text(got.faults) == "");
   BOOST_TEST(std::get<recorded_model_options>(got.spec.model).path == "/agents/turns.jsonl");
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(hooks_and_response_schema_are_read) {
   BOOST_TEST(summed.summarise->prompt == "Short!");
 }
 
-BOOST_AUTO_TEST_CASE(review_accepts_a_tool_list_and_false) {
+BOOST_AUTO_TEST_CASE(review_key_accepts_tool_list_map_and_false) {
   const auto text = std::string{minimal} + "review: [pay]\n";
   const auto got = read(text);
   BOOST_REQUIRE(got.spec.reviews.size() == 1U);
@@ -293,7 +293,8 @@ BOOST_AUTO_TEST_CASE(review_accepts_a_tool_list_and_false) {
   BOOST_TEST((both[1].config == human_interrupt_config{false, true, false, true}));
 }
 
-BOOST_DATA_TEST_CASE(every_fault_has_its_line, boost::unit_test::data::make(bad_files), c) {
+BOOST_DATA_TEST_CASE(every_fault_is_reported_with_its_line, boost::unit_test::data::make(bad_files),
+                     c) {
   BOOST_TEST(to_text(read(c.text).faults) == c.faults);
 }
 
@@ -324,7 +325,7 @@ BOOST_AUTO_TEST_CASE(overrides_change_tools_fingerprint) {
              read(full, {"tools.6.simulated.seed=8"}).spec.tools_text);
 }
 
-BOOST_AUTO_TEST_CASE(anchors_cannot_expand_small_file_without_bound) {
+BOOST_AUTO_TEST_CASE(yaml_anchors_cannot_expand_file_without_bound) {
   auto text = std::string{minimal} + "x:\n  - &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
   for (auto i = 1; i < 8; ++i) {
     const auto before = std::to_string(i - 1);
@@ -376,7 +377,7 @@ BOOST_AUTO_TEST_CASE(command_tools_are_read_with_environment_and_limits) {
         wrong);
 }
 
-BOOST_AUTO_TEST_CASE(deep_or_long_text_is_a_fault) {
+BOOST_AUTO_TEST_CASE(too_deep_or_too_long_file_is_rejected) {
   const auto repeat = [](std::string_view piece, std::size_t count) {
     auto out = std::string{};
     for (auto i = std::size_t{0}; i < count; ++i)
@@ -403,7 +404,7 @@ BOOST_AUTO_TEST_CASE(deep_or_long_text_is_a_fault) {
     BOOST_TEST(!read(std::string{minimal} + text).faults.empty(), text.substr(0, 40));
 }
 
-BOOST_AUTO_TEST_CASE(unreadable_file_is_one_fault) {
+BOOST_AUTO_TEST_CASE(unreadable_file_is_reported_as_one_fault) {
   BOOST_TEST(to_text(read_agent_file("/nowhere/a.yaml").faults) ==
              "/nowhere/a.yaml: cannot be opened: No such file or directory");
   BOOST_TEST(to_text(read_agent_file("/").faults) == "/: is a directory, not an agent file");
@@ -423,7 +424,7 @@ BOOST_AUTO_TEST_CASE(empty_second_document_is_accepted) {
              "a.yaml:3: has more than one YAML document");
 }
 
-BOOST_AUTO_TEST_CASE(shortages_are_no_faults_of_the_file) {
+BOOST_AUTO_TEST_CASE(descriptor_shortage_is_distinguished_from_file_faults) {
   const auto path = std::string{SUPERSTEP_TREE "/examples/batch/agent.yaml"};
   const auto missing = read_agent_file("/no/such/agent.yaml");
   BOOST_TEST(!has_shortage(missing.faults));

@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(agent_is_built_from_its_file) {
   BOOST_TEST(got.agent->graph().mermaid().find("tools --> agent") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(invalid_parts_are_faults_with_lines) {
+BOOST_AUTO_TEST_CASE(invalid_parts_are_reported_with_lines) {
   const auto in = folder{};
   const auto got = build(in, "tools:\n  - simulated: {name: a}\n  - simulated: {name: a}\n"
                              "  - sqlite_query: {path: missing.db}\n");
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(faults_of_file_and_parts_are_reported_together) {
   BOOST_TEST(got.faults[1].line == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(fingerprints_distinguish_agents) {
+BOOST_AUTO_TEST_CASE(fingerprint_changes_with_prompt_and_tools) {
   const auto in = folder{};
   const auto a = build(in, "prompt: one\ntools: [{simulated: {name: t, seed: 1}}]\n");
   const auto b = build(in, "prompt: two\ntools: [{simulated: {name: t, seed: 2}}]\n");

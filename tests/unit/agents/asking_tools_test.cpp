@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(print_steps_option_prints_each_step) {
   BOOST_TEST(text.find(R"([updates] {"agent":{"messages":[)") != std::string::npos, text);
 }
 
-BOOST_AUTO_TEST_CASE(calls_interrupt_separately_and_finished_calls_stay) {
+BOOST_AUTO_TEST_CASE(each_call_interrupts_separately_without_repeating_finished_calls) {
   auto counted = std::atomic<int>{0};
   auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(std::vector<message>{

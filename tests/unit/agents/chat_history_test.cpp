@@ -21,13 +21,13 @@ BOOST_AUTO_TEST_CASE(last_ai_message_is_found_before_tool_messages) {
   BOOST_TEST(last_ai_message(list)->content == "second");
 }
 
-BOOST_AUTO_TEST_CASE(answered_calls_are_valid) {
+BOOST_AUTO_TEST_CASE(history_with_answered_calls_is_valid) {
   const auto list = message_list{human_message("q"), calling("a"), tool_message("1", "a", "add")};
   BOOST_TEST(!unanswered_call(list, true).has_value());
   BOOST_TEST(!unanswered_call(list, false).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(unanswered_call_is_named) {
+BOOST_AUTO_TEST_CASE(check_returns_the_unanswered_call) {
   const auto fault =
       unanswered_call({human_message("q"), calling("a"), tool_message("1", "b", "add")}, true);
   BOOST_REQUIRE(fault.has_value());
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(unanswered_call_is_named) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(full_check_covers_messages_before_last_answer) {
+BOOST_AUTO_TEST_CASE(full_check_finds_unanswered_calls_before_last_answer) {
   const auto list = message_list{calling("a"), human_message("q"), ai_message("hm")};
   BOOST_TEST(unanswered_call(list, true).has_value());
   BOOST_TEST(!unanswered_call(list, false).has_value());

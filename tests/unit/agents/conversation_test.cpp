@@ -116,7 +116,7 @@ BOOST_DATA_TEST_CASE(answering_open_calls_lets_conversation_continue, data::make
   BOOST_TEST(ended.state.messages.back().content == "done");
 }
 
-BOOST_AUTO_TEST_CASE(trimming_keeps_state_and_sends_latest_turns) {
+BOOST_AUTO_TEST_CASE(trimming_sends_latest_turns_and_keeps_state) {
   auto f = fixture{{ai_message("yes")}};
   auto spec = agent_spec{};
   spec.trim = trim_spec{.tokens_max = 20};

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(model_and_tools_alternate_without_middleware) {
   BOOST_TEST(model->asked()[0].tools->at(0).name == "echo");
 }
 
-BOOST_AUTO_TEST_CASE(after_hooks_run_in_reverse_first_is_outermost) {
+BOOST_AUTO_TEST_CASE(first_middleware_is_outermost_and_after_hooks_reverse) {
   const auto all = diary{};
   auto options = design(scripted({calling("echo", "c1"), ai_message("done")}));
   options.middleware = {noting("a", all), noting("b", all)};
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(after_hooks_run_in_reverse_first_is_outermost) {
              "b.after_agent a.after_agent");
 }
 
-BOOST_AUTO_TEST_CASE(wrap_can_change_request_and_response) {
+BOOST_AUTO_TEST_CASE(wraps_can_change_request_and_response) {
   const auto model = scripted({ai_message("hello")});
   auto options = design(model);
   auto m = middleware<desk>{};
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(wrap_can_change_request_and_response) {
   BOOST_TEST(model->asked()[0].parameters.at("temperature") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(wrap_can_replace_model_and_tool) {
+BOOST_AUTO_TEST_CASE(wraps_can_answer_instead_of_model_and_tool) {
   const auto model = scripted({ai_message("never asked")});
   auto options = design(model);
   auto m = middleware<desk>{};
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(middleware_tools_become_agent_tools) {
   BOOST_TEST(model->asked()[0].tools->size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(return_direct_ends_loop_when_called_alone) {
+BOOST_AUTO_TEST_CASE(return_direct_tool_ends_loop_when_called_alone) {
   auto both = calling("echo", "c1");
   both.tool_calls.push_back(calling("shout", "c2").tool_calls[0]);
   for (const auto& [answer, messages] :
@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(hook_can_interrupt_and_resume) {
   BOOST_TEST(model->asked().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(reviewed_call_waits_and_finished_sibling_stays) {
+BOOST_AUTO_TEST_CASE(reviewed_call_waits_while_sibling_result_is_kept) {
   auto both = calling("echo", "c1", "one");
   both.tool_calls.push_back(calling("shout", "c2", "two").tool_calls[0]);
   auto runs = std::make_shared<std::atomic<int>>(0);
@@ -365,7 +365,7 @@ BOOST_AUTO_TEST_CASE(timed_out_call_is_answered_and_siblings_kept) {
   BOOST_TEST(ended.state.messages[4].content == "done");
 }
 
-BOOST_AUTO_TEST_CASE(declared_jumps_are_drawn) {
+BOOST_AUTO_TEST_CASE(drawing_shows_declared_jumps_as_edges) {
   auto options = design(scripted({ai_message("done")}));
   options.middleware = {jumping(&middleware<desk>::before_model, jump::finish, {jump::finish}),
                         model_call_limit<&desk::calls>({{}, 5})};

@@ -136,7 +136,7 @@ BOOST_DATA_TEST_CASE(agent_runs_on_user_defined_state, data::make(versions), ver
   BOOST_TEST(model->asked()[0].tools->at(0).name == "echo");
 }
 
-BOOST_DATA_TEST_CASE(pre_hook_replaces_model_messages_and_writes_state, data::make(versions),
+BOOST_DATA_TEST_CASE(pre_model_hook_replaces_messages_and_writes_state, data::make(versions),
                      version) {
   const auto model = scripted({calling("echo", "c1"), ai_message("done")});
   auto options = options_for(model, version);
@@ -152,7 +152,7 @@ BOOST_DATA_TEST_CASE(pre_hook_replaces_model_messages_and_writes_state, data::ma
   BOOST_TEST(ended.state.visits == 1 + 3);
 }
 
-BOOST_AUTO_TEST_CASE(post_hook_can_answer_calls) {
+BOOST_AUTO_TEST_CASE(post_model_hook_can_answer_tool_calls) {
   const auto model = scripted({calling("echo", "c1"), ai_message("done")});
   auto options = options_for(model, react_version::v2);
   options.post_model_hook = [](const front_desk& state, runtime) {
@@ -235,7 +235,7 @@ BOOST_DATA_TEST_CASE(return_direct_tool_ends_the_run, data::make(versions), vers
   BOOST_TEST(ended.state.messages.back().content == "42");
 }
 
-BOOST_AUTO_TEST_CASE(chosen_model_binds_only_agent_tools) {
+BOOST_AUTO_TEST_CASE(model_function_may_bind_only_agent_tools) {
   const auto choose = [](tool_list tools) {
     auto options = options_for(nullptr, react_version::v2);
     const auto bound =
@@ -277,7 +277,8 @@ BOOST_AUTO_TEST_CASE(inconsistent_options_are_rejected_when_built) {
              "Invalid version v3. Supported versions are 'v1' and 'v2'.");
 }
 
-BOOST_DATA_TEST_CASE(thread_stops_before_tools_and_resumes, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(breakpoint_before_tools_stops_and_resumes_thread, data::make(versions),
+                     version) {
   auto options = options_for(scripted({calling("echo", "c1"), ai_message("done")}), version);
   options.checkpointer = memory_checkpointer();
   options.interrupt_before = {"tools"};
@@ -295,7 +296,7 @@ BOOST_DATA_TEST_CASE(thread_stops_before_tools_and_resumes, data::make(versions)
   BOOST_TEST(ended.state.messages.back().content == "done");
 }
 
-BOOST_DATA_TEST_CASE(history_with_open_call_is_rejected, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(history_with_unanswered_call_is_rejected, data::make(versions), version) {
   auto lanes = engine{engine_options{.workers = 1}};
   auto state = front_desk{};
   state.messages = {human_message("q"), calling("echo", "h1")};

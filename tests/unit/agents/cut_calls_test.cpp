@@ -279,7 +279,8 @@ const auto forms = std::vector<form>{form::streamed, form::whole};
 
 /// Object arguments of an answer cut at the token limit never run, because the server may have
 /// closed them. Argument text that is complete arrived before the cut.
-BOOST_DATA_TEST_CASE(cut_arguments_never_run, data::make(wires) * data::make({0, 1}), w, at) {
+BOOST_DATA_TEST_CASE(call_with_truncated_arguments_never_runs,
+                     data::make(wires) * data::make({0, 1}), w, at) {
   const auto is = forms[static_cast<std::size_t>(at)];
   const auto has_objects =
       w.api == provider_api::ollama || (w.api == provider_api::anthropic && is == form::whole);
@@ -299,7 +300,8 @@ BOOST_DATA_TEST_CASE(cut_arguments_never_run, data::make(wires) * data::make({0,
 }
 
 /// The server cuts arguments without reporting it in the finish reason.
-BOOST_DATA_TEST_CASE(cut_text_never_runs_without_a_reason, data::make(wires), w) {
+BOOST_DATA_TEST_CASE(truncated_arguments_never_run_despite_normal_finish_reason, data::make(wires),
+                     w) {
   if (w.api == provider_api::ollama)
     return; // its arguments are objects
   auto all = agents{};
@@ -312,7 +314,7 @@ BOOST_DATA_TEST_CASE(cut_text_never_runs_without_a_reason, data::make(wires), w)
   }
 }
 
-BOOST_DATA_TEST_CASE(stream_cut_at_any_byte_runs_nothing_else, data::make(wires), w) {
+BOOST_DATA_TEST_CASE(stream_cut_anywhere_runs_only_complete_calls, data::make(wires), w) {
   auto all = agents{};
   const auto whole = w.stream(arguments, w.done);
   for (auto size = std::size_t{0}; size <= whole.size(); ++size) {
@@ -327,7 +329,7 @@ BOOST_DATA_TEST_CASE(stream_cut_at_any_byte_runs_nothing_else, data::make(wires)
       all.react(std::make_shared<const wire_model>(w.api, form::streamed, whole), true).ran));
 }
 
-BOOST_DATA_TEST_CASE(several_objects_are_an_invalid_call, data::make(wires), w) {
+BOOST_DATA_TEST_CASE(arguments_other_than_one_object_never_run, data::make(wires), w) {
   if (w.api == provider_api::ollama)
     return;
   auto all = agents{};
@@ -350,7 +352,7 @@ BOOST_DATA_TEST_CASE(several_objects_are_an_invalid_call, data::make(wires), w) 
   }
 }
 
-BOOST_DATA_TEST_CASE(empty_text_means_no_arguments, data::make(wires), w) {
+BOOST_DATA_TEST_CASE(empty_argument_text_means_no_arguments, data::make(wires), w) {
   if (w.api == provider_api::ollama)
     return;
   const auto end = agents{}.react(
@@ -358,7 +360,7 @@ BOOST_DATA_TEST_CASE(empty_text_means_no_arguments, data::make(wires), w) {
   BOOST_TEST((end.ran == std::vector<std::string>{"{}"}));
 }
 
-BOOST_AUTO_TEST_CASE(stream_without_finish_reason_needs_arguments) {
+BOOST_AUTO_TEST_CASE(call_without_arguments_needs_a_finish_reason) {
   auto body = chat_stream("", "stop");
   const auto at = body.find(R"(,"finish_reason":"stop")");
   body.erase(at, std::string_view{R"(,"finish_reason":"stop")"}.size());

@@ -281,7 +281,7 @@ BOOST_DATA_TEST_CASE(listener_reports_complete_calls_only, data::make(all_spoken
   BOOST_TEST(said == s.told);
 }
 
-BOOST_DATA_TEST_CASE(early_tool_start_leaves_state_unchanged, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(early_tool_start_gives_the_same_state, data::make(versions), version) {
   const auto answer = ai_message("", {call_of("a"), call_of("b")});
   // The model waits for the first call to finish, so only an early start can end the run.
   const auto early = run(answer, version, true);
@@ -296,7 +296,7 @@ BOOST_DATA_TEST_CASE(early_tool_start_leaves_state_unchanged, data::make(version
   }
 }
 
-BOOST_DATA_TEST_CASE(call_missing_from_final_answer_is_discarded, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(early_call_missing_from_answer_is_discarded, data::make(versions), version) {
   const auto answer = ai_message("", {call_of("b")});
   const auto early = run(answer, version, true);
   const auto late = run(answer, version, false);
@@ -307,7 +307,7 @@ BOOST_DATA_TEST_CASE(call_missing_from_final_answer_is_discarded, data::make(ver
   BOOST_TEST(early.events->count("tool_start b") == 1);
 }
 
-BOOST_AUTO_TEST_CASE(failed_stream_fails_run_and_discards_calls) {
+BOOST_AUTO_TEST_CASE(failed_stream_fails_run_and_discards_early_calls) {
   const auto ended =
       run(error{model_errc::unreachable, "the line is dead"}, react_version::v2, true);
   BOOST_REQUIRE(ended.ended.error.has_value());
@@ -343,7 +343,7 @@ BOOST_AUTO_TEST_CASE(failed_stream_fails_run_of_struct_agent) {
   BOOST_TEST(told.find("the line is dead") != std::string::npos, told);
 }
 
-BOOST_AUTO_TEST_CASE(calls_that_need_injected_values_wait) {
+BOOST_AUTO_TEST_CASE(calls_with_injected_values_do_not_start_early) {
   const auto refused = [](agent_tools tools, std::string name) {
     auto options = react_agent_options<messages_state>{};
     options.model = std::make_shared<const speaking_model>(ai_message("x"), [] { return true; });

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(tools_accept_any_kind_of_function) {
   BOOST_CHECK_THROW((void)make_tool("weather", about, command_options{}), std::system_error);
 }
 
-BOOST_AUTO_TEST_CASE(model_specs_are_resolved_when_built) {
+BOOST_AUTO_TEST_CASE(model_spec_is_checked_when_agent_is_built) {
   BOOST_TEST(make_model("scripted:\ndefault: {text: hi}\n").has_value());
   BOOST_TEST(make_model("scripted:{default: {text: hi}}").has_value());
   BOOST_TEST(!make_model("scripted:/no/such/file.yaml").has_value());
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(model_specs_are_resolved_when_built) {
   BOOST_TEST(refusal({}).find("needs a model") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(counters_are_written_to_their_state_field) {
+BOOST_AUTO_TEST_CASE(run_counts_model_and_tool_calls_in_state) {
   auto options = agent_options<chat_state>{};
   options.model = model();
   options.tools = {make_tool("weather", "Current weather.", weather)};
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(counters_are_written_to_their_state_field) {
   BOOST_TEST(ended.model_calls == ended.tool_calls + 1);
 }
 
-BOOST_AUTO_TEST_CASE(json_agents_accept_jumping_middleware) {
+BOOST_AUTO_TEST_CASE(json_agent_supports_middleware_that_jumps) {
   auto stops = middleware<json::value>{};
   stops.name = "stops";
   stops.before_model = {[](const json::value& state, runtime) {
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(json_agents_accept_jumping_middleware) {
   BOOST_TEST(text_of(said[3]) == "bye");
 }
 
-BOOST_AUTO_TEST_CASE(hooks_of_both_kinds_run_around_the_model) {
+BOOST_AUTO_TEST_CASE(middleware_and_model_hooks_run_around_the_model) {
   auto order = std::make_shared<std::string>();
   auto around = middleware<messages_state>{};
   around.name = "m";

@@ -44,19 +44,19 @@ int most_at_once(std::optional<std::size_t> limit) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(concurrent_calls_stay_within_limit) {
+BOOST_AUTO_TEST_CASE(concurrent_model_calls_stay_within_limit) {
   BOOST_TEST(most_at_once(1) == 1);
   BOOST_TEST(most_at_once(3) == 3);
   BOOST_TEST(most_at_once(std::nullopt) == 9);
 }
 
-BOOST_AUTO_TEST_CASE(limits_do_not_change_fingerprint) {
+BOOST_AUTO_TEST_CASE(limited_model_keeps_the_fingerprint) {
   const auto limited =
       detail::limit_model(std::make_shared<const testing::fake_model>(std::vector<message>{}), {});
   BOOST_TEST(limited->fingerprint() == "fake");
 }
 
-BOOST_AUTO_TEST_CASE(errors_pass_through) {
+BOOST_AUTO_TEST_CASE(limited_model_passes_errors_through) {
   const auto limited =
       detail::limit_model(std::make_shared<const testing::fake_model>(std::vector<message>{}), {});
   const auto reply = sync_wait(limited->complete({}));

@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(failed_model_call_is_retried) {
   BOOST_TEST(model->asked() == 3);
 }
 
-BOOST_AUTO_TEST_CASE(exhausted_retries_answer_or_fail_run) {
+BOOST_AUTO_TEST_CASE(exhausted_retries_give_error_message_or_fail_run) {
   const auto kind = model_errc::server_error;
   auto ended = run(with(std::make_shared<const moody_model>(9, kind), model_retry(at_once())));
   BOOST_TEST(why(ended) == "");

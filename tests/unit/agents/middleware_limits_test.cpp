@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(tool_limit_can_end_run_with_answered_calls) {
                             "Tool call limit reached: thread limit exceeded (2/1 calls).");
 }
 
-BOOST_AUTO_TEST_CASE(single_tool_limit_cannot_end_mixed_calls) {
+BOOST_AUTO_TEST_CASE(single_tool_limit_fails_run_with_other_calls) {
   const auto ended = run(limited({calling_all({"echo", "echo", "shout"})},
                                  tool_call_limit<&desk::calls>({"echo", {}, 1, at_limit::finish})));
   BOOST_TEST(why(ended).find("Cannot end execution with other tool calls pending. Found calls to: "
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(tool_call_limit_can_fail_run) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(limits_share_one_state_field) {
+BOOST_AUTO_TEST_CASE(several_limits_can_share_one_state_field) {
   auto options = limited(endless(), tool_call_limit<&desk::calls>({{}, {}, 1, at_limit::proceed}));
   options.middleware.push_back(tool_call_limit<&desk::calls>({"echo", {}, 9, at_limit::proceed}));
   options.middleware.push_back(model_call_limit<&desk::calls>({{}, 3, at_limit::finish}));

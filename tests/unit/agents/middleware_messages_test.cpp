@@ -37,7 +37,7 @@ summarisation_options summary_by(chat_model_ptr model, std::size_t messages_max,
 
 BOOST_AUTO_TEST_SUITE(long_conversations)
 
-BOOST_AUTO_TEST_CASE(older_messages_are_summarised_newest_stay) {
+BOOST_AUTO_TEST_CASE(older_messages_are_summarised_and_newest_kept) {
   const auto writer = scripted({ai_message("all about Oslo")});
   const auto model = scripted({ai_message("hi")});
   auto talk = conversation{with(model, summarisation(summary_by(writer, 5, 2)))};
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(failed_summary_keeps_all_messages) {
   BOOST_CHECK_THROW(static_cast<void>(summarisation({})), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE(old_tool_results_are_cleared_newest_stay) {
+BOOST_AUTO_TEST_CASE(old_tool_results_are_cleared_and_newest_kept) {
   auto messages = message_list{human_message("question")};
   for (const auto* tool : {"echo", "shout", "echo", "echo"}) {
     const auto id = "c" + std::to_string(messages.size());
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(old_tool_results_are_cleared_newest_stay) {
   BOOST_TEST((clear_tool_results(messages, options) == messages));
 }
 
-BOOST_AUTO_TEST_CASE(edited_context_leaves_state_unchanged) {
+BOOST_AUTO_TEST_CASE(context_editing_does_not_change_the_state) {
   auto options = context_editing_options{};
   options.tokens_max = 0;
   options.keep = 0;

@@ -163,7 +163,8 @@ BOOST_DATA_TEST_CASE(failing_or_unknown_tool_answers_with_error, data::make(vers
   BOOST_TEST(!got.messages()[4].is_error);
 }
 
-BOOST_DATA_TEST_CASE(unparsable_calls_are_answered, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(calls_with_unparsable_arguments_get_error_answers, data::make(versions),
+                     version) {
   auto first = ai_message("");
   first.invalid_tool_calls.push_back({"c1", "echo", "{\"n\":", "unexpected end"});
   const auto got = run({first, ai_message("done")}, {echo()}, version);
@@ -174,7 +175,7 @@ BOOST_DATA_TEST_CASE(unparsable_calls_are_answered, data::make(versions), versio
   BOOST_TEST(got.messages()[3].content == "done");
 }
 
-BOOST_DATA_TEST_CASE(call_without_id_gets_one, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(call_without_id_gets_a_generated_id, data::make(versions), version) {
   const auto got =
       run({ai_message("", {call_of("echo", "")}), ai_message("done")}, {echo()}, version);
   BOOST_REQUIRE(!got.ended.error);
@@ -205,7 +206,7 @@ BOOST_DATA_TEST_CASE(prompt_is_sent_but_not_stored, data::make(versions), versio
   BOOST_TEST((got.messages()[0].type == message_type::human));
 }
 
-BOOST_DATA_TEST_CASE(model_receives_run_turn_and_parameters, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(model_request_has_run_key_turn_and_parameters, data::make(versions), version) {
   const auto got = run({ai_message("", {call_of("echo", "c1")}), ai_message("done")}, {echo()},
                        version, [](react_agent_options<chat_state>& o, run_config& config) {
                          o.name = "math";
@@ -222,7 +223,7 @@ BOOST_DATA_TEST_CASE(model_receives_run_turn_and_parameters, data::make(versions
   BOOST_TEST(got.messages().back().name == "math");
 }
 
-BOOST_DATA_TEST_CASE(usage_is_summed, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(token_usage_of_all_answers_is_summed, data::make(versions), version) {
   const auto got = run(
       {with_usage(ai_message("", {call_of("echo", "c1")}), 10), with_usage(ai_message("done"), 5)},
       {echo()}, version);
@@ -244,7 +245,7 @@ BOOST_AUTO_TEST_CASE(agent_without_tools_has_only_model_node) {
   BOOST_TEST(got.messages().size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(both_versions_draw_the_same_graph) {
+BOOST_AUTO_TEST_CASE(v1_and_v2_draw_the_same_graph) {
   auto pictures = std::vector<std::string>{};
   for (const auto version : versions) {
     auto options = react_agent_options<chat_state>{};

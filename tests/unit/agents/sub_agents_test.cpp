@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(nesting_depth_is_limited) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(file_named_twice_is_one_agent) {
+BOOST_AUTO_TEST_CASE(file_named_by_two_paths_is_one_agent) {
   auto files = folder{};
   files.add("boss", "tools:\n" + calls("one", "x") + calls("two", "./x"));
   files.add("x", "");

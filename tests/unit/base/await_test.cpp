@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(callback_resumes_coroutine_in_its_executor) {
   worker.join();
 }
 
-BOOST_AUTO_TEST_CASE(first_completion_wins) {
+BOOST_AUTO_TEST_CASE(later_completions_of_callback_are_ignored) {
   const auto body = []() -> ss::task<int> {
     co_return co_await ss::await_callback<int>([](ss::completer<int> done) {
       done(1);
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(destroyed_frame_cancels_the_operation) {
   BOOST_TEST(late == 1);
 }
 
-BOOST_AUTO_TEST_CASE(when_all_keeps_order_and_all_failures) {
+BOOST_AUTO_TEST_CASE(when_all_returns_results_and_failures_in_order) {
   const auto body = []() -> ss::task<std::vector<ss::settled<int>>> {
     auto calls = std::vector<ss::task<int>>{};
     calls.push_back(number(1));

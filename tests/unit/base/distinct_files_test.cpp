@@ -45,7 +45,7 @@ struct places {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(finds_one_file_by_any_name) {
+BOOST_AUTO_TEST_CASE(recognises_one_file_under_different_names) {
   const auto at = places{};
   for (const auto* other : {"file", "./file", "sub/../file", "link", "link-to-link", "hard"}) {
     BOOST_TEST(!are_distinct(at.folder / "file", use::read, at.folder / other, use::written),

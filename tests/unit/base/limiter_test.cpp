@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(permit_of_destroyed_coroutine_passes_to_next) {
   BOOST_TEST(one_at_a_time.in_flight() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(limit_changes_apply_to_waiters_and_permits) {
+BOOST_AUTO_TEST_CASE(changed_limit_applies_to_waiters_and_permits) {
   auto run = manual_executor{};
   const auto some = limiter{1};
   auto order = std::vector<int>{};
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(any_minute_has_at_most_limit_plus_burst) {
   BOOST_TEST(sent <= 122);
 }
 
-BOOST_AUTO_TEST_CASE(settled_tokens_return_and_debt_delays) {
+BOOST_AUTO_TEST_CASE(unused_tokens_return_and_overuse_delays_later_requests) {
   const auto limited = rate_limiter{rate_limits{0, 6000, 60s}}; // 100 per second, 6,000 in reserve
   const auto now = executor::time_point{1h};
   BOOST_TEST((limited.try_reserve(6000, now) == now));

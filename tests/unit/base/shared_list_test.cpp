@@ -78,7 +78,8 @@ BOOST_DATA_TEST_CASE(copy_does_not_see_later_appends, boost::unit_test::data::ma
   BOOST_TEST(values(l) == numbers(n + 1), boost::test_tools::per_element());
 }
 
-BOOST_DATA_TEST_CASE(second_append_to_one_version_forks, boost::unit_test::data::make(sizes), n) {
+BOOST_DATA_TEST_CASE(second_append_to_same_version_forks_the_list,
+                     boost::unit_test::data::make(sizes), n) {
   auto newest = counting(n);
   auto older = newest;
   newest.push_back(make(1000));

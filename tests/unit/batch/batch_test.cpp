@@ -29,7 +29,7 @@ bool contains(std::string_view text, std::string_view part) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(every_row_gets_output_failed_rows_dead_letters) {
+BOOST_AUTO_TEST_CASE(all_rows_get_output_and_failures_dead_letters) {
   auto job = testing::job{chat_lines(20)};
   auto summary = job.run();
   BOOST_REQUIRE(summary.has_value());
@@ -52,13 +52,13 @@ BOOST_AUTO_TEST_CASE(every_row_gets_output_failed_rows_dead_letters) {
   BOOST_TEST(written.at("exit_code").as_int64() == 2);
 }
 
-BOOST_AUTO_TEST_CASE(no_failures_leave_no_dead_letter_file) {
+BOOST_AUTO_TEST_CASE(job_without_failures_has_no_dead_letter_file) {
   auto job = testing::job{chat_lines(5)};
   BOOST_TEST(static_cast<int>(job.run().value().code) == 0);
   BOOST_TEST(!std::filesystem::exists(job.folder / "out.dead.jsonl"));
 }
 
-BOOST_AUTO_TEST_CASE(finished_job_reports_it_and_runs_nothing) {
+BOOST_AUTO_TEST_CASE(rerun_of_finished_job_runs_nothing) {
   auto job = testing::job{chat_lines(20)};
   BOOST_TEST(job.run().has_value());
   auto before = job.file("out.jsonl");
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(rows_without_id_are_identified_by_line) {
   BOOST_TEST(second.runner.runs.contains("3"));
 }
 
-BOOST_AUTO_TEST_CASE(limit_starts_n_rows_next_run_continues) {
+BOOST_AUTO_TEST_CASE(limit_bounds_started_rows_and_next_run_continues) {
   auto job = testing::job{chat_lines(6)};
   job.options.limit = 4;
   auto summary = job.run();
@@ -305,7 +305,7 @@ BOOST_DATA_TEST_CASE(invalid_input_is_reported_before_any_run,
   BOOST_TEST(!std::filesystem::exists(job.folder / "out.journal"));
 }
 
-BOOST_AUTO_TEST_CASE(first_faults_are_shown_rest_counted) {
+BOOST_AUTO_TEST_CASE(first_invalid_lines_are_shown_and_all_counted) {
   auto text = std::string{};
   for (auto i = 0; i < 50; ++i)
     text += "?\n";

@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(job_killed_at_any_write_or_sync_resumes) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(torn_write_is_cut_or_completed) {
+BOOST_AUTO_TEST_CASE(partly_written_line_is_removed_or_completed) {
   const auto expected = uninterrupted();
   auto before = snapshot{};
   auto torn_count = 0;

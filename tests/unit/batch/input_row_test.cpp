@@ -18,7 +18,7 @@ input_row read(std::string_view line) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(chat_row_keeps_its_id_under_its_name) {
+BOOST_AUTO_TEST_CASE(chat_row_keeps_name_and_value_of_id) {
   auto row = read(R"({"custom_id":"a","messages":[{"role":"system","content":"be brief"},)"
                   R"({"role":"user","content":"h\u00e9"}]})");
   BOOST_TEST(row.key_name == "custom_id");
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(batch_request_passes_parameters_to_model) {
   BOOST_TEST(row.request.parameters.at("model").as_string() == "m");
 }
 
-BOOST_AUTO_TEST_CASE(native_row_sets_state_thread_config_tags) {
+BOOST_AUTO_TEST_CASE(native_row_sets_state_thread_config_and_tags) {
   auto row = read(
       R"({"id":"a","input":{"messages":[{"type":"human","content":"x","id":"m1"}],"n":[1,2.5,null]},)"
       R"("thread_id":"t","config":{"recursion_limit":9,"metadata":{"k":true}},"tags":["x"]})");
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(native_row_sets_state_thread_config_tags) {
   BOOST_TEST(row.request.config.tags.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(first_row_determines_input_shape) {
+BOOST_AUTO_TEST_CASE(first_row_determines_shape_of_later_rows) {
   auto parser = row_parser{};
   BOOST_TEST(!parser.parse("nonsense").has_value());
   BOOST_TEST(!parser.shape().has_value());

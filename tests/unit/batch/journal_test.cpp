@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(torn_and_damaged_records_are_ignored) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(new_header_discards_invalid_lines_of_other_input) {
+BOOST_AUTO_TEST_CASE(changed_input_discards_recorded_invalid_lines) {
   auto text = sample();
   append_job(text, {.job_id = "run-1",
                     .created = 17,
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(new_header_discards_invalid_lines_of_other_input) {
   BOOST_TEST(content.done.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(keys_have_distinct_digests) {
+BOOST_AUTO_TEST_CASE(digests_of_many_keys_are_distinct) {
   auto seen = std::set<std::pair<std::uint64_t, std::uint64_t>>{};
   for (auto i = 0; i < 100'000; ++i) {
     auto key = digest_of("row-" + std::to_string(i));

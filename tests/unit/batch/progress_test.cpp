@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(plain_mode_prints_one_line_per_update) {
   BOOST_TEST(shown(progress_mode::plain) == std::string{line} + "\nresumed\n" + line + "\n");
 }
 
-BOOST_AUTO_TEST_CASE(bar_rewrites_its_line_around_notes) {
+BOOST_AUTO_TEST_CASE(bar_mode_redraws_its_line_after_notes) {
   const auto bar = std::string{"\r[##########..........] "} + line + "\x1b[K";
   BOOST_TEST(shown(progress_mode::bar) == bar + "\nresumed\n" + bar + "\n");
 }

@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(damaged_journal_is_repaired_from_output) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(damaged_header_is_refused_until_forced) {
+BOOST_AUTO_TEST_CASE(damaged_journal_header_is_rejected_unless_forced) {
   auto job = begun_job(9);
   const auto finished = job->output();
   auto text = job->file("out.journal");
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(damaged_header_is_refused_until_forced) {
   finish_and_check(*job, finished);
 }
 
-BOOST_AUTO_TEST_CASE(foreign_journal_is_left_alone) {
+BOOST_AUTO_TEST_CASE(foreign_journal_is_rejected_and_unchanged) {
   for (const auto* content :
        {"mine\n", "mine", "{}\n", "deadbeef [\"jobs\"]\n", "12345678 my list\n"}) {
     auto job = testing::job{chat_lines(2)};
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(foreign_journal_is_left_alone) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(journal_beside_foreign_output_is_left_alone) {
+BOOST_AUTO_TEST_CASE(journal_next_to_foreign_output_is_unchanged) {
   auto job = testing::job{chat_lines(2)};
   write_file(job.folder / "out.jsonl", "precious\n");
   write_file(job.folder / "out.journal", "");
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(foreign_summary_is_moved_aside) {
   BOOST_TEST(job.file("out.summary.json.tmp") == "mine");
 }
 
-BOOST_AUTO_TEST_CASE(lines_of_others_are_kept_when_cut) {
+BOOST_AUTO_TEST_CASE(foreign_lines_are_moved_to_separate_file) {
   for (const auto* name : {"out.jsonl", "out.dead.jsonl"})
     for (const auto* added : {"# my notes\n", "no end", "{\"id\": broken}\n{\"id\":\"x\"}\n"}) {
       auto job = begun_job(9);
@@ -256,7 +256,7 @@ BOOST_AUTO_TEST_CASE(retry_dead_runs_failed_rows_again) {
 }
 
 // A rebuild may be killed between the renames of its files.
-BOOST_AUTO_TEST_CASE(rebuild_killed_midway_is_repeated) {
+BOOST_AUTO_TEST_CASE(journal_rebuild_killed_midway_is_repeated) {
   const auto failed_lines_dropped = [](const std::string& text) {
     auto out = std::string{};
     for (const auto& line : lines_of(text))

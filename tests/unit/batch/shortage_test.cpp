@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(row_with_resource_shortage_runs_again) {
   }));
 }
 
-BOOST_AUTO_TEST_CASE(limit_counts_a_row_once) {
+BOOST_AUTO_TEST_CASE(row_limit_counts_a_repeated_row_once) {
   auto job = short_job{6};
   job.options.limit = 2;
   job.judged.judge = [](int run) -> std::optional<row_fault> {

@@ -77,7 +77,7 @@ using folded = on_slot<binary_operator_aggregate<slot_place<T>, T, Fn>, T>;
 
 BOOST_AUTO_TEST_SUITE(last_value_channel)
 
-BOOST_AUTO_TEST_CASE(last_value_is_kept_after_first_write) {
+BOOST_AUTO_TEST_CASE(value_is_kept_by_step_without_write) {
   auto c = last{std::nullopt};
   BOOST_TEST(!c.is_available());
   BOOST_CHECK(c.update({put(7)}).value() == changed::yes);
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(second_overwrite_in_a_step_is_rejected) {
   BOOST_TEST(c.held() == items({"0"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(function_of_two_values_is_a_reducer) {
+BOOST_AUTO_TEST_CASE(function_of_two_values_can_be_a_reducer) {
   auto c = folded<std::plus<>, int>{1};
   BOOST_CHECK(c.update({put(2), put(3)}).value() == changed::yes);
   BOOST_TEST(c.held() == 6);

@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(taking_shared_object_leaves_other_copies_unchanged) {
   BOOST_TEST(other.as<large>().number == 7);
 }
 
-BOOST_AUTO_TEST_CASE(taking_moves_once_other_copies_are_gone) {
+BOOST_AUTO_TEST_CASE(take_moves_object_after_other_copies_are_destroyed) {
   large::copies = 0;
   auto v = value{large{7}};
   { const auto other = v; }
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(copy_of_large_value_shares_the_object) {
   BOOST_TEST(&v.as<bulk>() == &other.as<bulk>());
 }
 
-BOOST_AUTO_TEST_CASE(reports_when_taking_may_fail) {
+BOOST_AUTO_TEST_CASE(may_fail_to_give_detects_copies_and_mismatches) {
   auto text = value{std::string(200, 'x')};
   BOOST_TEST(!text.may_fail_to_give<std::string>());
   BOOST_TEST(text.may_fail_to_give<int>());

@@ -217,7 +217,7 @@ void task_records_merge_and_keep_first_output(Place& place) {
 }
 
 template <class Place>
-void caller_outputs_are_concatenated(Place& place) {
+void stored_command_outputs_are_concatenated(Place& place) {
   const auto layout = usual_layout();
   (void)maker{layout}.put(place.get(), 1, nullptr, {});
   auto said = ended("", 1);
@@ -359,7 +359,7 @@ void branches_have_separate_states(Place& place) {
 }
 
 template <class Place>
-void load_matches_added_and_removed_channels(Place& place) {
+void load_accepts_added_and_removed_channels(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {set_n(3), add_log({"x"})});
   place.reopen();
   const auto changed = test_layout{}.last<int>("fresh").log("log").last<int>("n").done();
@@ -394,7 +394,7 @@ void load_refuses_or_converts_changed_type(Place& place) {
 }
 
 template <class Place>
-void load_lists_missing_pending_nodes(Place& place) {
+void load_names_pending_nodes_that_graph_lacks(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {});
   place.reopen();
   const auto other = test_layout{}.nodes({{"b", nullptr}, {"c", nullptr}}).done();

@@ -115,7 +115,7 @@ void make_version_2(const std::string& path) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(file_opened_without_key_refuses_keys) {
+BOOST_AUTO_TEST_CASE(file_opened_without_key_rejects_later_keys) {
   const auto folder = temporary_folder{};
   const auto s = open(folder.file(), {}); // nothing is written yet
   BOOST_CHECK_EXCEPTION((void)open_store(folder.file(), usual_key), ss::checkpoint_error,
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(concurrent_first_opens_agree_on_encryption) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(version_2_file_is_marked_unencrypted_on_open) {
+BOOST_AUTO_TEST_CASE(opening_version_2_file_marks_it_unencrypted) {
   const auto folder = temporary_folder{};
   (void)open(folder.file(), {});
   change(folder.file(), "DELETE FROM facts; PRAGMA user_version = 2");
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(copied_and_pruned_rows_are_encrypted_again) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(store_refuses_values_copied_between_places) {
+BOOST_AUTO_TEST_CASE(store_rejects_encrypted_values_copied_between_items) {
   const auto folder = temporary_folder{};
   auto s = open_store(folder.file(), usual_key);
   s->put({"a"}, "b/c", {{"text", "one"}});

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(corrupt_row_error_names_file_thread_and_remedy) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(record_of_maximum_depth_survives_nesting_in_row) {
+BOOST_AUTO_TEST_CASE(task_record_of_maximum_depth_is_restored) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_checkpointer(folder.file());

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(growing_list_is_stored_as_deltas) {
   BOOST_TEST(log_of(all.back()).size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(super_step_is_one_row_batch_one_transaction) {
+BOOST_AUTO_TEST_CASE(super_step_writes_one_row_in_shared_transaction) {
   const auto folder = temporary_folder{};
   auto options = ss::sqlite_checkpointer_options{};
   options.task_flush_delay = std::chrono::hours{1}; // no separate records, however slow the machine
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(path_that_is_not_a_file_is_refused) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(maximum_limit_returns_all) {
+BOOST_AUTO_TEST_CASE(largest_query_limit_returns_all_checkpoints) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file());
@@ -265,7 +265,7 @@ BOOST_AUTO_TEST_CASE(new_file_can_be_opened_concurrently) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(damaged_row_is_reported_others_load) {
+BOOST_AUTO_TEST_CASE(damaged_row_is_reported_and_others_load) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file());
@@ -406,7 +406,7 @@ BOOST_AUTO_TEST_CASE(take_over_is_seen_by_all_processes) {
   BOOST_TEST(!is_refused(*theirs));
 }
 
-BOOST_AUTO_TEST_CASE(repeated_take_over_gets_thread_back) {
+BOOST_AUTO_TEST_CASE(second_take_over_gets_the_thread_back) {
   const auto folder = temporary_folder{};
   const auto ours = open(folder.file());
   const auto theirs = open(folder.file());
@@ -416,7 +416,7 @@ BOOST_AUTO_TEST_CASE(repeated_take_over_gets_thread_back) {
   BOOST_TEST((!first->is_held() && !second->is_held() && third->is_held()));
 }
 
-BOOST_AUTO_TEST_CASE(symbolic_link_shares_leases) {
+BOOST_AUTO_TEST_CASE(leases_are_shared_through_symbolic_links) {
   const auto folder = temporary_folder{};
   const auto ours = open(folder.file());
   std::filesystem::create_symlink(folder.file(), folder.file("link"));
@@ -458,7 +458,7 @@ BOOST_AUTO_TEST_CASE(encrypted_rows_need_their_key) {
                         wrong);
 }
 
-BOOST_AUTO_TEST_CASE(file_is_refused_to_another_owner) {
+BOOST_AUTO_TEST_CASE(file_rejects_checkpointer_with_another_owner) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto refused = with_code(ss::checkpoint_errc::wrong_owner);
@@ -494,7 +494,7 @@ BOOST_AUTO_TEST_CASE(files_have_mode_0600) {
                entry.path());
 }
 
-BOOST_AUTO_TEST_CASE(encrypted_row_is_bound_to_its_place) {
+BOOST_AUTO_TEST_CASE(encrypted_row_copied_to_another_key_is_corrupt) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto options = ss::sqlite_checkpointer_options{};

@@ -42,7 +42,7 @@ ss::thread_key sub_of(int n) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(writes_more_subgraphs_than_cached) {
+BOOST_AUTO_TEST_CASE(run_with_more_subgraphs_than_cached_is_saved) {
   constexpr auto subs = 600;
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(concurrent_loads_do_not_affect_active_run) {
   check_ends_with(folder.file(), at);
 }
 
-BOOST_AUTO_TEST_CASE(head_during_first_put_reports_no_damage) {
+BOOST_AUTO_TEST_CASE(head_of_thread_being_created_reports_no_damage) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_checkpointer(folder.file());

@@ -172,7 +172,7 @@ constexpr auto read_only_folder = fs::perms::owner_read | fs::perms::owner_exec;
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(damaged_page_is_reported_other_threads_load) {
+BOOST_AUTO_TEST_CASE(damaged_page_is_reported_and_other_threads_load) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto whole = full_file(folder.file("whole"), layout);

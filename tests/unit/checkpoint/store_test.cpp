@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(get_returns_item_until_erased, Place, stores) {
   BOOST_TEST(!s.get({"users", "u1"}, "name"));
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(search_matches_whole_labels, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(search_matches_whole_namespace_labels, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   s.put({"a"}, "1", {});
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(filter_equates_numbers_of_all_types, Place, stores
   BOOST_TEST(keys(s, where(R"({"list":{"$eq":[1.0,{"x":2.0}]}})")) == "a");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(put_refuses_unreadable_values, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_rejects_values_that_cannot_be_stored, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   const auto is_named = [](const std::invalid_argument& e) {
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(put_refuses_unreadable_values, Place, stores) {
   BOOST_TEST(keys(s, {{"a"}, {}, 10, 0}) == "deep");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(maximum_ttl_is_accepted_negative_is_refused, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(maximum_ttl_is_accepted_and_negative_rejected, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   s.put({"a"}, "k", {}, for_time(std::chrono::milliseconds::max()));

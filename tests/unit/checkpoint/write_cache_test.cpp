@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(find_returns_latest_output_of_key, Place, caches) 
   BOOST_TEST(!cache.find("g/b", "1", layout));
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(find_restores_output, Place, caches) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(find_restores_writes_and_sends_of_output, Place, caches) {
   auto place = Place{};
   auto made = going_to(1);
   made.writes.push_back(checkpointer_contract::set_n(7));
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(output_expires_after_ttl, Place, caches) {
   BOOST_TEST(!cache.find("s", "k", layout));
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(oldest_outputs_are_dropped, Place, caches) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(full_cache_drops_its_oldest_outputs, Place, caches) {
   auto place = Place{2};
   ss::write_cache& cache = place.get();
   cache.put("s", "1", going_to(1), {}, layout);
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(clear_deletes_one_scope_or_all, Place, caches) {
   BOOST_TEST(!cache.find("b", "1", layout));
 }
 
-BOOST_AUTO_TEST_CASE(file_cache_is_shared_and_swept) {
+BOOST_AUTO_TEST_CASE(file_cache_is_shared_and_drops_expired_outputs) {
   auto place = cached_in_file{};
   auto other = ss::sqlite_cache{place.file()};
   place.get().put("s", "k", going_to(1), {}, layout);

@@ -13,7 +13,7 @@
 
 using namespace graph_api;
 
-BOOST_AUTO_TEST_SUITE(answers)
+BOOST_AUTO_TEST_SUITE(resume_values)
 
 namespace {
 
@@ -93,7 +93,7 @@ const auto resume = [](ss::engine& e, const ss::compiled_json_graph& g,
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(answers_survive_every_failure,
+BOOST_DATA_TEST_CASE(resume_value_is_kept_when_its_task_fails,
                      boost::unit_test::data::make({0, 1, 2}) * boost::unit_test::data::make({0, 1}),
                      failing, at_exit) {
   const auto how = static_cast<failure>(failing);
@@ -108,7 +108,7 @@ BOOST_DATA_TEST_CASE(answers_survive_every_failure,
   BOOST_TEST(log_of(resume(e, graph, config)) == "Ann");
 }
 
-BOOST_AUTO_TEST_CASE(answers_by_id_survive_a_failure) {
+BOOST_AUTO_TEST_CASE(value_by_interrupt_id_is_kept_after_failure) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking({"name?"}, 1);
   const auto stopped = run(e, graph, json::object{}, on("t"));
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(answers_by_id_survive_a_failure) {
   BOOST_TEST(log_of(resume(e, graph)) == "Ann");
 }
 
-BOOST_AUTO_TEST_CASE(answers_keep_their_order_after_a_failure) {
+BOOST_AUTO_TEST_CASE(several_resume_values_keep_order_after_failure) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking({"one", "two"}, 1);
   (void)run(e, graph, json::object{}, on("t"));
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(answers_keep_their_order_after_a_failure) {
 
 // An answer belongs to one interrupt, even if the attempt that received it failed before the next
 // one.
-BOOST_AUTO_TEST_CASE(answer_is_not_given_to_next_interrupt) {
+BOOST_AUTO_TEST_CASE(resume_value_is_not_reused_for_next_interrupt) {
   auto g = logging({});
   const auto failures = std::make_shared<int>(1);
   g.add("q", [failures](const json::value&, ss::runtime rt) -> ss::task<json::object> {
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(answer_is_not_given_to_next_interrupt) {
 }
 
 // The stored answer wins; a new one belongs to the next interrupt.
-BOOST_AUTO_TEST_CASE(stored_answer_wins_over_later_ones) {
+BOOST_AUTO_TEST_CASE(stored_resume_value_precedes_later_ones) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking({"name?"}, 1);
   (void)run(e, graph, json::object{}, on("t"));
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(stored_answer_wins_over_later_ones) {
   BOOST_TEST(log_of(run(e, graph, answer("Bob"), on("t"))) == "Ann");
 }
 
-BOOST_AUTO_TEST_CASE(answers_serve_next_attempt_after_timeout) {
+BOOST_AUTO_TEST_CASE(retry_after_timeout_reuses_the_resume_value) {
   auto e = ss::engine{{.workers = 1}};
   auto node = ss::json_node_options{};
   auto& policy = node.retry.emplace_back();
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(answers_serve_next_attempt_after_timeout) {
   BOOST_TEST(log_of(run(e, graph, answer("Ann"), on("t"))) == "Ann");
 }
 
-BOOST_AUTO_TEST_CASE(answers_in_subgraph_survive_a_failure) {
+BOOST_AUTO_TEST_CASE(resume_value_in_subgraph_is_kept_after_failure) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = around(asking({"name?"}, 1, {}));
   (void)run(e, graph, json::object{}, on("t"));
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(answers_in_subgraph_survive_a_failure) {
   BOOST_TEST(log_of(resume(e, graph)) == "Ann");
 }
 
-BOOST_AUTO_TEST_CASE(answers_survive_in_a_file) {
+BOOST_AUTO_TEST_CASE(sqlite_checkpointer_keeps_resume_values_of_failed_task) {
   const auto folder = temporary_folder{};
   const auto open = [&](int failures) {
     auto options = ss::compile_options{};
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(answers_survive_in_a_file) {
 
 // The first run, the state and the resumed run use the same id for an interrupt of a subgraph
 // without persistence.
-BOOST_AUTO_TEST_CASE(answers_by_id_reach_stateless_subgraphs) {
+BOOST_AUTO_TEST_CASE(resume_by_id_reaches_stateless_subgraphs) {
   auto e = ss::engine{{.workers = 1}};
   auto unkept = ss::compile_options{};
   unkept.persistence = ss::persistence::none;

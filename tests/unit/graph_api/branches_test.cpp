@@ -51,7 +51,7 @@ json::value log_p() {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(branch_sees_channels_that_step_empties,
+BOOST_DATA_TEST_CASE(branch_sees_expired_channel_values_as_empty,
                      boost::unit_test::data::make(bag_cases), c) {
   auto e = ss::engine{{.workers = 1}};
   const auto input = json::object{{"bag", text(c.input)}};
@@ -64,7 +64,7 @@ BOOST_DATA_TEST_CASE(branch_sees_channels_that_step_empties,
   BOOST_TEST(log_of(run(e, filling, json::object{}, on("t"))) == "full");
 }
 
-BOOST_DATA_TEST_CASE(branch_of_state_update_sees_emptied_channels,
+BOOST_DATA_TEST_CASE(update_state_branch_sees_expired_values_as_empty,
                      boost::unit_test::data::make(bag_cases), c) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = bag_graph(c.rule, log_p);
@@ -79,7 +79,7 @@ BOOST_DATA_TEST_CASE(branch_of_state_update_sees_emptied_channels,
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(branches_of_siblings_see_only_own_writes) {
+BOOST_AUTO_TEST_CASE(branch_sees_only_writes_of_its_node) {
   auto g = logging({"full", "empty"});
   g.channel("bag", "topic");
   g.add("p", [](const json::value&) { return log_p(); });
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(branches_of_siblings_see_only_own_writes) {
   BOOST_TEST(log_of(run(e, graph, json::object{{"bag", "x"}})) == "p empty full");
 }
 
-BOOST_AUTO_TEST_CASE(entry_branch_does_not_see_previous_call) {
+BOOST_AUTO_TEST_CASE(entry_branch_does_not_see_previous_runs_values) {
   auto g = logging({"empty"});
   g.channel("bag", "topic").branch("__start__", [](const json::value& state) {
     return std::string{by_bag(state) == "full" ? "__end__" : "empty"};
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(branch_sees_values_its_node_returned) {
   BOOST_TEST(ss::to_canonical_text(seen) == R"({"seen":["y"],"total":107})");
 }
 
-BOOST_AUTO_TEST_CASE(branch_of_command_sees_read_channels_only) {
+BOOST_AUTO_TEST_CASE(branch_after_command_sees_only_read_channels) {
   auto e = ss::engine{{.workers = 1}};
   auto seen = json::value{};
   const auto returned = json::object{{"total", 7}, {"seen", json::array{"x"}}, {"zz", 9}};
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(branch_of_command_sees_read_channels_only) {
   BOOST_TEST(ss::to_canonical_text(seen) == R"({"total":107})");
 }
 
-BOOST_AUTO_TEST_CASE(branch_does_not_see_other_runs_values) {
+BOOST_AUTO_TEST_CASE(branch_does_not_see_values_of_other_runs) {
   auto e = ss::engine{{.workers = 1}};
   auto seen = json::value{};
   const auto telling = reading([] { return ss::json_command{json::object{{"zz", 9}}}; }, seen);

@@ -12,7 +12,7 @@
 
 using namespace graph_api;
 
-BOOST_AUTO_TEST_SUITE(checks)
+BOOST_AUTO_TEST_SUITE(compile_checks)
 
 namespace {
 
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(router_without_path_map_may_reach_any_node) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(commands_reach_declared_destinations) {
+BOOST_AUTO_TEST_CASE(declared_command_destinations_count_as_reachable) {
   const auto commanding = [](std::vector<std::string> destinations) {
     auto g = logging({"x"});
     auto options = ss::json_node_options{};
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(join_with_unreachable_source_never_fires) {
   BOOST_TEST(g.compile().warnings().size() == 2U); // b and x
 }
 
-BOOST_AUTO_TEST_CASE(lint_finds_edges_of_unequal_depth) {
+BOOST_AUTO_TEST_CASE(lint_warns_about_paths_of_unequal_length) {
   const auto uneven = [](bool defer) {
     auto g = logging({"a", "b"});
     auto options = ss::json_node_options{};
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(compile_consumes_graph) {
   BOOST_TEST(log_of(run(e, first)) == "a");
 }
 
-BOOST_AUTO_TEST_CASE(channel_is_declared_once) {
+BOOST_AUTO_TEST_CASE(second_declaration_of_channel_is_a_fault) {
   auto g = logging({"a"});
   g.channel("log", "last").edge("__start__", "a");
   BOOST_TEST(faults_of(std::move(g)) == std::vector<std::string>{"Channel 'log' already exists"},

@@ -36,7 +36,7 @@ bool has(const std::string& text, const std::string& part) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(consecutive_edges_have_a_short_form) {
+BOOST_AUTO_TEST_CASE(mermaid_draws_chains_of_edges_on_request) {
   auto options = ss::draw_options{};
   options.styles = false;
   BOOST_TEST(ss::to_mermaid(outer(), options) == "graph TD;\n"
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(subgraphs_are_expanded_to_requested_depth) {
   BOOST_TEST(has(twice, "\tdeep\\3a__end__ --> a;\n"));
 }
 
-BOOST_AUTO_TEST_CASE(expanded_graphs_need_distinct_names) {
+BOOST_AUTO_TEST_CASE(expanded_subgraphs_need_distinct_names) {
   auto middle = logging({"m"});
   middle.add("sub", inner({"one", "two"})).sequence({"__start__", "m", "sub"});
   auto g = logging({});
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(expanded_graphs_need_distinct_names) {
       [](const ss::graph_error& e) { return has(e.what(), "Found duplicate subgraph 'sub'"); });
 }
 
-BOOST_AUTO_TEST_CASE(properties_of_node_are_drawn_below_name) {
+BOOST_AUTO_TEST_CASE(node_properties_are_drawn_below_its_name) {
   auto g = logging({"a"});
   auto options = ss::json_node_options{};
   options.defer = true;

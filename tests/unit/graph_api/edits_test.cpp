@@ -18,7 +18,7 @@ using namespace graph_api;
 BOOST_AUTO_TEST_SUITE(state_updates)
 
 // B192, B195: the edges of the node that the update is attributed to fire.
-BOOST_AUTO_TEST_CASE(state_update_counts_as_last_or_named_node) {
+BOOST_AUTO_TEST_CASE(state_update_continues_after_last_or_named_node) {
   auto e = ss::engine{{.workers = 1}};
   auto options = kept();
   options.interrupt_before = {"b"};
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(checkpoint_can_be_copied) {
 }
 
 // B203: the update is shown as the result of the task that it replaces.
-BOOST_AUTO_TEST_CASE(state_update_is_result_of_replaced_task) {
+BOOST_AUTO_TEST_CASE(history_shows_state_update_as_task_result) {
   auto e = ss::engine{{.workers = 1}};
   auto options = kept();
   options.interrupt_before = {"b"};
@@ -226,7 +226,7 @@ auto fails_with(ss::checkpoint_errc code) {
 } // namespace
 
 // Otherwise another process would not see the update, and a killed process would lose it.
-BOOST_AUTO_TEST_CASE(state_update_is_durable_or_rejected) {
+BOOST_AUTO_TEST_CASE(state_update_is_saved_or_throws) {
   auto e = ss::engine{{.workers = 1}};
   const auto folder = temporary_folder{};
   auto options = ss::sqlite_checkpointer_options{};

@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(subgraph_events_are_streamed_on_request) {
              "sub/custom:says sub/update:says update:sub");
 }
 
-BOOST_AUTO_TEST_CASE(interrupt_and_breakpoint_appear_as_updates) {
+BOOST_AUTO_TEST_CASE(interrupt_and_breakpoint_appear_as_update_events) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a"});
   g.add("ask", asks("?")).sequence({"__start__", "a", "ask"});

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(history_is_newest_first_with_next_nodes) {
 }
 
 // B208: the filter is applied before the limit.
-BOOST_AUTO_TEST_CASE(history_can_be_filtered_limited_and_started) {
+BOOST_AUTO_TEST_CASE(history_query_supports_filter_before_and_limit) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(checkpoint_ids_increase_across_restarts) {
 }
 
 // B210
-BOOST_AUTO_TEST_CASE(unused_thread_is_empty) {
+BOOST_AUTO_TEST_CASE(unused_thread_has_an_empty_snapshot) {
   const auto snapshot = ss::engine{{.workers = 1}}.get_state(chain({"a"}), on("nobody"));
   BOOST_TEST(snapshot.checkpoint == nullptr);
   BOOST_TEST(snapshot.next.empty());
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(failed_step_reports_errors_and_reruns_failed_tasks) {
 }
 
 /// A subgraph's persistent state is that of the chosen time, even if most of it was pruned.
-BOOST_AUTO_TEST_CASE(pruned_thread_resumes_like_complete_one) {
+BOOST_AUTO_TEST_CASE(pruned_thread_resumes_like_unpruned_thread) {
   for (const auto* name : {"mail", "mail@work"}) {
     const auto folder = temporary_folder{};
     const auto checkpointer = ss::sqlite_checkpointer(folder.file());

@@ -57,7 +57,7 @@ std::string refusal(ss::engine& e, const ss::compiled_graph<talk>& graph, ss::ru
 
 BOOST_AUTO_TEST_SUITE(inputs)
 
-BOOST_AUTO_TEST_CASE(whole_state_on_used_thread_is_rejected) {
+BOOST_AUTO_TEST_CASE(whole_state_input_on_used_thread_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = conversation();
   BOOST_TEST(e.invoke(graph, talk{}, on("t")).state.name == "Ada");
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(whole_state_on_used_thread_is_rejected) {
   BOOST_TEST(e.invoke(graph, talk{}, on("other")).state.name == "Ada");
 }
 
-BOOST_AUTO_TEST_CASE(updates_and_projections_keep_other_fields) {
+BOOST_AUTO_TEST_CASE(update_and_projection_inputs_keep_other_fields) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = conversation();
   static_cast<void>(e.invoke(graph, talk{}, on("t")));
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(updates_and_projections_keep_other_fields) {
   BOOST_TEST(third.lines.front() == "once more");
 }
 
-BOOST_AUTO_TEST_CASE(whole_state_on_failed_thread_is_rejected) {
+BOOST_AUTO_TEST_CASE(whole_state_input_on_failed_thread_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   auto fails = true;
   auto g = ss::graph<talk>{};
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(whole_state_on_failed_thread_is_rejected) {
   BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.turns == 1);
 }
 
-BOOST_AUTO_TEST_CASE(whole_state_at_older_checkpoint_is_rejected) {
+BOOST_AUTO_TEST_CASE(whole_state_input_at_older_checkpoint_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = conversation();
   static_cast<void>(e.invoke(graph, talk{}, on("t")));
@@ -115,14 +115,14 @@ BOOST_AUTO_TEST_CASE(whole_state_at_older_checkpoint_is_rejected) {
       refusal(e, graph, at(e.get_state_history(graph, on("t")).back().checkpoint->id)));
 }
 
-BOOST_AUTO_TEST_CASE(whole_state_on_updated_thread_is_rejected) {
+BOOST_AUTO_TEST_CASE(whole_state_input_on_updated_thread_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = conversation();
   e.update_state(graph, on("t"), ss::set<&talk::name>("Eve"), "listen");
   static_cast<void>(refusal(e, graph, on("t")));
 }
 
-BOOST_AUTO_TEST_CASE(whole_states_are_accepted_without_checkpointer) {
+BOOST_AUTO_TEST_CASE(whole_state_inputs_are_accepted_without_checkpointer) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = conversation({});
   for (auto i = 0; i < 2; ++i)
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(whole_states_are_accepted_without_checkpointer) {
 }
 
 // Inputs of JSON and channel graphs name what they write.
-BOOST_AUTO_TEST_CASE(inputs_by_name_keep_other_channels) {
+BOOST_AUTO_TEST_CASE(json_inputs_keep_channels_they_omit) {
   auto e = ss::engine{{.workers = 1}};
   auto json_form = logging({"a"});
   json_form.channel("name").channel("n", "add").edge("__start__", "a");
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(inputs_by_name_keep_other_channels) {
   BOOST_TEST(ss::get(name, ended) == "Ada");
 }
 
-BOOST_AUTO_TEST_CASE(persistent_subgraphs_reject_whole_states) {
+BOOST_AUTO_TEST_CASE(per_thread_subgraphs_reject_whole_state_inputs) {
   auto options = ss::compile_options{};
   options.persistence = ss::persistence::per_thread;
   const auto child = conversation(options);
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(persistent_subgraphs_reject_whole_states) {
   BOOST_TEST(e.invoke(graph, greeting{}, on("t")).state.name == "Ada+"); // name is kept
 }
 
-BOOST_AUTO_TEST_CASE(per_call_subgraphs_accept_whole_states) {
+BOOST_AUTO_TEST_CASE(per_call_subgraphs_accept_whole_state_inputs) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<talk>{};
   g.add(
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(invoke_returns_pending_interrupts) {
   BOOST_TEST(pending[0].id == stopped.interrupts[0].id);
 }
 
-BOOST_AUTO_TEST_CASE(invoke_reports_breakpoints_without_thread) {
+BOOST_AUTO_TEST_CASE(invoke_result_distinguishes_breakpoint_from_interrupt) {
   auto options = kept();
   options.interrupt_before = {"ask"};
   const auto at_breakpoint = invoked(asking(0).compile(options));

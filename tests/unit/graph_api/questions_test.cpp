@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(answers_to_unknown_interrupts_can_be_ignored) {
 }
 
 // B180
-BOOST_AUTO_TEST_CASE(interrupt_three_graphs_deep_is_answered) {
+BOOST_AUTO_TEST_CASE(interrupt_three_subgraphs_deep_can_be_answered) {
   auto e = ss::engine{{.workers = 2}};
   const auto graph = around(around(asking_for("deep")), kept());
   const auto stopped = run(e, graph, json::object{}, on("t"));

@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(resume_without_checkpoint_is_an_error) {
 }
 
 // B044, B045: a command in place of an input.
-BOOST_AUTO_TEST_CASE(command_input_can_select_first_node) {
+BOOST_AUTO_TEST_CASE(command_as_input_can_select_first_node) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain_of_three(kept());
   auto said =
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(deferred_node_after_deferred_node_runs_twice) {
 }
 
 // B165
-BOOST_AUTO_TEST_CASE(failure_is_not_cached) {
+BOOST_AUTO_TEST_CASE(failed_output_is_not_cached) {
   auto e = ss::engine{{.workers = 1}};
   auto calls = 0;
   auto g = ss::json_graph{};
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(commands)
 
 // B137: END is not a node, so the edges of the node decide.
-BOOST_AUTO_TEST_CASE(command_to_end_adds_no_edge) {
+BOOST_AUTO_TEST_CASE(command_to_end_does_not_stop_plain_edges) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"b"});
   g.add("a", [](const json::value&) {
@@ -214,7 +214,7 @@ ss::compiled_json_graph commander(std::vector<ss::json_target> to) {
 } // namespace
 
 // B141: a command to the parent is the result of the subgraph's node in its direct parent.
-BOOST_AUTO_TEST_CASE(command_to_parent_passes_one_level) {
+BOOST_AUTO_TEST_CASE(command_to_parent_applies_to_direct_parent_only) {
   auto e = ss::engine{{.workers = 1}};
   auto middle = logging({"m"});
   middle.add("inner", commander({"m"})).edge("__start__", "inner");

@@ -82,7 +82,8 @@ ss::compiled_json_graph loop_at(int depth) {
 
 // n is 0+1, then the input 1 plus 1, then the input 3 plus 1. A replay from any checkpoint gives
 // the same values because each subgraph starts from the state that it had then.
-BOOST_DATA_TEST_CASE(replay_repeats_subgraph_results, boost::unit_test::data::make(depths), c) {
+BOOST_DATA_TEST_CASE(replay_gives_subgraphs_their_state_of_that_time,
+                     boost::unit_test::data::make(depths), c) {
   auto e = ss::engine{{.workers = 1}};
   for (const auto nth : {1U, 2U, 3U}) {
     const auto graph = loop_at(c.depth);
@@ -93,8 +94,8 @@ BOOST_DATA_TEST_CASE(replay_repeats_subgraph_results, boost::unit_test::data::ma
 }
 
 // An update creates a branch of the updated checkpoint: the state before that checkpoint counts.
-BOOST_DATA_TEST_CASE(updated_checkpoint_continues_as_branch, boost::unit_test::data::make(depths),
-                     c) {
+BOOST_DATA_TEST_CASE(run_after_updating_old_checkpoint_forms_a_branch,
+                     boost::unit_test::data::make(depths), c) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = loop_at(c.depth);
   (void)run(e, graph, json::object{{"n", 0}}, on("t"));
@@ -104,7 +105,7 @@ BOOST_DATA_TEST_CASE(updated_checkpoint_continues_as_branch, boost::unit_test::d
 }
 
 // An old checkpoint has other branches, which read the results of its tasks.
-BOOST_AUTO_TEST_CASE(update_of_old_checkpoint_stores_no_result) {
+BOOST_AUTO_TEST_CASE(update_of_old_checkpoint_stores_no_task_result) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   auto config = on("t");
@@ -125,7 +126,7 @@ BOOST_AUTO_TEST_CASE(update_of_old_checkpoint_stores_no_result) {
 }
 
 // The newest checkpoint is replayed like any other if it is named.
-BOOST_AUTO_TEST_CASE(newest_checkpoint_is_replayed_if_named) {
+BOOST_AUTO_TEST_CASE(newest_checkpoint_is_replayed_if_given_by_id) {
   auto e = ss::engine{{.workers = 1}};
   auto stopping = ss::compile_options{};
   stopping.interrupt_after = {"k"};

@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(snapshots_and_history_are_typed) {
   BOOST_TEST((prices == std::vector<int>{30, 30, 0, 0}));
 }
 
-BOOST_AUTO_TEST_CASE(values_reject_another_type) {
+BOOST_AUTO_TEST_CASE(value_access_with_wrong_type_throws) {
   const auto small = ss::value{7};
   const auto large = ss::value{std::string(100, 'x')};
   auto empty = ss::value{};
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(streamed_messages_reject_another_type) {
                         });
 }
 
-BOOST_AUTO_TEST_CASE(contexts_reject_another_type) {
+BOOST_AUTO_TEST_CASE(context_access_with_wrong_type_throws) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<order>{};
   g.add(quote, [](const order& o, const ss::runtime& rt) {
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(channel_handles_reject_states_of_other_graphs) {
   BOOST_CHECK_THROW(static_cast<void>(ss::get(n, *struct_state)), ss::graph_error);
 }
 
-BOOST_AUTO_TEST_CASE(programs_reject_another_state) {
+BOOST_AUTO_TEST_CASE(typed_graph_rejects_program_of_another_state) {
   const auto graph = weighing();
   BOOST_CHECK_NO_THROW((void)ss::detail::graph_access::make<parcel>(ss::detail::program_of(graph)));
   BOOST_CHECK_THROW((void)ss::detail::graph_access::make<order>(ss::detail::program_of(graph)),

@@ -67,7 +67,7 @@ const auto durabilities = boost::unit_test::data::make({0, 1, 2});
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(untracked_values_are_not_in_files, durabilities, when) {
+BOOST_DATA_TEST_CASE(untracked_values_are_not_stored_in_files, durabilities, when) {
   const auto folder = temporary_folder{};
   {
     auto e = ss::engine{{.workers = 1}};
@@ -88,7 +88,7 @@ BOOST_DATA_TEST_CASE(untracked_values_are_not_in_files, durabilities, when) {
     BOOST_TEST(bytes_of(file.path()).find(secret) == std::string::npos, file.path());
 }
 
-BOOST_DATA_TEST_CASE(untracked_values_are_not_in_memory_checkpointers, durabilities, when) {
+BOOST_DATA_TEST_CASE(untracked_values_are_not_stored_in_memory, durabilities, when) {
   auto e = ss::engine{{.workers = 1}};
   const auto options = kept();
   const auto graph = secretive(options);

@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-BOOST_AUTO_TEST_SUITE(verbs)
+BOOST_AUTO_TEST_SUITE(engine_functions)
 
 using namespace graph_api;
 
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(batch_waits_for_its_runs_before_it_throws) {
   BOOST_TEST(ended == 20);
 }
 
-BOOST_AUTO_TEST_CASE(bodies_invoke_graphs_of_every_kind) {
+BOOST_AUTO_TEST_CASE(node_bodies_can_invoke_graphs_of_every_kind) {
   auto e = ss::engine{{.workers = 1}};
   const auto typed = adding();
   auto j = logging({"a"});
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(bodies_invoke_graphs_of_every_kind) {
   BOOST_TEST(e.invoke(g.compile(), sum{}).state.total == 6 + 1 + 42);
 }
 
-BOOST_AUTO_TEST_CASE(text_and_messages_are_inputs) {
+BOOST_AUTO_TEST_CASE(text_and_messages_can_be_inputs) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = echoing();
   BOOST_TEST(e.invoke(graph, "hi").state.messages.back().content == "hi!");
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(command_inputs_write_and_select_nodes) {
   BOOST_TEST(e.try_invoke(graph, lost, on("t")).error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(command_of_a_node_must_not_resume) {
+BOOST_AUTO_TEST_CASE(node_command_with_resume_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<sum>{};
   g.add("a", [](const sum&) { return ss::command<sum>{.resume = ss::resume(1)}; });
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(command_of_a_node_must_not_resume) {
   BOOST_TEST(e.try_invoke(g.compile(), sum{}).error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(all_graphs_share_state_verbs) {
+BOOST_AUTO_TEST_CASE(state_functions_accept_graphs_of_every_kind) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = adding(kept());
   BOOST_TEST(!e.get_state(graph, on("t")).values.has_value());
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(streams_are_ranges_of_variants) {
   BOOST_TEST(json::serialize(updates[0]) == R"({"log":["a"]})");
 }
 
-BOOST_AUTO_TEST_CASE(graphs_over_one_state_are_nodes) {
+BOOST_AUTO_TEST_CASE(graph_with_same_state_can_be_a_node) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<talk>{};
   g.add("echo", echoing()).edge(ss::start, "echo");

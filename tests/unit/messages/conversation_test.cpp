@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(trim_keeps_the_system_message_within_budget) {
   BOOST_TEST(texts_of(trim_messages(conversation(), options).value()) == "be sun end ");
 }
 
-BOOST_AUTO_TEST_CASE(trim_respects_start_on) {
+BOOST_AUTO_TEST_CASE(trimmed_list_starts_with_a_start_on_type) {
   auto options = with_budget(9);
   options.start_on = {message_type::human, message_type::ai};
   BOOST_TEST(texts_of(trim_messages(conversation(), options).value()) == "end ");
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(trimmed_list_shares_its_messages) {
   BOOST_TEST((kept.at_ptr(1) == all.at_ptr(1)));
 }
 
-BOOST_AUTO_TEST_CASE(boundary_message_is_trimmed_line_by_line) {
+BOOST_AUTO_TEST_CASE(allow_partial_trims_boundary_message_by_lines) {
   auto options = with_budget(5);
   options.allow_partial = true;
   const auto list = message_list{human_message("aa\nbb\ncc")};
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(tool_calls_are_filtered_with_their_results) {
   BOOST_TEST(texts_of(filter_messages(conversation(), filter)) == "be one end ");
 }
 
-BOOST_AUTO_TEST_CASE(exclusion_precedes_inclusion) {
+BOOST_AUTO_TEST_CASE(filter_excludes_messages_before_it_includes) {
   auto filter = message_filter{};
   filter.include_types = {message_type::human, message_type::ai};
   filter.exclude_all_calls = true;

@@ -155,20 +155,20 @@ BOOST_AUTO_TEST_CASE(chunk_json_round_trips) {
   BOOST_TEST((*again == chunk));
 }
 
-BOOST_AUTO_TEST_CASE(extra_token_counts_add_at_any_depth) {
+BOOST_AUTO_TEST_CASE(unknown_token_counts_are_added_at_any_depth) {
   const auto sum = add_usage(usage(R"({"tools":1,"more":{"a":2}})"), usage(R"({"more":{"b":3}})"));
   BOOST_REQUIRE(sum.has_value());
   BOOST_TEST(to_text(sum->others) == R"({"tools":1,"more":{"a":2,"b":3}})");
   BOOST_TEST(add_usage(usage(R"({"tools":"many"})"), usage("{}")).has_error());
 }
 
-BOOST_AUTO_TEST_CASE(later_index_replaces_the_earlier) {
+BOOST_AUTO_TEST_CASE(merge_keeps_later_index_and_adds_other_numbers) {
   auto members = json::object{{"index", 1}, {"n", 1}};
   merge_members(members, {{"index", 2}, {"n", 2}}).value();
   BOOST_TEST(to_text(members) == R"({"index":2,"n":3})");
 }
 
-BOOST_AUTO_TEST_CASE(calls_in_kwargs_keep_their_index) {
+BOOST_AUTO_TEST_CASE(call_pieces_in_additional_kwargs_join_by_index) {
   auto sum = chunk_of(R"("additional_kwargs":{"tool_calls":[
       {"index":0,"id":"c","function":{"name":"f","arguments":"{\"a\":"}}]})");
   append(sum, chunk_of(R"("additional_kwargs":{"tool_calls":[

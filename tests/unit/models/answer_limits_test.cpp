@@ -67,8 +67,8 @@ std::string answer_of(provider_api api, std::size_t calls) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(complete_answers_limit_tool_calls, boost::unit_test::data::make(calls_cases),
-                     c) {
+BOOST_DATA_TEST_CASE(complete_answer_with_too_many_calls_is_rejected,
+                     boost::unit_test::data::make(calls_cases), c) {
   const auto enough = read_answer(c.api, answer_of(c.api, 100), 100);
   BOOST_REQUIRE_MESSAGE(enough.has_value(), (enough ? "" : enough.error().text));
   BOOST_TEST(enough->tool_calls.size() == 100u);
@@ -81,7 +81,7 @@ BOOST_DATA_TEST_CASE(complete_answers_limit_tool_calls, boost::unit_test::data::
   BOOST_TEST(read_answer(c.api, answer_of(c.api, 2'000), 0).has_value());
 }
 
-BOOST_DATA_TEST_CASE(calls_of_long_answers_are_counted_first,
+BOOST_DATA_TEST_CASE(calls_of_long_answer_are_counted_before_parsing,
                      boost::unit_test::data::make(calls_cases), c) {
   // Errors after the calls are not reported.
   auto text = answer_of(c.api, 20'000);
@@ -99,7 +99,7 @@ BOOST_DATA_TEST_CASE(calls_of_long_answers_are_counted_first,
   }
 }
 
-BOOST_AUTO_TEST_CASE(single_event_limits_tool_calls) {
+BOOST_AUTO_TEST_CASE(stream_event_with_too_many_calls_is_rejected) {
   auto list = json::array{};
   for (auto i = 0; i < 101; ++i)
     list.push_back({{"index", i},

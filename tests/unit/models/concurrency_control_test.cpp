@@ -166,7 +166,7 @@ BOOST_DATA_TEST_CASE(random_refusals_do_not_lower_throughput,
   }
 }
 
-BOOST_DATA_TEST_CASE(finds_capacity_within_ten_percent,
+BOOST_DATA_TEST_CASE(limit_finds_server_capacity_within_ten_percent,
                      boost::unit_test::data::make(capacity_cases), c) {
   for (auto seed = 1U; seed <= seeds; ++seed) {
     auto run = simulation{{c.capacity, c.refused_at_random, c.answer_seconds, c.refusal_seconds},
@@ -193,7 +193,7 @@ BOOST_DATA_TEST_CASE(finds_capacity_within_ten_percent,
   }
 }
 
-BOOST_AUTO_TEST_CASE(follows_a_capacity_that_changes) {
+BOOST_AUTO_TEST_CASE(limit_follows_changing_server_capacity) {
   auto run = simulation{{.capacity = 400, .refusal_seconds = 0.01}, {.limit_max = 1'000}, 2'000, 7};
   run.run(20);
   for (const auto capacity : {40.0, 800.0, 100.0, 400.0}) {
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(follows_a_capacity_that_changes) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(recovers_from_an_outage) {
+BOOST_AUTO_TEST_CASE(limit_recovers_from_an_outage) {
   auto run = simulation{{.refusal_seconds = 0.005}, {.limit_max = 500}, 2'000, 3};
   run.run(5);
   run.at().capacity = 0;
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(recovers_from_an_outage) {
   BOOST_TEST(run.limit() == 500u);
 }
 
-BOOST_AUTO_TEST_CASE(lowers_once_per_congestion_event) {
+BOOST_AUTO_TEST_CASE(limit_is_lowered_once_per_congestion_event) {
   auto control = concurrency_control{{.limit_max = 1'000}};
   const auto t = time_point{std::chrono::seconds{10}};
   // A thousand simultaneous refusals are one congestion event and change the limit once.
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(lowers_once_per_congestion_event) {
   BOOST_TEST(control.limit() >= 250u);
 }
 
-BOOST_AUTO_TEST_CASE(keeps_its_floor_and_ceiling) {
+BOOST_AUTO_TEST_CASE(limit_stays_between_floor_and_ceiling) {
   auto run = simulation{
       {.capacity = 0, .refusal_seconds = 0.01}, {.limit_max = 64, .limit_min = 5}, 200, 1};
   for (auto i = 0; i < 1'000; ++i) {

@@ -80,7 +80,8 @@ const auto duration_cases = std::vector<duration_case>{{"6m0s", 360'000}, {"1h2m
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(every_status_is_classified, boost::unit_test::data::make(status_cases), c) {
+BOOST_DATA_TEST_CASE(every_http_status_is_classified, boost::unit_test::data::make(status_cases),
+                     c) {
   const auto judged = judge(c.status, c.code);
   BOOST_TEST((judged.kind == c.kind));
   BOOST_TEST((judged.next == c.next));
@@ -99,7 +100,8 @@ BOOST_DATA_TEST_CASE(retry_after_is_read, boost::unit_test::data::make(after_cas
   BOOST_TEST((read ? read->count() : -1) == c.expected);
 }
 
-BOOST_DATA_TEST_CASE(durations_are_read, boost::unit_test::data::make(duration_cases), c) {
+BOOST_DATA_TEST_CASE(durations_in_headers_are_parsed, boost::unit_test::data::make(duration_cases),
+                     c) {
   const auto read = read_duration(c.text);
   BOOST_TEST((read ? read->count() : -1) == c.expected);
 }

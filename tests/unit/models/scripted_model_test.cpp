@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(excess_calls_and_unmatched_messages_are_errors) {
   BOOST_TEST((none.error().code == make_error_code(model_errc::bad_answer)));
 }
 
-BOOST_AUTO_TEST_CASE(time_and_faults_are_reproducible) {
+BOOST_AUTO_TEST_CASE(delays_and_faults_are_reproducible) {
   constexpr auto text = "seed: 5\nlatency_ms: {lognormal: {median: 20, sigma: 0.5, max: 100}}\n"
                         "faults: {server_error: 0.3, rate_limited: 0.2}\ndefault: {text: ok}\n";
   const auto one = make(text);
@@ -176,7 +176,7 @@ message sum_of(std::vector<message_chunk> pieces) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(streamed_pieces_add_up) {
+BOOST_AUTO_TEST_CASE(streamed_pieces_add_up_to_scripted_answer) {
   const auto model = make(rules);
   BOOST_REQUIRE(model.has_value());
   for (const auto* said : {"add 1 and 23 of Milk", "Grüße an alle 世界", ""}) {

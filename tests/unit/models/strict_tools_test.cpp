@@ -56,7 +56,7 @@ private:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(strict_tools_are_sent_where_they_exist) {
+BOOST_AUTO_TEST_CASE(strict_tools_are_sent_to_providers_supporting_them) {
   auto request = make_request();
   const auto tools = [&](provider_api api) { return body_of(api, request).at("tools"); };
   for (const auto is_strict : {true, false}) {

@@ -90,7 +90,7 @@ BOOST_DATA_TEST_CASE(agent_tool_is_chosen_by_name, boost::unit_test::data::make(
   BOOST_TEST(body_of(options, request).at("tool_choice").as_string() == "g");
 }
 
-BOOST_AUTO_TEST_CASE(max_tokens_uses_the_servers_name) {
+BOOST_AUTO_TEST_CASE(max_tokens_is_sent_under_servers_name) {
   struct named {
     std::string base_url;
     std::optional<std::string> field;
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(max_tokens_uses_the_servers_name) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(content_with_calls_is_null_for_openai_only) {
+BOOST_AUTO_TEST_CASE(empty_content_beside_calls_is_null_for_openai) {
   auto request = make_request();
   request.messages.push_back(ai_message("", {{"c", "f", {}}}));
   auto empty = ai_message("", {{"d", "f", {}}});

@@ -117,7 +117,7 @@ BOOST_DATA_TEST_CASE(rejects_thousands_of_calls_by_default,
   BOOST_TEST(got.told <= 1'000U);
 }
 
-BOOST_DATA_TEST_CASE(counts_invalid_and_native_calls,
+BOOST_DATA_TEST_CASE(limit_counts_invalid_and_native_calls,
                      boost::unit_test::data::make(protocols) * boost::unit_test::data::make(ways),
                      protocol, is_streamed) {
   BOOST_TEST(!read(protocol, native_calls(3), is_streamed, 2).answer.has_value());

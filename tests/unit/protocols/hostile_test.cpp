@@ -239,7 +239,7 @@ void check_growth(const std::string& what, std::string_view part, std::string_vi
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(parses_or_rejects_hostile_texts_within_bounds) {
+BOOST_AUTO_TEST_CASE(hostile_texts_take_bounded_time_and_memory) {
   const auto known = tools();
   const auto bomb = alias_bomb();
   for (const auto* name : {"hermes", "morph_xml", "yaml_xml", "qwen3_coder"}) {

@@ -95,7 +95,8 @@ std::string text_of(const shown_case& c) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(reports_one_input_per_call, boost::unit_test::data::make(shown_cases), c) {
+BOOST_DATA_TEST_CASE(stream_reports_one_input_per_call, boost::unit_test::data::make(shown_cases),
+                     c) {
   const auto tools = tools_with(c.properties);
   const auto text = text_of(c);
   const auto protocol = make_protocol(c.protocol).value();
@@ -124,7 +125,7 @@ BOOST_DATA_TEST_CASE(reports_one_input_per_call, boost::unit_test::data::make(sh
   }
 }
 
-BOOST_AUTO_TEST_CASE(repeated_texts_are_replaced_only_beside_command) {
+BOOST_AUTO_TEST_CASE(repeated_texts_in_nested_element_are_rejected) {
   const auto tools = tools_with(R"({"command":{"type":"string"},"user":{"type":"string"}})");
   const auto text = "<job><command>a</command><user>x</user><user>y</user></job>";
   auto errors = std::vector<std::string>{};

@@ -103,7 +103,7 @@ BOOST_DATA_TEST_CASE(rejects_texts_that_are_not_one_mapping, refusals) {
   BOOST_TEST(read.error().text.find(sample.why) != std::string::npos, read.error().text);
 }
 
-BOOST_AUTO_TEST_CASE(counts_aliases_with_their_values) {
+BOOST_AUTO_TEST_CASE(value_limit_counts_values_of_aliases) {
   auto limits = yaml_limits{};
   limits.values_max = 20;
   BOOST_TEST(read_yaml("a: &x [1, 2]\nb: [*x, *x]\n", limits).has_value());

@@ -104,7 +104,8 @@ const auto wrong_graphs = std::vector<wrong_graph>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(fault_has_its_recorded_text, boost::unit_test::data::make(wrong_graphs), w) {
+BOOST_DATA_TEST_CASE(each_compile_fault_has_the_expected_text,
+                     boost::unit_test::data::make(wrong_graphs), w) {
   auto g = graph<nothing>{};
   w.build(g);
   const auto faults = faults_of(g);

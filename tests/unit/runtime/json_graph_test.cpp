@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(channels_combine_values_by_their_reducer) {
              R"({"c":{"__overwrite__":9}})");
 }
 
-BOOST_AUTO_TEST_CASE(uncombinable_value_is_an_error) {
+BOOST_AUTO_TEST_CASE(value_that_reducer_cannot_combine_is_an_error) {
   const auto refused = [](std::string_view rule, const json::value& v, std::string_view text) {
     BOOST_CHECK_EXCEPTION(after(rule, v, v), std::system_error,
                           [&](const auto& e) { return tells(e, text); });

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(writes_apply_by_node_name_then_by_send) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(node_is_activated_once_by_many_edges) {
+BOOST_AUTO_TEST_CASE(node_with_several_incoming_edges_runs_once) {
   auto g = echoes({"a", "b", "c"});
   g.edge(start, at("a")).edge(start, at("b")).edge(at("a"), at("c")).edge(at("b"), at("c"));
   auto run = pure_run{detail::program_of(g.compile())};
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(node_is_activated_once_by_many_edges) {
   BOOST_TEST(joined(state_of(run).log) == "a b c");
 }
 
-BOOST_AUTO_TEST_CASE(edges_of_node_fire_once_for_its_sends) {
+BOOST_AUTO_TEST_CASE(edge_after_several_sends_fires_once) {
   auto g = echoes({"after"});
   g.add(worker, [](const int& n) { return say(std::to_string(n)); });
   g.branch(start, [](const journal&) { return destinations{{worker, 1}, {worker, 2}}; });
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(join_waits_for_all_sources_and_resets) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(join_consumed_by_another_edge_starts_over) {
+BOOST_AUTO_TEST_CASE(join_reached_by_plain_edge_starts_over) {
   auto g = echoes({"a", "b", "c"});
   g.edge(start, at("a")).edge(start, at("b"));
   g.edge({at("a"), at("b")}, at("c")).edge(at("b"), at("c"));
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(join_consumed_by_another_edge_starts_over) {
   BOOST_TEST(run.steps == (lines{"a b", "c"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(chain_of_n_nodes_needs_limit_above_n) {
+BOOST_AUTO_TEST_CASE(step_limit_must_exceed_length_of_chain) {
   auto make = [] {
     auto g = echoes({"a", "b", "c"});
     g.edge(start, at("a")).edge(at("a"), at("b")).edge(at("b"), at("c"));
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(router_sees_writes_of_own_node_only) {
   BOOST_TEST(joined(state_of(run).log) == "in a b");
 }
 
-BOOST_AUTO_TEST_CASE(state_made_for_routers_becomes_next_state) {
+BOOST_AUTO_TEST_CASE(state_computed_for_routers_becomes_next_state) {
   for (const auto keep_writes : {false, true}) {
     auto seen = std::make_shared<const journal*>();
     auto g = echoes({"a"});
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(unreachable_target_is_an_error) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(unknown_targets_can_be_ignored) {
+BOOST_AUTO_TEST_CASE(unknown_branch_targets_can_be_ignored) {
   auto g = echoes({"a"});
   g.edge(start, at("a")).branch(at("a"), [](const journal&) {
     return destinations{at("nobody"), at(end)};

@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(uncompilable_patterns_are_rejected) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(values_named_pattern_are_not_patterns) {
+BOOST_AUTO_TEST_CASE(data_named_pattern_is_not_compiled_as_pattern) {
   for (const auto* text : {R"j({"properties":{"pattern":{"type":"string"}}})j",
                            R"j({"properties":{"p":{"default":{"pattern":"(?=x)"}}}})j",
                            R"j({"properties":{"p":{"enum":[{"pattern":"(?=x)"}]}}})j",
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(values_named_pattern_are_not_patterns) {
     BOOST_TEST(!argument_schema::find_fault(object_of(text)));
 }
 
-BOOST_AUTO_TEST_CASE(endless_schemas_are_rejected) {
+BOOST_AUTO_TEST_CASE(schemas_with_endless_references_are_rejected) {
   const auto refused = [](const json::object& schema) {
     BOOST_TEST(argument_schema::compile(schema).has_error());
   };
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(chains_of_references_do_not_overflow_the_stack) {
   BOOST_TEST(schema.has_error()); // the check ended
 }
 
-BOOST_AUTO_TEST_CASE(self_referencing_schemas_end) {
+BOOST_AUTO_TEST_CASE(check_against_self_referencing_schema_ends) {
   for (const auto* text : {R"({"allOf":[{"$ref":"#"}]})", R"({"anyOf":[{"$ref":"#"}]})",
                            R"({"not":{"$ref":"#"}})", R"({"if":{"$ref":"#"},"then":true})",
                            R"({"definitions":{"a":{"oneOf":[{"$ref":"#/definitions/b"},true]},
@@ -234,14 +234,14 @@ BOOST_AUTO_TEST_CASE(self_referencing_schemas_end) {
       BOOST_TEST(schema->check({{"a", 1}}).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(schema_can_describe_trees) {
+BOOST_AUTO_TEST_CASE(recursive_schema_can_describe_trees) {
   const auto schema = schema_of(
       R"({"properties":{"a":{"$ref":"#"}},"additionalProperties":false,"type":["object","integer"]})");
   BOOST_TEST(schema.check(object_of(nested(150, R"({"a":)", "}"))).empty());
   BOOST_TEST(schema.check(object_of(nested(150, R"({"b":)", "}"))).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(nested_alternatives_end) {
+BOOST_AUTO_TEST_CASE(check_of_nested_alternatives_ends) {
   auto definitions = json::object{};
   for (auto i = 0; i < 40; ++i) {
     const auto next = json::object{{"$ref", "#/definitions/d" + std::to_string(i + 1)}};

@@ -102,7 +102,7 @@ BOOST_DESCRIBE_STRUCT(nothing, (), ())
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(lack_of_descriptors_is_no_tool_answer) {
+BOOST_AUTO_TEST_CASE(descriptor_shortage_is_not_a_tool_result) {
   const auto in = folder{};
   const auto node =
       tool_node{{make_current_time(), *make_read_file({.root = in.path.string(), .max_bytes = 100}),
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(lack_of_descriptors_is_no_tool_answer) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(tools_report_a_shortage_when_made) {
+BOOST_AUTO_TEST_CASE(making_a_tool_reports_a_shortage) {
   const auto in = folder{};
   const auto shortage = no_descriptors{};
   const auto reads = make_read_file({.root = in.path.string(), .max_bytes = 100});
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(tools_report_a_shortage_when_made) {
   BOOST_TEST(is_shortage(queries.error().code));
 }
 
-BOOST_AUTO_TEST_CASE(failed_look_ups_of_effects_are_told_apart) {
+BOOST_AUTO_TEST_CASE(effect_lookup_distinguishes_shortage_from_damage) {
   auto runs = 0;
   const auto node = tool_node{{journaled(make_tool<nothing>("send", "", [&runs](const nothing&) {
     ++runs;

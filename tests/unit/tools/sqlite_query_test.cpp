@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(endless_query_is_interrupted) {
   BOOST_TEST(ask({{"query", endless}}, options(), context).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(memory_limit_counts_all_of_sqlite) {
+BOOST_AUTO_TEST_CASE(memory_limit_includes_other_users_of_sqlite) {
   const auto endless = json::value(
       "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t) SELECT count(*) FROM t");
   auto o = options();
@@ -461,7 +461,7 @@ BOOST_AUTO_TEST_CASE(patterns_rejected_by_like_are_errors) {
                std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(with_tables_can_be_used_several_times) {
+BOOST_AUTO_TEST_CASE(with_clause_tables_can_be_used_several_times) {
   const auto out =
       ask({{"query", "WITH a(x) AS (SELECT 1), \"b\"(y) AS (SELECT a.x FROM a, a AS c) "
                      "SELECT b.y FROM b JOIN a ON a.x = b.y, [b] AS d"}},

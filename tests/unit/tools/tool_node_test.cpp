@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(unparsable_call_is_answered) {
   BOOST_TEST(m.is_error);
 }
 
-BOOST_AUTO_TEST_CASE(definitions_keep_order_and_tools_have_names) {
+BOOST_AUTO_TEST_CASE(tools_keep_order_and_are_found_by_name) {
   const auto node = tool_node{{echo("b"), echo("a")}};
   BOOST_TEST(node.definitions()->at(0).name == "b");
   BOOST_TEST(node.definitions()->at(1).name == "a");
