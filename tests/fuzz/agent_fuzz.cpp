@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any text is accepted or rejected as an agent file; every fault has a text and a line.
+// Fuzz target: any text is accepted or rejected as an agent file, and every fault has a text and a
+// line.
 #include "fuzz_input.hpp"
 
 #include <superstep/agents/agent_file.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a provider's answer, whole and as a stream, are accepted or rejected, and a stream
-// yields the same however its bytes are split. The first byte selects the provider and the split.
+// Fuzz target: a provider's answer, complete or streamed, is accepted or rejected. A stream gives
+// the same message however its bytes are split. The first byte selects the provider and the split.
 #include "fuzz_input.hpp"
 #include "models/http/answer_stream.hpp"
 

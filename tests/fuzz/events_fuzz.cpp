@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stream of server-sent events yields the same events however its bytes are split. The first byte
-// selects the split.
+// Fuzz target: a stream of server-sent events gives the same events however its bytes are split.
+// The first byte selects the split.
 #include "fuzz_input.hpp"
 #include "models/sse_parser.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any input of the calculator gives an error, or a number that the calculator accepts as input.
+// Fuzz target: any input of the calculator gives an error, or a number that the calculator accepts
+// as input.
 #include "fuzz_input.hpp"
 
 #include <superstep/tools/built_in_tools.hpp>

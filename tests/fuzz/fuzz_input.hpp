@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-// Shared by all fuzz targets. A target returns normally or calls must() to state what has to hold.
+// Helpers of all fuzz targets. A target checks each property of its result with must().
 namespace superstep::fuzz {
 
 [[nodiscard]] inline std::string_view text_of(const std::uint8_t* data, std::size_t size) noexcept {

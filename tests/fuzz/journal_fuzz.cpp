@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A journal, intact or damaged, is read up to its first invalid line. Also with recomputed
-// checksums, so that the content of the lines is parsed.
+// Fuzz target: a journal, intact or damaged, is read up to its first invalid line. The input is
+// also read with recomputed checksums; otherwise most lines would be rejected before they are
+// parsed.
 #include "batch/journal.hpp"
 #include "fuzz_input.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accepted JSON round-trips: writing and parsing it gives the same value.
+// Fuzz target: writing an accepted JSON text and parsing it again gives the same value.
 #include "fuzz_input.hpp"
 
 #include <superstep/base/json.hpp>

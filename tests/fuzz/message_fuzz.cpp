@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A conversation in any form is accepted or rejected. Accepted conversations can be written, read
-// again and converted to every provider's form, or the conversion is rejected.
+// Fuzz target: a conversation in any form is accepted or rejected. An accepted one can be written
+// and read again. Its conversion to each provider's form succeeds or is rejected.
 #include "fuzz_input.hpp"
 #include "models/providers/anthropic.hpp"
 #include "models/providers/ollama.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A line of a model's journal is rejected, or it is accepted and round-trips.
+// Fuzz target: a line of a model's journal is rejected, or writing it again gives the same line.
 #include "fuzz_input.hpp"
 #include "models/journal_format.hpp"
 

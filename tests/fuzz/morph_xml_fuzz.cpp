@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parser of the morph_xml protocol; see protocol_fuzz.hpp.
+// Fuzz target for the parser of the morph_xml protocol; see protocol_fuzz.hpp.
 #include "protocol_fuzz.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gzip stream yields the same bytes however it is split, and never more at once than requested.
-// The first byte selects the split. The input is also parsed as a proxy address.
+// Fuzz target: a gzip stream gives the same bytes however it is split, and no read returns more
+// bytes than requested. The first byte selects the split. The input is also parsed as a proxy
+// address.
 #include "fuzz_input.hpp"
 #include "net/gunzip.hpp"
 #include "net/proxy.hpp"

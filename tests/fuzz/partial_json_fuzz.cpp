@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result for incomplete JSON is valid JSON; complete text gives its own value.
+// Fuzz target: incomplete JSON is completed to valid JSON, and complete JSON gives its own value.
 #include "fuzz_input.hpp"
 #include "messages/partial_json.hpp"
 

@@ -33,7 +33,8 @@ struct heard {
   friend bool operator==(const heard&, const heard&) = default;
 };
 
-/// @param piece size of the pieces in bytes; the deltas must join
+/// Streams a text in pieces of `piece` bytes and returns the parts and errors. Checks that the
+/// deltas of each call join to its arguments.
 inline heard streamed(const tool_protocol& protocol, std::string_view text, std::size_t piece) {
   auto out = heard{};
   auto inputs = std::map<std::size_t, std::string>{};
@@ -59,7 +60,7 @@ inline heard streamed(const tool_protocol& protocol, std::string_view text, std:
   return out;
 }
 
-/// Parses one text whole, and streamed in pieces of three sizes.
+/// Parses one text whole and as streams in pieces of three sizes.
 inline void read_protocol(std::string_view name, std::string_view text) {
   const auto protocol = make_protocol(name).value();
   for (const auto& part : parse_answer(*protocol, text, sample_tools(), {}))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON lines as the events of a stream, and each as a whole answer, of every provider: accepted or
-// rejected, and accepted events add up to a message. The first byte selects how the lines are
-// split.
+// Fuzz target: JSON lines are read as the events of a stream, and each line as a complete answer,
+// of every provider. They are accepted or rejected, and accepted events add up to a message. The
+// first byte selects how the lines are split.
 #include "fuzz_input.hpp"
 #include "models/providers/anthropic.hpp"
 #include "models/providers/line_parser.hpp"

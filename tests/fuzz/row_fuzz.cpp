@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input lines of a batch: an accepted row has a key, and lines do not affect one another.
+// Fuzz target for the input lines of a batch: an accepted row has a key, and lines do not affect
+// one another.
 #include "batch/input_row.hpp"
 #include "fuzz_input.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A schema and arguments, one per line: the schema is rejected, or checks arguments without hanging
-// or crashing.
+// Fuzz target: the first input line is a schema, the rest is an object of arguments. The schema is
+// rejected, or it checks the arguments without hanging or crashing.
 #include "fuzz_input.hpp"
 
 #include <superstep/base/json.hpp>

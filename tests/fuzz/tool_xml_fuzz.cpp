@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arguments as XML elements, and the relaxed JSON of hermes.
+// Fuzz target for tool arguments written as XML elements, and for the relaxed JSON of hermes.
 #include "protocol_fuzz.hpp"
 #include "protocols/elements/tool_xml.hpp"
 #include "protocols/relaxed_json.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An accepted URL has a host, a port and a target that fits into a request line.
+// Fuzz target: an accepted URL has a host, a port and a target that fits into a request line.
 #include "fuzz_input.hpp"
 #include "net/url.hpp"
 

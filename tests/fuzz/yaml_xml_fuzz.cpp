@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of yaml_xml and their bodies alone: the fast path must agree with the full YAML parser.
+// Fuzz target for the calls of the yaml_xml protocol. Their bodies are also parsed alone: the fast
+// path must agree with the full YAML parser.
 #include "protocol_fuzz.hpp"
 #include "protocols/yaml_xml/yaml.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules for includes: which component may include which, and where CAF and Asio may be used. A new
-// dependency must be added to this table first.
+// Rules for includes: which component may include which, and where CAF and Asio may be used. Add a
+// new dependency to the table `arrows` before using it.
 #include "project/source_tree.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -160,8 +160,8 @@ BOOST_AUTO_TEST_CASE(installed_headers_are_for_users_or_in_detail) {
   BOOST_TEST(user_headers < 70U, "merge headers, or install fewer of them");
 }
 
-// A header in detail/ is installed for the sake of another one. Otherwise it belongs beside its
-// sources.
+// A header belongs in detail/ only if an installed header includes it. Other private headers belong
+// next to their sources.
 BOOST_AUTO_TEST_CASE(detail_headers_are_included_by_installed_ones) {
   auto included = std::set<std::string>{};
   auto installed = project::read_folder("include");

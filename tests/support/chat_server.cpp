@@ -54,7 +54,7 @@ struct server_options {
   unsigned latency_ms = 0;
   unsigned short port = 0;
   std::int64_t capacity = 0; ///< more concurrent requests are rejected with 429; 0 = no limit
-  unsigned refusal_ms = 0;   ///< duration of such a rejection
+  unsigned refusal_ms = 0;   ///< time until a 429 is sent
   std::int64_t retry_after_ms = -1; ///< Retry-After of every 429; -1: between 50 ms and a second
   unsigned outage_every_ms = 0; ///< interval between outages, in which every request is rejected
   unsigned outage_ms = 0;       ///< duration of an outage
@@ -291,8 +291,7 @@ private:
            what == fault::large || what == fault::slow;
   }
 
-  /// Sends a response that no client should have to read. Returns whether the connection stays
-  /// open.
+  /// Sends a response with the fault `what`. Returns whether the connection stays open.
   template <class Stream>
   asio::awaitable<bool> misbehave(Stream& stream, fault what, double detail,
                                   const response_type& answer) {

@@ -15,7 +15,7 @@ namespace {
 using namespace superstep::testing;
 using superstep::test::loopback_server;
 
-/// The server's answer to a row, and the expected outcome of the row. Each key is a row and its
+/// The server's answer to a row, and the expected outcome of the row. The key of a row is also its
 /// question.
 struct nonsense {
   std::string body;

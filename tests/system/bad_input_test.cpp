@@ -244,7 +244,7 @@ tools:
              "300\nSigIgn:\t0000000000000000");
 }
 
-// From limits at which the loader fails to limits that are enough.
+// The limits range from too few descriptors for the dynamic loader to enough for the whole command.
 BOOST_AUTO_TEST_CASE(few_descriptors_cause_shortage_error_or_success) {
   auto job = cli_job{};
   prepare(job);
@@ -285,7 +285,8 @@ BOOST_AUTO_TEST_CASE(missing_tool_program_is_rejected_before_rows_run) {
   }
 }
 
-// The program is missing only when it is called: no row can succeed, and none is at fault.
+// The program of the tool disappears after the job has started. No row can succeed and no row is
+// the cause, so the job stops.
 BOOST_AUTO_TEST_CASE(deleted_tool_program_stops_the_running_job) {
   auto job = cli_job{};
   auto input = std::string{};

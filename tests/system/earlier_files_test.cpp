@@ -46,7 +46,7 @@ constexpr auto resume_job = "run batch.yaml --input in.jsonl --output out.jsonl 
 /// The id of the job that wrote out.jsonl, out.journal and out.job.db.
 constexpr auto job_id = std::string_view{"run-3dce2d061f75"};
 
-/// All four rows have ended well, and all lines have the id of the job.
+/// Checks that all four rows succeeded and that all lines have the id of the job.
 void check_job(const earlier_folder& at) {
   const auto rows = read_objects(at.read("out.jsonl"));
   BOOST_TEST(rows.size() == 4U);
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(finished_thread_continues_with_tools) {
   const auto at = earlier_folder{};
   const auto shown = at.run("threads show threads.db finished");
   BOOST_TEST(has(shown.out, "That makes 7."));
-  // The new call must not get the id of a call that the thread has already.
+  // The new call must not get the id of a call that is already in the thread.
   const auto end = at.run("chat agent.yaml --thread finished --database threads.db",
                           "recall\\nadd 20 and 22\\n");
   BOOST_TEST(end.exit_code == 0, end.err);
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(exported_thread_can_be_imported) {
   const auto end = at.run("threads import new.db again --input waiting.jsonl");
   BOOST_TEST(end.exit_code == 0, end.err);
   BOOST_TEST(at.run("threads show new.db again").out.size() ==
-             at.run("threads show threads.db waiting").out.size() - 2); // a shorter name
+             at.run("threads show threads.db waiting").out.size() - 2); // "again" is shorter
 }
 
 BOOST_AUTO_TEST_CASE(killed_job_continues) {

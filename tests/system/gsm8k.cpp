@@ -12,7 +12,7 @@ namespace superstep::testing {
 
 namespace {
 
-/// Returns the assistant's text and calls in a common form of recordings and output rows.
+/// Converts an assistant message of a recording or an output row to one common form.
 json::value said_in(const json::object& message, bool is_recorded) {
   auto calls = json::array{};
   if (const auto* all = message.if_contains("tool_calls"))

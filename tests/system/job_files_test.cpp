@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that jobs and conversations write: none of them overwrites another.
+// The files that batch jobs and conversations write: no file overwrites another one.
 #include "process.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(files_with_other_content_are_not_overwritten) {
   BOOST_TEST(job.read("notes.txt") == "mine\n");
   BOOST_TEST(has(job.read("trip.yaml"), "name: trip"));
   for (const auto* format : {"mermaid", "dot"})
-    for (auto i = 0; i < 2; ++i) // its own picture is replaced
+    for (auto i = 0; i < 2; ++i) // the second run replaces the drawing of the first
       BOOST_TEST(job.shell(program + "--format " + format + " -o picture." + format).exit_code ==
                  0);
   BOOST_TEST(job.run({"--events", job.folder / "events.jsonl"}).exit_code == 0);
@@ -167,7 +167,8 @@ BOOST_AUTO_TEST_CASE(closed_standard_output_is_an_error) {
     BOOST_TEST(job.shell(run + "--fresh " + closed).exit_code == 1, closed);
     BOOST_TEST(job.shell(program + "check trip.yaml " + closed).exit_code == 1, closed);
     BOOST_TEST(job.shell(program + "graph trip.yaml " + closed).exit_code == 1, closed);
-    const auto rows = read_rows(job.read("o.jsonl")); // nothing else was written to it
+    // The output file contains only rows, although standard output had no descriptor of its own.
+    const auto rows = read_rows(job.read("o.jsonl"));
     BOOST_TEST(rows.size() == 2U, closed);
   }
 }

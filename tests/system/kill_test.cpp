@@ -43,8 +43,8 @@ void write_own_job(const cli_job& job, int rows) {
   job.write("turns.jsonl", turns);
 }
 
-/// Returns an agent whose tool appends the key of its row, its call and the parent process to a
-/// file, which records every effect of every attempt.
+/// Returns an agent whose tool appends a line to a file for each of its effects: the key of the
+/// row, the call and the parent process.
 std::string noting_agent(const cli_job& job, std::string_view effects = {}) {
   auto script = "echo \"$SUPERSTEP_RUN_KEY $SUPERSTEP_TOOL_CALL_ID $PPID\" >> " +
                 job.folder / "effects" + "; echo noted";
@@ -62,7 +62,7 @@ std::string noting_agent(const cli_job& job, std::string_view effects = {}) {
 struct effect {
   std::string row;
   std::string call;
-  pid_t process = 0; ///< 1 if it was already dead when the tool asked for its parent
+  pid_t process = 0; ///< parent of the tool; 1 if that process was already dead
 };
 
 std::vector<effect> all_effects(const cli_job& job) {
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(started_row_with_changed_input_starts_over) {
   const auto out = job.read("out.jsonl");
   BOOST_TEST(out.find("note other") != std::string::npos, out);
   BOOST_TEST(out.find("note row-0") == std::string::npos, out);
-  BOOST_TEST(effects_of(job).at("row-0") == 3); // one effect of the row as it was before
+  BOOST_TEST(effects_of(job).at("row-0") == 3); // one before the input changed, two after
 }
 
 BOOST_AUTO_TEST_CASE(journaled_command_does_not_run_twice) {

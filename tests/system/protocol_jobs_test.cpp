@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs whose model writes calls as text end like those whose model has native calls: every row has
-// the same texts, calls and results, for each protocol and both versions of the agent. Slow builds
-// test a sample of the rows.
+// Jobs whose model writes calls as text give the same rows as jobs whose model has native calls:
+// the same texts, calls and results. This holds for each protocol and both versions of the agent.
+// Slow builds test a sample of the rows.
 #include "goldens/written_call.hpp"
 #include "process.hpp"
 

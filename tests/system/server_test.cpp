@@ -110,7 +110,8 @@ BOOST_AUTO_TEST_CASE(all_calls_wait_during_an_outage) {
   auto one = chat_server{{"--outage-every-ms", "300", "--outage-ms", "150"}};
   const auto seen = run_against(one, false, 250);
   BOOST_TEST(seen.at("outages").as_int64() > 0);
-  // The calls in flight, and the rejections needed to distinguish an outage from single rejections.
+  // During an outage the server receives only the calls in flight, and the few more that the client
+  // needs to distinguish an outage from single rejections.
   BOOST_TEST(seen.at("in_outages").as_int64() <=
              seen.at("outages").as_int64() * (calls_in_flight + 16));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded cases of agents: runs create_react_agent as a case describes it.
+// Recorded cases of agents: builds an agent with create_react_agent as a case describes, and runs
+// it.
 #include "agent_form.hpp"
 #include "case_agent.hpp"
 #include "case_tools.hpp"

@@ -30,8 +30,7 @@ bool is_made(const json::value& id) {
   return id.is_string() && id.get_string().starts_with(made_id);
 }
 
-/// Removes generated ids from messages at any depth and makes their texts canonical. Recurses as
-/// deep as the values of cases.
+/// Removes generated ids from messages at any depth and makes the texts of tool messages canonical.
 json::value without_made(json::value v, bool exact) {
   if (auto* list = v.if_array()) {
     for (auto& item : *list)

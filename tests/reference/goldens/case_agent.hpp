@@ -13,7 +13,7 @@
 
 namespace superstep::conformance {
 
-/// Shared by all parts of one case.
+/// The objects that all parts of one case share.
 struct case_world {
   const json::object* input = nullptr; ///< input of the case
   engine* lanes = nullptr;             ///< engine that runs the case
@@ -30,7 +30,7 @@ struct case_world {
 /// Returns the tools of a spec with its error handling and interceptor.
 [[nodiscard]] tool_node case_tool_node(const json::object& spec, const case_world& world);
 
-/// Returns the description of a state key from its channel in a case.
+/// Converts a channel of a case to the description of a state key.
 [[nodiscard]] json_state_key case_key(std::string_view name, const json::object& channel);
 
 /// Builds the agent of a spec. Throws what create_react_agent throws.
@@ -43,7 +43,7 @@ struct case_world {
 /// Creates the checkpointer and store, empty or with the rows of the case.
 [[nodiscard]] case_world make_world(const json::object& input, engine& lanes);
 
-/// Returns the trace together with `model` and `runs`.
+/// Returns the output of a case: the trace, the model's requests, and the number of program starts.
 [[nodiscard]] json::object case_output(json::array trace, const case_world& world);
 
 } // namespace superstep::conformance

@@ -17,7 +17,7 @@ public:
   void add(json::object call);
   void offer(const tool_definitions& tools);
   [[nodiscard]] json::array calls() const;
-  /// Returns the first tools offered to a model, or null.
+  /// Returns the tools of the first request that offered any, or null.
   [[nodiscard]] json::value offered() const;
 
 private:
@@ -27,7 +27,7 @@ private:
 };
 
 /// Returns the scripted model of a case.
-/// @param label of a model that is selected per call; empty for other models
+/// @param label name of the model if the agent selects a model per call; otherwise empty
 [[nodiscard]] chat_model_ptr make_case_model(const json::object& script, std::string label,
                                              std::shared_ptr<model_log> log);
 

@@ -221,7 +221,6 @@ json::value printed_message(const message& m, bool exact) {
   return printed(form_of(m), exact);
 }
 
-// Recurses as deep as the values of cases.
 json::value printed(const json::value& v, bool exact) {
   if (const auto* list = v.if_array()) {
     auto out = json::array{};

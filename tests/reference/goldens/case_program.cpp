@@ -30,8 +30,8 @@ store_namespace namespace_of(const json::value& labels, graph_cases::scope& in) 
   return out;
 }
 
-/// Runs an op that neither waits, nor contains other ops, nor ends the program. Returns false for
-/// all others.
+/// Runs an op that does not wait, contain other ops, or end the program. Returns false for every
+/// other op, without running it.
 bool run_plain(const json::object& op, program_end& at, const runtime& rt) {
   const auto what = text_member(op, "op");
   const auto value = [&](std::string_view name) { return evaluate(member(op, name), at.in); };

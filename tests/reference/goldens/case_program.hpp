@@ -26,7 +26,7 @@ private:
   std::map<std::string, std::int64_t> counts_;
 };
 
-/// The end of a program: the values set on the way, and the op that produced the result.
+/// How a program ended: the values that it set, and the op that produced its result.
 struct program_end {
   graph_cases::scope in;
   json::object set;
@@ -44,7 +44,7 @@ void run_store(const json::object& op, graph_cases::scope& in, store* memory);
 [[nodiscard]] task<program_end> run_program(const json::array& ops, graph_cases::scope in,
                                             runtime rt);
 
-/// Returns the result of a hook or a node of a graph.
+/// Converts the end of a program to the result of a hook or a graph node.
 [[nodiscard]] json_command node_result(program_end end);
 
 /// A program as a node body; its starts are counted under `name`.

@@ -173,7 +173,7 @@ private:
     return in_order(std::move(events));
   }
 
-  /// Parallel tasks end in any order, so adjacent events of tools are sorted.
+  /// Sorts adjacent events of tools, because parallel tasks end in any order.
   static json::array in_order(json::array events) {
     const auto is_parallel = [](const json::value& event) {
       const auto& data = event.at("data");

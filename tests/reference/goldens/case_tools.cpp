@@ -199,7 +199,7 @@ private:
   static json::value injected_value(const injection& i, const tool_call& call,
                                     const tool_context& context) {
     if (i.from == injection::source::store)
-      return nullptr; // needed by store ops only
+      return nullptr; // programs use the store only through their store ops
     if (i.from != injection::source::runtime)
       return printed(member(call.args, i.argument), true);
     auto names = json::array{};

@@ -39,14 +39,14 @@ bool same(const json::value& a, const json::value& b) {
          });
 }
 
-/// Two errors agree whatever their texts.
+/// Whether an output agrees with the recorded one. Two errors agree whatever their texts.
 bool agrees(const json::value& want, const json::value& got) {
   const auto is_error = want == json::value{{"error", true}};
   return is_error ? got.is_object() && got.get_object().contains("error") : same(want, got);
 }
 
-/// Deliberate deviations from the recording, explained in docs/differences.md. Names of cases
-/// without the suffix for how their text was cut.
+/// Names of cases whose output differs on purpose; docs/differences.md explains them. The suffix of
+/// a name that describes how the text was split is left out.
 constexpr auto differences = std::array{
     std::pair<std::string_view, std::string_view>{"proto.stream", "qwen3coder/hand/empty-wrapper"},
     std::pair<std::string_view, std::string_view>{"proto.parse",

@@ -9,8 +9,8 @@
 
 namespace superstep::conformance {
 
-/// Returns the value, or throws std::runtime_error with the error text, which makes the case an
-/// error.
+/// Returns the value of a result. Throws std::runtime_error with its error text otherwise; the
+/// output of the case is then an error.
 template <class T>
 T value_of(result<T> r) {
   return std::move(r).value();

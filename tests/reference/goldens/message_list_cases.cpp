@@ -24,7 +24,7 @@ std::string text_of(const json::value& v) {
   return std::string{v.as_string()};
 }
 
-/// Returns one name or several.
+/// Returns the texts under a key, which holds one text or a list of texts.
 std::vector<std::string> texts_in(const json::object& input, std::string_view key) {
   auto out = std::vector<std::string>{};
   const auto* value = input.if_contains(key);

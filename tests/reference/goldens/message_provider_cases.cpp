@@ -75,7 +75,7 @@ std::vector<message_chunk> chunks_of(const json::object& input, const event_func
   for (const auto& event : input.at("events").as_array())
     if (auto chunk = value_of(read(event.as_object())))
       chunks.push_back(*std::move(chunk));
-  // A stream must mark its last chunk; some providers have already done so.
+  // Mark the last chunk of the stream, unless the provider's reader has already done so.
   if (!chunks.empty() && !chunks.back().is_last) {
     auto last = message_chunk{};
     last.part.type = message_type::ai;

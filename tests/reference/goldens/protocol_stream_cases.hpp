@@ -9,7 +9,7 @@
 
 namespace superstep::conformance {
 
-/// Shared by the inputs of all protocol cases. @{
+/// Read members that the inputs of all protocol cases have. @{
 [[nodiscard]] std::string string_of(const json::object& o, std::string_view key);
 [[nodiscard]] tool_protocol_ptr protocol_of(const json::object& input);
 [[nodiscard]] std::vector<protocol_tool> tools_of(const json::object& input);

@@ -46,7 +46,8 @@ struct answer {
   friend bool operator==(const answer&, const answer&) = default;
 };
 
-/// Also checks the order of events within a call and the type of its deltas.
+/// Collects the events of a stream. Checks the order of events within a call and the type of its
+/// deltas.
 class listener {
 public:
   void on_event(const protocol_event& event) {

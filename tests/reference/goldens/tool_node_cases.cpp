@@ -109,7 +109,7 @@ json::value answer_tool_node(const json::object& input) {
     auto given = input_of(node, input.at("input").as_object());
     const auto result = sync_wait(node.run(std::move(given), run_of(input, memory.get())));
     out["out"] = printed_output(result, key, exact);
-  } catch (...) { // exceptions of a case are passed on unchanged
+  } catch (...) { // programs of cases throw exceptions of several types
     out["failed"] = printed_failure(std::current_exception(), exact);
   }
   auto& counts = out["runs"].emplace_object();

@@ -16,15 +16,16 @@ public:
   [[nodiscard]] static std::shared_ptr<case_checkpointer> make();
   virtual void reopen() = 0;
 
-  /// Makes the process die with the n-th checkpoint of the outermost graph from now on. That
-  /// checkpoint and all earlier ones are stored, later writes are not. 0: it does not die.
+  /// Simulates the death of the process at the n-th checkpoint of the outermost graph from now on.
+  /// This checkpoint and all earlier ones are stored, later writes are not. 0 turns the simulation
+  /// off.
   void die_with(std::size_t n) noexcept { left_ = n; }
   [[nodiscard]] bool is_dead() const noexcept { return is_dead_; }
-  /// Starts the next process.
+  /// Simulates the start of the next process.
   void revive() noexcept { is_dead_ = false; }
 
 protected:
-  /// Counts a stored checkpoint. Throws checkpoint_error if the process dies with it.
+  /// Counts a stored checkpoint. Throws checkpoint_error if the process dies at this checkpoint.
   void note_saved(const thread_key&);
   /// Throws checkpoint_error if the process is dead.
   void check_alive() const;

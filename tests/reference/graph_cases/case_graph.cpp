@@ -112,7 +112,7 @@ bool is_a(std::string type, const std::string& wanted) {
   return true;
 }
 
-/// The exception class by which cases know an error of superstep itself.
+/// Maps an error of superstep to the exception class that cases use for it.
 struct own_class {
   std::string name;
   bool is_retried; ///< by a policy that names no classes

@@ -209,8 +209,8 @@ private:
     auto run = detail::engine_access::open_stream(engine_, table(), detail::run_input::resume(),
                                                   modes, config_of(rest), 64);
     while (const auto event = run.next()) {
-      // A resumed run first emits its current values. The dead process has emitted them, or would
-      // not have, because its run started with an input.
+      // A resumed run first emits its current values; an uninterrupted run does not. Drop them if
+      // the dead process has already emitted them or its run started with an input.
       const auto is_greeting = (was_told || !member(what, "input").is_null()) &&
                                event->mode == stream_mode::values && event->changes.empty() &&
                                !event->interrupts && event->path == nullptr;

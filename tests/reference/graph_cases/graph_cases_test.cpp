@@ -22,7 +22,7 @@ namespace {
 
 using namespace superstep;
 
-/// Number of agreeing cases; only raised.
+/// Minimum number of cases whose traces agree. Never lower it.
 constexpr auto agreeing_min = std::size_t{2'007};
 
 using records = std::vector<json::object>;

@@ -16,7 +16,7 @@ namespace {
 
 using namespace superstep;
 
-/// Returns the interval of the cases to kill; 1 kills all of them, which takes minutes.
+/// Returns n if every n-th case is killed. 1 kills all cases, which takes minutes.
 std::size_t stride() {
   const auto* text = std::getenv("SUPERSTEP_KILL_STRIDE");
   return text == nullptr ? 8 : std::stoul(text);

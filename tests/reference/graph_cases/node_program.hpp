@@ -28,7 +28,7 @@ private:
   std::string type_;
 };
 
-/// A case needs a feature that superstep does not have yet.
+/// Thrown if a case needs a feature that superstep does not have yet.
 class unsupported : public std::runtime_error {
   using runtime_error::runtime_error;
 };

@@ -28,7 +28,8 @@ json::object describe_code(const std::error_code& code, const std::string& text)
     return {{"kind", "bad_argument"}};
   if (code == graph_errc::invalid_update || code == make_error_code(channel_errc::invalid_update)) {
     auto out = json::object{{"kind", "invalid_update"}, {"code", nullptr}};
-    // The recorded cases have codes; superstep states what to do instead.
+    // The traces contain LangGraph's error codes, which superstep does not have. Its texts differ
+    // by code.
     if (text.find("Can receive only one ") != std::string::npos)
       out["code"] = "INVALID_CONCURRENT_GRAPH_UPDATE";
     else if (text.find("\nReturn a JSON object") != std::string::npos)

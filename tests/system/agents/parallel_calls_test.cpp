@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of one AI message run concurrently, whatever their tool is made of: in v1 inside one
-// body, in v2 as separate tasks. Checked without a clock, and in a release build with one.
+// The calls of one AI message run concurrently, for tools with every kind of body. In v1 one node
+// body runs them all; in v2 each is a separate task. The first test does not need a clock. The
+// second measures time, so only release builds run it.
 #include "agents/fake_model.hpp"
 #include "batch/files.hpp"
 #include "versions.hpp"

@@ -306,7 +306,7 @@ BOOST_AUTO_TEST_CASE(chat_prints_structured_response_and_keeps_a_summary) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_shared_between_threads) {
-  // Stored in the file of the threads, to show that they do not conflict.
+  // The store is in the file of the threads, to show that both can share a file.
   const auto at = desk{"store: {path: agent.threads.db}\n"};
   const auto tools = std::string{" --set 'tools=[remember, recall]'"};
   const auto noted = at.shell("printf 'note this\\n' |", tools);

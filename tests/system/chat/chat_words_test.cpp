@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(decision_not_allowed_by_review_is_rejected) {
 BOOST_AUTO_TEST_CASE(invisible_characters_are_shown_as_code_points) {
   BOOST_TEST(visible_text("a\x1b[2Jb\rc\x7f") == "a<U+001B>[2Jb<U+000D>c<U+007F>");
   BOOST_TEST(visible_text("\xC2\x9B"
-                          "1m") == "<U+009B>1m"); // C1, in UTF-8
+                          "1m") == "<U+009B>1m"); // a C1 control character in UTF-8
   BOOST_TEST(visible_text("pay \u202Eeno\u202C") == "pay <U+202E>eno<U+202C>");
   BOOST_TEST(visible_text("\u200B\u2028\u2066\uFEFF\u00AD") ==
              "<U+200B><U+2028><U+2066><U+FEFF><U+00AD>");

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Not in an unnamed namespace: g++ gives coroutine frames the same name in every file.
+// A named namespace, because g++ 12 warns about coroutine frames over types without linkage.
 namespace effect_processes {
 
 using namespace superstep;
@@ -93,7 +93,8 @@ tool_ptr asking(const world& outside) {
       });
 }
 
-/// A tool that interrupts like a plain function; its result without an answer is discarded.
+/// A tool whose body is a plain function that interrupts. What the function returns before there is
+/// an answer is discarded.
 tool_ptr asking_plainly(const world& outside) {
   return make_tool<no_arguments>("ask", "", [outside](const no_arguments&, const tool_context& c) {
     const auto answer = c.environment->run->ask("may I?");

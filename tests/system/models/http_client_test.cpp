@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(stale_connection_is_replaced_once) {
     if (loopback_server::read_head(socket).empty())
       return;
     if (number == 2)
-      return; // a new connection that breaks is an error
+      return; // the client must not retry when a new connection breaks
     loopback_server::write(socket, loopback_server::answer("x"));
     if (number == 0) // reads the next request, and disconnects instead of answering
       loopback_server::read_head(socket);

@@ -60,7 +60,7 @@ const auto talks = std::vector<talk>{{"chat", provider_api::openai_chat, false},
                                      {"anthropic", provider_api::anthropic, false},
                                      {"anthropic, streamed", provider_api::anthropic, true},
                                      {"ollama", provider_api::ollama, true}};
-/// Used for slow tests: one of each way to read an answer.
+/// A selection for slow tests: one entry for each way to read an answer.
 const auto some_talks = std::vector<talk>{talks[0], talks[1], talks[5], talks[6]};
 
 chat_model_ptr make_model(io_runtime& io, const std::string& url, talk how,

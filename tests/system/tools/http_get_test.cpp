@@ -137,7 +137,8 @@ BOOST_AUTO_TEST_CASE(response_body_is_the_tool_result) {
 }
 
 BOOST_AUTO_TEST_CASE(descriptor_shortage_throws_system_error) {
-  BOOST_TEST(get(server.url("/page")).content == "hello"); // the client has what it needs itself
+  // The first request lets the client open the descriptors that it keeps.
+  BOOST_TEST(get(server.url("/page")).content == "hello");
   const auto is_short = [](const std::system_error& e) { return is_shortage(e.code()); };
   {
     const auto shortage = no_descriptors{};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exit messages from outside. A caller with an actor's handle may send it an exit in any state.
+// CAF exit messages to actors of the engine. A caller that has an actor's handle may send one at
+// any time. Only the call or run of that actor ends.
 #include "graphs.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>
@@ -14,7 +15,7 @@ BOOST_AUTO_TEST_SUITE(exits)
 
 namespace {
 
-/// A worker whose calls return 1, or 100 if their actor received an exit.
+/// Returns options of a node whose calls write 100 if their actor received an exit.
 ss::node_options answers_for_the_killed() {
   auto options = ss::node_options{};
   options.on_failure = [](const ss::body_input&,
@@ -156,8 +157,8 @@ BOOST_AUTO_TEST_CASE(exit_ends_blocking_call_and_discards_its_result) {
 }
 
 BOOST_AUTO_TEST_CASE(exit_removes_queued_call) {
-  // Of three threads, two block at the door and the third serves the lane. The remaining calls, by
-  // now known to be slow, stay in the queue.
+  // Two of the three threads block at the door, and the third serves the lane. By now the lane
+  // knows that the calls are slow, so it queues the remaining ones.
   auto stuck = door{};
   auto bodies = std::atomic<int>{0};
   auto e = ss::engine{{.workers = 1, .threads_max = 3}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step whose updates fail leaves the state of the previous step, whatever user code did
-// meanwhile.
+// If an update of a step fails, the state of the previous step remains. This holds whatever the
+// user's reducers, assignments and comparisons had already changed.
 #include "actors/engine_access.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -155,7 +155,7 @@ ss::run_result<kept> run_with(const updates& written, bool is_shared) {
   try {
     while (const auto event = stream.next())
       events.push_back(event->state);
-  } catch (const ss::graph_error&) { // the caller checks it
+  } catch (const ss::graph_error&) { // the caller checks the error of the result
   }
   auto ended = ss::run_result<kept>{};
   const auto& raw = stream.result();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies of one step overlap without any option set. No clock is needed: a latch opens only when
+// Bodies of one step run concurrently by default. The tests need no clock: a latch opens only when
 // all bodies are inside.
 #include "graphs.hpp"
 
@@ -154,13 +154,13 @@ BOOST_AUTO_TEST_CASE(idle_threads_of_engine_exit) {
   g.branch(ss::start, fan_out);
   const auto graph = g.compile();
   const auto before = threads_of_process();
-  for (auto round = 0; round < 3; ++round) { // the engine works with fewer threads and with more
+  for (auto round = 0; round < 3; ++round) { // later rounds start new threads
     all = std::make_unique<std::latch>(blocked_at_once);
     const auto sum =
         e.invoke(graph, numbers{.n = blocked_at_once, .total = 0, .seen = {}}).state.total;
     BOOST_TEST(sum == blocked_at_once);
     BOOST_TEST(threads_of_process() > before + blocked_at_once / 2);
-    while (threads_of_process() > before + 2) // ctest ends the test when they stay
+    while (threads_of_process() > before + 2) // if they never exit, the timeout fails the test
       std::this_thread::sleep_for(std::chrono::milliseconds{1});
   }
 }

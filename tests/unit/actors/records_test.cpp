@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records are reused by successive runs; no data of one run may reach the next.
+// A lane reuses its internal records for later runs. No data of one run may reach another.
 #include "graphs.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>

@@ -58,7 +58,8 @@ ss::compiled_graph<numbers> quick_graph() {
 
 namespace {
 
-/// Shutdown ends a run whose callback submits another run, whose callback submits the next.
+/// Destroys an engine with one run in progress. The callback of each run submits the next run,
+/// until there have been `depth` runs.
 void check_chain(int depth) {
   const auto waits = waiting_graph{};
   auto called = std::atomic<int>{0};

@@ -319,7 +319,7 @@ private:
       ++book_.calls[static_cast<std::size_t>(i)];
       if (!raw.error && !raw.interrupts) {
         const auto& left = static_cast<const ss::struct_block<numbers>&>(*raw.state).state;
-        if (!is_kept && left.total != sends_of_a_run) // a thread accumulates what its runs wrote
+        if (!is_kept && left.total != sends_of_a_run) // a saved thread adds up all of its runs
           fail("a run that ended well has the sum " + std::to_string(left.total));
         ++book_.whole;
       }

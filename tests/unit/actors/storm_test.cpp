@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stress test: bodies of all kinds and durations, with exits and cancels from outside at any
-// moment. Each body runs once, each run ends once, and the sums are correct.
+// Stress test: bodies of all kinds and durations run, while other threads send exits and cancels at
+// any moment. Each body runs once, each run ends once, and the sums are correct.
 #include "storm_bodies.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -202,12 +202,12 @@ BOOST_AUTO_TEST_CASE(thread_state_can_be_read_updated_and_replayed) {
   (void)ss::detail::update_state(ss::detail::program_of(graph), place, std::move(edit));
   BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.n == 14);
   const auto history = ss::detail::state_history(ss::detail::program_of(graph), place);
-  BOOST_REQUIRE(history.size() == 4U); // input, START, the update, b
+  BOOST_REQUIRE(history.size() == 4U); // of the input, START, the state update, and b
   auto again = on("t");
   again.thread.emplace().checkpoint_id = history[1].checkpoint->id;
   BOOST_TEST(e.try_invoke(graph, ss::resume(), again).state.n == 14);
   BOOST_TEST(ss::detail::state_history(ss::detail::program_of(graph), place).size() ==
-             6U); // a fork, and b once more
+             6U); // two more: of the fork, and of the second run of b
 }
 
 BOOST_AUTO_TEST_CASE(siblings_of_failed_task_are_not_repeated) {

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(review_of_unknown_tool_is_a_fault) {
   const auto in = folder{};
   const auto got = build(in, "tools: [calculator]\nreview: [calculator, calc]\n");
   BOOST_TEST(to_text(got.faults) == "a.yaml:3: review.calc: is not a tool of this agent");
-  // A tool that cannot be built may be the reviewed one.
+  // `calc` is unknown, but one tool could not be built and may have had this name: no second fault.
   const auto broken = build(in, "tools: [{sqlite_query: {path: missing.db}}]\nreview: [calc]\n");
   BOOST_TEST(broken.faults.size() == 1U);
 }

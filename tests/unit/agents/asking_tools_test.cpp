@@ -18,7 +18,7 @@
 using namespace superstep;
 using superstep::testing::fake_model;
 
-// Not in an unnamed namespace: g++ gives coroutine frames the same name in every file.
+// A named namespace, because g++ 12 warns about coroutine frames over types without linkage.
 namespace asking_agent {
 
 struct talk {

@@ -22,7 +22,7 @@ namespace superstep {
 std::ostream& operator<<(std::ostream& out, react_version v);
 } // namespace superstep
 
-// Not in an unnamed namespace: g++ gives coroutine frames the same name in every file.
+// A named namespace, because g++ 12 warns about coroutine frames over types without linkage.
 namespace desk_agent {
 
 /// A user-defined state.

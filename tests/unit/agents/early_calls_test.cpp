@@ -23,7 +23,7 @@ using namespace superstep;
 using namespace std::chrono_literals;
 
 namespace superstep {
-std::ostream& operator<<(std::ostream& out, react_version v); // react_agent_test.cpp
+std::ostream& operator<<(std::ostream& out, react_version v); // defined in react_agent_test.cpp
 } // namespace superstep
 
 BOOST_AUTO_TEST_SUITE(early_calls_suite)

@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(model_spec_is_checked_when_agent_is_built) {
   BOOST_TEST(make_model("scripted:{default: {text: hi}}").has_value());
   BOOST_TEST(!make_model("scripted:/no/such/file.yaml").has_value());
   BOOST_TEST(!make_model("").has_value());
-  BOOST_TEST(make_model("ollama:llama3").has_value()); // asked for nothing yet
+  BOOST_TEST(make_model("ollama:llama3").has_value()); // does not contact the server
   for (const auto* spec : {"nobody:x", "scripted:{rules: 7}", "scripted:/no/such/file.yaml"})
     BOOST_TEST(refusal({.model = spec}).find("model \"") != std::string::npos,
                refusal({.model = spec}));

@@ -20,7 +20,7 @@
 #include <ostream>
 
 namespace superstep {
-std::ostream& operator<<(std::ostream& out, react_version v); // react_agent_test.cpp
+std::ostream& operator<<(std::ostream& out, react_version v); // defined in react_agent_test.cpp
 } // namespace superstep
 
 using namespace superstep;

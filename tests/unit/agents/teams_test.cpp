@@ -15,7 +15,7 @@
 using namespace superstep;
 
 namespace superstep {
-std::ostream& operator<<(std::ostream& out, react_version v); // react_agent_test.cpp
+std::ostream& operator<<(std::ostream& out, react_version v); // defined in react_agent_test.cpp
 } // namespace superstep
 
 namespace teams_test {

@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(blocks_do_not_share_a_cache_line) {
 }
 
 BOOST_AUTO_TEST_CASE(blocks_can_be_freed_by_another_thread) {
-  constexpr auto rounds = 200; // more than one thread caches
+  constexpr auto rounds = 200; // more blocks than one thread keeps for reuse
   auto taken = std::vector<void*>{};
   std::thread{[&] {
     for (auto i = 0; i < rounds; ++i)

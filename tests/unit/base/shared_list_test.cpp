@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(lists_are_compared_by_their_elements) {
     c.push_back(i);
   BOOST_TEST((a == c));
   c.replace(3, make(3));
-  BOOST_TEST((a != c)); // a different pointer: shared_list compares its elements
+  BOOST_TEST((a != c)); // the elements are pointers, and one of them differs
 }
 
 BOOST_AUTO_TEST_CASE(moved_from_list_is_empty_and_usable) {

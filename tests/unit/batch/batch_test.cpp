@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(dead_letters_can_be_the_input) {
   auto summary = second.run();
   BOOST_REQUIRE(summary.has_value());
   BOOST_TEST(summary->rows == 2U);
-  // They fail again, and each dead letter carries one error.
+  // The rows fail again, and each dead letter contains one error, not both.
   auto letters = rows_of(second.file("out.dead.jsonl"));
   BOOST_TEST(letters.size() == 2U);
   BOOST_TEST(letters["row-6"].size() == 3U);

@@ -48,8 +48,8 @@ struct expectation {
   std::set<std::string> dead;
 };
 
-/// Restores the files of a crash, resumes, and compares with the uninterrupted job. A row must not
-/// run again if its output line was complete, and its dead letter too if it needs one.
+/// Restores the files of a crash, resumes the job, and compares the result with the uninterrupted
+/// job. Rows whose output line was complete must not run again.
 void resume_and_compare(const snapshot& crashed, const expectation& expected,
                         std::string_view what) {
   BOOST_TEST_CONTEXT(what) {
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(partly_written_line_is_removed_or_completed) {
   const auto expected = uninterrupted();
   auto before = snapshot{};
   auto torn_count = 0;
-  // Tests one sync group and many: both kinds of tails.
+  // With interval 0 every group of lines is synced; with 1000 ms all lines form one group.
   for (auto interval : {0, 1000})
     for (const auto& after : all_moments(std::chrono::milliseconds{interval})) {
       for (const auto& [name, bytes] : after) {

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(damaged_journal_is_repaired_from_output) {
       write_file(job->folder / "out.journal", text);
       BOOST_TEST_CONTEXT("line " << line + 1 << ", " << count << " lines") {
         finish_and_check(*job, finished);
-        if (line + count < lines) { // otherwise it looks like a crash
+        if (line + count < lines) { // damage at the end is repaired silently, like after a crash
           BOOST_TEST(has_note(*job, "out.journal:" + std::to_string(line + 1) + ": "));
           BOOST_TEST(job->file("out.journal.damaged-1") == text);
         }
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(retry_dead_runs_failed_rows_again) {
   const auto ok_before = job->output().size();
   BOOST_TEST(ok_before == 16U);
   job->options.retry_dead = true;
-  finish_and_check(*job, {}); // they fail again; no row appears twice
+  finish_and_check(*job, {}); // the failed rows fail again; no row appears twice
   BOOST_TEST(job->runner.runs.size() == 2U);
   BOOST_TEST(has_note(*job, "2 of 2 failed rows run again"));
 }

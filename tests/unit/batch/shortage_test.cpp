@@ -103,12 +103,12 @@ BOOST_AUTO_TEST_CASE(storage_fault_stops_the_job_at_once) {
   BOOST_TEST((stopped.error().code == errc::shortage));
   BOOST_TEST(stopped.error().text.find("disk full") != std::string::npos);
   BOOST_TEST(count == 4);
-  BOOST_TEST(job.output().size() == 3U); // the rows finished before are there
+  BOOST_TEST(job.output().size() == 3U); // rows that finished before the shortage are kept
   BOOST_TEST(!std::filesystem::exists(job.folder / "out.dead.jsonl"));
   job.judged.judge = [](int) { return std::nullopt; };
   auto summary = job.run();
   BOOST_TEST(summary.value().left() == 0U);
-  BOOST_TEST(summary->failed == 1U); // the row that fails by itself
+  BOOST_TEST(summary->failed == 1U); // the row whose own error is not a shortage
 }
 
 BOOST_AUTO_TEST_CASE(summary_counts_rows_with_failed_calls) {

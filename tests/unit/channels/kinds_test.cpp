@@ -32,7 +32,7 @@ struct refuse {
   void operator()(int&, int&&) const { throw std::runtime_error{"no more"}; }
 };
 
-/// One channel on one slot.
+/// A channel with the slot that stores its value.
 template <class Channel, class Held>
 struct on_slot {
   template <class... Args>

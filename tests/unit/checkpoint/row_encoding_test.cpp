@@ -14,8 +14,7 @@
 namespace ss = superstep;
 using namespace checkpointer_contract;
 
-// Everything that is written can be read back; values that could not be are refused when they are
-// put.
+// Every stored value can be read back. A put rejects values for which this is not possible.
 BOOST_AUTO_TEST_SUITE(row_encoding)
 
 namespace {

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(growing_list_takes_linear_space) {
     for (auto i = 1; i <= steps; ++i)
       at = m.put(*s, i, at, {add_log({"a line of some length, number " + std::to_string(i)})});
     s.reset();
-    BOOST_TEST(!std::filesystem::exists(path + "-wal")); // the log is in the file
+    BOOST_TEST(!std::filesystem::exists(path + "-wal")); // closing moved the log into the file
     return static_cast<double>(std::filesystem::file_size(path));
   };
   const auto short_one = bytes_after(200);
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(detects_write_by_another_process) {
   const auto seen = theirs->load(key, "", layout)->checkpoint;
   (void)m.put(*theirs, 2, seen, {set_n(22)});
   wait_until_saved(*theirs);
-  (void)m.put(*ours, 2, first, {set_n(2)}); // not yet aware of the other write
+  (void)m.put(*ours, 2, first, {set_n(2)}); // this process does not know of the other write
   wait_until_saved(*ours);
   BOOST_CHECK_EXCEPTION(ours->check(key), ss::checkpoint_error,
                         with_code(ss::checkpoint_errc::conflict));
@@ -473,7 +473,7 @@ BOOST_AUTO_TEST_CASE(file_rejects_checkpointer_with_another_owner) {
     BOOST_CHECK_EXCEPTION((void)open_as("owned", other), ss::checkpoint_error, refused);
   (void)maker{layout}.put(*open_as("owned", "job 1"), 1, nullptr, {});
   BOOST_TEST(open(folder.file("owned"))->threads().size() ==
-             1U); // without an owner, for inspection
+             1U); // a checkpointer without an owner may inspect the file
   BOOST_CHECK_EXCEPTION((void)open_as("owned", "job 2"), ss::checkpoint_error, refused);
 
   (void)maker{layout}.put(*open_as("chat", ""), 1, nullptr, {});

@@ -108,7 +108,8 @@ BOOST_AUTO_TEST_CASE(concurrent_loads_do_not_affect_active_run) {
   auto is_over = std::atomic<bool>{false};
   auto lookers = std::vector<std::jthread>{};
   for (auto i = 0; i < 2; ++i)
-    lookers.emplace_back([&, of = i == 0 ? layout : usual_layout()] { // another compile's layout
+    // The second reader uses its own layout, like another process that compiles the same graph.
+    lookers.emplace_back([&, of = i == 0 ? layout : usual_layout()] {
       for (auto n = 1; !is_over; ++n) {
         (void)s->load(key, n % 3 == 0 ? id_of(n % 40) : "", of);
         (void)s->head(key);

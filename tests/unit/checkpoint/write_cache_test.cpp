@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(full_cache_drops_its_oldest_outputs, Place, caches
   ss::write_cache& cache = place.get();
   cache.put("s", "1", going_to(1), {}, layout);
   cache.put("s", "2", going_to(1), {}, layout);
-  cache.put("s", "1", going_to(1), {}, layout); // a newer put makes it the newest
+  cache.put("s", "1", going_to(1), {}, layout); // a second put makes it the newest entry
   cache.put("s", "3", going_to(1), {}, layout);
   BOOST_TEST(cache.find("s", "1", layout).has_value());
   BOOST_TEST(!cache.find("s", "2", layout));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers to interrupts are kept when the task that received them fails.
+// Resume values are kept when the task that received them fails, so that no question is asked
+// twice.
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
 
@@ -19,7 +20,8 @@ namespace {
 
 using questions = std::vector<std::string>;
 
-/// The failure of a node that has all its answers.
+/// How a node fails after it has received all its resume values: by an exception, by its timeout,
+/// or because the run is cancelled.
 enum class failure { thrown, timed_out, cut_off };
 
 struct flaky {
@@ -73,7 +75,7 @@ std::string texts(const ss::run_result<json::object>& raw) {
   return out;
 }
 
-/// Whether a run fails. Cancels it if its node has its answers and waits.
+/// Whether a run fails. Cancels the run if its node waits after it has received all resume values.
 template <class Input>
 bool fails(ss::engine& e, const ss::compiled_json_graph& g, Input input, ss::run_config config) {
   auto stream = e.stream(g, std::move(input), ss::stream_mode::custom, std::move(config), 64);
@@ -200,8 +202,8 @@ BOOST_AUTO_TEST_CASE(sqlite_checkpointer_keeps_resume_values_of_failed_task) {
   BOOST_TEST(log_of(resume(e, graph)) == "Ann");
 }
 
-// The first run, the state and the resumed run use the same id for an interrupt of a subgraph
-// without persistence.
+// An interrupt of a subgraph without persistence has one id: in the result of the first run, in the
+// state of the thread, and in the resumed run.
 BOOST_AUTO_TEST_CASE(resume_by_id_reaches_stateless_subgraphs) {
   auto e = ss::engine{{.workers = 1}};
   auto unkept = ss::compile_options{};

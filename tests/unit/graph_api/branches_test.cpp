@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routers of branches see the state as their node's step would leave it, the other members that the
-// node returned, and the managed values.
+// The state that the routers of branches see: the channels as the step would leave them after the
+// writes of the router's own node, other members that the node returned, and managed values.
 #include "graph_api/threads.hpp"
 
 #include <boost/test/data/test_case.hpp>

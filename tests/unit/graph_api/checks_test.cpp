@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(node_without_path_to_end_is_a_warning) {
   };
   auto g = endless();
   const auto warnings = texts(g.compile().warnings());
-  BOOST_TEST(warnings.size() == 3U); // a and c too
+  BOOST_TEST(warnings.size() == 3U); // also for a and c
   BOOST_TEST((std::ranges::find(warnings, never_ends) != warnings.end()));
   auto strict = ss::compile_options{};
   strict.strict = true;
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(declared_command_destinations_count_as_reachable) {
 BOOST_AUTO_TEST_CASE(join_with_unreachable_source_never_fires) {
   auto g = logging({"a", "b", "x"});
   g.edge("__start__", "a").join({"a", "b"}, "x");
-  BOOST_TEST(g.compile().warnings().size() == 2U); // b and x
+  BOOST_TEST(g.compile().warnings().size() == 2U); // for b and x
 }
 
 BOOST_AUTO_TEST_CASE(lint_warns_about_paths_of_unequal_length) {

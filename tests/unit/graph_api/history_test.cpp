@@ -22,7 +22,7 @@ BOOST_AUTO_TEST_CASE(history_is_newest_first_with_next_nodes) {
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
   const auto all = e.get_state_history(graph, on("t"));
-  BOOST_TEST_REQUIRE(all.size() == 4U); // b, a, START, the input
+  BOOST_TEST_REQUIRE(all.size() == 4U); // of b, a, START and the input
   BOOST_TEST(log_in(graph, all[0]) == "a b");
   BOOST_TEST(all[0].next.empty());
   BOOST_TEST(log_in(graph, all[1]) == "a");
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(replay_forks_and_keeps_old_branch) {
   for (auto branches = std::size_t{1}; branches < 3; ++branches) {
     BOOST_TEST(log_of(run(e, graph, ss::resume(), at(before_b))) == "a b");
     const auto all = e.get_state_history(graph, on("t"));
-    BOOST_TEST_REQUIRE(all.size() == 4 + 2 * branches); // a fork and b
+    BOOST_TEST_REQUIRE(all.size() == 4 + 2 * branches); // each replay adds those of the fork and b
     BOOST_TEST((all[1].checkpoint->source == ss::checkpoint_source::fork));
     BOOST_TEST(all[1].checkpoint->parent == before_b);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs of the second turn on a thread; a whole state would reset fields and is rejected.
+// Inputs of the second turn on a thread. A whole state is rejected, because it would reset fields.
 #include "graph_api/threads.hpp"
 
 #include <superstep/runtime/channel_graph.hpp>

@@ -7,7 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-// A named namespace, because coroutine frames of templates contain the state.
+// A named namespace, because g++ 12 warns about coroutine frames over types without linkage.
 namespace graph_api_kinds {
 
 struct kinds {

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(failure_takes_precedence_and_interrupt_stays_pending) {
   BOOST_TEST(log_of(run(e, graph, answer("so"), on("t"))) == "so");
 }
 
-// B186, B185, B184: the run stops before and after every node, and passes each breakpoint once.
+// B186, B185, B184: the run stops at each breakpoint once and passes it when it is resumed.
 BOOST_AUTO_TEST_CASE(breakpoints_at_all_nodes_stop_once_each) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a", "b"});
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(breakpoints_at_all_nodes_stop_once_each) {
   auto last = run(e, graph, json::object{}, on("t"));
   for (; last.raw.status == ss::run_status::interrupted; ++stops)
     last = run(e, graph, ss::resume(), on("t"));
-  // before a, and after a, which equals before b because nothing changed in between
+  // One stop is before a. The stops after a and before b are one, because nothing runs in between.
   BOOST_TEST(stops == 2);
   BOOST_TEST(log_of(last) == "a b");
 }

@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(command_as_input_can_select_first_node) {
   const auto graph = chain_of_three(kept());
   auto said =
       ss::json_command{.update = json::object{{"log", json::array{"said"}}}, .go_to = {"c"}};
-  // In addition to the nodes after START.
+  // The command's node runs in addition to the nodes after START.
   BOOST_TEST(log_of(run(e, graph, std::move(said), on("t"))) == "said a c b c");
 }
 
@@ -213,7 +213,8 @@ ss::compiled_json_graph commander(std::vector<ss::json_target> to) {
 
 } // namespace
 
-// B141: a command to the parent is the result of the subgraph's node in its direct parent.
+// B141: a command to the parent becomes the result of the subgraph's node in the direct parent, and
+// does not reach the graph above that.
 BOOST_AUTO_TEST_CASE(command_to_parent_applies_to_direct_parent_only) {
   auto e = ss::engine{{.workers = 1}};
   auto middle = logging({"m"});

@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(checkpoint_keeps_containers_of_structs_without_equality) {
 
   auto again = ss::graph<shapes>{};
   again.add(fill, filling).add(look, [](const shapes&) {}).sequence({ss::start, fill, look});
-  const auto reader = again.compile({.checkpointer = file.open()}); // nothing of it in memory
+  const auto reader = again.compile({.checkpointer = file.open()}); // has nothing in memory
   const auto now = e.get_state(reader, on("t"));
   const auto& s = *now.values;
   BOOST_TEST(s.list.at(1).x == 1);

@@ -15,7 +15,8 @@ std::int64_t n_of(const json::value& state) {
   return state.at("n").as_int64();
 }
 
-/// A subgraph with state per thread that counts its calls: it adds its input to n, then 1.
+/// A subgraph that keeps `n` between its calls on a thread. Each call adds its input to `n`,
+/// then 1.
 ss::compiled_json_graph keep(ss::compile_options options = {}) {
   auto g = ss::json_graph{};
   g.channel("n", "add");
@@ -80,8 +81,9 @@ ss::compiled_json_graph loop_at(int depth) {
 
 } // namespace
 
-// n is 0+1, then the input 1 plus 1, then the input 3 plus 1. A replay from any checkpoint gives
-// the same values because each subgraph starts from the state that it had then.
+// A replay from any checkpoint logs the same values as the first run, because each subgraph starts
+// from the state that it had at that checkpoint. The subgraph keeps n: each call adds its input
+// and 1.
 BOOST_DATA_TEST_CASE(replay_gives_subgraphs_their_state_of_that_time,
                      boost::unit_test::data::make(depths), c) {
   auto e = ss::engine{{.workers = 1}};
@@ -93,7 +95,8 @@ BOOST_DATA_TEST_CASE(replay_gives_subgraphs_their_state_of_that_time,
   }
 }
 
-// An update creates a branch of the updated checkpoint: the state before that checkpoint counts.
+// A state update at a checkpoint creates a branch there. Subgraphs continue in it with the state
+// that they had at that checkpoint.
 BOOST_DATA_TEST_CASE(run_after_updating_old_checkpoint_forms_a_branch,
                      boost::unit_test::data::make(depths), c) {
   auto e = ss::engine{{.workers = 1}};
@@ -104,7 +107,8 @@ BOOST_DATA_TEST_CASE(run_after_updating_old_checkpoint_forms_a_branch,
   BOOST_TEST(log_text(run(e, graph, ss::resume(), at(id))) == c.log);
 }
 
-// An old checkpoint has other branches, which read the results of its tasks.
+// An old checkpoint may have other branches, which would read a result that is stored for its
+// tasks.
 BOOST_AUTO_TEST_CASE(update_of_old_checkpoint_stores_no_task_result) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});

@@ -62,7 +62,7 @@ bool shows_secret(ss::engine& e, const ss::compiled_json_graph& graph) {
   return false;
 }
 
-// async, sync, exit
+// The durabilities async, sync and exit.
 const auto durabilities = boost::unit_test::data::make({0, 1, 2});
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verbs of the engine on typed, channel and JSON graphs, and the inputs that they accept.
+// The functions of the engine (invoke, stream, batch, get_state, …) on typed, channel and JSON
+// graphs, and the inputs that they accept.
 #include "graph_api/json_runs.hpp"
 
 #include <superstep/messages/messages.hpp>
@@ -20,7 +21,8 @@ BOOST_AUTO_TEST_SUITE(engine_functions)
 
 using namespace graph_api;
 
-// Outside the unnamed namespace, because g++ warns about coroutine frames that contain such types.
+// Not in the unnamed namespace, because g++ 12 warns about coroutine frames over types without
+// linkage.
 struct sum {
   int n = 0;
   int total = 0;

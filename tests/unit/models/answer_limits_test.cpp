@@ -83,7 +83,7 @@ BOOST_DATA_TEST_CASE(complete_answer_with_too_many_calls_is_rejected,
 
 BOOST_DATA_TEST_CASE(calls_of_long_answer_are_counted_before_parsing,
                      boost::unit_test::data::make(calls_cases), c) {
-  // Errors after the calls are not reported.
+  // Add a syntax error after the calls. It is not reported, because the calls are counted first.
   auto text = answer_of(c.api, 20'000);
   text.insert(text.size() - 1, ",");
   const auto read = read_answer(c.api, text, 100);

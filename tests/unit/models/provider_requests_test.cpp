@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Content that only some providers take, and what their requests hold instead.
+// Content that only some providers accept, and what requests to the other providers contain
+// instead.
 #include "models/http/wire_request.hpp"
 #include "models/providers/anthropic.hpp"
 #include "models/providers/ollama.hpp"

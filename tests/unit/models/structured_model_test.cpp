@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers in JSON: what each provider is asked for, and how an answer is checked.
+// Structured answers: how each provider is asked for JSON, and how an answer is checked.
 #include "models/http/wire_request.hpp"
 #include "models/scripted_answers.hpp"
 

@@ -75,7 +75,8 @@ std::string calls_of(const std::vector<parsed_part>& parts) {
 
 } // namespace
 
-// Except yaml_xml, which escapes nothing, so its texts cannot contain the close tag.
+// yaml_xml is left out: it does not escape anything, so a text that contains its close tag cannot
+// be represented.
 BOOST_DATA_TEST_CASE(texts_with_markup_survive_a_round_trip,
                      (std::vector<std::string>{"hermes", "morph_xml", "qwen3_coder"})) {
   const auto protocol = make_protocol(sample).value();

@@ -53,13 +53,13 @@ const auto shown_cases = std::vector<shown_case>{
      R"({"rows":[[7,5],[8,9.25]]})", plain},
     {"qwen3_coder", "<parameter=words>a\nb</parameter>\n<parameter=words>c</parameter>",
      R"({"words":["a\nb","c"]})", plain},
-    // Close tags without an open tag, and texts in place of objects.
+    // Close tags without an open tag, and text where an object is expected.
     {"morph_xml", "<title>abc</pace>", R"({"title":"abc"})", plain},
     {"morph_xml", "<title>a <b>c</b> d</title>", R"({"title":"a <b>c</b> d"})", plain},
     {"morph_xml", "<jobs>soon</jobs>", R"({"jobs":[{}]})", plain},
     {"morph_xml", "<jobs>now</jobs><jobs><who>A</who></jobs>", R"({"jobs":[{},{"who":"A"}]})",
      plain},
-    // Sections in which tags are ignored; their content is kept.
+    // Comments and CDATA sections: tags in them are ignored, and their text is kept.
     {"morph_xml", "<title><![CDATA[a</title>b]]></title>", R"({"title":"<![CDATA[a</title>b]]>"})",
      plain},
     {"morph_xml", "<title>1 <![CDATA[a > b</title> c</title> d]]> 2</title>",
@@ -68,7 +68,7 @@ const auto shown_cases = std::vector<shown_case>{
      R"({"title":"x <!-- </title> --> y","pace":"brisk"})", plain},
     {"morph_xml", "<title>x <!-- y</title><pace>brisk</pace>",
      R"({"title":"x <!-- y","pace":"brisk"})", plain},
-    // The last of repeated texts of a shell tool.
+    // Repeated elements in a call of a shell tool: the last one is used.
     {"morph_xml", "<command>a</command><user>x</user><user>y</user><user>z</user>",
      R"({"command":["a"],"user":"z"})", shell},
     {"morph_xml", "<user>x</user><command>a</command><cwd>1</cwd><user>y</user><cwd>2</cwd>",

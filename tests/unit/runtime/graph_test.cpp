@@ -10,7 +10,7 @@
 using namespace superstep;
 using superstep::test::pure_run;
 
-// A named namespace: g++ 12 warns about coroutines over types without linkage.
+// A named namespace, because g++ 12 warns about coroutine frames over types without linkage.
 namespace graph_test {
 
 struct tally {

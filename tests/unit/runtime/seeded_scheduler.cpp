@@ -42,7 +42,7 @@ seeded_end seeded_scheduler::run(std::uint64_t seed) {
   auto end = seeded_end{};
   if (random.one_in(2)) {
     auto lost = seeded_end{};
-    const auto stop_after = random.below(40); // may be after the end; then nothing is lost
+    const auto stop_after = random.below(40); // the run may end before this step
     static_cast<void>(attempt(random, stop_after, random.one_in(2), lost));
     end.snapshots_changed = lost.snapshots_changed;
   }

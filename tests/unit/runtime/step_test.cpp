@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(snapshot_never_changes_while_held) {
   BOOST_TEST(before.get() != run.state.state().get());
   BOOST_TEST((static_cast<const struct_block<journal>&>(*before).state.log.empty()));
   const auto* const alone = run.state.state().get();
-  run.advance(); // not held any more: changed in place
+  run.advance(); // no snapshot holds the state any more, so it is changed in place
   BOOST_TEST(alone == run.state.state().get());
 }
 

@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(chains_of_references_do_not_overflow_the_stack) {
   definitions["d" + std::to_string(count)] = json::object{};
   const auto schema = argument_schema::compile(
       {{"definitions", std::move(definitions)}, {"items", {{"$ref", "#/definitions/d0"}}}});
-  BOOST_TEST(schema.has_error()); // the check ended
+  BOOST_TEST(schema.has_error());
 }
 
 BOOST_AUTO_TEST_CASE(check_against_self_referencing_schema_ends) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shortage of the machine fails the node of the call. It is never the result of the call.
+// A resource shortage (descriptors, memory, threads) fails the node that calls the tool. It never
+// becomes the result of the call.
 #include "run_tool.hpp"
 #include "support/no_descriptors.hpp"
 
@@ -63,7 +64,7 @@ std::optional<message> answer_of(const tool_node& node, tool_call call, tool_con
     return *sync_wait(node.run(std::move(call), std::move(context))).answer;
   } catch (const std::system_error& e) {
     BOOST_TEST(is_shortage(e.code()), e.what());
-  } catch (const std::bad_alloc&) { // as good as a code
+  } catch (const std::bad_alloc&) { // counts as a shortage, like an error code
   }
   return std::nullopt;
 }

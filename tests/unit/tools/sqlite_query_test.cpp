@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(memory_limit_includes_other_users_of_sqlite) {
   o.timeout = std::chrono::seconds{30};
   o.memory_bytes_max = 1024 * 1024;
   auto out = std::async(std::launch::async, [&] { return ask({{"query", endless}}, o); });
-  auto others = std::vector<void*>{}; // used meanwhile by another query or a checkpoint
+  auto others = std::vector<void*>{}; // memory of SQLite that other queries would use
   while (out.wait_for(std::chrono::milliseconds{1}) != std::future_status::ready)
     others.push_back(sqlite3_malloc(1024 * 1024));
   const auto found = out.get().content;

@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(function_can_return_pair_message_or_command) {
   const auto third = sync_wait(node.run(call_of("command", args), {}));
   BOOST_TEST((third.answer == nullptr));
   const auto& update = std::get<tool_update>(std::get<tool_command>(third.items.at(0)).update);
-  BOOST_TEST(update.messages->at(0).name == "command"); // the answer gets the tool's name
+  BOOST_TEST(update.messages->at(0).name == "command"); // the name of the tool
   BOOST_CHECK_THROW((void)message_ptr{third}, tool_value_error);
 }
 
