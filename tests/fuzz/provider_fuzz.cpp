@@ -40,7 +40,7 @@ void stream(const std::vector<json::object>& events, const Read& read) {
     if (!sum)
       sum = **std::move(chunk);
     else if (!append(*sum, **std::move(chunk)))
-      return; // must not be used after an error
+      return; // a reader must not be used after an error
     (void)content_blocks(*sum);
   }
   if (!sum)

@@ -57,7 +57,7 @@ public:
       report_forks();
     }
   }
-  /// Advances the time, alarm by alarm.
+  /// Advances the virtual time and resumes each waiting coroutine at its time.
   void advance(std::chrono::nanoseconds by) {
     const auto end = now_ + by;
     while (!alarms_.empty() && alarms_.begin()->first <= end) {

@@ -26,7 +26,7 @@ using graph_cases::member;
 using graph_cases::scope;
 using graph_cases::text_member;
 
-/// One run of a program.
+/// The state of one run of a program.
 struct running {
   scope in;
   std::int64_t count = 0;

@@ -115,7 +115,7 @@ bool is_a(std::string type, const std::string& wanted) {
 /// Maps an error of superstep to the exception class that cases use for it.
 struct own_class {
   std::string name;
-  bool is_retried; ///< by a policy that names no classes
+  bool is_retried; ///< whether a retry policy without a list of classes retries it
 };
 
 own_class class_of(const std::error_code& code) {

@@ -90,7 +90,7 @@ json::object describe_error(const std::exception_ptr& cause) {
     return describe_error(e.details());
   } catch (const std::system_error& e) {
     return describe_code(e.code(), e.what());
-  } catch (const restored_error& e) { // of an earlier process, without its C++ class
+  } catch (const restored_error& e) { // read from storage, without its C++ class
     const auto type = e.error_class();
     const auto is_named = type.find("::") == std::string_view::npos;
     return {

@@ -4,8 +4,8 @@
 // thread.
 //
 // SUPERSTEP_KILL_POINTS (80) sets the number of crashes, which are spread over all writes, both
-// kinds of crash and three durabilities. Each run is a separate process, so that this one has no
-// threads.
+// kinds of crash and three durabilities. Each run is a separate process, so that the driver, which
+// forks these processes, has no threads.
 #include "checkpoint/version_1.hpp"
 #include "system/checkpoint/crashing_vfs.hpp"
 

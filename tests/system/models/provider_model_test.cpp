@@ -226,7 +226,8 @@ BOOST_AUTO_TEST_CASE(unreadable_answers_are_requested_again) {
   BOOST_TEST(is_ok);
   BOOST_TEST(requests_until_done({odd, good}, is_ok) == 2);
   BOOST_TEST(is_ok);
-  BOOST_TEST(requests_until_done({odd, odd, good}, is_ok) == 2); // a third answer would be the same
+  // A complete but unusable answer is requested once more; a third one would be the same.
+  BOOST_TEST(requests_until_done({odd, odd, good}, is_ok) == 2);
   BOOST_TEST(!is_ok);
 }
 

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(suspended_coroutine_node_does_not_block_lane) {
   plain.add(a, add_one).edge(ss::start, a);
   auto run = background_run<numbers>{e, waits, numbers{.n = 1, .total = 0, .seen = {}}};
   held.await_arrivals(1);
-  BOOST_TEST(e.invoke(plain.compile(), numbers{}).state.n == 1); // the same lane continues
+  BOOST_TEST(e.invoke(plain.compile(), numbers{}).state.n == 1); // runs on the only lane
   held.open(41);
   BOOST_TEST(run.result().state.n == 42);
 }

@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(exit_removes_queued_call) {
   queued.actor.monitor([&down] { down.set_value(); });
   queued.actor.exit();
   down.get_future().get();
-  BOOST_TEST(!e.debug().actors(run.handle).empty()); // by then the lane has processed the exit
+  BOOST_TEST(!e.debug().actors(run.handle).empty()); // returns after the lane processed the exit
   stuck.await_inside(2);
   stuck.open();
   const auto ended = run.result();

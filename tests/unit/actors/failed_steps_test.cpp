@@ -151,7 +151,7 @@ ss::run_result<kept> run_with(const updates& written, bool is_shared) {
   if (!is_shared)
     return e.try_invoke(graph, kept{});
   auto stream = ss::detail::engine_access::stream(e, graph, kept{}, ss::stream_mode::values);
-  auto events = std::vector<ss::state_view>{}; // makes the barrier find its state shared
+  auto events = std::vector<ss::state_view>{}; // while they exist, a barrier must copy the state
   try {
     while (const auto event = stream.next())
       events.push_back(event->state);

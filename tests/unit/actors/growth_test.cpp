@@ -39,7 +39,7 @@ double growth_of(int n, Measure measure) {
   return least(4 * n) / least(n);
 }
 
-constexpr auto growth_max = 9.0; // the larger case does not fit the caches
+constexpr auto growth_max = 9.0; // above 4, because the larger case does not fit into CPU caches
 
 void await_count(const std::atomic<int>& count, int n) {
   while (count < n)
@@ -58,7 +58,7 @@ double cancel_wide(int n) {
   g.branch(ss::start, fan_out);
   auto run = background_run<numbers>{e, g.compile(), numbers{.n = n, .total = 0, .seen = {}}};
   await_count(started, n);
-  static_cast<void>(e.debug().actors({})); // the lane is idle or will be soon
+  static_cast<void>(e.debug().actors({})); // returns when the lane has processed its earlier work
   const auto begin = cpu_seconds();
   run.handle.cancel();
   BOOST_TEST(run.result().error.has_value());

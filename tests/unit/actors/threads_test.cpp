@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(function_body_can_interrupt_without_a_coroutine) {
   const auto graph = g.compile(kept());
   const auto stopped = e.try_invoke(graph, begin_with(5), on("t"));
   BOOST_REQUIRE((stopped.status == ss::run_status::interrupted));
-  BOOST_TEST(stopped.state.n == 5); // the value it returned while unanswered is discarded
+  BOOST_TEST(stopped.state.n == 5); // what the body returned without an answer is discarded
   BOOST_TEST(e.try_invoke(graph, answer(true), on("t")).state.n == 1);
 }
 
@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(second_run_on_a_thread_waits_for_first) {
   const auto next = ss::update{ss::set<&numbers::n>(0)};
   auto second = e.stream(graph, next, ss::stream_mode::none, on("t"));
   auto elsewhere = e.stream(graph, numbers{}, ss::stream_mode::none, on("other"));
-  at.await_arrivals(2); // the other thread is free; the second run has not started
+  at.await_arrivals(2); // of the first run and the run on `other`; the second run waits for `t`
   at.open();
   BOOST_TEST(!first.next());
   BOOST_TEST(!second.next());

@@ -106,9 +106,9 @@ BOOST_AUTO_TEST_CASE(old_tool_results_are_cleared_and_newest_kept) {
   const auto edited = clear_tool_results(messages, options);
   BOOST_TEST(edited[2].content == "[cleared]");
   BOOST_TEST(edited[1].tool_calls[0].args.empty());
-  BOOST_TEST(edited[4].content == "long long"); // excluded
+  BOOST_TEST(edited[4].content == "long long"); // excluded by the options
   BOOST_TEST(edited[6].content == "[cleared]");
-  BOOST_TEST(edited[8].content == "long long"); // the newest
+  BOOST_TEST(edited[8].content == "long long"); // the newest result is kept
   BOOST_TEST(messages[2].content == "long long");
   options.clear_at_least = 3;
   options.count = [](const message& m) { return static_cast<std::int64_t>(m.content.size()); };

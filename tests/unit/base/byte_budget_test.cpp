@@ -43,10 +43,10 @@ BOOST_AUTO_TEST_CASE(readers_wait_in_order_when_budget_is_exhausted) {
     reading.push_back(read_pieces(leases[i], 1, 60, done[i]));
     run.start(reading[i]);
   }
-  BOOST_TEST(done[0] == 1); // the reader that is exempt
+  BOOST_TEST(done[0] == 1); // one reader at a time may exceed the budget
   BOOST_TEST(budget.waiting() == 2u);
   auto late = budget.open();
-  BOOST_TEST(!late.try_grow(1)); // must not overtake
+  BOOST_TEST(!late.try_grow(1)); // must not overtake the waiting readers
   leases[0].release();
   run.run_ready();
   BOOST_TEST(done[1] == 1);

@@ -193,11 +193,11 @@ BOOST_AUTO_TEST_CASE(output_damaged_while_running_is_an_error) {
     for (const auto how : {harm::remove, harm::replace, harm::truncate, harm::append})
       for (const auto is_last : {false, true}) {
         if (std::string_view{name} == "out.journal" && how >= harm::truncate)
-          continue; // detected when the job is resumed
+          continue; // such damage is detected only when the job is resumed
         auto job = std::make_unique<testing::job>(chat_lines(16));
         auto steps = 0;
         job->options.on_disk_step = [&](std::string_view step) {
-          // After the first failed row, or after the last group.
+          // Damage the file after the first failed row, or while the last group is written.
           const auto is_due = is_last ? job->runner.keys.load() == 16 && step == "journal"
                                       : step == "journal" && job->runner.keys.load() >= 8;
           if (is_due && fs::exists(job->folder / name) && ++steps == (is_last ? 3 : 1) * 3)
@@ -206,10 +206,10 @@ BOOST_AUTO_TEST_CASE(output_damaged_while_running_is_an_error) {
         job->options.sync_interval = std::chrono::milliseconds{is_last ? 1000 : 0};
         auto ended = job->run();
         if (steps < 3)
-          continue; // all rows were in one group
+          continue; // all rows were written as one group, so nothing was damaged
         BOOST_TEST_CONTEXT(name << ", harm " << static_cast<int>(how) << ", last " << is_last) {
           if (ended.has_value()) {
-            BOOST_TEST(is_last); // the damaged group must be one that is checked
+            BOOST_TEST(is_last); // only damage after the last check may stay undetected
             continue;
           }
           BOOST_TEST(has(ended.error().text, name), ended.error().text);

@@ -452,7 +452,7 @@ void effect_record_lasts_until_next_checkpoint(Place& place) {
   place.get().put_effect("t", "k3", ss::effect_record{});
   place.get().put_effect("t", "k3", std::nullopt);
   (void)maker{layout, {"t", "a:x"}}.put(place.get(), 1, nullptr,
-                                        {}); // a subgraph's checkpoint keeps them
+                                        {}); // a subgraph's checkpoint does not delete effects
   place.reopen();
   BOOST_TEST((find("k1") == ss::effect_record{true, "sent"}));
   BOOST_TEST((find("k2") == ss::effect_record{}));

@@ -394,7 +394,7 @@ BOOST_AUTO_TEST_CASE(take_over_is_seen_by_all_processes) {
   auto second = take(*theirs, "t", ss::busy_policy::take_over).get().value();
   BOOST_TEST((!first->is_held() && second->is_held() && other->is_held()));
   BOOST_TEST(is_refused(*third));
-  first.reset(); // an expired lease: must not release the thread
+  first.reset(); // this lease has been taken over, so its end must not release the thread
   BOOST_TEST((is_refused(*third) && is_refused(*ours) && second->is_held()));
   auto back = take(*ours, "t", ss::busy_policy::take_over).get().value();
   BOOST_TEST((!second->is_held() && back->is_held()));

@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(items_expire_unless_read, Place, set_up_stores) {
   s.put({"a"}, "short", {});
   s.put({"a"}, "ever", {}, for_ever());
   time.at += std::chrono::milliseconds{60};
-  BOOST_TEST(s.get({"a"}, "short").has_value()); // renews it
+  BOOST_TEST(s.get({"a"}, "short").has_value()); // this read renews the item
   time.at += std::chrono::milliseconds{99};
   BOOST_TEST(s.search({{"a"}, {}, 10, 0}).size() == 2U);
   time.at += std::chrono::milliseconds{100};

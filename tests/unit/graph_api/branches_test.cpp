@@ -73,7 +73,7 @@ BOOST_DATA_TEST_CASE(update_state_branch_sees_expired_values_as_empty,
   (void)run(e, graph, json::object{{"bag", text(c.input)}}, config);
   (void)e.update_state(graph, on("t"), {{"log", json::array{"p"}}}, "p");
   const auto next = e.get_state(graph, on("t")).next;
-  // Values without a checkpoint are gone before the update.
+  // Untracked values are not in the checkpoint, so the state update does not see them.
   const auto is_full = !c.is_emptied && c.rule != "untracked";
   BOOST_TEST(next == std::vector<std::string>{is_full ? "full" : "empty"},
              boost::test_tools::per_element());

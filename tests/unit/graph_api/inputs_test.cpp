@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(whole_state_input_on_used_thread_is_rejected) {
     submitted.set_value(ended.error->code == make_error_code(ss::graph_errc::used_thread));
   });
   BOOST_TEST(submitted.get_future().get());
-  // The rejected input changed nothing, and another thread is new.
+  // The rejected inputs have changed nothing. A thread without checkpoints accepts a whole state.
   const auto now = e.get_state(graph, on("t"));
   BOOST_TEST(now.values->name == "Ada");
   BOOST_TEST(e.invoke(graph, talk{}, on("other")).state.name == "Ada");

@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(command_to_parent_applies_to_direct_parent_only) {
   middle.add("inner", commander({"m"})).edge("__start__", "inner");
   auto g = logging({"m"});
   g.add("middle", middle.compile()).edge("__start__", "middle");
-  BOOST_TEST(log_of(run(e, g.compile())) == "said m"); // the m of the middle graph
+  BOOST_TEST(log_of(run(e, g.compile())) == "said m"); // only m of the middle graph has run
 }
 
 // B142

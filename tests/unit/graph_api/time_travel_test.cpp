@@ -82,8 +82,7 @@ ss::compiled_json_graph loop_at(int depth) {
 } // namespace
 
 // A replay from any checkpoint logs the same values as the first run, because each subgraph starts
-// from the state that it had at that checkpoint. The subgraph keeps n: each call adds its input
-// and 1.
+// from the state that it had at that checkpoint.
 BOOST_DATA_TEST_CASE(replay_gives_subgraphs_their_state_of_that_time,
                      boost::unit_test::data::make(depths), c) {
   auto e = ss::engine{{.workers = 1}};
@@ -102,7 +101,7 @@ BOOST_DATA_TEST_CASE(run_after_updating_old_checkpoint_forms_a_branch,
   auto e = ss::engine{{.workers = 1}};
   const auto graph = loop_at(c.depth);
   (void)run(e, graph, json::object{{"n", 0}}, on("t"));
-  const auto edited = before_w(e, graph, 2); // log [1]
+  const auto edited = before_w(e, graph, 2); // here the log is [1]
   const auto id = e.update_state(graph, at(edited), update{.as_node = "v"});
   BOOST_TEST(log_text(run(e, graph, ss::resume(), at(id))) == c.log);
 }

@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(events_show_states_and_written_fields) {
       seen.push_back(event->values()->item + ' ' + std::to_string(event->values()->price));
     } else {
       BOOST_TEST(event->values() == nullptr);
-      BOOST_TEST(event->wrote<&parcel::weight>() == nullptr); // channel 1 of another struct
+      BOOST_TEST(event->wrote<&parcel::weight>() == nullptr); // a field of another struct
       const auto* price = event->wrote<&order::price>();
       BOOST_TEST((price != nullptr) == (event->node == "quote"));
       seen.push_back(event->node);

@@ -22,7 +22,8 @@ BOOST_AUTO_TEST_SUITE(calculator)
 namespace {
 
 struct sum_case {
-  std::string_view expression, answer; ///< the whole answer if it succeeds, part of it if it fails
+  std::string_view expression,
+      answer; ///< the expected result, or a part of the expected error text
 };
 std::ostream& operator<<(std::ostream& out, const sum_case& c) {
   return out << c.expression;

@@ -56,7 +56,7 @@ struct tree {
 };
 
 struct path_case {
-  std::string path, content; ///< part of the text if it is an error
+  std::string path, content; ///< the expected content, or a part of the expected error text
 };
 std::ostream& operator<<(std::ostream& out, const path_case& c) {
   return out << c.path;

@@ -62,7 +62,7 @@ struct shop {
 };
 
 struct query_case {
-  std::string query, answer; ///< part of the text if it is an error
+  std::string query, answer; ///< the expected result, or a part of the expected error text
 };
 std::ostream& operator<<(std::ostream& out, const query_case& c) {
   return out << c.query;
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(memory_limit_includes_other_users_of_sqlite) {
 }
 
 #ifdef __SANITIZE_THREAD__
-constexpr auto is_timed = false; // a single call of SQLite's functions takes a minute
+constexpr auto is_timed = false; // ThreadSanitizer slows one call down to a minute
 #else
 constexpr auto is_timed = true;
 #endif
