@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(typed_keys_do_not_mix_with_answer) {
   BOOST_TEST(shown.find("Paused.") < shown.find("add 1 and 2"), shown);
 }
 
-BOOST_AUTO_TEST_CASE(earlier_lines_do_not_answer_a_review) {
+BOOST_AUTO_TEST_CASE(lines_typed_before_review_do_not_answer_it) {
   for (const auto* how : {"-r", "-p"}) {
     const auto chat = window{};
     chat.paste("book Ritz\nyes\nyes\n", how);

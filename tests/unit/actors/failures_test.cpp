@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(error_handler_of_send_receives_its_input) {
   BOOST_TEST(out.seen == (std::vector<int>{0, -1, 2, -3, 4}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(default_error_handler_covers_nodes_without_own) {
+BOOST_AUTO_TEST_CASE(default_error_handler_applies_to_nodes_without_own) {
   auto g = ss::graph<numbers>{};
   g.add(a, fail).add(b, fail).edge(ss::start, a).edge(ss::start, b);
   g.on_error(a, [](const numbers&) { return ss::update{ss::set<&numbers::n>(1)}; });

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(trimming_sends_latest_turns_and_keeps_state) {
   BOOST_TEST(look_at(g, "t").messages.size() == 6U);
 }
 
-BOOST_AUTO_TEST_CASE(long_turn_is_never_cut) {
+BOOST_AUTO_TEST_CASE(trimming_keeps_the_only_turn_whole) {
   auto f = fixture{};
   f.model = std::make_shared<const fake_model>(
       std::vector<message>{ai_message("", {tool_call{"c1", "calculator", {}}}), ai_message("yes")});

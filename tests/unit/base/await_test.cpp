@@ -36,7 +36,7 @@ ss::task<int> from_thread(std::thread& worker) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(task_runs_its_children) {
+BOOST_AUTO_TEST_CASE(task_awaits_its_child_tasks) {
   BOOST_TEST(ss::sync_wait(sum(3, 4)) == 7);
 }
 

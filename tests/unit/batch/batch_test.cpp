@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(abort_cancels_rows_in_flight) {
   BOOST_TEST(contains(job.file("out.jsonl"), "\"attempt\":2"));
 }
 
-BOOST_AUTO_TEST_CASE(changed_fingerprint_is_rejected_unless_forced) {
+BOOST_AUTO_TEST_CASE(changed_agent_fingerprint_is_rejected_unless_forced) {
   auto job = testing::job{chat_lines(4)};
   job.options.limit = 2;
   BOOST_TEST(job.run().has_value());

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(native_line_has_every_member) {
       "\n");
 }
 
-BOOST_AUTO_TEST_CASE(failed_native_line_names_location) {
+BOOST_AUTO_TEST_CASE(failed_line_names_node_step_and_attempts) {
   auto row = parse_json(line_of(row_shape::chat, "fail")).value();
   BOOST_TEST(row.at("status").as_string() == "error");
   BOOST_TEST(

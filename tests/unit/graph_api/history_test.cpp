@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(replay_forks_and_keeps_old_branch) {
 }
 
 // B212
-BOOST_AUTO_TEST_CASE(replay_of_end_runs_nothing) {
+BOOST_AUTO_TEST_CASE(replay_from_final_checkpoint_runs_nothing) {
   auto e = ss::engine{{.workers = 1}};
   auto calls = 0;
   auto g = logging({});

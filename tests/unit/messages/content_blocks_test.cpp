@@ -71,7 +71,8 @@ const auto cases = std::vector<block_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(content_of_any_provider_is_converted, boost::unit_test::data::make(cases), c) {
+BOOST_DATA_TEST_CASE(content_of_any_provider_becomes_standard_blocks,
+                     boost::unit_test::data::make(cases), c) {
   const auto m = message_from_json(*parse_json(c.message));
   BOOST_REQUIRE(m.has_value());
   const auto blocks = content_blocks(*m);

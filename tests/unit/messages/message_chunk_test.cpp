@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(usage_adds_with_its_details) {
   BOOST_TEST((sum.part.usage == total));
 }
 
-BOOST_AUTO_TEST_CASE(provider_id_takes_precedence) {
+BOOST_AUTO_TEST_CASE(provider_id_replaces_id_generated_for_run) {
   auto sum = ai_chunk("");
   sum.part.id = "lc_run-1";
   auto more = ai_chunk("");

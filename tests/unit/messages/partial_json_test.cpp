@@ -85,7 +85,7 @@ BOOST_DATA_TEST_CASE(partial_text_is_completed, boost::unit_test::data::make(tex
     BOOST_TEST(to_text(*read) == c.value);
 }
 
-BOOST_AUTO_TEST_CASE(every_prefix_agrees_with_the_definition) {
+BOOST_AUTO_TEST_CASE(every_prefix_gives_result_of_slow_algorithm) {
   const auto texts_read = {
       R"({"loc": "x \"y\" z", "n": [1, 2.5e3, null, true], "o": {"p": {"q": []}}, "r": false})",
       R"([[], {}, [{"a": [[1], "b"]}], "c\n", -0.5, 10])"};

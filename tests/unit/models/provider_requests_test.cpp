@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(plain_text_document_without_text_is_rejected) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(openai_file_becomes_a_document) {
+BOOST_AUTO_TEST_CASE(openai_file_becomes_an_anthropic_document) {
   const auto sent_file = [](std::string_view file) {
     auto m = message{};
     m.blocks = json::array{json::object{{"type", "file"}, {"file", parse_json(file).value()}}};
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(invalid_calls_are_not_sent_as_content) {
   BOOST_TEST(content_sent(provider_api::openai_chat, m).as_array().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(openai_file_gets_a_required_name) {
+BOOST_AUTO_TEST_CASE(file_without_name_gets_one_for_openai) {
   for (const auto api : openai_apis) {
     auto m = message{};
     m.blocks =

@@ -114,7 +114,8 @@ BOOST_AUTO_TEST_CASE(answer_is_delayed_by_latency) {
   BOOST_TEST((took == std::chrono::milliseconds{300}));
 }
 
-BOOST_DATA_TEST_CASE(errors_name_the_invalid_line, boost::unit_test::data::make(bad_cases), c) {
+BOOST_DATA_TEST_CASE(errors_name_the_invalid_line_of_recording,
+                     boost::unit_test::data::make(bad_cases), c) {
   const auto file = temporary_file{c.text};
   const auto model = load(file);
   BOOST_REQUIRE(model.has_error());

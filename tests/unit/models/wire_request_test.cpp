@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(responses_items_have_required_members) {
   BOOST_TEST(input.at(2).at("content").at(0).at("text").as_string() == "b");
 }
 
-BOOST_AUTO_TEST_CASE(schemas_for_anthropic_exclude_other_members) {
+BOOST_AUTO_TEST_CASE(anthropic_schemas_disallow_additional_properties) {
   auto request = make_request();
   auto format = answer_schema{};
   format.schema =
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(on_chunk_enables_streaming) {
     BOOST_TEST(body_of(make_options(api), request).at("stream").as_bool());
 }
 
-BOOST_AUTO_TEST_CASE(invalid_options_are_rejected_at_creation) {
+BOOST_AUTO_TEST_CASE(invalid_model_options_are_rejected_at_creation) {
   auto io = io_runtime{};
   const auto limits = std::make_shared<model_limits>(model_limits_options{});
   auto options = provider_model_options{};

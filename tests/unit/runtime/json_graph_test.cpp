@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(any_function_can_be_a_reducer) {
   BOOST_TEST(end_of(g.compile(), {{"c", 5}}) == R"({"c":45})"); // the first write is stored as is
 }
 
-BOOST_AUTO_TEST_CASE(bodies_see_set_channels_config_and_runtime) {
+BOOST_AUTO_TEST_CASE(bodies_receive_written_channels_config_and_runtime) {
   auto g = json_graph{};
   g.channel("log", "append").channel("n").channel("unset");
   g.add("a", [](const json::value& s, const run_config& c, runtime rt) {
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(name_and_reducer_faults_are_reported_together) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(updates_are_shown_as_in_langgraph) {
+BOOST_AUTO_TEST_CASE(update_events_have_the_form_of_langgraph) {
   auto g = json_graph{};
   g.channel("a").channel("log", "append");
   g.add("n", [](const json::value&) {}).edge("__start__", "n");

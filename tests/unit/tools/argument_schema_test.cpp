@@ -69,7 +69,8 @@ std::string print(const std::vector<argument_fault>& faults) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(arguments_are_checked, boost::unit_test::data::make(checks), c) {
+BOOST_DATA_TEST_CASE(arguments_are_checked_against_the_schema, boost::unit_test::data::make(checks),
+                     c) {
   const auto schema = argument_schema::compile(parse_json(c.schema)->get_object());
   BOOST_REQUIRE(schema.has_value());
   const auto faults = schema->check(parse_json(c.args)->get_object());

@@ -78,7 +78,8 @@ BOOST_AUTO_TEST_CASE(empty_or_invalid_list_is_rejected) {
     BOOST_TEST(host_list::make({pattern}).has_error(), pattern);
 }
 
-BOOST_DATA_TEST_CASE(redirect_is_resolved, boost::unit_test::data::make(redirects), c) {
+BOOST_DATA_TEST_CASE(redirect_location_is_resolved_against_the_url,
+                     boost::unit_test::data::make(redirects), c) {
   BOOST_TEST(redirect_target(*parse_url(c.base), c.location) == c.target);
 }
 

@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(query_has_limited_time_and_memory, *boost::unit_test::enabl
   }
 }
 
-BOOST_AUTO_TEST_CASE(replaced_functions_behave_like_sqlites) {
+BOOST_AUTO_TEST_CASE(replaced_sql_functions_behave_like_originals) {
   auto* plain = static_cast<sqlite3*>(nullptr);
   BOOST_REQUIRE(sqlite3_open(":memory:", &plain) == SQLITE_OK);
   for (const std::string expression : {"instr('häll','l')",
@@ -404,7 +404,7 @@ void bind_blob(sqlite3_stmt* statement, int column, const std::string& value) {
                     SQLITE_TRANSIENT);
 }
 
-BOOST_AUTO_TEST_CASE(replaced_like_and_glob_match_like_sqlites) {
+BOOST_AUTO_TEST_CASE(replaced_like_and_glob_match_like_originals) {
   constexpr auto pairs = 6'000;
   constexpr auto seed = 20'261'122U;
   auto* plain = static_cast<sqlite3*>(nullptr);

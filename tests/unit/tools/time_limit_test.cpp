@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(late_result_of_blocking_function_is_discarded) {
   BOOST_TEST(out.content == refusal);
 }
 
-BOOST_AUTO_TEST_CASE(failures_and_cancellation_pass_through) {
+BOOST_AUTO_TEST_CASE(time_limit_passes_failures_and_cancellation_through) {
   const auto fails =
       limited([](const nothing&) -> std::string { throw tool_exception{"no"}; }, long_enough);
   BOOST_CHECK_THROW(run_tool(*fails, {}), tool_exception);
