@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: a line of a model's journal is rejected, or writing it again gives the same line.
+// Fuzz target: a line of a model's journal is rejected, or it can be written and read again.
 #include "fuzz_input.hpp"
 #include "models/journal_format.hpp"
 

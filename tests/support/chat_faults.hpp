@@ -60,7 +60,7 @@ class fault_source {
 public:
   explicit fault_source(fault_rates rates) : rates_{rates} {}
 
-  /// Draws the fault for a request that was received, again or for the first time.
+  /// Draws the fault for a received request. A repeated request may get another fault.
   [[nodiscard]] fault draw(const std::string& request) {
     auto& seen = seen_[hash(request)];
     last_ = unit(hash(request) ^ rates_.seed ^ (++seen.times * 0x9e3779b97f4a7c15));

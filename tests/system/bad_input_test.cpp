@@ -162,7 +162,7 @@ std::string turns_with_call(const std::string& key, const std::string& name,
 struct failing_call {
   std::string tool;
   std::string arguments;
-  std::string_view told; ///< part of the text that the model receives
+  std::string_view told; ///< a part of the error text that the model must receive
 };
 
 constexpr auto tools_agent = R"(name: tools

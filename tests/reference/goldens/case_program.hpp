@@ -26,7 +26,7 @@ private:
   std::map<std::string, std::int64_t> counts_;
 };
 
-/// How a program ended: the values that it set, and the op that produced its result.
+/// The end of a program's run: the values that it set, and the op that produced its result.
 struct program_end {
   graph_cases::scope in;
   json::object set;

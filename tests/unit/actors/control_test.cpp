@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(drained_run_stops_after_super_step_and_resumes) {
   auto g = ss::graph<numbers>{};
   g.add(a, [&](const numbers& s) -> ss::task<ss::update<numbers>> {
     ++starts;
-    auto known = held.pass(); // until the test has the run's handle
+    auto known = held.pass(); // waits until the test has the run's handle
     static_cast<void>(co_await known);
     handle.drain("the machine is needed");
     co_return ss::update{ss::set<&numbers::n>(s.n + 1)};

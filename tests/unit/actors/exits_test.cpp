@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(exit_of_suspended_tool_actor_ends_one_call) {
 }
 
 BOOST_AUTO_TEST_CASE(exit_during_running_body_applies_when_it_returns) {
-  // The watcher polls so rarely that the body stays in place.
+  // The watcher polls so rarely that the lane waits for the body instead of leaving it behind.
   auto e = ss::engine{{.workers = 1, .watcher_tick = std::chrono::seconds{30}}};
   auto held = gate{};
   auto stuck = door{};

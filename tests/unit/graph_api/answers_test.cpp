@@ -20,8 +20,8 @@ namespace {
 
 using questions = std::vector<std::string>;
 
-/// How a node fails after it has received all its resume values: by an exception, by its timeout,
-/// or because the run is cancelled.
+/// The kinds of failure of a node that has received all its resume values: an exception, a timeout
+/// of the node, or the end of its run.
 enum class failure { thrown, timed_out, cut_off };
 
 struct flaky {

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(bulk_state_updates_are_applied_as_steps) {
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "0 2 1 c");
 }
 
-// B206
+// Covers behaviour B206.
 BOOST_AUTO_TEST_CASE(inapplicable_bulk_updates_are_rejected_with_reason) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});

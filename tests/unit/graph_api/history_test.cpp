@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(checkpoint_ids_increase_across_restarts) {
   }
 }
 
-// B210
+// Covers behaviour B210.
 BOOST_AUTO_TEST_CASE(unused_thread_has_an_empty_snapshot) {
   const auto snapshot = ss::engine{{.workers = 1}}.get_state(chain({"a"}), on("nobody"));
   BOOST_TEST(snapshot.checkpoint == nullptr);
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(replay_forks_and_keeps_old_branch) {
   }
 }
 
-// B212
+// Covers behaviour B212.
 BOOST_AUTO_TEST_CASE(replay_from_final_checkpoint_runs_nothing) {
   auto e = ss::engine{{.workers = 1}};
   auto calls = 0;
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(replay_interrupts_again) {
   BOOST_TEST(log_of(run(e, graph, answer("no"), on("t"))) == "a no");
 }
 
-// B220
+// Covers behaviour B220.
 BOOST_AUTO_TEST_CASE(steps_are_numbered_across_inputs_of_thread) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a"});

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(answers_to_unknown_interrupts_can_be_ignored) {
   BOOST_TEST(log_of(run(e, graph, std::move(said), on("t"))) == "yes");
 }
 
-// B180
+// Covers behaviour B180.
 BOOST_AUTO_TEST_CASE(interrupt_three_subgraphs_deep_can_be_answered) {
   auto e = ss::engine{{.workers = 2}};
   const auto graph = around(around(asking_for("deep")), kept());
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(parallel_subgraph_interrupts_are_answered_separately) {
   BOOST_TEST(e.get_state(graph, on("t")).next.empty());
 }
 
-// B182
+// Covers behaviour B182.
 BOOST_AUTO_TEST_CASE(failure_takes_precedence_and_interrupt_stays_pending) {
   auto e = ss::engine{{.workers = 1}};
   auto fails = true;
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(breakpoints_at_all_nodes_stop_once_each) {
   BOOST_TEST(log_of(last) == "a b");
 }
 
-// B187
+// Covers behaviour B187.
 BOOST_AUTO_TEST_CASE(breakpoint_keeps_pending_sends) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({});
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(breakpoint_keeps_pending_sends) {
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "x y");
 }
 
-// B189
+// Covers behaviour B189.
 BOOST_AUTO_TEST_CASE(resume_of_finished_thread_runs_nothing) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a"});

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(writes_apply_in_order_of_sends) {
   BOOST_TEST(json::serialize(ended.state.at("log")) == "[0,1,2,3,4,5,6,7,8,9,10,11]");
 }
 
-// B041
+// Covers behaviour B041.
 BOOST_AUTO_TEST_CASE(resume_without_checkpoint_is_an_error) {
   auto e = ss::engine{{.workers = 1}};
   const auto refused = run(e, chain_of_three(kept()), ss::resume(), on("new"));
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(deferred_node_after_deferred_node_runs_twice) {
   BOOST_TEST(log_of(run(e, g.compile())) == "a d e e");
 }
 
-// B165
+// Covers behaviour B165.
 BOOST_AUTO_TEST_CASE(failed_output_is_not_cached) {
   auto e = ss::engine{{.workers = 1}};
   auto calls = 0;
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(commands)
 
-// B137: END is not a node, so the edges of the node decide.
+// B137: END is not a node, so a command to END has no effect, and the node's edges fire.
 BOOST_AUTO_TEST_CASE(command_to_end_does_not_stop_plain_edges) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"b"});
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(command_to_parent_applies_to_direct_parent_only) {
   BOOST_TEST(log_of(run(e, g.compile())) == "said m"); // only m of the middle graph has run
 }
 
-// B142
+// Covers behaviour B142.
 BOOST_AUTO_TEST_CASE(command_to_parent_of_outermost_graph_fails) {
   auto e = ss::engine{{.workers = 1}};
   const auto failed = run(e, commander({}));

@@ -33,7 +33,8 @@ ss::compiled_json_graph around(ss::compiled_json_graph inner) {
   return g.compile();
 }
 
-/// A loop: w is the inner graph, v logs its n; both run until three values are logged.
+/// A loop of two nodes: w is the inner graph, and v logs the value of n. The loop ends when three
+/// values are logged.
 ss::compiled_json_graph loop_of(ss::compiled_json_graph inner) {
   auto g = ss::json_graph{};
   g.channel("n", "last").channel("log", "append");
@@ -122,7 +123,7 @@ BOOST_AUTO_TEST_CASE(update_of_old_checkpoint_stores_no_task_result) {
   (void)e.update_state(graph, on("t"), as_a);
   (void)e.update_state(graph, at(stopped), said_x, "b");
   BOOST_TEST(!has_result());
-  // While a checkpoint is the newest, its pending task gets the result.
+  // An update of the newest checkpoint stores the result for its pending task.
   stopped = e.update_state(graph, at(stopped), as_a);
   (void)e.update_state(graph, on("t"), said_x, "b");
   BOOST_TEST(has_result());
