@@ -19,8 +19,9 @@ struct scope {
   std::map<std::string, json::value, std::less<>> locals;
 };
 
-/// Evaluates an expression. Never fails: a value of the wrong type counts as 0 or as an empty list.
-/// The language is described with the recorded cases.
+/// Evaluates an expression: a constant, or a list of an operator and its arguments. An argument of
+/// the wrong type counts as 0 or as an empty list. Throws std::invalid_argument if the list does
+/// not start with a known operator.
 [[nodiscard]] json::value evaluate(const json::value& expression, scope& in);
 
 /// Whether a value is true; null, false, 0, "", [] and {} are false.

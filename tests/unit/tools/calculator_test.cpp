@@ -22,8 +22,7 @@ BOOST_AUTO_TEST_SUITE(calculator)
 namespace {
 
 struct sum_case {
-  std::string_view expression,
-      answer; ///< the expected result, or a part of the expected error text
+  std::string_view expression, answer; ///< the result, or a part of the error text
 };
 std::ostream& operator<<(std::ostream& out, const sum_case& c) {
   return out << c.expression;
