@@ -294,8 +294,9 @@ enum class agent_rules : std::uint8_t {
   /// requested in every call of the model, and a run that reaches its recursion limit fails.
   create_agent,
   /// LangGraph 1.x, create_react_agent(): the model's node is `agent`, and the structured response
-  /// is requested in a separate call after the loop (node `generate_structured_response`). A run
-  /// that reaches its recursion limit ends with an apology as its last message.
+  /// is requested in a separate call after the loop (node `generate_structured_response`). If one
+  /// step is left after an answer that calls tools, the run ends with an apology in place of the
+  /// answer.
   create_react_agent,
 };
 

@@ -134,7 +134,7 @@ struct interrupt {
 enum class trigger_cause : std::uint8_t {
   branch = 1,    ///< an edge, a router or a command leads to the node
   join = 2,      ///< all sources of a join have run
-  held_back = 4, ///< the node was deferred until nothing else was left to run
+  held_back = 4, ///< the node was deferred until no other node was triggered
 };
 
 /// A node that runs in the next super-step.
@@ -164,10 +164,10 @@ struct position {
   std::optional<write_list> input;
   std::vector<std::uint32_t> input_targets; ///< additional nodes that the input triggers
   std::vector<trigger> triggered;           ///< nodes of the next super-step
-  std::vector<trigger> deferred;            ///< nodes that wait until nothing else is left to run
-  std::vector<named_barrier_value> joins;   ///< per join: the sources that have arrived
-  std::vector<send> sends;                  ///< additional activations of the next super-step
-  seen_versions versions;                   ///< order of past writes and reads
+  std::vector<trigger> deferred; ///< deferred nodes, which wait until no other node is triggered
+  std::vector<named_barrier_value> joins; ///< per join: the sources that have arrived
+  std::vector<send> sends;                ///< additional activations of the next super-step
+  seen_versions versions;                 ///< order of past writes and reads
 };
 
 /// The operation that created a checkpoint.

@@ -135,8 +135,10 @@ make_logging_middleware(std::function<void(const model_call_record&)> on_call);
 /// It applies only if the model ended the answer itself. If the server cut the answer (for example
 /// `finish_reason: length`), an unclosed call is always refused.
 enum class unclosed_calls {
-  complete, ///< run the call if its text can be parsed; models often forget the close tag
-  refuse,   ///< make it an invalid call, which the agent answers with an error message
+  /// In a stream: run the call if its text can be parsed; models often forget the close tag. In a
+  /// complete answer, only qwen3_coder does this; the other protocols treat the open tag as text.
+  complete,
+  refuse, ///< make it an invalid call; see agent_options::answer_invalid_calls
 };
 
 /// Options of make_protocol_middleware().
