@@ -25,6 +25,8 @@
 
 namespace superstep {
 
+// All free functions of this header may be called from any thread.
+
 /// Options of review_calls() and human_in_the_loop(): the calls that a person reviews, and the
 /// answers that the person may give.
 struct review_options {

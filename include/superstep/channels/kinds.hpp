@@ -76,7 +76,9 @@ inline constexpr bool folds_into_new = detail::fold_makes_new<Fn, T>();
 
 /// Whether a reducer leaves the value unchanged if it throws. A reducer that changes the value in
 /// place declares it:
+///
 ///     static constexpr bool leaves_value_on_failure = true;
+///
 /// Otherwise each step that calls the reducer first copies the value, unless the reducer is
 /// noexcept.
 template <class Fn>
@@ -101,8 +103,13 @@ struct topic_rule {};
 struct accumulating_topic_rule {};
 
 // The kinds of channels. Each is a template over the place of its value: a field of a described
-// struct (field_place), or a slot of a slot_block (slot_place). `Place` is a small copyable class:
-//     T& of(state_block&), const T& of(const state_block&), using value_type = T
+// struct (field_place), or a slot of a slot_block (slot_place). `Place` is a small copyable class with
+// these members:
+//
+//     using value_type = T;
+//     T& of(state_block&);
+//     const T& of(const state_block&);
+//
 // If the value may be absent, T is std::optional<V>, and V is the type that is written.
 //
 // The classes override the members of channel, whose comments apply.

@@ -12,6 +12,8 @@
 
 namespace superstep {
 
+// All free functions of this header may be called from any thread.
+
 /// Selects messages by name, id, type and tool call. A message that matches an exclusion is
 /// dropped. If any of the include lists is not empty, a message must also match one of them.
 struct message_filter {

@@ -21,6 +21,8 @@
 
 namespace superstep {
 
+// All free functions of this header may be called from any thread.
+
 /// The description of a tool that is sent to a model. `parameters` is a JSON Schema of type object.
 struct tool_definition {
   std::string name;

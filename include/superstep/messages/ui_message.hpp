@@ -10,6 +10,8 @@
 
 namespace superstep {
 
+// All free functions of this header may be called from any thread.
+
 /// A component of a user interface that a graph keeps up to date. A node sends it immediately with
 /// `rt.emit(to_json(component))` and stores it in a state field whose reducer is add_ui_messages.
 ///

@@ -15,6 +15,8 @@
 
 namespace superstep {
 
+// All free functions of this header may be called from any thread.
+
 /// A chat model that can also report its answer while the answer arrives.
 class streaming_chat_model : public chat_model {
 public:

@@ -12,6 +12,8 @@
 
 namespace superstep {
 
+// All free functions of this header may be called from any thread.
+
 /// A tool as a text protocol describes it to the model.
 struct protocol_tool {
   std::string name;                  ///< the name by which the model calls the tool
