@@ -35,9 +35,9 @@ struct retry_policy {
   std::function<bool(const std::exception_ptr&)> retry_on;
 };
 
-/// Whether a failure is retried by default. The C++ equivalent of LangGraph's default_retry_on
-/// (langgraph/_internal/_retry.py). A failure is retried unless the same input would repeat it. Not
-/// retried are:
+/// Whether a retry_policy without `retry_on` retries a failure. The C++ equivalent of LangGraph's
+/// default_retry_on (langgraph/_internal/_retry.py). A failure is retried unless the same input
+/// would repeat it. Not retried are:
 /// - std::logic_error (invalid_argument, out_of_range, …) and std::bad_cast
 /// - graph_error, except node_timeout_error
 /// - std::system_error with errc::invalid_argument, or with a generic or system code that does not
@@ -64,7 +64,7 @@ struct retry_policy {
                                               const std::exception_ptr&, std::uint32_t attempt);
 
 /// The longest time that one attempt of a task may take (`TimeoutPolicy` in langgraph/types.py). An
-/// attempt that takes longer fails with node_timeout_error, which is retried by default. A
+/// attempt that takes longer fails with node_timeout_error, which is_worth_a_retry() accepts. A
 /// suspended body is destroyed. A running body is asked to stop (runtime::stop()); it runs to
 /// completion and its result is discarded. compile() reports a policy without a limit, and limits
 /// below 1 ms.
