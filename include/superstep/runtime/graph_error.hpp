@@ -20,7 +20,7 @@ enum class graph_errc {
   actor_exited,        ///< the actor of a task or of the run received an exit message
   cancelled,           ///< the run was cancelled
   deadline,            ///< the deadline of the run passed
-  empty_input,         ///< the run had no input, and the thread has nothing to resume
+  empty_input,         ///< a run without input on a thread that has no checkpoint
   invalid_graph,       ///< faults found by compile()
   unknown_label,       ///< a branch returned a label that its path map does not have
   bad_destination,     ///< a branch chose nothing, or START
