@@ -14,7 +14,7 @@ namespace superstep {
 /// the remedy of each.
 enum class graph_errc {
   recursion_limit = 1, ///< the run did not end before run_config::recursion_limit
-  invalid_update,      ///< the writes of a step do not fit their channels
+  invalid_update,      ///< an update, an input, a Send or an edit that is not valid for the graph
   unknown_node,        ///< a destination names a node that the graph does not have
   node_failed,         ///< a body or a router threw; the exception is nested
   actor_exited,        ///< the actor of a task or of the run received an exit message
