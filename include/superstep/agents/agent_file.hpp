@@ -97,10 +97,11 @@ struct agent_spec {
   model_spec model;     ///< kind and options of the model
   std::string record;   ///< journal file that records the model's answers; empty: none
   std::string protocol; ///< format of tool calls in plain text; empty: the model's own API
-  std::uint32_t protocol_retries = 1; ///< further attempts after an answer with invalid calls
-  unclosed_calls protocol_unclosed = unclosed_calls::complete; ///< treatment of incomplete calls
-  std::string prompt;                                          ///< system prompt; empty: none
-  react_version version = react_version::v2;                   ///< shape of the agent's loop
+  std::uint32_t protocol_retries = 1; ///< see protocol_options::retries
+  unclosed_calls protocol_unclosed =
+      unclosed_calls::complete;              ///< treatment of calls without an end
+  std::string prompt;                        ///< system prompt; empty: none
+  react_version version = react_version::v2; ///< shape of the agent's loop
   std::uint32_t recursion_limit =
       default_recursion_limit;  ///< maximum number of super-steps per run
   std::vector<tool_spec> tools; ///< tools in the order of the file

@@ -321,7 +321,8 @@ struct prune_options {
   /// need are kept as well.
   std::size_t keep_last = 1;
   std::chrono::seconds older_than{0}; ///< minimum age of deleted checkpoints; 0 for any age
-  /// Whether a thread whose newest checkpoint is old enough is deleted entirely.
+  /// Whether a thread is deleted completely if the age of its newest checkpoint is at least
+  /// `older_than`.
   bool whole_threads = false;
 };
 

@@ -73,10 +73,12 @@ struct sqlite_checkpointer_options {
 /// Returns a checkpointer that stores threads in an SQLite database, and starts its writer thread.
 /// docs/checkpoint-format.md describes the tables. Several processes may use one file.
 ///
-/// One writer thread per object writes the checkpoints of all runs. It writes all queued rows in
-/// one transaction, so that many runs share one disk sync. A checkpoint is one row, usually a delta
-/// to the previous checkpoint. The destructor writes all queued rows and ends the thread; runs that
-/// still wait for a lease get checkpoint_errc::in_use. May be called from any thread.
+/// One writer thread per object writes the checkpoints of all runs. It writes the queued rows, up
+/// to batch_rows_max, in one transaction, so that many runs share one disk sync. A run with
+/// durability::sync may write its checkpoint itself if the queue is empty. A checkpoint is one row,
+/// usually a delta to the previous checkpoint. The destructor writes all queued rows and ends the
+/// thread; runs that still wait for a lease get checkpoint_errc::in_use. May be called from any
+/// thread.
 /// @param path path of the file, which is created if it does not exist; not empty, ":memory:" or a
 ///   "file:" URI
 /// @param options see sqlite_checkpointer_options

@@ -164,8 +164,9 @@ struct sqlite_query_options {
   std::chrono::milliseconds timeout{5'000};
   /// Size limit of one value or row, also during the evaluation of the query.
   std::size_t value_bytes_max = 512 * 1024;
-  /// Limit of SQLite's memory in this process while queries of the tool run, in bytes. Concurrent
-  /// queries share it, and memory that checkpointers use through SQLite counts as well.
+  /// Limit of SQLite's memory in this process while a query of the tool runs, in bytes. Concurrent
+  /// queries share it; each of them raises it by 4 MiB. Memory that checkpointers use through
+  /// SQLite counts as well.
   std::size_t memory_bytes_max = 64 * 1024 * 1024;
 };
 

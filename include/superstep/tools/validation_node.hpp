@@ -22,8 +22,8 @@ struct validation_node_options {
   std::vector<std::string> tags;   ///< tags of the node
 };
 
-/// Checks the tool calls of the last message against schemas without running tools: for models that
-/// extract data, whose calls are the result.
+/// Checks the tool calls of the last message against schemas without running tools. Use it for
+/// models that extract data: the arguments of their calls are the result.
 ///
 /// Each call is answered by a tool message. For a valid call it contains the arguments as JSON, as
 /// returned by fill_arguments(). For an invalid one it contains the errors, and `is_error` is set
