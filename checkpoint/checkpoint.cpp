@@ -79,6 +79,20 @@ task_record storable_part(const task_record& of, const graph_layout& layout) {
   return out;
 }
 
+checkpoint_ptr storable_part(checkpoint_ptr of) {
+  const auto is_left_out = [&](const auto& channel) {
+    return !channel->is_kept() && channel->is_available(*of->state);
+  };
+  if (std::ranges::none_of(of->layout->channels, is_left_out))
+    return of;
+  auto out = std::make_shared<checkpoint>(*of);
+  const auto state = of->state->clone();
+  for (const auto& channel : of->layout->channels)
+    channel->drop_unkept(*state);
+  out->state = state;
+  return out;
+}
+
 namespace {
 
 /// Adds a later record of the same task to an earlier one. Each record contains only what became

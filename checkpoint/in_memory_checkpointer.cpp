@@ -35,26 +35,6 @@ struct in_memory_checkpointer::imported_checkpoint {
   std::vector<task> tasks;
 };
 
-namespace {
-
-/// Returns the checkpoint without the values of untracked channels. Makes a copy only if there are
-/// such values.
-checkpoint_ptr without_untracked(checkpoint_ptr point) {
-  const auto is_left_out = [&](const auto& channel) {
-    return !channel->is_kept() && channel->is_available(*point->state);
-  };
-  if (std::ranges::none_of(point->layout->channels, is_left_out))
-    return point;
-  auto out = std::make_shared<checkpoint>(*point);
-  const auto state = point->state->clone();
-  for (const auto& channel : point->layout->channels)
-    channel->drop_unkept(*state);
-  out->state = state;
-  return out;
-}
-
-} // namespace
-
 in_memory_checkpointer::in_memory_checkpointer() : queue_{std::make_shared<lease_queue>()} {}
 
 in_memory_checkpointer::~in_memory_checkpointer() = default;
@@ -136,8 +116,7 @@ void in_memory_checkpointer::put(const thread_key& key, checkpoint_ptr point) {
   if (key.ns.empty())
     effects_.erase(key.thread_id);
   auto id = point->id;
-  threads_[key].insert_or_assign(std::move(id),
-                                 entry{{without_untracked(std::move(point)), {}}, {}});
+  threads_[key].insert_or_assign(std::move(id), entry{{storable_part(std::move(point)), {}}, {}});
 }
 
 void in_memory_checkpointer::put_task(const thread_key& key, const checkpoint& parent,

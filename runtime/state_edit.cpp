@@ -26,6 +26,17 @@ checkpoint_error in_use_by_a_run(const std::string& thread_id) {
 /// The number of remaining steps that a router sees during an edit; LangGraph uses the same number.
 constexpr auto edit_steps_left = std::int64_t{2};
 
+/// The checkpoints and task records of one call. They are saved when all of its edits have
+/// succeeded.
+struct prepared_edits {
+  struct task {
+    checkpoint_ptr after;
+    task_record record;
+  };
+  std::vector<checkpoint_ptr> points;
+  std::vector<task> tasks;
+};
+
 /// The lease on a thread during an edit. Meanwhile runs and other edits of the thread wait.
 class held_thread {
 public:
@@ -34,13 +45,32 @@ public:
       : checkpointer_{checkpointer}, key_{place.thread_id, place.ns},
         lease_{take(checkpointer, place.thread_id, patience)} {}
 
+  /// Saves the edits; returns the id of the last checkpoint. Waits until they are durable, because
+  /// no later call could report that they are not.
+  std::string save(prepared_edits edits) {
+    auto id = edits.points.back()->id;
+    for (auto& point : edits.points)
+      put(std::move(point));
+    settle();
+    // The records come last, because a resumed run takes them for the results of its tasks: an edit
+    // that is not saved must leave none.
+    try {
+      for (auto& [after, record] : edits.tasks)
+        checkpointer_.put_task(key_, *after, std::move(record));
+      settle();
+    } catch (const checkpoint_error&) {
+      // The edit is saved. Only the history does not show it as the result of a task.
+    }
+    return id;
+  }
+
+private:
   void put(checkpoint_ptr point) {
     if (lease_ && !lease_->is_held())
       throw checkpoint_error{make_error_code(checkpoint_errc::conflict),
                              "thread '" + key_.thread_id + "' was taken over by a run"};
     checkpointer_.put_now(key_, std::move(point));
   }
-  /// Waits until the edit is durable, because a later failure could not be reported to the caller.
   void settle() {
     // shared, because the thread that sets the value may still use it after the wait
     const auto saved = std::make_shared<std::promise<void>>();
@@ -48,8 +78,6 @@ public:
       saved->get_future().wait();
     checkpointer_.check(key_);
   }
-
-private:
   static lease_ptr take(superstep::checkpointer& checkpointer, const std::string& thread_id,
                         std::chrono::milliseconds patience) {
     const auto given = std::make_shared<std::promise<result<lease_ptr>>>();
@@ -73,19 +101,20 @@ private:
 };
 
 /// Applies one edit to a thread. It loads the position of the thread, applies the edit like the
-/// outputs of a step, and saves the new position.
+/// outputs of a step, and prepares the checkpoint of the new position.
 class editor {
 public:
-  editor(const detail::program_ptr& table, const detail::thread_place& place, held_thread& thread)
+  editor(const detail::program_ptr& table, const detail::thread_place& place,
+         prepared_edits& prepared)
       : table_{table}, place_{place}, checkpointer_{checkpointer_of(*table)},
-        key_{place.thread_id, place.ns}, thread_{thread} {}
+        key_{place.thread_id, place.ns}, prepared_{prepared} {}
 
-  /// Applies the edits of one super-step; returns the id of the new checkpoint.
-  std::string edit(const std::vector<detail::state_edit>& all) {
+  /// Applies the edits of one super-step to the last prepared checkpoint, or to the place.
+  void edit(const std::vector<detail::state_edit>& all) {
     if (all.empty())
       throw_graph_error(graph_errc::invalid_update, "the list of updates is empty");
     load();
-    if (saved_ && place_.checkpoint_id.empty())
+    if (saved_ && place_.checkpoint_id.empty() && prepared_.points.empty())
       apply_callers_writes(run_, *saved_);
     if (all.size() > 1)
       check_several(all);
@@ -94,21 +123,24 @@ public:
     else
       write_all(all);
     run_.count_step();
-    return save(checkpoint_source::update, saved_ ? saved_->checkpoint->id : std::string{});
+    prepare_checkpoint(checkpoint_source::update, saved_ ? saved_->checkpoint->id : std::string{});
   }
 
-  std::string copy() {
+  void copy() {
     load();
     if (!saved_)
       throw_graph_error(graph_errc::unknown_checkpoint,
                         "thread '" + place_.thread_id + "' has no checkpoint to copy");
     run_.count_step();
-    return save(checkpoint_source::fork, saved_->checkpoint->parent);
+    prepare_checkpoint(checkpoint_source::fork, saved_->checkpoint->parent);
   }
 
 private:
   void load() {
-    saved_ = checkpointer_.load(key_, place_.checkpoint_id, table_->layout());
+    if (prepared_.points.empty())
+      saved_ = checkpointer_.load(key_, place_.checkpoint_id, table_->layout());
+    else
+      saved_.emplace(prepared_.points.back(), std::vector<task_record>{});
     if (!saved_ && !place_.checkpoint_id.empty())
       throw_graph_error(graph_errc::unknown_checkpoint, "thread '" + place_.thread_id +
                                                             "' has no checkpoint '" +
@@ -210,7 +242,7 @@ private:
   /// it. Not done if the thread has newer checkpoints, because a branch from this checkpoint would
   /// load the record.
   void lend(std::uint32_t node, const node_output& out) {
-    if (!saved_ || saved_->checkpoint->id != checkpointer_.head(key_))
+    if (!saved_ || saved_->checkpoint->id != newest_id())
       return;
     auto pending = run_state{};
     pending.reset(table_, place_.thread_id, 1);
@@ -228,12 +260,12 @@ private:
       given.output->writes.assign(out.writes.begin(), out.writes.end());
       given.output->targets.assign(out.targets.begin(), out.targets.end());
       given.output->sends = out.sends;
-      checkpointer_.put_task(key_, *saved_->checkpoint, storable_part(given, *table_->layout()));
+      prepared_.tasks.push_back({saved_->checkpoint, storable_part(given, *table_->layout())});
       return;
     }
   }
 
-  std::string save(checkpoint_source source, std::string parent) {
+  void prepare_checkpoint(checkpoint_source source, std::string parent) {
     auto made = std::make_shared<checkpoint>();
     made->id = next_id();
     made->parent = std::move(parent);
@@ -242,9 +274,12 @@ private:
     made->layout = table_->layout();
     made->state = run_.state();
     made->where = run_.where();
-    auto id = made->id;
-    thread_.put(std::move(made));
-    return id;
+    prepared_.points.push_back(storable_part(std::move(made)));
+  }
+
+  /// Returns the id of the newest checkpoint, including prepared ones.
+  [[nodiscard]] std::string newest_id() const {
+    return prepared_.points.empty() ? checkpointer_.head(key_) : prepared_.points.back()->id;
   }
 
   /// Returns the id of the new checkpoint. If the caller has specified a checkpoint, it follows the
@@ -254,7 +289,7 @@ private:
   [[nodiscard]] std::string next_id() const {
     auto last = std::string{};
     if (!place_.checkpoint_id.empty())
-      last = checkpointer_.head(key_);
+      last = newest_id();
     else if (saved_)
       last = saved_->checkpoint->id;
     return next_checkpoint_id(last, std::string_view{last}.substr(0, last.rfind('.') + 1));
@@ -264,7 +299,7 @@ private:
   const detail::thread_place& place_;
   superstep::checkpointer& checkpointer_;
   thread_key key_;
-  held_thread& thread_;
+  prepared_edits& prepared_;
   std::optional<saved_checkpoint> saved_;
   run_state run_;
 };
@@ -286,19 +321,18 @@ std::string detail::bulk_update_state(const detail::program_ptr& table,
   if (steps.empty())
     throw_graph_error(graph_errc::invalid_update, "the list of steps is empty");
   auto thread = held_thread{checkpointer_of(*table), place, patience};
-  auto at = place;
+  auto prepared = prepared_edits{};
   for (const auto& step : steps)
-    at.checkpoint_id = editor{table, at, thread}.edit(step);
-  thread.settle();
-  return at.checkpoint_id;
+    editor{table, place, prepared}.edit(step);
+  return thread.save(std::move(prepared));
 }
 
 std::string detail::copy_state(const detail::program_ptr& table, const detail::thread_place& place,
                                std::chrono::milliseconds patience) {
   auto thread = held_thread{checkpointer_of(*table), place, patience};
-  auto id = editor{table, place, thread}.copy();
-  thread.settle();
-  return id;
+  auto prepared = prepared_edits{};
+  editor{table, place, prepared}.copy();
+  return thread.save(std::move(prepared));
 }
 
 } // namespace superstep

@@ -263,7 +263,7 @@ public:
                                 detail::edit_for(graph, std::move(change)), timeout);
   }
   /// Writes several updates to a thread (`bulk_update_state()` in langgraph/pregel/main.py). Waits
-  /// and throws as update_state() does. If a super-step fails, the ones before it remain saved.
+  /// and throws as update_state() does. If one of the updates fails, none is saved.
   /// @param steps each inner list is one super-step. Its updates are applied together, in the order
   /// of the list. If it has several updates, each must set as_node. Neither list may be empty.
   /// @param timeout the longest wait for a run that holds the thread; 0: does not wait

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <functional>
+#include <stdexcept>
 
 #include <sqlite3.h>
 
@@ -152,6 +153,88 @@ BOOST_AUTO_TEST_CASE(history_shows_state_update_as_task_result) {
   BOOST_TEST_REQUIRE(all[1].tasks[0].result.has_value());
   BOOST_TEST(json::serialize(ss::detail::adapter_of(graph).update(*all[1].tasks[0].result)) ==
              R"({"log":["x"]})");
+}
+
+namespace {
+
+const auto said_y = json::object{{"log", json::array{"y"}}};
+const auto text_for_sum = json::object{{"log", json::array{"x"}}, {"sum", "text"}};
+
+/// A thread whose next node is b, with a branch that throws when the sum is 7.
+ss::compiled_json_graph stopped_before_b(ss::engine& e,
+                                         std::shared_ptr<ss::checkpointer> checkpointer) {
+  auto g = logging({"a", "b"});
+  g.channel("sum", "add").sequence({"__start__", "a", "b"});
+  g.branch("b", [](const json::value& in) {
+    if (in.at("sum") == 7)
+      throw std::runtime_error{"seven"};
+    return std::string{"__end__"};
+  });
+  auto options = ss::compile_options{};
+  options.checkpointer = std::move(checkpointer);
+  options.interrupt_before = {"b"};
+  auto graph = g.compile(std::move(options));
+  (void)run(e, graph, json::object{}, on("t"));
+  return graph;
+}
+
+} // namespace
+
+// A record of the edit would replace the task's own run when the thread is resumed.
+BOOST_AUTO_TEST_CASE(failed_state_update_changes_nothing) {
+  using steps = std::vector<std::vector<update>>;
+  const auto as_b = [](json::object values) {
+    return update{.values = std::move(values), .as_node = "b"};
+  };
+  const auto failing = std::vector<steps>{
+      {{as_b(text_for_sum)}},                                        // the reducer
+      {{as_b({{"sum", 7}})}},                                        // the branch
+      {{as_b(said_x), as_b(text_for_sum)}},                          // the second update
+      {{as_b(said_x), update{.values = said_y, .as_node = "zz"}}},   // its node
+      {{as_b(said_x)}, {as_b(text_for_sum)}},                        // the second step
+      {{as_b(said_x)}, {update{.values = said_y, .as_node = "zz"}}}, // its node
+      {{as_b(said_x)}, {}},                                          // an empty step
+  };
+  auto e = ss::engine{{.workers = 1}};
+  for (const auto& edit : failing) {
+    const auto folder = temporary_folder{};
+    for (const auto& checkpointer :
+         {ss::memory_checkpointer(), ss::sqlite_checkpointer(folder.file())}) {
+      const auto graph = stopped_before_b(e, checkpointer);
+      const auto before = checkpointer->export_thread("t");
+      BOOST_CHECK_THROW((void)e.bulk_update_state(graph, on("t"), edit), std::exception);
+      BOOST_TEST(checkpointer->export_thread("t") == before);
+      BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a b");
+    }
+  }
+}
+
+// Later steps of one call build on checkpoints that are not saved yet.
+BOOST_AUTO_TEST_CASE(bulk_updates_record_results_of_replaced_tasks) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto folder = temporary_folder{};
+  for (const auto& checkpointer :
+       {ss::memory_checkpointer(), ss::sqlite_checkpointer(folder.file())}) {
+    auto options = ss::compile_options{};
+    options.checkpointer = checkpointer;
+    options.interrupt_before = {"b"};
+    const auto graph = chain({"a", "b", "c"}, options);
+    (void)run(e, graph, json::object{}, on("t"));
+    (void)e.bulk_update_state(
+        graph, on("t"),
+        {{update{.values = said_x, .as_node = "b"}}, {update{.values = said_y, .as_node = "c"}}});
+    const auto all = e.get_state_history(graph, on("t"));
+    BOOST_TEST_REQUIRE(all.size() == 5U);
+    BOOST_TEST(log_in(graph, all[0]) == "a x y");
+    BOOST_TEST(all[0].next.empty());
+    const auto result_of = [&](const ss::state_snapshot& s) {
+      BOOST_TEST_REQUIRE(s.tasks.size() == 1U);
+      BOOST_TEST_REQUIRE(s.tasks[0].result.has_value());
+      return json::serialize(ss::detail::adapter_of(graph).update(*s.tasks[0].result));
+    };
+    BOOST_TEST(result_of(all[1]) == R"({"log":["y"]})");
+    BOOST_TEST(result_of(all[2]) == R"({"log":["x"]})");
+  }
 }
 
 // B204: pending Sends are dropped unless the node's branches create them again.
