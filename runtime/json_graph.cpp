@@ -453,8 +453,7 @@ void json_graph::add_body(std::string name, std::unique_ptr<detail::node_body> b
 
 void json_graph::add_handler(std::string name, detail::json_body_function body,
                              bool gives_commands) {
-  auto reads = std::make_shared<std::vector<std::uint32_t>>();
-  reads_.push_back({name, {}, reads});
+  const auto reads = std::make_shared<std::vector<std::uint32_t>>(); // empty: all channels
   builder_.add_error_handler(
       name, std::make_unique<json_node>(std::move(body), gives_commands, *layout_, reads), false,
       {});

@@ -43,14 +43,12 @@ void runtime::heartbeat(bool is_told) const {
 
 void detail::throw_wrong_input(const body_input& given) {
   const auto& node = given.table->node(given.node).name;
-  throw graph_error{
-      run_error{make_error_code(graph_errc::invalid_update),
-                "the input of a Send to node '" + node + "' is not of the type that the node takes",
-                node,
-                given.step,
-                node,
-                1,
-                {}}};
+  auto text =
+      given.payload != nullptr
+          ? "the input of a Send to node '" + node + "' is not of the type that the node takes"
+          : "node '" + node + "' is activated by Sends only, but its task has no input";
+  throw graph_error{run_error{
+      make_error_code(graph_errc::invalid_update), std::move(text), node, given.step, node, 1, {}}};
 }
 
 namespace detail {

@@ -4,6 +4,7 @@
 // graph_check.cpp adds the warnings.
 #include "graph_check.hpp"
 
+#include <superstep/base/detail/wrong_type.hpp>
 #include <superstep/runtime/detail/program.hpp>
 
 #include <algorithm>
@@ -212,6 +213,29 @@ void detail::program_builder::check_edge(const detail::program& table, const edg
                               "an edge"));
 }
 
+/// A handler gets the input of its node, so both must take the same type.
+void detail::program_builder::check_handlers(const detail::program& table,
+                                             std::vector<fault>& faults) const {
+  for (const auto& text : handler_faults_)
+    faults.push_back(invalid({}, text));
+  for (const auto& [node, handler] : handlers_) {
+    if (node.empty())
+      continue;
+    const auto found = table.find(node);
+    if (found == detail::program::no_node) {
+      faults.push_back({graph_errc::unknown_node, node,
+                        "node '" + node + "' has an error handler, but does not exist"});
+      continue;
+    }
+    const auto& wanted = table.node(found).body->input_type();
+    const auto& taken = table.node(table.find(handler)).body->input_type();
+    if (taken != wanted)
+      faults.push_back(invalid(node, "the error handler of node '" + node + "' takes " +
+                                         type_name(taken) + ", but the node takes " +
+                                         type_name(wanted)));
+  }
+}
+
 std::vector<fault> detail::program_builder::check(const detail::program& table) const {
   auto faults = faults_;
   for (auto i = std::size_t{0}; i < table.nodes_.size(); ++i) {
@@ -241,12 +265,7 @@ std::vector<fault> detail::program_builder::check(const detail::program& table) 
       if (name != "*" && table.find(name) == detail::program::no_node)
         faults.push_back(
             {graph_errc::unknown_node, name, "Interrupt node `" + name + "` not found"});
-  for (const auto& text : handler_faults_)
-    faults.push_back(invalid({}, text));
-  for (const auto& [node, handler] : handlers_)
-    if (!node.empty() && table.find(node) == detail::program::no_node)
-      faults.push_back({graph_errc::unknown_node, node,
-                        "node '" + node + "' has an error handler, but does not exist"});
+  check_handlers(table, faults);
   auto has_entry = false;
   for (const auto& e : edges_) {
     check_edge(table, e, faults);

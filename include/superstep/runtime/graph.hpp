@@ -79,7 +79,7 @@ public:
 
 private:
   [[nodiscard]] write_list state_in(const body_input& given) const {
-    return nested_writes(child_, to_child_(input_of<Input>(given)));
+    return nested_writes(child_, to_child_(input_of<State, Input>(given)));
   }
   task<node_output> finish(call_services* services, const program* table, write_list input) const {
     auto running = run_nested(services, program_of(child_), std::move(input));

@@ -257,4 +257,113 @@ BOOST_AUTO_TEST_CASE(router_can_return_enumerator_or_text) {
   BOOST_TEST(log_for(text.compile(), 0) == "left");
 }
 
+namespace {
+
+struct parcel {
+  int weight = 0;
+};
+BOOST_DESCRIBE_STRUCT(parcel, (), (weight))
+struct letter {
+  std::string text;
+};
+BOOST_DESCRIBE_STRUCT(letter, (), (text))
+
+template <class In>
+ss::update<feeling> does_nothing(const In&) {
+  return {};
+}
+
+/// Returns the faults of a graph whose node and error handler have the given inputs.
+template <class OfNode, class OfHandler>
+std::vector<std::string> handler_faults(bool is_handler_first) {
+  constexpr auto work = ss::node<OfNode>{"work"};
+  constexpr auto handled = ss::node<OfHandler>{"work"};
+  auto g = ss::graph<feeling>{};
+  g.add("first", does_nothing<feeling>).edge(ss::start, "first");
+  if (is_handler_first)
+    g.on_error(handled, does_nothing<OfHandler>);
+  g.add(work, does_nothing<OfNode>);
+  if (!is_handler_first)
+    g.on_error(handled, does_nothing<OfHandler>);
+  try {
+    static_cast<void>(g.compile());
+  } catch (const ss::compile_error& e) {
+    return texts(e.faults());
+  }
+  return {};
+}
+
+/// A graph that stops before `work`, which has the given input.
+template <class In, class First>
+ss::compiled_graph<feeling> stops_before_work(std::shared_ptr<ss::checkpointer> checkpointer,
+                                              First first) {
+  auto g = ss::graph<feeling>{};
+  g.add("first", std::move(first)).edge(ss::start, "first");
+  g.add(ss::node<In>{"work"}, does_nothing<In>);
+  auto options = ss::compile_options{};
+  options.checkpointer = std::move(checkpointer);
+  options.interrupt_before = {"work"};
+  return g.compile(std::move(options));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(error_handler_takes_input_of_its_node) {
+  for (const auto is_handler_first : {false, true}) {
+    BOOST_TEST((handler_faults<feeling, feeling>(is_handler_first).empty()));
+    BOOST_TEST((handler_faults<parcel, parcel>(is_handler_first).empty()));
+    for (const auto& faults : {handler_faults<feeling, parcel>(is_handler_first),
+                               handler_faults<parcel, feeling>(is_handler_first),
+                               handler_faults<parcel, letter>(is_handler_first)}) {
+      BOOST_TEST_REQUIRE(faults.size() == 1U);
+      BOOST_TEST(faults[0].find("the error handler of node 'work' takes") != std::string::npos);
+    }
+  }
+}
+
+// The type of a node's input may have changed since its task was saved.
+BOOST_AUTO_TEST_CASE(pending_task_of_retyped_node_is_rejected) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto goes = [](const feeling&) { return ss::command<feeling>{.go_to = {"work"}}; };
+  const auto sends = [](const feeling&) {
+    return ss::command<feeling>{.go_to = {{ss::node<parcel>{"work"}, parcel{7}}}};
+  };
+  const auto fails = [&](const ss::compiled_graph<feeling>& was,
+                         const ss::compiled_graph<feeling>& is) {
+    BOOST_TEST(!e.try_invoke(was, feeling{}, on("t")).error.has_value());
+    BOOST_TEST(e.get_state(was, on("t")).next.size() == 1U);
+    const auto resumed = e.try_invoke(is, ss::resume(), on("t"));
+    BOOST_TEST_REQUIRE(resumed.error.has_value());
+    BOOST_TEST_MESSAGE(resumed.error->text);
+  };
+  auto kept_in = ss::memory_checkpointer();
+  fails(stops_before_work<feeling>(kept_in, goes), stops_before_work<parcel>(kept_in, goes));
+  kept_in = ss::memory_checkpointer();
+  fails(stops_before_work<parcel>(kept_in, sends), stops_before_work<feeling>(kept_in, sends));
+  kept_in = ss::memory_checkpointer();
+  fails(stops_before_work<parcel>(kept_in, sends), stops_before_work<letter>(kept_in, sends));
+}
+
+// A branch sees the channels that its node reads.
+BOOST_AUTO_TEST_CASE(order_of_json_node_and_handler_is_irrelevant) {
+  for (const auto is_handler_first : {false, true}) {
+    auto g = ss::json_graph{};
+    auto seen = std::make_shared<json::value>();
+    const auto handler = [](const json::value&) { return json::object{}; };
+    g.channel("log", "append").channel("secret");
+    g.branch("a", [seen](const json::value& in) {
+      *seen = in;
+      return std::string{"__end__"};
+    });
+    if (is_handler_first)
+      g.on_error("a", handler);
+    g.add("a", logs("a"), {.reads = {"log"}}).edge("__start__", "a");
+    if (!is_handler_first)
+      g.on_error("a", handler);
+    auto e = ss::engine{{.workers = 1}};
+    (void)run(e, g.compile(), json::object{{"secret", 1}});
+    BOOST_TEST(json::serialize(*seen) == R"({"log":["a"]})");
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

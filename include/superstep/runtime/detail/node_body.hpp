@@ -135,7 +135,7 @@ struct body_input {
 namespace superstep::detail {
 
 /// Throws graph_error{invalid_update}: the input of a Send does not have the input type of its
-/// node.
+/// node, or is missing.
 [[noreturn]] void throw_wrong_input(const body_input&);
 
 /// Throws graph_error{invalid_update}: a command to the parent graph is for another state type.
@@ -163,7 +163,8 @@ public:
   /// Returns the checkpoint form of the inputs that Sends pass to this node. Null if they cannot be
   /// stored, or if no Send can activate the node.
   [[nodiscard]] virtual const value_form* input_form() const { return nullptr; }
-  /// Returns the type of the inputs that Sends pass to this node, for error texts.
+  /// Returns the input type of this node: that of its Sends, or the state. `void` in front ends
+  /// whose nodes have no types.
   [[nodiscard]] virtual const std::type_info& input_type() const { return typeid(void); }
   /// Returns the program of the subgraph if the node is a subgraph; else null.
   [[nodiscard]] virtual std::shared_ptr<const program> nested() const { return {}; }

@@ -188,6 +188,7 @@ private:
   void check_edge(const program&, const edge&, std::vector<fault>&) const;
   void check_target(const program&, std::string_view target, std::string_view from,
                     std::vector<fault>&) const;
+  void check_handlers(const program&, std::vector<fault>&) const;
   void connect(program&);
   void connect_handlers(program&) const;
   void fill_defaults();

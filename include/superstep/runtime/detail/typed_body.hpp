@@ -106,17 +106,25 @@ task<node_output> finish_later(task<T> body, const program& table) {
   }
 }
 
+/// Returns the payload of a Send. Throws graph_error if it has another type. @pre given.payload
 template <class In>
+const In& payload_of(const body_input& given) {
+  // The types differ if two node constants have the same name and different input types.
+  if (!given.payload->holds<In>())
+    throw_wrong_input(given);
+  return given.payload->as<In>();
+}
+
+/// Returns the input of a node of a graph<State>: the payload of its Send, or the state. Throws
+/// graph_error if the node takes neither.
+template <class State, class In>
 const In& input_of(const body_input& given) {
-  if (given.payload) {
-    // The types differ if two node constants have the same name and different input types.
-    if (!given.payload->holds<In>())
-      throw_wrong_input(given);
-    return given.payload->as<In>();
-  }
-  // Without a Send the input is the state: nodes with another input type are activated by Sends
-  // only.
-  return static_cast<const struct_block<In>*>(given.state)->state;
+  if (given.payload)
+    return payload_of<In>(given);
+  if constexpr (std::same_as<In, State>)
+    return static_cast<const struct_block<State>*>(given.state)->state;
+  else // the node took the state when its task was saved
+    throw_wrong_input(given);
 }
 
 /// Returns the input of a node as an In. Throws graph_error{invalid_update} if the input of a Send
@@ -124,7 +132,7 @@ const In& input_of(const body_input& given) {
 template <class In>
 const In& checked_input_of(const body_input& given) {
   if (given.payload)
-    return input_of<In>(given);
+    return payload_of<In>(given);
   const auto* state = state_if<In>(given.state);
   if (state == nullptr)
     throw_wrong_type("the input of the node",
@@ -140,7 +148,7 @@ public:
 
   void run(const body_input& given, outcome& out) const override {
     using result = body_result<F, In>;
-    const auto& in = input_of<In>(given);
+    const auto& in = input_of<State, In>(given);
     if constexpr (is_task_v<result>)
       out.rest = finish_later(call_body(f_, given, in), *given.table);
     else if constexpr (std::is_void_v<result>)
