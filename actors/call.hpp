@@ -91,7 +91,6 @@ struct alignas(64) call final : lane_message, detail::call_services {
   std::uint32_t task_number = 0;
   std::uint32_t open_index = 0; ///< index in run::open
   call_state state = call_state::idle;
-  bool begun = false; ///< a body was assigned to this record
   /// the body runs on, or is queued for, a thread that does not serve the lane
   bool is_offloaded = false;
   /// a wait that ended before the offloaded body had finished suspending

@@ -47,7 +47,6 @@ void lane::free_call(call& c) {
   c.inputs_hold.reset();
   c.sink.reset();
   c.forget_stop();
-  c.begun = false;
   c.state = call_state::idle;
   c.claimed.store(false, std::memory_order_relaxed);
   free_calls_.push_back(&c);
@@ -121,7 +120,6 @@ void lane::prepare_call(run& r, call& c, std::uint32_t number) {
   c.task_number = number;
   if (c.config != r.request.config)
     c.config = r.request.config;
-  c.begun = true;
   c.ended = false;
   c.gave_up = false;
   c.nested = 0;
@@ -465,7 +463,6 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
   pooled_actor_of(c.actor).assignment.call = &c;
   pooled_actor_of(c.actor).assignment.call_generation = c.generation;
   pooled_actor_of(c.actor).assignment.node = parent.input.node;
-  c.begun = true;
   c.state = call_state::queued;
   detach(r, c);
   ready_.push_back({nullptr, &c, nullptr, 0});
