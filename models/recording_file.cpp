@@ -101,7 +101,7 @@ result<recording_file> recording_file::open(std::string path, std::string& note)
   out.path_ = std::move(path);
   out.fd_ = open_to_add(out.path_, 0);
   auto code = out.fd_ < 0 ? errno : 0;
-  // The first answer creates the file. Here only checks whether that will be possible.
+  // The first answer creates the file. This function only checks whether that will be possible.
   if (code == ENOENT) {
     code = creation_fault(out.path_);
     if (code == 0)
