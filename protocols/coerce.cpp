@@ -79,8 +79,8 @@ bool can_have(const json::value& each, std::string_view key) {
   return false;
 }
 
-/// Removes a superfluous object around a list: `{user: [a, b]}` becomes `[a, b]`. Only if the item
-/// schema `each` has no member with that key.
+/// Removes a superfluous object around a list: `{user: [a, b]}` becomes `[a, b]`. Does nothing if
+/// the item schema `each` has a member with that key.
 std::optional<json::array> unwrapped(const json::object& o, const json::value& each) {
   if (o.size() != 1 || !each.is_object() || can_have(each, text::view(o.begin()->key())))
     return {};
@@ -142,8 +142,8 @@ bool differ_by_s(std::string_view a, std::string_view b) {
 }
 
 /// Renames a misspelled member: `user_name` where the schema requires `userName`, or `tag` where it
-/// requires the list `tags`. Only if the schema forbids additional members, exactly one required
-/// member is missing, and exactly one member is unknown.
+/// requires the list `tags`. Renames only if the schema forbids additional members, exactly one
+/// required member is missing, and exactly one member is unknown.
 void rename_member(json::object& o, const json::value& schema) {
   const auto* properties = schema::properties(schema);
   const auto* required = schema::member(schema, "required");
