@@ -25,7 +25,12 @@ constexpr auto format_version = std::int64_t{1};
 /// Returns the error for a text that is not a valid exported thread.
 checkpoint_error unreadable(std::string_view why) {
   return {make_error_code(checkpoint_errc::corrupt),
-          "an exported thread cannot be read: " + std::string{why} + "; nothing was imported"};
+          "not a complete export of a thread: " + std::string{why} + "; nothing was imported"};
+}
+
+/// Returns the error for an invalid line. Lines are counted from 1.
+checkpoint_error unreadable(std::size_t line, std::string_view why) {
+  return unreadable("line " + std::to_string(line) + ": " + std::string{why});
 }
 
 void append_member(std::string& out, std::string_view key, std::string_view text) {
@@ -54,51 +59,51 @@ void append_checkpoint(std::string& out, const exported_checkpoint& p) {
 json::value parse_line(std::string_view text, std::size_t number) {
   auto parsed = parse_json(text, {row_bytes_max, read_depth_max});
   if (!parsed)
-    throw unreadable("line " + std::to_string(number) + ": " + parsed.error().text);
+    throw unreadable(number, parsed.error().text);
   return std::move(*parsed);
 }
 
-std::string text_in(const json::object& line, const char* key) {
+std::string text_in(const json::object& line, const char* key, std::size_t number) {
   const auto* found = line.if_contains(key);
   if (found == nullptr || !found->is_string())
-    throw unreadable(std::string{"a line has no text member '"} + key + "'");
+    throw unreadable(number, std::string{"the text member '"} + key + "' is missing");
   return std::string{found->get_string()};
 }
 
-std::int64_t number_in(const json::object& line, const char* key) {
+std::int64_t number_in(const json::object& line, const char* key, std::size_t number) {
   const auto* found = line.if_contains(key);
   if (found == nullptr || !found->is_int64())
-    throw unreadable(std::string{"a line has no integer member '"} + key + "'");
+    throw unreadable(number, std::string{"the integer member '"} + key + "' is missing");
   return found->get_int64();
 }
 
-checkpoint_source source_in(const json::object& line) {
-  const auto text = text_in(line, "source");
+checkpoint_source source_in(const json::object& line, std::size_t number) {
+  const auto text = text_in(line, "source", number);
   for (const auto s : {checkpoint_source::input, checkpoint_source::loop, checkpoint_source::update,
                        checkpoint_source::fork})
     if (to_text(s) == text)
       return s;
-  throw unreadable("the source '" + text + "' is unknown");
+  throw unreadable(number, "the source '" + text + "' is unknown");
 }
 
 /// Reads the line of one checkpoint and checks the types of its members. check_order() checks the
 /// references between lines.
-exported_checkpoint read_checkpoint(const json::object& line) {
+exported_checkpoint read_checkpoint(const json::object& line, std::size_t number) {
   auto out = exported_checkpoint{};
-  out.ns = text_in(line, "ns");
-  out.header = {text_in(line, "id"), text_in(line, "parent"), source_in(line),
-                number_in(line, "step")};
-  out.base = text_in(line, "base");
-  out.layout = static_cast<std::size_t>(number_in(line, "layout"));
+  out.ns = text_in(line, "ns", number);
+  out.header = {text_in(line, "id", number), text_in(line, "parent", number),
+                source_in(line, number), number_in(line, "step", number)};
+  out.base = text_in(line, "base", number);
+  out.layout = static_cast<std::size_t>(number_in(line, "layout", number));
   const auto* row = line.if_contains("row");
   const auto* tasks = line.if_contains("tasks");
   if (out.header.id.empty() || row == nullptr || !row->is_object() || tasks == nullptr ||
       !tasks->is_array())
-    throw unreadable("a checkpoint has no id, row or tasks");
+    throw unreadable(number, "the checkpoint has no id, row or tasks");
   out.row = to_text(*row);
   for (const auto& t : tasks->get_array()) {
     if (!t.is_array() || t.get_array().size() != 2 || !t.get_array()[0].is_int64())
-      throw unreadable("a task is not a list of a layout number and a record");
+      throw unreadable(number, "a task is not a list of a layout number and a record");
     out.tasks.push_back(
         {static_cast<std::size_t>(t.get_array()[0].get_int64()), to_text(t.get_array()[1])});
   }
@@ -107,23 +112,30 @@ exported_checkpoint read_checkpoint(const json::object& line) {
 
 /// Splits an export into lines and verifies the checksum in its last line. Returns the other lines.
 std::vector<std::string_view> checked_lines(std::string_view text) {
+  if (text.empty())
+    throw unreadable("the text is empty");
   auto lines = std::vector<std::string_view>{};
   for (auto from = std::size_t{0}; from < text.size();) {
     const auto to = text.find('\n', from);
     if (to == std::string_view::npos)
-      throw unreadable("its last line is incomplete; export the thread again");
+      throw unreadable(
+          "the last line must contain the checksum, but it has no end; use the complete "
+          "output of an export");
     lines.push_back(text.substr(from, to - from));
     from = to + 1;
   }
   if (lines.size() < 2)
-    throw unreadable("it has fewer than two lines; use the complete output of an export");
+    throw unreadable("it has only one line; use the complete output of an export");
   const auto last = parse_line(lines.back(), lines.size());
   const auto body = text.substr(0, static_cast<std::size_t>(lines.back().data() - text.data()));
   lines.pop_back();
   if (!last.is_object() || !last.get_object().contains("sum"))
-    throw unreadable("its last line with the checksum is missing; export the thread again");
-  if (number_in(last.get_object(), "sum") != static_cast<std::int64_t>(checksum_of({body})))
-    throw unreadable("its checksum does not match, so it was changed; export the thread again");
+    throw unreadable(
+        "the last line must contain the checksum; use the complete output of an export");
+  if (number_in(last.get_object(), "sum", lines.size() + 1) !=
+      static_cast<std::int64_t>(checksum_of({body})))
+    throw unreadable("the checksum does not match, so the text was changed; export the thread "
+                     "again");
   return lines;
 }
 
@@ -168,8 +180,8 @@ exported_thread read_thread(std::string_view text) {
   const auto lines = checked_lines(text);
   const auto first = parse_line(lines.front(), 1);
   if (!first.is_object() || !first.get_object().contains("superstep_thread"))
-    throw unreadable("the first line has no member 'superstep_thread'");
-  if (const auto version = number_in(first.get_object(), "superstep_thread");
+    throw unreadable(1, "the member 'superstep_thread' is missing");
+  if (const auto version = number_in(first.get_object(), "superstep_thread", 1);
       version > format_version)
     throw checkpoint_error{make_error_code(checkpoint_errc::newer_format),
                            "an exported thread has format " + std::to_string(version) +
@@ -180,14 +192,14 @@ exported_thread read_thread(std::string_view text) {
   for (auto i = std::size_t{1}; i < lines.size(); ++i) {
     const auto line = parse_line(lines[i], i + 1);
     if (!line.is_object())
-      throw unreadable("line " + std::to_string(i + 1) + " is not an object");
+      throw unreadable(i + 1, "must be an object");
     const auto& members = line.get_object();
     if (const auto* layout = members.if_contains("layout");
         layout != nullptr && layout->is_object()) {
       out.layouts.push_back(to_text(*layout));
       (void)read_layout(out.layouts.back()); // throws if it is damaged
     } else {
-      out.points.push_back(read_checkpoint(members));
+      out.points.push_back(read_checkpoint(members, i + 1));
     }
   }
   check_order(out);
@@ -225,7 +237,7 @@ std::string cut_thread(std::string_view exported, std::string_view at) {
   });
   if (last == thread.points.end())
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
-                           "the exported thread has no checkpoint '" + std::string{at} +
+                           "the thread has no checkpoint '" + std::string{at} +
                                "'; specify the id of one of its checkpoints"};
   last->tasks.clear(); // these records are later than the checkpoint, so its tasks run again
   // The id of a subgraph's checkpoint starts with the id of the parent's checkpoint during which it

@@ -248,8 +248,7 @@ std::string in_memory_checkpointer::export_thread(std::string_view thread_id) {
   }
   if (out.points.empty())
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
-                           "thread '" + std::string{thread_id} +
-                               "' does not exist, so it cannot be exported"};
+                           "thread '" + std::string{thread_id} + "' does not exist"};
   return write_thread(thread_id, out);
 }
 
@@ -277,7 +276,7 @@ void in_memory_checkpointer::import_thread(std::string_view thread_id, std::stri
   if (std::ranges::any_of(threads_, [&](const auto& t) { return t.first.thread_id == thread_id; }))
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
                            "thread '" + std::string{thread_id} +
-                               "' already exists; choose another id, or delete the thread first"};
+                               "' already exists; choose another id"};
   threads_.merge(made);
 }
 

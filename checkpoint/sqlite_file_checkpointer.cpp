@@ -519,12 +519,8 @@ std::size_t sqlite_file_checkpointer::delete_runs(const std::vector<std::string>
 
 std::string sqlite_file_checkpointer::export_thread(std::string_view thread_id) {
   impl_->wait_for_writes(thread_id);
-  const auto rows = impl_->reading([&](sqlite_reader& r) { return r.export_rows(thread_id); });
-  if (rows.points.empty())
-    throw checkpoint_error{make_error_code(checkpoint_errc::failed),
-                           "thread '" + std::string{thread_id} +
-                               "' does not exist, so it cannot be exported"};
-  return write_thread(thread_id, rows);
+  return write_thread(thread_id,
+                      impl_->reading([&](sqlite_reader& r) { return r.export_rows(thread_id); }));
 }
 
 void sqlite_file_checkpointer::import_thread(std::string_view thread_id, std::string_view bytes) {

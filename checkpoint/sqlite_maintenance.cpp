@@ -71,8 +71,9 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
   taken.bind_text(1, thread_id);
   if (taken.step())
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
-                           "thread '" + std::string{thread_id} +
-                               "' already exists; choose another id, or delete the thread first"};
+                           "checkpoints in '" + db.path() + "': thread '" + std::string{thread_id} +
+                               "' already exists; choose another id, or remove the thread "
+                               "completely with prune()"};
   auto layouts = std::vector<std::int64_t>{};
   for (const auto& text : thread.layouts)
     layouts.push_back(number_of_layout(db, text));

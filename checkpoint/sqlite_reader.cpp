@@ -52,12 +52,11 @@ checkpoint_error layout_damaged(const database& db) {
 
 namespace {
 
-checkpoint_error threads_damaged(const database& db, std::string_view why) {
+checkpoint_error index_damaged(const database& db, std::string_view why) {
   return {make_error_code(checkpoint_errc::corrupt),
-          "checkpoints in '" + db.path() + "': the list of threads is damaged (" +
-              std::string{why} +
-              "), so checkpoints may be missing: keep a copy, and repair the file with 'sqlite3 "
-              "FILE REINDEX'; nothing was overwritten"};
+          "checkpoints in '" + db.path() + "': an index is damaged (" + std::string{why} +
+              "), so checkpoints may be missing: keep a copy, and repair the file with: sqlite3 '" +
+              db.path() + "' REINDEX; nothing was overwritten"};
 }
 
 std::string unpacked(const database& db, statement& s, int column, const thread_key& key,
@@ -128,7 +127,7 @@ void sqlite_reader::check_threads() {
     return;
   auto s = db_.prepare("PRAGMA integrity_check(threads)");
   if (s.step() && s.text(0) != "ok")
-    throw threads_damaged(db_, s.text(0));
+    throw index_damaged(db_, s.text(0));
   are_threads_checked_ = true;
 }
 
@@ -141,7 +140,7 @@ void sqlite_reader::check_has_no_checkpoints(std::int64_t thread) {
                        "1 FROM points INDEXED BY points_by_id WHERE thread = ?1) LIMIT 1");
   s.bind(1, thread);
   if (s.step())
-    throw threads_damaged(db_, "checkpoints are missing from their index");
+    throw index_damaged(db_, "rows of points are missing from points_by_id");
 }
 
 /// Checks that no damaged index hides rows of a thread, before the thread is exported. The export
@@ -165,7 +164,7 @@ void sqlite_reader::check_indexes(std::string_view thread_id) {
         return;
       }
       if (in_table != count(std::string{table} + " INDEXED BY " + index))
-        throw threads_damaged(db_, std::string{"rows are missing from index "} + index);
+        throw index_damaged(db_, "rows of " + std::string{table} + " are missing from " + index);
     });
 }
 
@@ -488,6 +487,10 @@ exported_thread sqlite_reader::export_rows(std::string_view thread_id) {
         to.tasks.push_back({number_of(task.layout), to_text(task.row)});
     }
   }
+  if (out.points.empty())
+    throw checkpoint_error{make_error_code(checkpoint_errc::failed),
+                           "checkpoints in '" + db_.path() + "': thread '" +
+                               std::string{thread_id} + "' does not exist"};
   return out;
 }
 

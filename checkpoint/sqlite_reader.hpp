@@ -86,6 +86,7 @@ public:
   [[nodiscard]] std::vector<stored_checkpoint> readable_rows(const thread_key&);
   /// Returns the ids of the threads that have checkpoints of these runs.
   [[nodiscard]] std::set<std::string> threads_of_runs(const std::vector<std::string>& run_ids);
+  /// Returns the rows of a thread. Throws checkpoint_error{failed} if it does not exist.
   [[nodiscard]] exported_thread export_rows(std::string_view thread_id);
   [[nodiscard]] std::vector<thread_summary> threads(std::string_view after, std::size_t limit);
 

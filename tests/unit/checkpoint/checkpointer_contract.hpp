@@ -504,6 +504,38 @@ void import_restores_exported_thread(Place& place, Other& other) {
   BOOST_CHECK_THROW((void)s.export_thread("nobody"), ss::checkpoint_error);
 }
 
+/// Returns the text of the checkpoint_error that `act` throws.
+template <class Act>
+std::string error_of(const Act& act) {
+  try {
+    act();
+  } catch (const ss::checkpoint_error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+template <class Place>
+void errors_of_exports_name_thread_and_line(Place& place) {
+  (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {set_n(1)});
+  auto& s = place.get();
+  BOOST_TEST(error_of([&] { (void)s.export_thread("x"); }).ends_with("thread 'x' does not exist"));
+  const auto bytes = s.export_thread("t");
+  BOOST_TEST(error_of([&] {
+               s.import_thread("t", bytes);
+             }).find("thread 't' already exists; choose another id") != std::string::npos);
+  const auto refused = [&](const std::string& text) {
+    return error_of([&] { s.import_thread("v", text); });
+  };
+  constexpr auto start = "not a complete export of a thread: ";
+  BOOST_TEST(refused("").starts_with(start + std::string{"the text is empty"}));
+  BOOST_TEST(refused("{\"a\":1}\n{\"b\":2}\n")
+                 .starts_with(start + std::string{"the last line must contain the checksum"}));
+  BOOST_TEST(refused("x\ny\n").starts_with(start + std::string{"line 2: "}));
+  for (const auto& text : {std::string{"{}\n"}, bytes.substr(0, bytes.size() / 2)})
+    BOOST_TEST(refused(text).find("export") != std::string::npos);
+}
+
 template <class Place>
 void imported_values_take_type_of_channel(Place& place) {
   const auto layout = usual_layout();
