@@ -49,13 +49,14 @@ void for_each_structure_line(std::string_view text, const Visit& visit) {
   }
 }
 
-/// Whether a line outside block scalars is indented with a tab, which YAML forbids. yaml-cpp does
-/// not report it.
-bool has_tab_indent(std::string_view text) {
-  auto found = false;
+/// Returns the number, from 1, of the first line outside block scalars that is indented with a tab,
+/// which YAML forbids; 0 without such a line. yaml-cpp does not report it.
+std::size_t line_with_tab_indent(std::string_view text) {
+  auto found = std::size_t{0};
   for_each_structure_line(text, [&](std::string_view line, std::size_t indent) {
-    found = line[indent] == '\t' && line.find_first_not_of(" \t") != line.npos;
-    return !found;
+    if (line[indent] == '\t' && line.find_first_not_of(" \t") != line.npos)
+      found = 1 + static_cast<std::size_t>(std::count(text.data(), line.data(), '\n'));
+    return found == 0;
   });
   return found;
 }
@@ -177,8 +178,17 @@ public:
 
 /// The exception by which the builder stops the parser. Caught in read_any_yaml().
 struct refused {
-  const char* why;
+  std::string why;
 };
+
+/// Returns an error text with a line number. Lines are counted from 0.
+std::string at_line(int line, const std::string& why) {
+  return "line " + std::to_string(line + 1) + ": " + why;
+}
+
+std::string too_deep_text(const yaml_limits& limits) {
+  return "they are nested deeper than " + std::to_string(limits.depth_max) + " levels";
+}
 
 /// Builds a JSON value from the events of the parser.
 class builder final : public YAML::EventHandler {
@@ -189,29 +199,36 @@ public:
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t anchor) override { add(nullptr, anchor, 0); }
-  void OnAlias(const YAML::Mark&, YAML::anchor_t anchor) override {
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    line_ = mark.line;
+    add(nullptr, anchor, 0);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    line_ = mark.line;
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end())
-      throw refused{"an alias refers to a value that contains it"};
+      refuse("an alias refers to a value that contains it");
     count(found->second.values, found->second.bytes);
     place(found->second.value);
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
+    line_ = mark.line;
     check_source(static_cast<std::size_t>(mark.pos), text);
     const auto plain = tag == "?" || tag == "tag:yaml.org,2002:int" ||
                        tag == "tag:yaml.org,2002:float" || tag == "tag:yaml.org,2002:bool" ||
                        tag == "tag:yaml.org,2002:null";
     add(plain ? plain_scalar(text) : json::value(text), anchor, text.size());
   }
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t anchor,
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
+    line_ = mark.line;
     open(json::array{}, anchor);
   }
   void OnSequenceEnd() override { close(); }
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t anchor,
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value style) override {
+    line_ = mark.line;
     open(json::object{}, anchor);
     levels_.back().is_block = style == YAML::EmitterStyle::Block;
   }
@@ -225,6 +242,7 @@ private:
     std::size_t values_before;      // values_ when this level began
     std::size_t bytes_before;       // bytes_ when this level began
     bool is_block = false;          // whether it is a mapping in block style, not in braces
+    int line = 0;                   // on which the value begins, from 0
   };
   struct anchored {
     json::value value;
@@ -238,7 +256,7 @@ private:
     const auto rest = source_.substr(std::min(at, source_.size()));
     if (rest.starts_with('"') || rest.starts_with('\'')) {
       if (!ends_quote(rest))
-        throw refused{"a quote does not end"};
+        refuse("the quote has no end");
       return;
     }
     const auto is_key = !levels_.empty() && levels_.back().is_block &&
@@ -247,7 +265,13 @@ private:
       return;
     const auto behind = text::trim_start(rest.substr(text.size()));
     if (!behind.starts_with(':'))
-      throw refused{"a line has no colon"};
+      refuse("a colon is missing after the key \"" + shortened(text) + '"');
+  }
+  [[noreturn]] void refuse(const std::string& why) const { throw refused{at_line(line_, why)}; }
+  static std::string shortened(std::string_view text) {
+    constexpr auto bytes_max = std::size_t{80};
+    return text.size() <= bytes_max ? std::string{text}
+                                    : std::string{text.substr(0, bytes_max)} + "...";
   }
   static bool ends_quote(std::string_view s) {
     const auto quote = s.front();
@@ -271,7 +295,8 @@ private:
     values_ += values;
     bytes_ += bytes;
     if (values_ > limits_.values_max || bytes_ > limits_.bytes_max)
-      throw refused{"they have too many values or bytes"};
+      throw refused{"they have more than " + std::to_string(limits_.values_max) +
+                    " values, or more than " + std::to_string(limits_.bytes_max) + " bytes"};
   }
   void add(json::value v, YAML::anchor_t anchor, std::size_t bytes) {
     count(1, bytes);
@@ -282,8 +307,8 @@ private:
   void open(json::value v, YAML::anchor_t anchor) {
     count(1, 0);
     if (levels_.size() >= limits_.depth_max)
-      throw refused{"they are nested too deeply"};
-    levels_.push_back({std::move(v), anchor, {}, values_ - 1, bytes_, false});
+      throw refused{too_deep_text(limits_)};
+    levels_.push_back({std::move(v), anchor, {}, values_ - 1, bytes_, false, line_});
   }
   void close() {
     auto done = std::move(levels_.back());
@@ -292,6 +317,7 @@ private:
       // Each use of an alias copies the value, so the size of the value is recorded.
       anchors_[done.anchor] = {done.value, values_ - done.values_before,
                                bytes_ - done.bytes_before};
+    line_ = done.line;
     place(std::move(done.value));
   }
   /// Adds a complete value to its parent.
@@ -308,15 +334,15 @@ private:
     if (!top.key) {
       top.key = key_of(v);
       if (top.value.get_object().contains(*top.key))
-        throw refused{"a key is repeated"};
+        refuse("the key \"" + shortened(*top.key) + "\" is repeated");
       return;
     }
     top.value.get_object().emplace(*top.key, std::move(v));
     top.key.reset();
   }
-  static std::string key_of(const json::value& v) {
+  [[nodiscard]] std::string key_of(const json::value& v) const {
     if (v.is_structured())
-      throw refused{"a key is not a scalar"};
+      refuse("a key must be a text or number, not a list or mapping");
     if (const auto* s = v.if_string())
       return std::string{text::view(*s)};
     if (v.is_null())
@@ -331,6 +357,7 @@ private:
   std::map<YAML::anchor_t, anchored> anchors_;
   std::size_t values_ = 0;
   std::size_t bytes_ = 0;
+  int line_ = 0; // of the current event, from 0
 };
 
 } // namespace
@@ -346,14 +373,14 @@ result<json::value> read_yaml(std::string_view text, yaml_limits limits) {
 
 result<json::value> read_any_yaml(std::string_view text, yaml_limits limits) {
   const auto failed = [](std::string why) {
-    return error{errc::parse_failed, "the arguments are not a YAML mapping: " + std::move(why)};
+    return error{errc::parse_failed, "the YAML arguments are invalid: " + std::move(why)};
   };
   if (text.size() > limits.bytes_max)
-    return failed("they are too long");
-  if (has_tab_indent(text))
-    return failed("tabs cannot be used as indentation");
+    return failed("they are longer than " + std::to_string(limits.bytes_max) + " bytes");
+  if (const auto line = line_with_tab_indent(text); line > 0)
+    return failed("line " + std::to_string(line) + ": tabs cannot be used as indentation");
   if (is_too_deep(text, limits.depth_max))
-    return failed("they are nested too deeply");
+    return failed(too_deep_text(limits));
   try {
     auto buffer = view_buffer{text};
     auto in = std::istream{&buffer};
@@ -363,10 +390,10 @@ result<json::value> read_any_yaml(std::string_view text, yaml_limits limits) {
       return json::value{};
     auto second = builder{text, limits};
     if (parser.HandleNextDocument(second))
-      return failed("there are several documents");
+      return failed("they contain more than one document");
     return first.take();
   } catch (const YAML::Exception& e) { // invalid YAML
-    return failed(e.what());
+    return failed(e.mark.is_null() ? e.msg : at_line(e.mark.line, e.msg));
   } catch (const refused& r) { // thrown by builder through the parser
     return failed(r.why);
   }

@@ -42,12 +42,14 @@ std::ostream& operator<<(std::ostream& out, const refusal& r) {
 }
 
 const auto refusals = std::vector<refusal>{
-    {"a key is repeated", "a: 1\na: 2\n"},
-    {"a quote does not end", "a: \"b\n"},
-    {"a line has no colon", "a: 1\nb\n"},
-    {"tabs cannot be used as indentation", "a:\n\tb: 1\n"},
-    {"there are several documents", "a: 1\n---\nb: 1\n"},
-    {"they are nested too deeply", "a: [[[[[[[[[[[[[[[[[[[[[[[["},
+    {"line 2: the key \"a\" is repeated", "a: 1\na: 2\n"},
+    {"line 3: the key \"city\" is repeated", "where:\n  city: x\n  city: y\n"},
+    {"line 2: a key must be a text or number, not a list or mapping", "a: 1\n? [b, c]\n: 2\n"},
+    {"line 1: the quote has no end", "a: \"b\n"},
+    {"line 2: a colon is missing after the key \"b\"", "a: 1\nb\n"},
+    {"line 2: tabs cannot be used as indentation", "a:\n\tb: 1\n"},
+    {"they contain more than one document", "a: 1\n---\nb: 1\n"},
+    {"they are nested deeper than 20 levels", "a: [[[[[[[[[[[[[[[[[[[[[[[["},
 };
 
 /// Returns texts that YAML parsers tend to misread.
@@ -100,7 +102,7 @@ BOOST_DATA_TEST_CASE(rejects_texts_that_are_not_one_mapping, refusals) {
   limits.depth_max = 20;
   const auto read = read_yaml(sample.yaml, limits);
   BOOST_TEST_REQUIRE(!read);
-  BOOST_TEST(read.error().text.find(sample.why) != std::string::npos, read.error().text);
+  BOOST_TEST(read.error().text == "the YAML arguments are invalid: " + std::string{sample.why});
 }
 
 BOOST_AUTO_TEST_CASE(value_limit_counts_values_of_aliases) {
