@@ -84,6 +84,8 @@ std::vector<saved_checkpoint> in_memory_checkpointer::list(const thread_key& key
   if (thread == threads_.end())
     return out;
   for (auto i = thread->second.rbegin(); i != thread->second.rend(); ++i) {
+    if (query.limit && out.size() >= *query.limit)
+      break;
     const auto& e = i->second;
     const auto source = e.raw ? e.raw->header.source : e.typed.checkpoint->source;
     const auto step = e.raw ? e.raw->header.step : e.typed.checkpoint->step;
@@ -94,8 +96,6 @@ std::vector<saved_checkpoint> in_memory_checkpointer::list(const thread_key& key
     if (!has_entries(found.checkpoint->metadata.get(), query.metadata))
       continue;
     out.push_back(std::move(found));
-    if (out.size() == query.limit)
-      break;
   }
   return out;
 }

@@ -116,7 +116,7 @@ std::optional<json::object> memory_store::get(const store_namespace& ns, std::st
 void memory_store::put(const store_namespace& ns, std::string_view key, json::object value,
                        const store_put_options& options) {
   detail::check_writable(ns);
-  const auto ttl = options.ttl.value_or(impl_->options.ttl);
+  const auto ttl = options.ttl.value_or(impl_->options.ttl.value_or(std::chrono::milliseconds{0}));
   detail::check_item(ns, key, value, ttl);
   auto item = stored_item{std::string{key}, std::move(value)};
   item.meaning =

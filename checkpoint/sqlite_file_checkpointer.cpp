@@ -191,7 +191,7 @@ std::vector<saved_checkpoint> sqlite_file_checkpointer::impl::list(const thread_
   auto out = reading([&](sqlite_reader& r) { return r.list(key, query, as); });
   // A caller that looks for a single checkpoint probably starts a branch from it: cache it as a
   // base.
-  if (query.limit == 1 && !out.empty()) {
+  if (query.limit == 1U && !out.empty()) {
     const auto lock = std::scoped_lock{writer_->mutex()};
     const auto head = namespace_of(*state_of(key.thread_id), key);
     keep_branch_base(*head, {out.front(), 0, 0, 0, false});

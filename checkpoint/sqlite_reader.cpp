@@ -390,7 +390,7 @@ std::vector<std::string> sqlite_reader::ids_of(std::int64_t thread, const checkp
     const auto row = row_at(thread, id, key);
     return row && has_entries(metadata_in(row->row), query.metadata);
   };
-  while ((query.limit == 0 || out.size() < query.limit) && s.step())
+  while ((!query.limit || out.size() < *query.limit) && s.step())
     if (is_wanted(s.text(0)))
       out.emplace_back(s.text(0));
   return out;

@@ -160,7 +160,7 @@ public:
            const store_put_options& put) {
     const auto meaning =
         embed_item(options_.embed, options_.fields, value, put); // may be slow, so without the lock
-    const auto ttl = put.ttl.value_or(options_.ttl).count();
+    const auto ttl = put.ttl.value_or(usual_ttl()).count();
     const auto row = db_.cipher().seal(to_text(value), item_place(ns, key));
     const auto found = db_.cipher().seal(written(meaning), vectors_place(ns, key));
     const auto lock = std::scoped_lock{mutex_};
@@ -180,7 +180,9 @@ public:
     (void)s->step();
   }
 
-  [[nodiscard]] milliseconds usual_ttl() const noexcept { return options_.ttl; }
+  [[nodiscard]] milliseconds usual_ttl() const noexcept {
+    return options_.ttl.value_or(milliseconds{0});
+  }
 
   void erase(const std::string& ns, std::string_view key) {
     const auto lock = std::scoped_lock{mutex_};

@@ -115,11 +115,13 @@ std::int64_t add_saturated(std::int64_t now, std::int64_t more) noexcept {
 
 std::vector<store_namespace> select_namespaces(std::vector<store_namespace> all,
                                                const namespace_query& query) {
+  if (query.depth_max == 0U)
+    throw std::invalid_argument{"namespace_query::depth_max must be at least 1"};
   std::erase_if(all, [&](const auto& ns) { return !matches_ends(ns, query); });
   // Shorten the namespaces before duplicates are removed: different namespaces may become equal.
-  if (query.depth_max > 0)
+  if (query.depth_max)
     for (auto& ns : all)
-      ns.resize(std::min(ns.size(), query.depth_max));
+      ns.resize(std::min(ns.size(), *query.depth_max));
   std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   const auto from = std::min(query.offset, all.size());

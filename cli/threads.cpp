@@ -81,7 +81,8 @@ int show(const threads_arguments& given) {
 int history(const threads_arguments& given) {
   auto checkpointer = open(given);
   auto query = checkpoint_query{};
-  query.limit = given.limit;
+  if (given.limit > 0)
+    query.limit = given.limit;
   query.before = given.at;
   for (const auto& checkpoint : checkpointer->history({given.thread, given.ns}, query))
     std::cout << to_text(checkpoint) << '\n';

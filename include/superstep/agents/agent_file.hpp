@@ -36,9 +36,9 @@ using model_spec = std::variant<std::monostate, recorded_model_options, scripted
 
 /// The options of a tool that is another agent file.
 struct sub_agent_options {
-  std::string name;        ///< name of the tool
-  std::string description; ///< text for the model; empty: a default text with the agent's name
-  std::string file;        ///< path of the agent file
+  std::string name{};        ///< name of the tool
+  std::string description{}; ///< text for the model; empty: a default text with the agent's name
+  std::string file{};        ///< path of the agent file
   std::optional<std::chrono::milliseconds>
       timeout{}; ///< maximum duration of one call; unset: no limit
 };

@@ -272,7 +272,7 @@ private:
 /// The structured response of an agent: a JSON value that matches a schema. A run produces it in
 /// addition to its messages. agent_rules determines when the model is asked for it.
 struct response_format {
-  json::object schema; ///< JSON Schema of type object; its `title` names the answer
+  json::object schema{}; ///< JSON Schema of type object; its `title` names the answer
   /// System message of the separate call for the response. Empty: none, or the schema if the method
   /// is json_object.
   std::string prompt{};

@@ -280,7 +280,7 @@ public:
 
 /// Options of pii().
 struct pii_options {
-  std::string kind;                             ///< a built-in kind, or any name if `find` is set
+  std::string kind{};                           ///< a built-in kind, or any name if `find` is set
   pii_strategy strategy = pii_strategy::redact; ///< treatment of matches
   pii_detector find{};                          ///< detector; empty: the built-in one of the kind
   bool input = true;                            ///< check the newest message of the user
@@ -351,7 +351,7 @@ struct retry_options {
 /// Options of summarisation(): selects the conversations that are summarised, and the messages that
 /// are kept.
 struct summarisation_options {
-  chat_model_ptr model; ///< writes the summary; required
+  chat_model_ptr model{}; ///< writes the summary; required
   /// Conversations of at least this many tokens are summarised. This limit or `messages_max` is
   /// required.
   std::optional<std::int64_t> tokens_max{};

@@ -154,17 +154,17 @@ enum class on_bad_line : std::uint8_t {
 /// first run. They may have any form and length, because only their digests are stored. run_batch()
 /// adds a digest of the input.
 struct job_fingerprint {
-  std::string agent;      ///< agent::fingerprint(): name, prompt, version, recursion limit, …
-  std::string tools;      ///< agent::tools_fingerprint(): definitions and options of the tools
-  std::string model;      ///< chat_model::fingerprint()
-  std::string parameters; ///< overrides and limits that change results
+  std::string agent{};      ///< agent::fingerprint(): name, prompt, version, recursion limit, …
+  std::string tools{};      ///< agent::tools_fingerprint(): definitions and options of the tools
+  std::string model{};      ///< chat_model::fingerprint()
+  std::string parameters{}; ///< overrides and limits that change results
 };
 
 /// Options of a batch job. A comment that starts with `--` names the flag of `superstep run` that
 /// sets the member.
 struct batch_options {
-  std::string input;  ///< --input: path of a JSONL file, or "-" for standard input
-  std::string output; ///< --output: path; the job's other files are beside it
+  std::string input{};  ///< --input: path of a JSONL file, or "-" for standard input
+  std::string output{}; ///< --output: path; the job's other files are beside it
   on_bad_line bad_lines = on_bad_line::fail; ///< --on-bad-line fail|dead-letter
   bool fresh = false; ///< --fresh: move an earlier job's files aside and start again
   bool force = false; ///< --force: resume although the fingerprint differs
@@ -184,12 +184,12 @@ struct batch_options {
   std::chrono::milliseconds shortage_wait{30'000};
   /// Time that rows in flight have to finish after a write error before they are cancelled.
   std::chrono::milliseconds failure_drain{10'000};
-  job_fingerprint fingerprint; ///< identifies what the job runs
+  job_fingerprint fingerprint{}; ///< identifies what the job runs
   const clock* time =
       &system_clock(); ///< gives the time `created` in the journal; not used for waiting
   /// A hook for tests that inspect the files as a crash would leave them. Called by the writer
   /// thread after every write, sync and rename, with the name of the step. May be empty.
-  std::function<void(std::string_view)> on_disk_step;
+  std::function<void(std::string_view)> on_disk_step{};
 };
 
 /// Returns the files that a job writes: the output, and the files that the job keeps beside it. The

@@ -18,12 +18,12 @@ namespace superstep {
 /// One row of a batch, ready to run. docs/batch-files.md describes the forms of input lines: native
 /// rows, and rows of OpenAI's batch API.
 struct row_request {
-  std::string key;         ///< the row's id, unique in its job; also the prefix of its message ids
-  message_list messages;   ///< the conversation so far; may be empty in native rows
-  json::object input;      ///< other members of the state; only native rows have any
-  json::object parameters; ///< overrides of the model's parameters, from the body of openai rows
-  run_config config;       ///< run_id is the key; the deadline is batch_options::row_deadline
-  std::string job;         ///< id of the job, the same in all its runs: batch_summary::job_id
+  std::string key{};       ///< the row's id, unique in its job; also the prefix of its message ids
+  message_list messages{}; ///< the conversation so far; may be empty in native rows
+  json::object input{};    ///< other members of the state; only native rows have any
+  json::object parameters{}; ///< overrides of the model's parameters, from the body of openai rows
+  run_config config{};       ///< run_id is the key; the deadline is batch_options::row_deadline
+  std::string job{};         ///< id of the job, the same in all its runs: batch_summary::job_id
 };
 
 /// The error that ended a row.

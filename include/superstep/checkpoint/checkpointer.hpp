@@ -279,11 +279,11 @@ struct thread_key {
 /// Selects checkpoints of a thread. A checkpoint must match all conditions; results are newest
 /// first.
 struct checkpoint_query {
-  std::string before;                      ///< only ids less than this one; empty for no bound
-  std::optional<checkpoint_source> source; ///< only checkpoints of this source
-  std::optional<std::int64_t> step;        ///< only checkpoints of this super-step
-  std::size_t limit = 0;                   ///< maximum number, applied last; 0 for no limit
-  json::object metadata{};                 ///< entries that a checkpoint's metadata must contain
+  std::string before{};                      ///< only ids less than this one; empty for no bound
+  std::optional<checkpoint_source> source{}; ///< only checkpoints of this source
+  std::optional<std::int64_t> step{};        ///< only checkpoints of this super-step
+  std::optional<std::size_t> limit{};        ///< maximum number, applied last; unset: no limit
+  json::object metadata{};                   ///< entries that a checkpoint's metadata must contain
 };
 
 /// A lease on a thread: the right of one run to write to it. Destroying the object returns the
@@ -319,7 +319,7 @@ struct thread_summary {
 
 /// Selects checkpoints to delete. A checkpoint is deleted only if all conditions allow it.
 struct prune_options {
-  std::string thread_id; ///< the thread to prune; empty for all threads
+  std::string thread_id{}; ///< the thread to prune; empty for all threads
   /// Number of newest checkpoints to keep in each namespace. Checkpoints of subgraphs that these
   /// need are kept as well.
   std::size_t keep_last = 1;

@@ -99,7 +99,7 @@ struct sqlite_store_options {
   std::string encryption_key{};
   embedding embed{};                              ///< see memory_store_options::embed
   std::vector<std::string> fields{"$"};           ///< see memory_store_options::fields
-  std::chrono::milliseconds ttl{0};               ///< see memory_store_options::ttl
+  std::optional<std::chrono::milliseconds> ttl{}; ///< see memory_store_options::ttl
   bool renew_on_read = true;                      ///< see memory_store_options::renew_on_read
   const superstep::clock* time = &system_clock(); ///< must outlive the store; for tests
 };

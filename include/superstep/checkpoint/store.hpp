@@ -33,7 +33,7 @@ struct store_item {
 /// The parameters of a search: selects the items in and below a namespace that match a filter, and
 /// optionally orders them by similarity to a text.
 struct store_query {
-  store_namespace prefix; ///< selects all namespaces that start with these labels
+  store_namespace prefix{}; ///< selects all namespaces that start with these labels
   /// Conditions on top-level fields; all must match.
   ///
   /// A plain value must be equal to the field. A missing field reads as null, and 1, 1.0 and true
@@ -43,7 +43,7 @@ struct store_query {
   /// The ordered operators compare numbers. For other values a memory_store throws
   /// store_filter_error and an sqlite_store skips the item, like LangGraph's InMemoryStore and
   /// SqliteStore (1.2.22).
-  json::object filter;
+  json::object filter{};
   std::size_t limit = 10; ///< maximum number of items
   std::size_t offset = 0; ///< number of matching items to skip
   /// Orders items by similarity to this text, nearest first, if the store has an embedding. Empty:
@@ -56,8 +56,9 @@ struct store_query {
 struct namespace_query {
   store_namespace prefix{}; ///< selects namespaces that start with these labels
   store_namespace suffix{}; ///< selects namespaces that end with these labels
-  /// Longer namespaces are cut to this number of labels and listed once; 0 for no cut.
-  std::size_t depth_max = 0;
+  /// Longer namespaces are cut to this number of labels, at least 1, and listed once. Unset: they
+  /// are not cut.
+  std::optional<std::size_t> depth_max{};
   std::size_t limit = 100; ///< maximum number of namespaces
   std::size_t offset = 0;  ///< number of selected namespaces to skip
 };
@@ -128,8 +129,9 @@ struct memory_store_options {
   /// `parts[*].text`, `{title,text}`, `*` for all members, `$` for the whole value. The syntax is
   /// that of `IndexConfig.fields` in LangGraph 1.2.22, store/base.
   std::vector<std::string> fields{"$"};
-  std::chrono::milliseconds ttl{0}; ///< default lifetime of an item; 0 means forever
-  bool renew_on_read = true;        ///< whether get() and search() restart an item's lifetime
+  /// Default lifetime of an item; unset: items do not expire.
+  std::optional<std::chrono::milliseconds> ttl{};
+  bool renew_on_read = true; ///< whether get() and search() restart an item's lifetime
   const superstep::clock* time = &system_clock(); ///< must outlive the store; for tests
 };
 

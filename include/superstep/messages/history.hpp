@@ -67,8 +67,8 @@ struct trim_options {
   bool allow_partial = false;
   /// `last` only: keep a leading system message. Its tokens count.
   bool include_system = false;
-  std::vector<message_type> start_on; ///< `last` only: drop messages before the first of these
-  std::vector<message_type> end_on;   ///< drop messages after the last of these
+  std::vector<message_type> start_on{}; ///< `last` only: drop messages before the first of these
+  std::vector<message_type> end_on{};   ///< drop messages after the last of these
 };
 
 /// Returns the longest suffix (`last`) or prefix (`first`) of a conversation within a token budget.

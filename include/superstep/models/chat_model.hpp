@@ -68,19 +68,19 @@ using chunk_handler = std::function<void(const message_chunk&)>;
 struct model_request {
   /// The system message, sent before the messages; null if there is none. It is a separate member,
   /// because adding it to the state's list would copy the list in every turn.
-  message_ptr system;
-  message_list messages;  ///< the conversation that the model reads
-  tool_definitions tools; ///< tools that the model may call; null: none
-  std::string run_key;    ///< key of the row or run; selects recorded answers and seeds jitter
-  std::uint32_t turn = 0; ///< number of the model call in this run, from 0
+  message_ptr system{};
+  message_list messages{};  ///< the conversation that the model reads
+  tool_definitions tools{}; ///< tools that the model may call; null: none
+  std::string run_key{};    ///< key of the row or run; selects recorded answers and seeds jitter
+  std::uint32_t turn = 0;   ///< number of the model call in this run, from 0
   /// Parameters that override the model's own: temperature, max_tokens, model, …. They also
   /// configure the tools: tool_choice (a tool's name, auto, any, none) and parallel_tool_calls.
-  json::object parameters;
-  std::shared_ptr<const answer_schema> format; ///< required format of the answer; null: any text
+  json::object parameters{};
+  std::shared_ptr<const answer_schema> format{}; ///< required format of the answer; null: any text
   /// If set, a model that can stream does so, and the pieces add up to the returned message. An
   /// answer that breaks off after its first piece is an error at once, because another attempt
   /// would produce a different text.
-  chunk_handler on_chunk;
+  chunk_handler on_chunk{};
 };
 
 /// A chat model: the interface of all providers, recordings, scripts and wrappers.

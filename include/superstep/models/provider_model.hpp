@@ -158,30 +158,30 @@ struct model_attempt {
 /// Options of make_provider_model().
 struct provider_model_options {
   provider_api api = provider_api::openai_chat; ///< wire format of the server
-  std::string model;                            ///< the model's name on the server; required
+  std::string model{};                          ///< the model's name on the server; required
   /// Base address of the API, without the path of the endpoint; empty: the provider's own. A query
   /// (`?api-version=…`) is kept behind the path and never appears in errors.
-  std::string base_url;
+  std::string base_url{};
   /// Environment variable that contains the API key; read once, when the model is created. Unset:
   /// the provider's (OPENAI_API_KEY, ANTHROPIC_API_KEY; none for Ollama). Empty: no key is sent.
-  std::optional<std::string> api_key_env;
+  std::optional<std::string> api_key_env{};
   /// Parameters of every request: temperature, max_tokens, stop, …. They are converted to the
   /// provider's form. The members of `model_kwargs` are sent unchanged.
-  json::object parameters;
+  json::object parameters{};
   /// Additional HTTP headers; they replace the API's own of the same name. Values of 16 characters
   /// or more are masked in errors.
-  http_headers headers;
+  http_headers headers{};
   /// Headers whose values come from the environment: header name and variable name.
-  http_headers headers_env;
+  http_headers headers_env{};
   /// Chat completions only: the request member for `max_tokens`. Unset: max_completion_tokens for
   /// OpenAI's and Azure's servers, max_tokens for others.
-  std::optional<std::string> max_tokens_field;
+  std::optional<std::string> max_tokens_field{};
   /// Chat completions only: the request member that returns the reasoning of earlier answers to the
   /// server, e.g. `reasoning_content`; empty: it is not sent.
-  std::string reasoning_field;
+  std::string reasoning_field{};
   bool stream = false; ///< request a stream even without on_chunk; Ollama always streams
   std::optional<superstep::output_version>
-      version; ///< form of answers; unset: default_output_version()
+      version{}; ///< form of answers; unset: default_output_version()
 
   std::uint32_t attempts_max = 8;              ///< per call; a 429 does not count
   std::uint32_t rate_limited_max = 100;        ///< 429 responses per call before it fails
@@ -198,7 +198,7 @@ struct provider_model_options {
   std::size_t answer_bytes_max = 16 * 1024 * 1024;
   /// Per answer, streamed or not; unset: no limit.
   std::optional<std::size_t> tool_calls_max = 1'000;
-  std::string ca_file; ///< PEM file of trusted root certificates; empty: the system's
+  std::string ca_file{}; ///< PEM file of trusted root certificates; empty: the system's
 
   /// Called before each wait for another attempt, on the thread of the call. May be empty.
   std::function<void(const model_attempt&)> on_retry{};

@@ -23,7 +23,7 @@ namespace superstep {
 /// chat-completions messages, one per model call of the run; a turn may contain `usage`. Other
 /// members are ignored, and so are empty lines. Duplicate keys are errors.
 struct recorded_model_options {
-  std::string path;                                  ///< path of the file
+  std::string path{};                                ///< path of the file
   std::chrono::milliseconds latency{0};              ///< delay of every answer
   std::size_t file_bytes_max = std::size_t{4} << 30; ///< the file is kept in memory
   std::string* note = nullptr; ///< if not null, receives a description of ignored content
@@ -71,7 +71,7 @@ struct recorded_model_options {
 /// Options of make_replayed_model().
 struct replayed_model_options {
   /// Path of the journal.
-  std::string path;
+  std::string path{};
   bool with_timing = false; ///< delay answers and pieces as in the recording
   std::size_t file_bytes_max = std::size_t{1} << 30; ///< the file is kept in memory
   std::string* note = nullptr; ///< if not null, receives a description of ignored content

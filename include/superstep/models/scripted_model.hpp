@@ -53,8 +53,8 @@ namespace superstep {
 /// An answer, its duration and its faults depend only on the file, model_request::run_key, the turn
 /// and the last message.
 struct scripted_model_options {
-  std::string path;                             ///< path of the script; empty: `text` is the script
-  std::string text;                             ///< content of the script, if `path` is empty
+  std::string path{};                           ///< path of the script; empty: `text` is the script
+  std::string text{};                           ///< content of the script, if `path` is empty
   std::size_t file_bytes_max = 4 * 1024 * 1024; ///< size limit of the script, in bytes
   std::size_t calls_max = 1'000; ///< tool calls per answer; with more the call is a bad_answer
 };

@@ -42,21 +42,21 @@ struct http_client_options {
   std::size_t header_bytes_max = 64 * 1024; ///< of a response
   std::size_t response_bytes_max = 16 * 1024 * 1024; ///< of a body; more is errc::too_large
   bool tls_verify = true; ///< whether to check the certificate and the host name
-  std::string ca_file;    ///< PEM file of trusted root certificates; empty: the system's
+  std::string ca_file{};  ///< PEM file of trusted root certificates; empty: the system's
   /// The User-Agent field of requests that do not set it.
   std::string user_agent = "superstep";
   /// `http://[user:password@]host[:port]`, a proxy for all requests; empty: none. Unset: the proxy
   /// that http_proxy, https_proxy, all_proxy and no_proxy specify, and none for this machine
   /// itself.
-  std::optional<std::string> proxy;
+  std::optional<std::string> proxy{};
 };
 
 /// A request of an http_client.
 struct http_request {
   std::string method = "GET"; ///< method, a token of RFC 9110
-  std::string url;            ///< http or https; redirects are returned, not followed
-  http_headers headers;       ///< Host, User-Agent and Content-Length are added
-  std::string body;           ///< sent unchanged; empty: no body
+  std::string url{};          ///< http or https; redirects are returned, not followed
+  http_headers headers{};     ///< Host, User-Agent and Content-Length are added
+  std::string body{};         ///< sent unchanged; empty: no body
   std::optional<std::chrono::milliseconds> total_timeout{}; ///< not set: the client's
   std::optional<std::size_t> response_bytes_max{};          ///< not set: the client's
   /// Called on the I/O thread directly before the first byte is sent. If it returns false, the

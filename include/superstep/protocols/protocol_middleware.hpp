@@ -145,16 +145,16 @@ enum class unclosed_calls {
 
 /// Options of make_protocol_middleware().
 struct protocol_options {
-  tool_protocol_ptr protocol; ///< the format of the calls; must not be null
+  tool_protocol_ptr protocol{}; ///< the format of the calls; must not be null
   /// Returns the system text that describes the tools. If null, tool_protocol::prompt() is used.
   /// Called for each request with tools, and by any thread; also called with an empty list of
   /// tools, for the fingerprint.
-  std::function<std::string(const tool_protocol&, const std::vector<protocol_tool>&)> prompt;
+  std::function<std::string(const tool_protocol&, const std::vector<protocol_tool>&)> prompt{};
   /// Maximum number of additional requests for one answer. The model is asked again, with the
   /// fault, if a call cannot be parsed and the answer has no valid call. Streamed answers are never
   /// requested again, because their parts have already been reported.
   std::uint32_t retries = 1;
-  stream_options stream;                              ///< options of the parser of streamed answers
+  stream_options stream{};                            ///< options of the parser of streamed answers
   unclosed_calls unclosed = unclosed_calls::complete; ///< how to treat calls without an end
   /// Maximum number of calls in one answer, including invalid ones; not set: no limit. An answer
   /// with more calls is the error `model_errc::bad_answer`. A stream stops reporting before the
@@ -162,7 +162,7 @@ struct protocol_options {
   std::optional<std::size_t> calls_max = 1'000;
   /// Receives every part of an answer that could not be parsed as a call; may be null. Called on
   /// the thread that resumes the task of that answer.
-  protocol_error_handler on_error;
+  protocol_error_handler on_error{};
 };
 
 /// Creates a middleware that adds tool calls to a model whose server does not support them. The

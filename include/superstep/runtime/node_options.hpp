@@ -32,7 +32,7 @@ struct retry_policy {
   bool jitter = true;
   /// Returns whether a failure is retried; empty: is_worth_a_retry(). Called on a lane thread, so
   /// it must be short. If it throws, the task is not retried.
-  std::function<bool(const std::exception_ptr&)> retry_on;
+  std::function<bool(const std::exception_ptr&)> retry_on{};
 };
 
 /// Whether a retry_policy without `retry_on` retries a failure. The C++ equivalent of LangGraph's

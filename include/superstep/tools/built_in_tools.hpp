@@ -78,7 +78,7 @@ struct current_time_options {
 struct http_get_options {
   /// The allowed hosts: `example.org`, `*.example.org` (hosts below it), or either with `:port`
   /// (without it, only the scheme's default port). Every other host is rejected, also in redirects.
-  std::vector<std::string> allow_hosts;
+  std::vector<std::string> allow_hosts{};
   std::size_t max_bytes = 1024 * 1024; ///< size limit of a body; a longer one is an error result
   std::chrono::milliseconds timeout{10'000}; ///< maximum duration of one call, including redirects
   std::uint32_t redirects_max = 5;           ///< redirects to follow in one call
@@ -122,7 +122,7 @@ struct recall_options {
 
 /// Options of make_read_file().
 struct read_file_options {
-  std::string root;                    ///< folder with the files that may be read
+  std::string root{};                  ///< folder with the files that may be read
   std::size_t max_bytes = 1024 * 1024; ///< size limit of one file; a longer one is an error result
 };
 
@@ -137,10 +137,10 @@ struct read_file_options {
 
 /// Options of make_simulated(): a tool without effect, for load tests.
 struct simulated_options {
-  std::string name;                              ///< name of the tool; required
+  std::string name{};                            ///< name of the tool; required
   std::string description = "A simulated tool."; ///< text for the model
-  json::object args_schema;                      ///< JSON Schema of the arguments; empty: any
-  std::optional<json::value> result;             ///< text or JSON; unset: the arguments as JSON
+  json::object args_schema{};                    ///< JSON Schema of the arguments; empty: any
+  std::optional<json::value> result{};           ///< text or JSON; unset: the arguments as JSON
   std::chrono::milliseconds delay{0};            ///< duration of a call; blocks no thread
   double error_rate = 0;                         ///< fraction of calls that fail, from 0 to 1
   std::uint64_t seed = 0;                        ///< selects the calls that fail
@@ -156,7 +156,7 @@ struct simulated_options {
 
 /// Options of make_sqlite_query().
 struct sqlite_query_options {
-  std::string path;           ///< path of the database
+  std::string path{};         ///< path of the database
   std::size_t max_rows = 100; ///< further rows are omitted and the result notes that
   std::size_t max_bytes =
       1024 * 1024; ///< size limit of the result; a longer one is an error result

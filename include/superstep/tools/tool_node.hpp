@@ -239,9 +239,9 @@ struct tool_answer {
 
 /// A tool call as an interceptor sees it. Interceptors may change it before it runs.
 struct tool_request {
-  tool_call call;                        ///< name, id and arguments
+  tool_call call{};                      ///< name, id and arguments
   const superstep::tool* tool = nullptr; ///< the tool; null if no tool has this name
-  tool_context context;                  ///< information about the call
+  tool_context context{};                ///< information about the call
 };
 /// A function that runs the call; may be called several times. The task throws failures that the
 /// node does not answer.
@@ -255,7 +255,7 @@ using tool_interceptor = std::function<task<tool_answer>(tool_request, tool_exec
 /// A limit on the concurrent calls of one tool, over all runs that share the node. With a limit of
 /// 1 the tool is exclusive. Tools without a tool_limit have no limit of their own.
 struct tool_limit {
-  std::string tool;        ///< name of the tool
+  std::string tool{};      ///< name of the tool
   std::size_t at_once = 1; ///< maximum number of calls in flight; at least 1
   /// Name of an argument: the limit applies separately to each of its values. Empty: to all calls.
   std::string key{};

@@ -17,9 +17,9 @@ namespace superstep {
 struct validation_node_options {
   /// Returns the text that the model reads about an invalid call. Called by any number of threads
   /// at once. Empty: a default text with the errors and advice.
-  std::function<std::string(const tool_call&, const std::vector<argument_fault>&)> format_error;
+  std::function<std::string(const tool_call&, const std::vector<argument_fault>&)> format_error{};
   std::string name = "validation"; ///< name of the node
-  std::vector<std::string> tags;   ///< tags of the node
+  std::vector<std::string> tags{}; ///< tags of the node
 };
 
 /// Checks the tool calls of the last message against schemas without running tools. Use it for

@@ -84,7 +84,8 @@ json::value run_list(store& memory, const json::object& op) {
   auto query = namespace_query{};
   query.prefix = texts_in(member(op, "prefix"));
   query.suffix = texts_in(member(op, "suffix"));
-  query.depth_max = count_in(op, "max_depth", 0);
+  if (const auto depth = count_in(op, "max_depth", 0); depth > 0)
+    query.depth_max = depth;
   query.limit = count_in(op, "limit", query.limit);
   query.offset = count_in(op, "offset", 0);
   auto out = json::array{};

@@ -101,7 +101,7 @@ void list_filters_by_metadata(Place& place) {
     place.get().put(key, last = of_run(m, i, last, i < 3 ? "early" : "late"));
   place.get().put(key, m.make(5, last, {}));
   place.reopen();
-  const auto found = [&](json::object wanted, std::size_t limit = 0) {
+  const auto found = [&](json::object wanted, std::optional<std::size_t> limit = {}) {
     auto query = ss::checkpoint_query{};
     query.metadata = std::move(wanted);
     query.limit = limit;
@@ -182,9 +182,9 @@ void list_is_newest_first_and_filters_before_limit(Place& place) {
   place.reopen();
   auto& s = place.get();
   BOOST_TEST(ids(s, layout, {}) == "4321");
-  BOOST_TEST(ids(s, layout, {.before = id_of(3), .source = {}, .step = {}, .limit = 0}) == "21");
+  BOOST_TEST(ids(s, layout, {.before = id_of(3), .source = {}, .step = {}}) == "21");
   BOOST_TEST(ids(s, layout, {{}, source::loop, {}, 1}) == "3");
-  BOOST_TEST(ids(s, layout, {{}, {}, 1, 0}) == "2");
+  BOOST_TEST(ids(s, layout, {{}, {}, 1, {}}) == "2");
   auto all = std::string{};
   for (const auto& c : s.list(key, {}, layout))
     all += std::to_string(n_of(c.checkpoint));

@@ -201,10 +201,11 @@ BOOST_AUTO_TEST_CASE(largest_query_limit_returns_all_checkpoints) {
   auto s = open(folder.file());
   (void)maker{layout}.put(*s, 1, nullptr, {});
   auto query = ss::checkpoint_query{};
-  query.limit = std::numeric_limits<std::size_t>::max();
+  constexpr auto most = std::numeric_limits<std::size_t>::max();
+  query.limit = most;
   BOOST_TEST(s->list(key, query, layout).size() == 1U);
   BOOST_TEST(s->history(key, query).size() == 1U);
-  BOOST_TEST(s->threads({}, query.limit).size() == 1U);
+  BOOST_TEST(s->threads({}, most).size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(version_1_file_is_migrated_and_resumed) {

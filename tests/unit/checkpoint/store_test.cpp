@@ -251,10 +251,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(list_matches_prefix_and_suffix, Place, stores) {
     s.put(ns, "k", {});
   using list = std::vector<ss::store_namespace>;
   BOOST_TEST((s.list() == list{{"a", "b"}, {"a", "b", "c"}, {"a", "x", "c"}, {"q", "b", "d"}}));
-  BOOST_TEST((s.list({{"a", "*", "c"}, {}, 0, 10, 0}) == list{{"a", "b", "c"}, {"a", "x", "c"}}));
-  BOOST_TEST((s.list({{}, {"b", "*"}, 0, 10, 0}) == list{{"a", "b", "c"}, {"q", "b", "d"}}));
+  BOOST_TEST((s.list({{"a", "*", "c"}, {}, {}, 10, 0}) == list{{"a", "b", "c"}, {"a", "x", "c"}}));
+  BOOST_TEST((s.list({{}, {"b", "*"}, {}, 10, 0}) == list{{"a", "b", "c"}, {"q", "b", "d"}}));
   BOOST_TEST((s.list({{"a"}, {}, 2, 10, 0}) == list{{"a", "b"}, {"a", "x"}}));
   BOOST_TEST((s.list({{}, {}, 1, 1, 1}) == list{{"q"}}));
+  BOOST_CHECK_THROW(static_cast<void>(s.list({{}, {}, 0, 10, 0})), std::invalid_argument);
 }
 
 BOOST_AUTO_TEST_CASE(ordered_filter_fails_or_skips_non_numbers) {

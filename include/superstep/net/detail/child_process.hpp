@@ -28,12 +28,12 @@ struct process_limits {
 
 /// A program to run once, without a shell.
 struct process_request {
-  std::vector<std::string> argv; ///< the program, found through PATH, and its arguments
-  std::string stdin_text;        ///< written to its standard input, which is then closed
+  std::vector<std::string> argv{}; ///< the program, found through PATH, and its arguments
+  std::string stdin_text{};        ///< written to its standard input, which is then closed
   /// The complete environment of the program; unset: the environment of this process.
-  std::optional<std::vector<std::pair<std::string, std::string>>> environment;
-  std::string working_directory; ///< folder to run in; empty: that of this process
-  process_limits limits{};       ///< resource limits of the program
+  std::optional<std::vector<std::pair<std::string, std::string>>> environment{};
+  std::string working_directory{}; ///< folder to run in; empty: that of this process
+  process_limits limits{};         ///< resource limits of the program
   /// Maximum time from the call of run_process(); not set: no limit.
   std::optional<std::chrono::milliseconds> timeout{std::chrono::milliseconds{60'000}};
   /// Maximum wait for free descriptors, processes and memory. Part of `timeout`.
