@@ -16,7 +16,7 @@ public:
   [[nodiscard]] std::string message(int code) const override {
     switch (static_cast<model_errc>(code)) {
     case model_errc::bad_request:
-      return "the model server rejected the request";
+      return "the model rejected the request";
     case model_errc::unauthorized:
       return "the model server rejected the API key";
     case model_errc::not_found:
@@ -32,7 +32,7 @@ public:
     case model_errc::timed_out:
       return "the model server did not answer in time";
     case model_errc::bad_answer:
-      return "the model server returned an unusable answer";
+      return "the model gave no usable answer";
     case model_errc::missing_turn:
       return "the recording has no such turn";
     case model_errc::bad_configuration:

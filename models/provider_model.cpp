@@ -127,7 +127,8 @@ private:
 
   [[nodiscard]] static error given_up(const attempt& last, std::uint32_t count) {
     return {last.answer.error().code,
-            fmt::format("{} (given up after {} attempts)", last.answer.error().text, count)};
+            fmt::format("{} (given up after {} attempt{})", last.answer.error().text, count,
+                        count == 1 ? "" : "s")};
   }
 
   /// Estimates the tokens of a call: one per four bytes, plus the requested length of the answer.
@@ -240,7 +241,7 @@ result<chat_model_ptr> make_provider_model(provider_model_options options, io_ru
                                            std::shared_ptr<model_limits> limits) {
   SUPERSTEP_ASSERT(limits != nullptr && options.time != nullptr);
   if (options.model.empty())
-    return bad_option("`model` must be set to the name of the model on the server");
+    return bad_option("model: is missing; set it to the name of the model on the server");
   if (options.attempts_max == 0 || options.rate_limited_max == 0)
     return bad_option("attempts_max and rate_limited_max must be at least 1");
   for (const auto wait : {options.backoff_base, options.backoff_max, options.retry_after_max})

@@ -62,10 +62,10 @@ result<message> read_turn(std::string_view text) {
     return parsed.error();
   const auto* object = parsed->if_object();
   if (object == nullptr)
-    return error{model_errc::bad_answer, "a turn must be an object"};
+    return error{model_errc::bad_answer, "must be an object"};
   if (const auto* role = object->if_contains("role");
       role == nullptr || !role->is_string() || role->get_string() != "assistant")
-    return error{model_errc::bad_answer, "a turn must have \"role\": \"assistant\""};
+    return error{model_errc::bad_answer, "must have \"role\": \"assistant\""};
   return from_openai(*object);
 }
 
@@ -106,17 +106,22 @@ private:
       auto key = std::string{};
       auto row = recorded_row{into_.turns.size(), 0, line};
       auto has_turns = false;
-      for (auto field : document.get_object()) {
-        const auto name = std::string_view{field.unescaped_key()};
+      auto fields = document.get_object();
+      if (fields.error() == simdjson::INCORRECT_TYPE)
+        return "a row must be an object with \"custom_id\" and \"turns\"";
+      for (auto field : fields) {
+        const auto name = std::string{std::string_view{field.unescaped_key()}};
         if (name == "custom_id" || (name == "id" && key.empty())) {
-          key = read_key(field.value());
+          if (!read_key(field.value(), key))
+            return '"' + name + "\" must be a text or an integer";
         } else if (name == "turns") {
           has_turns = true;
-          for (auto turn : field.value().get_array()) {
-            auto object = turn.get_object().value();
-            if (auto why = add_turn(object.raw_json()); !why.empty())
+          auto turns = field.value().get_array();
+          if (turns.error() == simdjson::INCORRECT_TYPE)
+            return "\"turns\" must be a list";
+          for (auto turn : turns)
+            if (auto why = add_turn(simdjson::to_json_string(turn.value())); !why.empty())
               return "turn " + std::to_string(into_.turns.size() - row.first_turn - 1) + ": " + why;
-          }
         }
       }
       if (key.empty() || !has_turns)
@@ -133,12 +138,18 @@ private:
     }
   }
 
-  /// Returns a key as text. Keys may also be integers.
-  static std::string read_key(simdjson::ondemand::value value) {
+  /// Reads a key as text. Keys may also be integers. Returns false if the value has another type.
+  static bool read_key(simdjson::ondemand::value value, std::string& into) {
     auto text = std::string_view{};
-    if (value.get_string().get(text) == simdjson::SUCCESS)
-      return std::string{text};
-    return std::to_string(value.get_int64().value());
+    if (value.get_string().get(text) == simdjson::SUCCESS) {
+      into = text;
+      return true;
+    }
+    auto number = std::int64_t{0};
+    if (value.get_int64().get(number) != simdjson::SUCCESS)
+      return false;
+    into = std::to_string(number);
+    return true;
   }
 
   /// Adds a turn to the index. It is parsed now only to report errors, and again when it is
@@ -179,8 +190,9 @@ private:
                    recording_.path + " has no row \"" + request.run_key + '"'};
     if (request.turn >= row->second.turns)
       return error{model_errc::missing_turn,
-                   fmt::format("{} has {} turns for row \"{}\"; turn {} (from 0) was requested",
-                               recording_.path, row->second.turns, request.run_key, request.turn)};
+                   fmt::format("{} has {} turn{} for row \"{}\"; turn {} (from 0) was requested",
+                               recording_.path, row->second.turns,
+                               row->second.turns == 1 ? "" : "s", request.run_key, request.turn)};
     return read_turn(recording_.turn_text(row->second.first_turn + request.turn));
   }
 

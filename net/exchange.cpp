@@ -97,9 +97,9 @@ error http_stream::exchange::explain(std::string_view doing, const net_error& fa
                                  std::to_string(client_->options.header_bytes_max) + " bytes"};
   const auto is_end = failed == http::error::end_of_stream ||
                       failed == http::error::partial_message || failed == asio::error::eof;
+  const auto step = doing.empty() ? std::string{} : std::string{doing} + " failed: ";
   return {is_shortage(failed) ? errc::shortage : errc::io_failed,
-          place + ": " + std::string{doing} +
-              " failed: " + (is_end ? "the server closed the connection" : failed.message())};
+          place + ": " + step + (is_end ? "the server closed the connection" : failed.message())};
 }
 
 void http_stream::exchange::start_timer(asio::steady_timer& timer, std::chrono::milliseconds after,
@@ -266,7 +266,7 @@ asio::awaitable<std::optional<error>> http_stream::exchange::try_open_connection
   connection_ = std::make_unique<connection>(client_->context);
   failed = co_await connection_->connect(std::move(endpoints));
   if (failed || stopped_)
-    co_return explain(proxy_ != nullptr ? "connecting to the proxy" : "connecting", failed);
+    co_return explain(proxy_ != nullptr ? "connecting to the proxy" : "", failed);
   if (where_.is_tls && proxy_ != nullptr) {
     auto refused = co_await open_tunnel();
     if (refused)

@@ -249,10 +249,10 @@ attempt http_caller::broken(const error& transport) const {
 
 attempt http_caller::failed(failure why, std::string_view text) const {
   constexpr auto text_max = std::size_t{2'000};
-  return attempt{error{why.kind, excerpt(fmt::format("{}: {}", shown_url_, shown(text)), text_max)},
-                 why,
-                 {},
-                 false};
+  // Errors of the connection contain the URL already.
+  const auto names_url = text.starts_with("POST ");
+  const auto what = names_url ? shown(text) : fmt::format("{}: {}", shown_url_, shown(text));
+  return attempt{error{why.kind, excerpt(what, text_max)}, why, {}, false};
 }
 
 std::string http_caller::shown(std::string_view text) const {

@@ -196,6 +196,29 @@ BOOST_AUTO_TEST_CASE(calls_to_failing_server_end_after_all_attempts) {
   BOOST_TEST((cut.error().code == make_error_code(model_errc::unreachable)));
 }
 
+BOOST_AUTO_TEST_CASE(unreachable_server_is_named_once) {
+  auto io = io_runtime{};
+  auto options = provider_model_options{};
+  options.model = "m";
+  options.api_key_env = "";
+  options.base_url = "http://127.0.0.1:9/v1"; // no test listens on the discard port
+  options.backoff_base = options.backoff_max = std::chrono::milliseconds{1};
+  auto retries = std::vector<std::string>{};
+  options.on_retry = [&](const model_attempt& failed) { retries.push_back(failed.why); };
+  const auto ask = [&](std::uint32_t attempts) {
+    options.attempts_max = attempts;
+    const auto model = make_provider_model(options, io, make_limits(1)).value();
+    auto request = model_request{};
+    request.messages.push_back(human_message("x"));
+    return sync_wait(model->complete(std::move(request))).error().text;
+  };
+  const auto refused =
+      std::string{"POST http://127.0.0.1:9/v1/chat/completions: Connection refused"};
+  BOOST_TEST(ask(1) == refused + " (given up after 1 attempt)");
+  BOOST_TEST(ask(2) == refused + " (given up after 2 attempts)");
+  BOOST_TEST(retries == std::vector<std::string>{refused}, boost::test_tools::per_element());
+}
+
 namespace {
 
 /// Counts the requests to a server that gives these answers, the last one repeatedly.

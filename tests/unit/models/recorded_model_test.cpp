@@ -69,13 +69,19 @@ std::ostream& operator<<(std::ostream& out, const bad_case& c) {
 }
 const auto bad_cases = std::vector<bad_case>{
     {"\n{\"custom_id\": 1", ":2: invalid JSON"},
-    {"[]", ":1: invalid JSON"},
+    {"[]", ":1: a row must be an object"},
+    {R"({"id":"a","turns":"x"})", ":1: \"turns\" must be a list"},
+    {R"({"custom_id":[1],"turns":[]})", ":1: \"custom_id\" must be a text or an integer"},
+    {R"({"id":true,"turns":[]})", ":1: \"id\" must be a text or an integer"},
+    {R"({"id":"a","turns":[3]})", ":1: turn 0: must be an object"},
+    {R"({"id":"a","turns":[{"role":"assistant","content":"b"},["c"]]})",
+     ":1: turn 1: must be an object"},
     {R"({"turns":[]})", ":1: a row needs"},
     {R"({"id":"a"})", ":1: a row needs"},
     {"{\"id\":\"a\",\"turns\":[]}\n{\"id\":\"a\",\"turns\":[]}",
      ":2: duplicate row \"a\", first in line 1"},
-    {R"({"id":"a","turns":[{"role":"user","content":"x"}]})", "turn 0: a turn must have"},
-    {R"({"id":"a","turns":["x"]})", ":1: invalid JSON"},
+    {R"({"id":"a","turns":[{"role":"user","content":"x"}]})", "turn 0: must have"},
+    {R"({"id":"a","turns":["x"]})", ":1: turn 0: must be an object"},
 };
 
 } // namespace
