@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <latch>
+#include <stdexcept>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -17,7 +19,21 @@ namespace {
 /// Number of threads that a CAF actor system with one worker starts: the worker and the clock.
 constexpr auto caf_threads = std::size_t{2};
 
+/// Throws std::invalid_argument for values with which runs would never progress, or that have no
+/// meaning.
+void check(const engine_options& o) {
+  const auto require = [](bool is_valid, const char* rule) {
+    if (!is_valid)
+      throw std::invalid_argument{std::string{"engine_options: "} + rule};
+  };
+  require(o.steps_per_turn > 0, "steps_per_turn must be at least 1");
+  require(o.watcher_tick.count() > 0, "watcher_tick must be greater than 0");
+  require(o.thread_idle_time.count() >= 0, "thread_idle_time must not be negative");
+  require(o.shutdown_grace.count() >= 0, "shutdown_grace must not be negative");
+}
+
 engine_options with_defaults(engine_options o) {
+  check(o);
   if (o.workers == 0)
     o.workers = std::max(1U, std::thread::hardware_concurrency());
   o.threads_max = std::max(o.threads_max, 2 * o.workers);

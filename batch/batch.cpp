@@ -39,6 +39,16 @@ result<void> check(const batch_options& options) {
     return error{errc::invalid_argument, "--max-line-bytes must be at least 1"};
   if (options.write_queue_max == 0)
     return error{errc::invalid_argument, "write_queue_max must be at least 1"};
+  if (options.recursion_limit == 0)
+    return error{errc::invalid_argument, "recursion_limit must be at least 1"};
+  if (options.row_deadline && options.row_deadline->count() < 0)
+    return error{errc::invalid_argument, "--row-deadline-ms must not be negative"};
+  if (options.shortage_wait.count() < 0)
+    return error{errc::invalid_argument, "--shortage-wait-ms must not be negative"};
+  if (options.sync_interval.count() < 0 || options.failure_drain.count() < 0)
+    return error{errc::invalid_argument, "sync_interval and failure_drain must not be negative"};
+  if (options.time == nullptr)
+    return error{errc::invalid_argument, "time must not be null"};
   if (options.fresh && options.force)
     return error{errc::invalid_argument,
                  "--fresh starts again and --force resumes; use only one of them"};

@@ -8,6 +8,7 @@
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 
+#include <stdexcept>
 #include <utility>
 
 namespace superstep {
@@ -15,7 +16,8 @@ namespace superstep {
 memory_cache::memory_cache(std::size_t entries_max, clock now)
     : entries_max_{entries_max},
       now_{now ? std::move(now) : [] { return std::chrono::steady_clock::now(); }} {
-  SUPERSTEP_ASSERT(entries_max_ > 0);
+  if (entries_max_ == 0)
+    throw std::invalid_argument{"memory_cache: entries_max must be at least 1"};
 }
 
 std::optional<task_output> memory_cache::find(std::string_view scope, std::string_view key,

@@ -42,7 +42,10 @@ public:
             "outputs")},
         shrink_{db_.prepare("DELETE FROM outputs WHERE no <= (SELECT max(no) FROM outputs) - ?1")},
         clear_{db_.prepare("DELETE FROM outputs WHERE ?1 = '' OR scope = ?1")},
-        sweep_{db_.prepare("DELETE FROM outputs WHERE until > 0 AND until <= ?1")} {}
+        sweep_{db_.prepare("DELETE FROM outputs WHERE until > 0 AND until <= ?1")} {
+    if (options.entries_max == 0)
+      throw std::invalid_argument{"sqlite_cache: entries_max must be at least 1"};
+  }
 
   std::optional<task_output> find(std::string_view scope, std::string_view key,
                                   const layout_ptr& as) {

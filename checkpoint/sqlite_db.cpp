@@ -9,6 +9,8 @@
 #include <superstep/base/detail/assert.hpp>
 
 #include <cerrno>
+#include <limits>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -173,6 +175,8 @@ database::database(std::string path, access how, std::chrono::milliseconds busy_
                    row_cipher cipher)
     : path_{std::move(path)}, busy_timeout_{busy_timeout}, cipher_{std::move(cipher)},
       at_{nullptr, &close} {
+  if (busy_timeout.count() < 0 || busy_timeout.count() > std::numeric_limits<int>::max())
+    throw std::invalid_argument{"busy_timeout must be from 0 to 24 days"};
   // NOMUTEX: one thread at a time uses a connection, so SQLite need not lock it.
   const auto flags =
       how == access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;

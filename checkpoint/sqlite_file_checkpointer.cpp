@@ -15,6 +15,7 @@
 #include <superstep/base/detail/assert.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace superstep {
@@ -563,6 +564,12 @@ sqlite_file_checkpointer::counts sqlite_file_checkpointer::written() const noexc
 
 std::shared_ptr<checkpointer> sqlite_checkpointer(std::string path,
                                                   sqlite_checkpointer_options options) {
+  if (options.queue_bytes_max == 0 || options.batch_rows_max == 0) // nothing would ever be written
+    throw std::invalid_argument{"sqlite_checkpointer_options: queue_bytes_max and batch_rows_max "
+                                "must be at least 1"};
+  if (options.task_flush_delay.count() < 0)
+    throw std::invalid_argument{
+        "sqlite_checkpointer_options: task_flush_delay must not be negative"};
   return std::make_shared<sqlite_file_checkpointer>(std::move(path), std::move(options));
 }
 

@@ -217,6 +217,11 @@ result<http_client> http_client::make(io_runtime& io, http_client_options option
     if (timeout && timeout->count() <= 0)
       return error{errc::invalid_argument,
                    "connect_timeout, idle_timeout and total_timeout must be at least 1 ms"};
+  if (options.connections_per_host_max == 0 || options.hosts_max == 0)
+    return error{errc::invalid_argument,
+                 "connections_per_host_max and hosts_max must be at least 1"};
+  if (options.header_bytes_max == 0 || options.header_bytes_max > UINT32_MAX)
+    return error{errc::invalid_argument, "header_bytes_max must be from 1 to 4294967295"};
   const auto variable = [](const char* name) {
     const auto* value = std::getenv(name); // NOLINT(concurrency-mt-unsafe)
     return std::string{value != nullptr ? value : ""};

@@ -14,6 +14,9 @@ namespace superstep {
 
 namespace {
 
+/// A hundred years in milliseconds. Adding it to a point in time does not overflow.
+constexpr auto wait_max = 3.2e12;
+
 /// Whether a system error may be temporary: a connection may work in the next attempt, but a
 /// missing file or a full disk will not.
 bool is_worth_a_retry(const std::error_code& code) {
@@ -51,10 +54,11 @@ bool is_worth_a_retry(const std::exception_ptr& cause) {
 std::chrono::milliseconds wait_after(const retry_policy& policy, std::uint32_t attempt,
                                      std::uint64_t random) {
   const auto first = static_cast<double>(policy.initial_interval.count());
-  const auto longest = static_cast<double>(policy.max_interval.count());
-  const auto wait = first * std::pow(policy.backoff_factor, static_cast<double>(attempt) - 1);
+  const auto longest = std::clamp(static_cast<double>(policy.max_interval.count()), 0.0, wait_max);
+  const auto grown = first * std::pow(policy.backoff_factor, static_cast<double>(attempt) - 1);
+  const auto wait = grown < longest ? std::max(grown, 0.0) : longest; // a NaN is not less
   const auto jitter = policy.jitter ? static_cast<std::int64_t>(random % 1'000) : 0;
-  return std::chrono::milliseconds{static_cast<std::int64_t>(std::min(wait, longest)) + jitter};
+  return std::chrono::milliseconds{static_cast<std::int64_t>(wait) + jitter};
 }
 
 const retry_policy* find_policy(const std::vector<retry_policy>& policies,

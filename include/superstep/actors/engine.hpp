@@ -37,7 +37,7 @@ struct engine_options {
   /// The largest number of threads, at least twice the number of lanes; smaller values are raised.
   /// If all threads are in use, a lane waits until its body returns.
   std::size_t threads_max = 256;
-  /// Time after which an unused thread ends. One spare thread always remains.
+  /// Time after which an unused thread ends, not negative. One spare thread always remains.
   std::chrono::milliseconds thread_idle_time{5'000};
   /// Whether actors are reused from pools. Otherwise each run creates its own actors.
   bool pool_actors = true;
@@ -47,7 +47,7 @@ struct engine_options {
   /// other runs. At least 1.
   std::uint32_t steps_per_turn = 1'024;
   /// The longest time that the engine's destructor waits for blocking bodies. When it has passed,
-  /// the threads of the bodies are detached.
+  /// the threads of the bodies are detached. Not negative.
   std::chrono::milliseconds shutdown_grace{5'000};
 };
 
@@ -81,7 +81,8 @@ struct engine_access;
 class engine {
 public:
   /// Starts the engine's threads. If the system does not allow all of them, the engine has fewer
-  /// lanes than requested. Throws std::system_error if the system does not allow even one lane.
+  /// lanes than requested. Throws std::system_error if it does not allow even one lane, and
+  /// std::invalid_argument for options out of range.
   explicit engine(engine_options options = {});
   engine(const engine&) = delete;
   engine& operator=(const engine&) = delete;

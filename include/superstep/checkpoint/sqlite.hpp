@@ -37,9 +37,10 @@ struct sqlite_checkpointer_options {
   /// Maximum time for which task records wait for the end of their super-step, so that they are
   /// written in one row with its checkpoint. After this delay they are written separately.
   std::chrono::milliseconds task_flush_delay{10};
-  std::size_t queue_bytes_max = 16U << 20U; ///< bytes of the write queue; beyond it, put() blocks
-  std::size_t batch_rows_max = 4'096;       ///< maximum number of rows in one transaction
-  std::size_t threads_max = 10'000; ///< number of threads whose newest state is cached in memory
+  /// Bytes of the write queue, at least 1; beyond it, put() blocks.
+  std::size_t queue_bytes_max = 16U << 20U;
+  std::size_t batch_rows_max = 4'096; ///< maximum number of rows in one transaction, at least 1
+  std::size_t threads_max = 10'000;   ///< number of threads whose newest state is cached in memory
   /// Whether each transaction is on the disk before it counts as saved. If false, a power failure
   /// may lose the latest transactions, but the file stays consistent; a killed process loses
   /// nothing in either case.
@@ -84,6 +85,7 @@ struct sqlite_checkpointer_options {
 /// @param options see sqlite_checkpointer_options
 /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
 ///   has a newer format, the key does not match, or the file has another owner
+/// @throws std::invalid_argument for options out of range, as do sqlite_store and sqlite_cache
 [[nodiscard]] std::shared_ptr<checkpointer>
 sqlite_checkpointer(std::string path, sqlite_checkpointer_options options = {});
 
@@ -140,7 +142,8 @@ private:
 
 /// Options of an sqlite_cache.
 struct sqlite_cache_options {
-  std::size_t entries_max = 100'000; ///< number of outputs; beyond it the oldest are dropped
+  /// Number of outputs, at least 1; beyond it the oldest are dropped.
+  std::size_t entries_max = 100'000;
   /// Maximum time to wait for another process's transaction.
   std::chrono::milliseconds busy_timeout{1'000};
   /// The encryption key, as sqlite_checkpointer_options::encryption_key. Outputs are encrypted;

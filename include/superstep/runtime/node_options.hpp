@@ -22,7 +22,7 @@ namespace superstep {
 /// execution of a node in a super-step. Each attempt starts from the same state. The output of a
 /// failed attempt is discarded.
 struct retry_policy {
-  std::uint32_t max_attempts = 3;                  ///< including the first attempt
+  std::uint32_t max_attempts = 3;                  ///< including the first; 0 and 1: no retry
   std::chrono::milliseconds initial_interval{500}; ///< wait before the second attempt
   double backoff_factor = 2.0;                     ///< factor from each wait to the next
   /// The longest wait, without jitter.
@@ -48,8 +48,8 @@ struct retry_policy {
 [[nodiscard]] bool is_worth_a_retry(const std::exception_ptr&);
 
 /// Returns the wait before the attempt that follows `attempt`: initial_interval, multiplied by
-/// backoff_factor for each earlier wait, at most max_interval, plus the jitter. May be called from
-/// any thread.
+/// backoff_factor for each earlier wait, at most max_interval, plus the jitter. A negative wait
+/// counts as 0, one that is not a number as max_interval. May be called from any thread.
 /// @param attempt number of the attempt that failed, from 1
 /// @param random a random number; with jitter, `random % 1000` milliseconds are added
 [[nodiscard]] std::chrono::milliseconds wait_after(const retry_policy&, std::uint32_t attempt,

@@ -191,6 +191,17 @@ BOOST_AUTO_TEST_CASE(request_waits_for_free_descriptors) {
   BOOST_TEST(answer->body == "0");
 }
 
+BOOST_AUTO_TEST_CASE(limits_out_of_range_are_rejected) {
+  auto io = io_runtime{};
+  auto options = std::vector<http_client_options>(4);
+  options[0].connections_per_host_max = 0; // a request would wait forever
+  options[1].hosts_max = 0;
+  options[2].header_bytes_max = 0;
+  options[3].header_bytes_max = std::size_t{1} << 32U; // more than the parser can count
+  for (const auto& wrong : options)
+    BOOST_TEST((http_client::make(io, wrong).error().code == errc::invalid_argument));
+}
+
 BOOST_AUTO_TEST_CASE(timeouts_below_one_are_rejected) {
   auto io = io_runtime{};
   for (const auto length : {0ms, -1ms}) {

@@ -11,6 +11,8 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <stdexcept>
+#include <vector>
 
 using namespace testing;
 using namespace std::chrono_literals;
@@ -160,6 +162,36 @@ BOOST_AUTO_TEST_CASE(drained_run_stops_after_super_step_and_resumes) {
   BOOST_TEST_REQUIRE(!rest.error);
   BOOST_TEST(rest.state.n == 11);
   BOOST_TEST(starts == 2);
+}
+
+// With these values runs would never progress, or threads would never wait.
+BOOST_AUTO_TEST_CASE(engine_options_out_of_range_are_rejected) {
+  auto options = std::vector<ss::engine_options>(5);
+  options[0].steps_per_turn = 0;
+  options[1].watcher_tick = std::chrono::microseconds{0};
+  options[2].watcher_tick = std::chrono::microseconds{-1};
+  options[3].thread_idle_time = std::chrono::milliseconds{-1};
+  options[4].shutdown_grace = std::chrono::milliseconds{-1};
+  for (auto& wrong : options) {
+    wrong.workers = 1;
+    BOOST_CHECK_THROW(ss::engine{wrong}, std::invalid_argument);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(smallest_engine_options_run_to_the_end) {
+  auto options = ss::engine_options{};
+  options.workers = 1;
+  options.watcher_tick = std::chrono::microseconds{1};
+  options.threads_max = 0;
+  options.thread_idle_time = {};
+  options.pooled_actors_max = 0;
+  options.steps_per_turn = 1;
+  options.shutdown_grace = {};
+  auto e = ss::engine{options};
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).add(b, add_one).add(c, add_one);
+  g.edge(ss::start, a).edge(a, b).edge(b, c);
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,7 +9,11 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <functional>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -392,6 +396,29 @@ BOOST_AUTO_TEST_CASE(options_set_row_deadline_and_recursion_limit) {
   BOOST_TEST(job.runner.last.config.deadline.value().count() == 1234);
   BOOST_TEST(job.runner.last.config.recursion_limit == 7U);
   BOOST_TEST(job.runner.last.config.run_id == "row-0");
+}
+
+// Rows would fail one by one, wait forever, or ignore the option.
+BOOST_AUTO_TEST_CASE(options_out_of_range_are_rejected) {
+  using std::chrono::milliseconds;
+  const auto wrong = std::vector<std::function<void(batch_options&)>>{
+      [](auto& o) { o.concurrency = 0; },
+      [](auto& o) { o.line_bytes_max = 0; },
+      [](auto& o) { o.write_queue_max = 0; },
+      [](auto& o) { o.recursion_limit = 0; },
+      [](auto& o) { o.row_deadline = milliseconds{-1}; },
+      [](auto& o) { o.sync_interval = milliseconds{-1}; },
+      [](auto& o) { o.shortage_wait = milliseconds{-1}; },
+      [](auto& o) { o.failure_drain = milliseconds{-1}; },
+      [](auto& o) { o.time = nullptr; }};
+  for (const auto& spoil : wrong) {
+    auto job = testing::job{chat_lines(2)};
+    spoil(job.options);
+    const auto summary = job.run();
+    BOOST_TEST_REQUIRE(summary.has_error());
+    BOOST_TEST((summary.error().code == errc::invalid_argument));
+    BOOST_TEST(!std::filesystem::exists(job.folder / "out.jsonl"));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,9 +3,15 @@
 #include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 
+#include <superstep/checkpoint/sqlite.hpp>
+#include <superstep/checkpoint/write_cache.hpp>
+
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <future>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -225,6 +231,24 @@ BOOST_AUTO_TEST_CASE(failed_write_does_not_affect_other_threads) {
   ours = open_checkpointer(folder.file());
   for (auto n = 0; n < 6; ++n)
     BOOST_TEST(n_of(ours->load(others[static_cast<std::size_t>(n)], "", layout)->checkpoint) == n);
+}
+
+// With these values nothing would ever be written, or the writer would never wait.
+BOOST_AUTO_TEST_CASE(sqlite_options_out_of_range_are_rejected) {
+  using std::chrono::milliseconds;
+  auto options = std::vector<ss::sqlite_checkpointer_options>(5);
+  options[0].queue_bytes_max = 0;
+  options[1].batch_rows_max = 0;
+  options[2].task_flush_delay = milliseconds{-1};
+  options[3].busy_timeout = milliseconds{-1};
+  options[4].busy_timeout = milliseconds{std::int64_t{1} << 31}; // more than SQLite can count
+  const auto folder = temporary_folder{};
+  for (const auto& wrong : options)
+    BOOST_CHECK_THROW(ss::sqlite_checkpointer(folder.file(), wrong), std::invalid_argument);
+  BOOST_CHECK_THROW(ss::sqlite_cache(folder.file(), {.entries_max = 0}), std::invalid_argument);
+  BOOST_CHECK_THROW(ss::memory_cache{0}, std::invalid_argument);
+  const auto no_wait = ss::sqlite_store_options{.busy_timeout = milliseconds{-1}};
+  BOOST_CHECK_THROW(ss::sqlite_store(folder.file(), no_wait), std::invalid_argument);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,6 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cmath>
+#include <limits>
 #include <random>
 #include <stdexcept>
 #include <system_error>
@@ -78,6 +80,28 @@ BOOST_AUTO_TEST_CASE(first_matching_policy_limits_attempts_of_all_policies) {
   BOOST_TEST(find_policy(policies, cause, 1) == &policies[1]);
   BOOST_TEST(find_policy(policies, cause, 2) == nullptr);
   BOOST_TEST(find_policy({}, cause, 1) == nullptr);
+}
+
+// Adding the wait to a point in time must not overflow.
+BOOST_AUTO_TEST_CASE(wait_is_bounded_for_odd_policies) {
+  using std::chrono::milliseconds;
+  const auto wait = [](double factor, milliseconds first, milliseconds longest) {
+    auto p = retry_policy{};
+    p.backoff_factor = factor;
+    p.initial_interval = first;
+    p.max_interval = longest;
+    p.jitter = false;
+    return wait_after(p, 5, 0);
+  };
+  constexpr auto none = milliseconds{0};
+  constexpr auto second = milliseconds{1'000};
+  constexpr auto minute = milliseconds{60'000};
+  BOOST_TEST((wait(std::nan(""), second, minute) == minute));
+  BOOST_TEST((wait(std::numeric_limits<double>::infinity(), second, minute) == minute));
+  BOOST_TEST((wait(2, -second, minute) == none));
+  BOOST_TEST((wait(2, second, -minute) == none));
+  BOOST_TEST((wait(1e300, milliseconds::max(), milliseconds::max()) < std::chrono::years{200}));
+  BOOST_TEST((wait(1e300, milliseconds::max(), milliseconds::max()) > std::chrono::years{50}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
