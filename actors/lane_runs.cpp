@@ -491,48 +491,6 @@ void lane::on_task_interrupted(run& r, std::uint32_t number, conversation& talk)
 
 namespace {
 
-/// Calls a checkpointer for a run that has ended. An exception becomes the run's error, unless the
-/// run already has one.
-template <class Call>
-void attempt(detail::raw_result& raw, Call call) {
-  auto error = std::optional<run_error>{};
-  try {
-    call();
-    return;
-  } catch (const checkpoint_error& e) {
-    error = make_run_error(e.code(), e.what());
-  } catch (...) {
-    error = error_of_user_code("the checkpointer", std::current_exception(), 0);
-  }
-  if (!raw.error)
-    raw.error = std::move(error);
-}
-
-/// Wraps the callback of a run with a checkpointer, so that it is called when all of the run's
-/// checkpoints are durable or saving has failed.
-std::function<void(detail::raw_result)> after_saving(thread_run& thread,
-                                                     std::function<void(detail::raw_result)> done) {
-  if (!thread.checkpointer())
-    return done;
-  struct ending {
-    detail::raw_result raw;
-    lease_ptr lease;
-  };
-  return [checkpointer = thread.checkpointer(), key = thread.key(), lease = thread.give_up_lease(),
-          done = std::move(done)](detail::raw_result raw) mutable {
-    auto held = std::make_shared<ending>(ending{std::move(raw), std::move(lease)});
-    const auto tell = [checkpointer, key, done, held] {
-      attempt(held->raw, [&] { checkpointer->check(key); });
-      held->lease.reset(); // the callback may start the next run on the thread
-      call_back(done, std::move(held->raw));
-    };
-    auto is_saving = false;
-    attempt(held->raw, [&] { is_saving = checkpointer->when_saved(key, tell); });
-    if (!is_saving)
-      tell();
-  };
-}
-
 /// Closes the run's thread, which saves what exit durability has held back. Returns the run's
 /// error.
 std::optional<run_error> close_thread(run& r, std::optional<run_error> error) {

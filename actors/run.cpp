@@ -6,6 +6,9 @@
 #include "call.hpp"
 
 #include <iostream>
+#include <memory>
+#include <new>
+#include <optional>
 #include <utility>
 
 namespace superstep {
@@ -39,6 +42,72 @@ void call_back(const std::function<void(detail::raw_result)>& done,
   } catch (...) {
     report_stray("the callback of a run", std::current_exception());
   }
+}
+
+namespace {
+
+/// Returns the exception being handled as the error of a run. If it cannot be described for lack of
+/// memory, the error states that.
+run_error error_of_checkpointer() noexcept {
+  try {
+    try {
+      throw;
+    } catch (const checkpoint_error& e) {
+      return make_run_error(e.code(), e.what());
+    } catch (...) {
+      return error_of_user_code("the checkpointer", std::current_exception(), 0);
+    }
+  } catch (const std::bad_alloc&) {
+    return make_run_error(errc::shortage, "out of memory"); // short enough to need none
+  }
+}
+
+/// Calls a checkpointer for a run that has ended. An exception becomes the run's error, unless the
+/// run already has one.
+template <class Call>
+void attempt(detail::raw_result& raw, Call call) {
+  auto error = std::optional<run_error>{};
+  try {
+    call();
+    return;
+  } catch (...) {
+    error = error_of_checkpointer();
+  }
+  if (!raw.error)
+    raw.error = std::move(error);
+}
+
+} // namespace
+
+std::function<void(detail::raw_result)> after_saving(thread_run& thread,
+                                                     std::function<void(detail::raw_result)> done) {
+  if (!thread.checkpointer())
+    return done;
+  struct ending {
+    std::shared_ptr<superstep::checkpointer> checkpointer;
+    thread_key key;
+    lease_ptr lease;
+    std::function<void(detail::raw_result)> done;
+    detail::raw_result raw{};
+
+    void tell() {
+      attempt(raw, [&] { checkpointer->check(key); });
+      lease.reset(); // the callback may start the next run on the thread
+      call_back(done, std::move(raw));
+    }
+  };
+  // Allocated now: the result must reach its callback even if memory is short by then.
+  return [held = std::make_shared<ending>(ending{thread.checkpointer(), thread.key(),
+                                                 thread.give_up_lease(), std::move(done)})](
+             detail::raw_result raw) {
+    held->raw = std::move(raw);
+    auto is_saving = false;
+    attempt(held->raw, [&] {
+      is_saving = held->checkpointer->when_saved(held->key, [held] { held->tell(); });
+    });
+    if (!is_saving)
+      held->tell();
+  };
 }
 
 void run::link_below() noexcept {

@@ -50,6 +50,11 @@ void call_back(const std::function<void(detail::raw_result)>& done,
 [[nodiscard]] run_error make_run_error(const std::error_code& code, std::string text,
                                        std::int64_t step = 0);
 
+/// Wraps the callback of a run with a checkpointer, so that it is called when all of the run's
+/// checkpoints are durable or saving has failed.
+[[nodiscard]] std::function<void(detail::raw_result)>
+after_saving(thread_run& thread, std::function<void(detail::raw_result)> done);
+
 /// Links a nested run to its parent, the run `above`. Run records are reused, so the link is valid
 /// only while `above->generation` equals `above_generation`. The same rule applies to `caller`.
 struct nested_in : nesting {

@@ -15,6 +15,7 @@
 #include <superstep/batch/batch.hpp>
 
 #include <algorithm>
+#include <new>
 #include <random>
 #include <thread>
 
@@ -108,6 +109,7 @@ private:
   /// Why no further row is submitted: end of the input, --limit, or a stop request or failure.
   enum class feed_end : std::uint8_t { input, limit, stop };
 
+  result<feed_end> fed();
   result<feed_end> feed();
   result<feed_end> feed_input();
   result<void> feed_returned();
@@ -143,7 +145,7 @@ private:
 result<batch_summary> batch_run::run() {
   if (auto started = writer_.start(); !started)
     return started.error();
-  auto end = feed();
+  auto end = fed();
   if (!end)
     abort();
   wait_until_idle();
@@ -180,6 +182,16 @@ error batch_run::rescue(const error& why) {
   text += is_cut ? "; restore it, or use --force to run the rows of the missing lines again"
                  : "; finished rows are safe, fix this and rerun to resume";
   return {why.code, std::move(text)};
+}
+
+/// Returns a shortage of memory as an error, because the rows in flight must end before run()
+/// returns.
+result<batch_run::feed_end> batch_run::fed() {
+  try {
+    return feed();
+  } catch (const std::bad_alloc&) {
+    return error{errc::shortage, "out of memory"};
+  }
 }
 
 /// Submits all rows, then submits the rows again that end in a shortage, until no row is left.
@@ -296,10 +308,17 @@ void batch_run::submit(input_row row, row_origin origin) {
   // ownership of the table, because an aborted row may end after this object is destroyed.
   const auto slot = table_->begin(std::move(origin));
   ++rows_begun_;
-  auto handle = runner_.submit(std::move(row.request), [table = table_, slot](row_outcome outcome) {
-    table->finish(slot, std::move(outcome));
-  });
-  table_->attach(slot, std::move(handle));
+  try {
+    auto handle =
+        runner_.submit(std::move(row.request), [table = table_, slot](row_outcome outcome) {
+          table->finish(slot, std::move(outcome));
+        });
+    table_->attach(slot, std::move(handle));
+  } catch (const std::bad_alloc&) { // the row was not started
+    auto outcome = row_outcome{};
+    outcome.fault.emplace(row_fault{row_fault::kind::shortage, "out of memory"});
+    table_->finish(slot, std::move(outcome));
+  }
 }
 
 /// Waits until another row may start. Returns false if no further row may start, because a stop was
@@ -345,7 +364,10 @@ void batch_run::report_when_due() {
   if (now < next_report_)
     return;
   next_report_ = now + progress_.interval();
-  progress_.update(progress_now());
+  try {
+    progress_.update(progress_now());
+  } catch (const std::bad_alloc&) { // the next report follows; the rows must not be affected
+  }
 }
 
 batch_progress batch_run::progress_now() const {

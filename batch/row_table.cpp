@@ -7,9 +7,33 @@
 
 #include <superstep/base/detail/assert.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <new>
 #include <utility>
+#include <vector>
 
 namespace superstep::detail {
+
+namespace {
+
+/// Makes room for `size` entries, so that adding them does not throw.
+template <class T>
+void keep_room(std::vector<T>& in, std::size_t size) {
+  if (in.capacity() < size)
+    in.reserve(std::max(size, 2 * in.capacity()));
+}
+
+/// Returns the error that ends a job. Without memory its text is one that needs none.
+error shortage_of(const row_fault& fault) noexcept {
+  try {
+    return {errc::shortage, fault.text};
+  } catch (const std::bad_alloc&) {
+    return {errc::shortage, "out of memory"};
+  }
+}
+
+} // namespace
 
 row_table::row_table(std::size_t concurrency, std::size_t write_queue_max)
     : concurrency_{concurrency}, write_queue_max_{write_queue_max} {
@@ -30,6 +54,10 @@ row_table::slot_index row_table::begin(row_origin origin) {
     free_.push_back(slots_.size());
     slots_.emplace_back();
   }
+  // finish() must not throw, because the job would wait forever for the row.
+  keep_room(free_, slots_.size());
+  keep_room(queue_, queue_.size() + in_flight_ + 1);
+  keep_room(returned_, returned_.size() + in_flight_ + 1);
   const auto index = free_.back();
   free_.pop_back();
   auto& taken = slots_[index];
@@ -65,6 +93,7 @@ void row_table::add_bad_line(row_origin origin, error why, bool is_duplicate) {
   row.bad_line = std::move(why);
   row.is_duplicate = is_duplicate;
   const auto guard = std::lock_guard{mutex_};
+  keep_room(queue_, queue_.size() + in_flight_ + 1);
   enqueue(std::move(row));
 }
 
@@ -112,12 +141,13 @@ void row_table::set_concurrency(std::size_t rows) {
 row_table::returned_rows row_table::take_returned() {
   auto out = returned_rows{};
   const auto guard = std::lock_guard{mutex_};
+  keep_room(out.rows, in_flight_); // the table keeps its memory for finish()
   out.rows.swap(returned_);
   out.finished = finished_;
   return out;
 }
 
-void row_table::finish(slot_index index, row_outcome outcome) {
+void row_table::finish(slot_index index, row_outcome outcome) noexcept {
   const auto now = std::chrono::steady_clock::now();
   const auto guard = std::lock_guard{mutex_};
   auto& ended = slots_[index];
@@ -133,7 +163,7 @@ void row_table::finish(slot_index index, row_outcome outcome) {
     enqueue(std::move(row));
   } else { // the machine failed, not the row: the row is submitted again
     if (row.outcome.fault->what == row_fault::kind::broken && !failure_)
-      failure_ = error{errc::shortage, row.outcome.fault->text};
+      failure_ = shortage_of(*row.outcome.fault);
     returned_.push_back(std::move(row));
   }
   free_.push_back(index);
@@ -151,6 +181,7 @@ void row_table::take(work& into, std::optional<time_point> until) {
     writer_.wait_until(lock, *until, [this] { return is_closed_ || queue_.size() >= wake_size(); });
   else
     writer_.wait(lock, [this] { return is_closed_ || !queue_.empty() || !starts_.empty(); });
+  keep_room(into.rows, in_flight_); // the table keeps its memory for finish()
   std::swap(into.rows, queue_);
   std::swap(into.starts, starts_);
   into.is_last = is_closed_;

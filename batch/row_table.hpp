@@ -72,7 +72,7 @@ public:
 
   /// Ends a row: queues it for the writer, or returns it to the feeding thread if the machine
   /// failed.
-  void finish(slot_index slot, row_outcome outcome);
+  void finish(slot_index slot, row_outcome outcome) noexcept;
 
   // --- the writer thread ---
 

@@ -12,6 +12,8 @@
 #include <superstep/models/chat_model.hpp>
 #include <superstep/tools/tool_node.hpp>
 
+#include <boost/system/system_error.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -29,7 +31,8 @@ namespace {
 
 class running_agent final : public running_row {
 public:
-  explicit running_agent(run_handle run) : run_{std::move(run)} {}
+  /// Must be called once, before cancel().
+  void set(run_handle run) { run_ = std::move(run); }
   void cancel() noexcept override { run_.cancel(); }
 
 private:
@@ -67,6 +70,9 @@ row_outcome refused(std::string kind, std::string text) {
 /// Returns the error code of an exception; an empty code if it has none.
 std::error_code code_of(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr)
+    return make_error_code(errc::shortage);
+  const auto* of_asio = dynamic_cast<const boost::system::system_error*>(&e);
+  if (of_asio != nullptr && is_shortage(of_asio->code()))
     return make_error_code(errc::shortage);
   const auto* failed = dynamic_cast<const std::system_error*>(&e);
   return failed != nullptr ? failed->code() : std::error_code{};
@@ -226,10 +232,11 @@ result<void> agent_runner::begin_job(const std::string& job) {
 
 std::unique_ptr<running_row> agent_runner::submit(row_request request, done_function done) {
   if (!request.input.empty()) {
+    auto ended = std::make_unique<nothing_running>();
     done(refused("invalid_input", "the agent's state has no member '" +
                                       std::string{request.input.begin()->key()} +
                                       "'; the only member is messages"));
-    return std::make_unique<nothing_running>();
+    return ended;
   }
   if (checkpointer_)
     request.config.thread_id = thread_of(request);
@@ -240,15 +247,18 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
   try {
     from = begin(request);
   } catch (const checkpoint_error& e) {
+    auto ended = std::make_unique<nothing_running>();
     auto out = refused("node_failed", e.what());
     out.fault = fault_of(e.code(), e.what());
     done(std::move(out));
-    return std::make_unique<nothing_running>();
+    return ended;
   }
   auto end = ending{context, messages, from.steps, std::move(done)};
-  return std::make_unique<running_agent>(detail::engine_access::start(
-      engine_, detail::program_of(agent_.graph()), std::move(from.input), std::move(request.config),
-      end_of(std::move(end))));
+  auto running = std::make_unique<running_agent>(); // first, because nothing may throw later
+  running->set(detail::engine_access::start(engine_, detail::program_of(agent_.graph()),
+                                            std::move(from.input), std::move(request.config),
+                                            end_of(std::move(end))));
+  return running;
 }
 
 std::shared_ptr<const agent_context> agent_runner::context_for(row_request& request) const {
@@ -265,9 +275,16 @@ std::shared_ptr<const agent_context> agent_runner::context_for(row_request& requ
 
 std::function<void(detail::raw_result)> agent_runner::end_of(ending end) {
   return [end = std::move(end)](const detail::raw_result& ended) {
-    auto out = outcome_of(ended, end.steps_before, *end.context->tool_times);
-    if (auto state = state_of(ended))
-      take_state(out, *state, end.messages_before);
+    auto out = row_outcome{};
+    try {
+      out = outcome_of(ended, end.steps_before, *end.context->tool_times);
+      if (auto state = state_of(ended))
+        take_state(out, *state, end.messages_before);
+    } catch (const std::bad_alloc&) { // the job would wait forever for a row without an outcome
+      out = {};
+      out.status = row_status::error;
+      out.fault.emplace(row_fault{row_fault::kind::shortage, "out of memory"}); // allocates nothing
+    }
     end.done(std::move(out));
   };
 }

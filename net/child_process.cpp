@@ -22,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <sys/wait.h>
 
@@ -35,6 +36,25 @@ using net_error = boost::system::error_code;
 /// once, unless a process that has left the group still holds them open. After this time the data
 /// that the pipes already contain is read, and nothing more.
 constexpr auto pipe_grace = std::chrono::milliseconds{100};
+
+/// Whether the dynamic loader lacked memory or descriptors. The program itself has not run then. It
+/// has the limits of this process, unless the request sets its own: these are too low in every run,
+/// so the loader's error is the result. The texts are those of glibc (elf/dl-load.c).
+bool is_load_shortage(const process_request& request, const process_result& ended) {
+  constexpr auto failed_load = 127;
+  constexpr auto shortages = std::array<std::string_view, 6>{
+      "annot allocate memory",
+      "failed to map segment",
+      "cannot map zero-fill pages",
+      "Error 23", // ENFILE; the loader has no text for these numbers
+      "Error 24", // EMFILE
+      "Too many open files"};
+  const auto text = std::string_view{ended.stderr_text};
+  return ended.exit_status == failed_load && ended.stdout_text.empty() &&
+         !request.limits.memory_bytes && !request.limits.files &&
+         text.starts_with(request.argv.front() + ": error while loading shared libraries: ") &&
+         std::ranges::any_of(shortages, [&](auto part) { return text.find(part) != text.npos; });
+}
 
 /// One run of a program. Used on the I/O thread. Its handlers keep the object alive until the
 /// program is reaped, even if the caller no longer waits for the result.
@@ -297,7 +317,12 @@ private:
     end();
     for (auto* pipe : {&input_, &output_, &errors_, &ended_})
       pipe->close(ignored);
-    done_(std::move(result_));
+    if (is_load_shortage(request_, result_))
+      done_(
+          error{errc::shortage, "\"" + name() + "\" could not be started: " +
+                                    result_.stderr_text.substr(0, result_.stderr_text.find('\n'))});
+    else
+      done_(std::move(result_));
     io_.starts.room();
   }
 

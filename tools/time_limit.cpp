@@ -7,6 +7,7 @@
 
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/assert.hpp>
+#include <superstep/tools/tool_node.hpp>
 #include <superstep/tools/tool_wrappers.hpp>
 
 #include <algorithm>
@@ -57,6 +58,8 @@ public:
   /// may still be running; the result is then an error.
   tool_output result(time_point now, std::chrono::milliseconds length) {
     const auto has_ended = is_over();
+    if (has_ended && is_unavailable(failure_)) // a shortage is not a result, however late
+      std::rethrow_exception(failure_);
     if ((has_ended ? ended_ : now) >= end_)
       return refused("it took longer than " + std::to_string(length.count()) + " ms");
     if (!has_ended)
@@ -116,9 +119,12 @@ task<void> stop_at(timed_ptr call) {
 }
 
 /// Starts a task on the executor of the coroutine that owns it, so the two never run concurrently.
+/// Throws what the task throws before it first suspends: a timer may lack memory.
 void start(task<void>& beside, execution_context& at) {
   beside.start_in(at);
   beside.handle().resume();
+  if (beside.done())
+    beside.take();
 }
 
 /// Waits until the body has ended or its timeout has passed. The frame of a body that waits is then
@@ -127,15 +133,20 @@ task<void> run_until_over(timed_ptr call) {
   auto& at = co_await this_context{};
   auto running = task<void>{};
   auto waking = task<void>{};
-  auto waiting = await_callback<bool>([&](completer<bool> tell) {
-    running = run_body(call, tell);
-    start(running, at);
-    if (call->is_over())
-      return;
-    waking = tell_at(call->end(), tell);
-    start(waking, at);
-  });
-  co_await waiting;
+  try {
+    auto waiting = await_callback<bool>([&](completer<bool> tell) {
+      running = run_body(call, tell);
+      start(running, at);
+      if (call->is_over())
+        return;
+      waking = tell_at(call->end(), tell);
+      start(waking, at);
+    });
+    co_await waiting;
+  } catch (...) { // no coroutine awaits this task, so the call reports the failure
+    if (!call->is_over())
+      call->failed(std::current_exception(), at.where->now());
+  }
 }
 
 task<tool_output> run_timed(tool_ptr tool, tool_call given, tool_context context,

@@ -94,6 +94,8 @@ std::optional<std::string> tool_errors::answer_any(const std::exception& e) cons
 }
 
 bool is_unavailable(const std::exception_ptr& failure) noexcept {
+  if (failure_code(failure, {}) == errc::shortage)
+    return true;
   constexpr auto depth_max = 16;
   auto at = failure;
   for (auto depth = 0; at && depth < depth_max; ++depth) {
@@ -101,12 +103,9 @@ bool is_unavailable(const std::exception_ptr& failure) noexcept {
       std::rethrow_exception(at);
     } catch (const tool_unavailable&) {
       return true;
-    } catch (const std::bad_alloc&) {
-      return true;
     } catch (const std::exception& e) {
       const auto* failed = dynamic_cast<const std::system_error*>(&e);
-      if (failed != nullptr &&
-          (is_shortage(failed->code()) || failed->code() == checkpoint_errc::failed))
+      if (failed != nullptr && failed->code() == checkpoint_errc::failed)
         return true;
       const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
       at = nested != nullptr ? nested->nested_ptr() : nullptr;

@@ -100,7 +100,7 @@ public:
   /// @param request the row
   /// @param done called exactly once with the outcome, by any thread, possibly before submit()
   /// returns. It is short and does not throw. A row that cannot be started also reports its error
-  /// by this call
+  /// by this call. Instead, submit() may throw std::bad_alloc; the row is then submitted again
   /// @return a handle to cancel the row
   [[nodiscard]] virtual std::unique_ptr<running_row> submit(row_request request,
                                                             done_function done) = 0;

@@ -358,6 +358,29 @@ BOOST_AUTO_TEST_CASE(start_fails_with_shortage_when_descriptors_stay_exhausted) 
   BOOST_TEST(sync_wait(run_process(io, program({"true"})))->ok());
 }
 
+// The program has not run: its limits, inherited from this process, prevent that it is loaded.
+BOOST_AUTO_TEST_CASE(shortage_of_the_loader_is_no_result) {
+  auto io = io_runtime{};
+  for (const auto* limit : {"ulimit -v 2000", "ulimit -n 3"}) {
+    const auto ended = sync_wait(run_process(io, shell(std::string{limit} + "; exec sh")));
+    BOOST_TEST_CONTEXT(limit) {
+      BOOST_TEST_REQUIRE(ended.has_error());
+      BOOST_TEST((ended.error().code == errc::shortage));
+      BOOST_TEST(ended.error().text.find("\"sh\" could not be started: sh: error while loading") ==
+                 0U);
+    }
+  }
+  // Other errors with this exit code are results, also those of limits that the request sets.
+  auto limited = shell("true");
+  limited.limits.memory_bytes = std::uint64_t{2'000'000};
+  for (auto& request : {shell("exit 127"), shell("no_such_program"),
+                        shell("echo part; ulimit -v 2000; exec sh"), std::move(limited)}) {
+    const auto ended = sync_wait(run_process(io, request));
+    BOOST_TEST_REQUIRE(ended.has_value());
+    BOOST_TEST(ended->exit_status == 127);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(invalid_programs_and_folders_are_found_before_start) {
   const auto folder = scratch{};
   const auto missing = std::string{"/no/such/interpreter"};

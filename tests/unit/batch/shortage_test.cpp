@@ -5,7 +5,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <map>
+#include <new>
+#include <optional>
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -61,6 +65,34 @@ BOOST_AUTO_TEST_CASE(row_with_resource_shortage_runs_again) {
   BOOST_TEST(std::ranges::any_of(job.progress.notes, [](const auto& note) {
     return note.find("Too many open files") != std::string::npos;
   }));
+}
+
+// Otherwise the job would wait forever for rows that were never started.
+BOOST_AUTO_TEST_CASE(row_that_cannot_be_started_runs_again) {
+  auto job = short_job{6};
+  job.judged.judge = [](int run) -> std::optional<row_fault> {
+    if (run == 1)
+      throw std::bad_alloc{};
+    return std::nullopt;
+  };
+  auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->ok == 6U);
+  job.options.fresh = true;
+  job.judged.judge = [](int) -> std::optional<row_fault> { throw std::bad_alloc{}; };
+  job.options.shortage_wait = std::chrono::milliseconds{1};
+  const auto stopped = job.run();
+  BOOST_REQUIRE(stopped.has_error());
+  BOOST_TEST((stopped.error().code == errc::shortage));
+}
+
+BOOST_AUTO_TEST_CASE(reports_without_memory_do_not_stop_the_job) {
+  auto job = short_job{6};
+  job.judged.judge = [](int) { return std::nullopt; };
+  job.progress.on_update = [](const batch_progress&) { throw std::bad_alloc{}; };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->ok == 6U);
 }
 
 BOOST_AUTO_TEST_CASE(row_limit_counts_a_repeated_row_once) {

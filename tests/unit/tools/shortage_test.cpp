@@ -13,8 +13,10 @@
 #include <superstep/tools/tool_node.hpp>
 #include <superstep/tools/tool_wrappers.hpp>
 
+#include <boost/system/system_error.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -167,6 +169,29 @@ BOOST_AUTO_TEST_CASE(effect_lookup_distinguishes_shortage_from_damage) {
   BOOST_TEST(runs == 0);
   journal->on_find = [] { return std::nullopt; };
   BOOST_TEST(answer_of(node, call, context)->content == "sent");
+}
+
+BOOST_AUTO_TEST_CASE(shortage_of_any_exception_type_is_no_answer) {
+  const auto few_buffers = boost::system::error_code{ENOBUFS, boost::system::system_category()};
+  const auto failures = std::vector<std::function<void()>>{
+      [] { throw std::bad_alloc{}; },
+      [] { throw std::system_error{std::make_error_code(std::errc::too_many_files_open)}; },
+      [&] { throw boost::system::system_error{few_buffers}; },
+      [&] {
+        try {
+          throw boost::system::system_error{few_buffers};
+        } catch (...) {
+          std::throw_with_nested(std::runtime_error{"no answer"});
+        }
+      }};
+  for (const auto& fail : failures) {
+    const auto node = tool_node{{make_tool<nothing>("work", "", [&fail](const nothing&) {
+      fail();
+      return std::string{"done"};
+    })}};
+    BOOST_CHECK_THROW(sync_wait(node.run(tool_call{"c1", "work", {}}, tool_context{})),
+                      std::exception);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

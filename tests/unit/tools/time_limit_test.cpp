@@ -11,6 +11,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <memory>
+#include <new>
 #include <string>
 
 using namespace superstep;
@@ -77,6 +78,19 @@ BOOST_AUTO_TEST_CASE(late_result_of_blocking_function_is_discarded) {
   const auto out = run_tool(*slow, {});
   BOOST_TEST(out.is_error);
   BOOST_TEST(out.content == refusal);
+}
+
+// A result that blames the tool would hide that the machine lacked memory.
+BOOST_AUTO_TEST_CASE(late_shortage_is_no_result) {
+  const auto slow = limited(
+      [](const nothing&) -> std::string {
+        const auto begun = std::chrono::steady_clock::now();
+        while (std::chrono::steady_clock::now() - begun < 2 * briefly)
+          ;
+        throw std::bad_alloc{};
+      },
+      briefly);
+  BOOST_CHECK_THROW(run_tool(*slow, {}), std::bad_alloc);
 }
 
 BOOST_AUTO_TEST_CASE(time_limit_passes_failures_and_cancellation_through) {
