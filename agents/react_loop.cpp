@@ -98,8 +98,7 @@ model_request request_of(model_turn turn, const runtime& rt, const context_ptr& 
   auto request = model_request{};
   request.system = std::move(turn.system);
   request.messages = std::move(turn.messages);
-  request.tools =
-      turn.tools ? std::move(turn.tools) : std::make_shared<const std::vector<tool_definition>>();
+  request.tools = std::move(turn.tools);
   request.run_key = rt.config().run_id;
   request.turn = turn.turn;
   request.parameters = std::move(turn.parameters);

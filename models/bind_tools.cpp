@@ -19,9 +19,12 @@ public:
       : inner_{std::move(model)}, tools_{std::move(tools)}, parameters_{std::move(parameters)} {}
 
   task<result<message>> complete(model_request request) const override {
-    if (tools_ && (!request.tools || request.tools->empty()))
-      request.tools = tools_;
     auto parameters = parameters_;
+    if (tools_ && !request.tools)
+      request.tools = tools_;
+    else if (tools_ && request.tools->empty()) // servers reject these without tools
+      for (const auto* name : {"tool_choice", "parallel_tool_calls", "strict"})
+        parameters.erase(name);
     providers::put_all(parameters, request.parameters);
     request.parameters = std::move(parameters);
     return inner_->complete(std::move(request));

@@ -69,10 +69,11 @@ struct model_request {
   /// The system message, sent before the messages; null if there is none. It is a separate member,
   /// because adding it to the state's list would copy the list in every turn.
   message_ptr system{};
-  message_list messages{};  ///< the conversation that the model reads
-  tool_definitions tools{}; ///< tools that the model may call; null: none
-  std::string run_key{};    ///< key of the row or run; selects recorded answers and seeds jitter
-  std::uint32_t turn = 0;   ///< number of the model call in this run, from 0
+  message_list messages{}; ///< the conversation that the model reads
+  /// Tools that the model may call; an empty list: none. Null: those of bind_tools(), if any.
+  tool_definitions tools{};
+  std::string run_key{};  ///< key of the row or run; selects recorded answers and seeds jitter
+  std::uint32_t turn = 0; ///< number of the model call in this run, from 0
   /// Parameters that override the model's own: temperature, max_tokens, model, …. They also
   /// configure the tools: tool_choice (a tool's name, auto, any, none) and parallel_tool_calls.
   json::object parameters{};
@@ -157,8 +158,9 @@ struct tool_binding {
   std::optional<bool> strict;
 };
 
-/// Returns a model that offers these tools in every request. Tools and parameters of a request take
-/// precedence over the binding. May be called from any thread.
+/// Returns a model that offers these tools in every request whose tools are null. Tools and
+/// parameters of a request take precedence over the binding; a request with an empty list of tools
+/// offers none. May be called from any thread.
 ///
 /// @param model shared by the returned model; must not be null
 /// @param tools must not be null

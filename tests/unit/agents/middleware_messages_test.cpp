@@ -53,6 +53,20 @@ BOOST_AUTO_TEST_CASE(older_messages_are_summarised_and_newest_kept) {
   BOOST_TEST(read.find("three") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(summary_request_offers_no_bound_tools) {
+  const auto writer = scripted({ai_message("all about Oslo")});
+  auto tool = tool_definition{};
+  tool.name = "search";
+  const auto bound =
+      bind_tools(writer, std::make_shared<const std::vector<tool_definition>>(1, tool)).value();
+  auto talk =
+      conversation{with(scripted({ai_message("hi")}), summarisation(summary_by(bound, 5, 2)))};
+  for (const auto* text : {"one", "two", "three"})
+    static_cast<void>(talk.say(text));
+  BOOST_TEST_REQUIRE(writer->asked().size() == 1U);
+  BOOST_TEST((writer->asked()[0].tools && writer->asked()[0].tools->empty()));
+}
+
 BOOST_AUTO_TEST_CASE(summary_keeps_call_with_its_answers) {
   const auto writer = scripted({ai_message("short")});
   auto both = calling("echo", "c1");

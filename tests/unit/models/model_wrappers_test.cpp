@@ -84,6 +84,31 @@ BOOST_AUTO_TEST_CASE(request_tools_override_bound_tools) {
   BOOST_TEST(bind_tools(model, tools_named("f"), binding).has_error());
 }
 
+// A request for a summary must not become a tool call.
+BOOST_AUTO_TEST_CASE(empty_tool_list_overrides_bound_tools) {
+  const auto model = model_that_says({ai_message("x")});
+  for (const auto* choice : {"f", "any", "auto"}) {
+    auto binding = tool_binding{};
+    binding.choice = choice;
+    binding.parallel = false;
+    binding.strict = true;
+    const auto once = bind_tools(model, tools_named("f"), binding);
+    BOOST_REQUIRE(once.has_value());
+    binding.choice = "any";
+    const auto twice = bind_tools(*once, tools_named("g"), binding);
+    BOOST_REQUIRE(twice.has_value());
+    for (const auto& bound : {*once, *twice, bind_parameters(*once, {{"temperature", 0}})}) {
+      auto request = model_request{};
+      request.tools = std::make_shared<const std::vector<tool_definition>>();
+      BOOST_TEST(sync_wait(bound->complete(request)).has_value());
+      const auto asked = model->asked().back();
+      BOOST_TEST((asked.tools && asked.tools->empty()));
+      for (const auto* name : {"tool_choice", "parallel_tool_calls", "strict"})
+        BOOST_TEST(!asked.parameters.contains(name));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(structured_answer_comes_from_text_or_call) {
   auto call = tool_call{"c", "point", {}};
   call.args["x"] = 2;
