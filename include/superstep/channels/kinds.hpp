@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -40,6 +41,18 @@ void fold(const Fn& fn, T& into, T&& more, id_source& ids) {
   else
     into = fn(into, std::move(more));
 }
+
+/// A reducer that appends the written items to a list, as `operator.add` does with lists in
+/// LangGraph. Moving a T must not throw.
+struct append_items {
+  /// A failed append leaves the list as it was, so the engine need not copy it first.
+  static constexpr bool leaves_value_on_failure = true;
+
+  template <class T>
+  void operator()(std::vector<T>& into, std::vector<T>&& more) const {
+    into.insert(into.end(), std::move_iterator{more.begin()}, std::move_iterator{more.end()});
+  }
+};
 
 namespace detail {
 template <class Fn, class T>
@@ -103,8 +116,8 @@ struct topic_rule {};
 struct accumulating_topic_rule {};
 
 // The kinds of channels. Each is a template over the place of its value: a field of a described
-// struct (field_place), or a slot of a slot_block (slot_place). `Place` is a small copyable class with
-// these members:
+// struct (field_place), or a slot of a slot_block (slot_place). `Place` is a small copyable class
+// with these members:
 //
 //     using value_type = T;
 //     T& of(state_block&);

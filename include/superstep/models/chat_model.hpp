@@ -72,8 +72,10 @@ struct model_request {
   message_list messages{}; ///< the conversation that the model reads
   /// Tools that the model may call; an empty list: none. Null: those of bind_tools(), if any.
   tool_definitions tools{};
-  std::string run_key{};  ///< key of the row or run; selects recorded answers and seeds jitter
-  std::uint32_t turn = 0; ///< number of the model call in this run, from 0
+  std::string run_key{}; ///< key of the row or run; selects recorded answers and seeds jitter
+  /// The turn of the conversation: the number of AI messages before this call. States that count
+  /// their model calls, such as chat_state, pass that number.
+  std::uint32_t turn = 0;
   /// Parameters that override the model's own: temperature, max_tokens, model, …. They also
   /// configure the tools: tool_choice (a tool's name, auto, any, none) and parallel_tool_calls.
   json::object parameters{};

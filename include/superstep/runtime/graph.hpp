@@ -166,6 +166,11 @@ public:
         !std::is_same_v<Input, State>, std::move(options));
     return *this;
   }
+  /// Adds the error handler of a node whose input is the state; see the overload above.
+  template <detail::typed_body<State, State> F>
+  graph& on_error(std::string_view name, F handler, node_options options = {}) {
+    return on_error(superstep::node<State>{name}, std::move(handler), std::move(options));
+  }
   /// Adds the error handler of all nodes that do not have one; see the overload above. Its input is
   /// the state, even if the failed task was activated by a Send.
   template <detail::typed_body<State, State> F>

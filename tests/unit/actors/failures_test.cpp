@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(error_handler_of_send_receives_its_input) {
 BOOST_AUTO_TEST_CASE(default_error_handler_applies_to_nodes_without_own) {
   auto g = ss::graph<numbers>{};
   g.add(a, fail).add(b, fail).edge(ss::start, a).edge(ss::start, b);
-  g.on_error(a, [](const numbers&) { return ss::update{ss::set<&numbers::n>(1)}; });
+  g.on_error(a.name, [](const numbers&) { return ss::update{ss::set<&numbers::n>(1)}; });
   g.on_error([](const numbers&) { return ss::update{ss::set<&numbers::total>(2)}; });
   auto e = ss::engine{{.workers = 1}};
   const auto out = e.invoke(g.compile(), numbers{}).state;
