@@ -188,13 +188,30 @@ public:
       }
     });
     if (known != from.size())
-      fail(path, "has members that the tool does not know");
+      fail(path, unknown_members<T>(from));
   }
 
   /// The errors of all values read so far.
   [[nodiscard]] const std::vector<argument_fault>& faults() const noexcept { return faults_; }
 
 private:
+  /// Returns the error text for an object with members that a struct does not have.
+  template <described_struct T>
+  static std::string unknown_members(const json::object& from) {
+    auto known = std::string{};
+    auto unknown = from;
+    boost::mp11::mp_for_each<members_of<T>>([&](auto member) {
+      unknown.erase(member.name);
+      if constexpr (!is_injected<std::remove_cvref_t<decltype(std::declval<T>().*member.pointer)>>)
+        known.append(known.empty() ? "" : ", ").append(member.name);
+    });
+    auto names = std::string{};
+    for (const auto& member : unknown)
+      names += (names.empty() ? "" : ", ") + to_text(json::value(member.key()));
+    return (unknown.size() == 1 ? "has the unknown member " : "has the unknown members ") + names +
+           (known.empty() ? "; it has no members" : "; known members: " + known);
+  }
+
   void fail(const std::string& path, std::string text) {
     faults_.push_back({path, std::move(text)});
   }
