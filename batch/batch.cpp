@@ -177,10 +177,10 @@ error batch_run::rescue(const error& why) {
     if (*kept != lost->path())
       text += ", which must take its place before the job is run again";
   }
-  // If no file was rescued and the machine does not lack resources, a file was changed or cut.
-  const auto is_cut = why.code != errc::shortage && text == why.text;
-  text += is_cut ? "; restore it, or use --force to run the rows of the missing lines again"
-                 : "; finished rows are safe, fix this and rerun to resume";
+  // The text of a changed file contains advice already; see expect_untouched().
+  const auto was_changed = why.code == errc::invalid_argument && text == why.text;
+  if (!was_changed)
+    text += "; finished rows are safe, fix this and rerun to resume";
   return {why.code, std::move(text)};
 }
 

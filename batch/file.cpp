@@ -49,7 +49,15 @@ file::~file() {
 
 result<file> file::open_regular(const std::string& path, int flags) {
   // O_NONBLOCK: opening a named pipe must fail below instead of waiting for the other end.
+  const auto irregular = [&] {
+    return error{errc::io_failed,
+                 "cannot write " + path +
+                     ": it is not a regular file, so the job could not be resumed; "
+                     "specify a regular file"};
+  };
   auto fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0600);
+  if (fd < 0 && errno == ENXIO) // a FIFO without reader, or a socket
+    return irregular();
   if (fd < 0)
     return disk_error("open", path, errno);
   auto opened = file{fd, path};
@@ -57,10 +65,7 @@ result<file> file::open_regular(const std::string& path, int flags) {
   if (::fstat(fd, &info) != 0)
     return disk_error("open", path, errno);
   if (!S_ISREG(info.st_mode))
-    return error{errc::io_failed,
-                 "cannot write " + path +
-                     ": it is not a regular file, so the job could not be resumed; "
-                     "specify a regular file"};
+    return irregular();
   return opened;
 }
 
@@ -72,7 +77,7 @@ result<file> file::open_input(const std::string& path) {
   auto opened = file{fd, path == "-" ? "standard input" : path};
   struct stat info {};
   if (::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode))
-    return disk_error("read", path, EISDIR);
+    return disk_error("read", opened.path(), EISDIR);
   return opened;
 }
 

@@ -38,9 +38,13 @@ result<void> expect_untouched(const file& opened, std::uint64_t size) {
     return error{errc::invalid_argument,
                  opened.path() + " was removed or replaced while the job ran"};
   if (*now != size)
-    return error{errc::invalid_argument, opened.path() + " was changed while the job ran: it has " +
-                                             std::to_string(*now) + " bytes instead of " +
-                                             std::to_string(size)};
+    return error{errc::invalid_argument,
+                 opened.path() + " was changed while the job ran: it has " + std::to_string(*now) +
+                     " bytes instead of " + std::to_string(size) +
+                     (*now < size ? "; restore it, or use --force to run the rows "
+                                    "of the missing lines again"
+                                  : "; remove what was added, then rerun to "
+                                    "resume")};
   return {};
 }
 
