@@ -9,6 +9,7 @@
 #include "agents/review_fields.hpp"
 #include "agents/tool_fields.hpp"
 #include "agents/yaml_fields.hpp"
+#include "base/utf8.hpp"
 #include "base/visible_text.hpp"
 
 #include <superstep/agents/agent_file.hpp>
@@ -79,7 +80,6 @@ void read_limits(fields& root, agent_limits& into) {
   if (!node.IsDefined())
     return;
   auto at = fields{node, "limits", root.faults()};
-  auto deadline_ms = std::optional<std::int64_t>{};
   at.limit("model_calls", into.model_calls)
       .limit("tool_calls", into.tool_calls)
       .limit("rpm", into.rpm)
@@ -87,10 +87,8 @@ void read_limits(fields& root, agent_limits& into) {
       .limit("calls_per_answer", into.calls_per_answer)
       .limit("answer_bytes", into.answer_bytes)
       .flag("adaptive", into.adaptive)
-      .limit("row_deadline_ms", deadline_ms)
+      .duration("row_deadline_ms", into.row_deadline, 0)
       .done();
-  if (deadline_ms)
-    into.row_deadline = std::chrono::milliseconds{*deadline_ms};
 }
 
 void read_tools(fields& root, const std::string& folder, agent_spec& into) {
@@ -192,6 +190,11 @@ agent_reading read_agent_text(std::string_view text, const std::string& name,
   auto out = agent_reading{};
   auto faults = fault_list{name};
   out.spec.file = name;
+  if (const auto fault = find_yaml_encoding_fault(text)) {
+    faults.add(fault->line, "", fault->text);
+    out.faults = std::move(faults).take();
+    return out;
+  }
   try {
     if (const auto line = line_of_second_document(text); line > 0)
       faults.add(line, "", "has more than one YAML document");
@@ -203,7 +206,7 @@ agent_reading read_agent_text(std::string_view text, const std::string& name,
     read_root(document, folder, faults, out.spec);
   } catch (const YAML::Exception& e) {
     faults.add(e.mark.is_null() ? 0 : static_cast<std::size_t>(e.mark.line) + 1, "",
-               "is not valid YAML: " + e.msg);
+               "is not valid YAML: " + detail::text_of(e));
   }
   out.faults = std::move(faults).take();
   return out;

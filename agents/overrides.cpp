@@ -3,6 +3,8 @@
 // file before its keys are read.
 #include "agents/overrides.hpp"
 
+#include "base/utf8.hpp"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -52,11 +54,15 @@ void apply_override(YAML::Node& document, const std::string& option, fault_list&
       faults.add(0, path, "is not an override; write --set key.path=value");
       return;
     }
+  if (const auto fault = find_yaml_encoding_fault(option)) {
+    faults.add(0, path, "the override " + fault->text);
+    return;
+  }
   auto value = YAML::Node{};
   try {
     value = YAML::Load(option.substr(equals + 1));
   } catch (const YAML::Exception& e) {
-    faults.add(0, path, "the value is not valid YAML: " + e.msg);
+    faults.add(0, path, "the value is not valid YAML: " + text_of(e));
     return;
   }
   // A YAML::Node is a handle to a node of the tree. Assigning to it changes the tree; reset() makes

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <yaml-cpp/depthguard.h>
 
 #include <algorithm>
 #include <charconv>
@@ -121,6 +122,10 @@ YAML::Node deepest_node(const YAML::Node& from, std::string_view path) {
 }
 
 } // namespace
+
+std::string text_of(const YAML::Exception& e) {
+  return dynamic_cast<const YAML::DeepRecursion*>(&e) != nullptr ? "nested too deeply" : e.msg;
+}
 
 std::size_t line_of(const YAML::Node& node) {
   const auto mark = node.Mark();

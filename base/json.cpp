@@ -4,6 +4,7 @@
 // a second time to find the location of the error.
 #include "base/malloc_arenas.hpp"
 #include "base/padded_json.hpp"
+#include "base/utf8.hpp"
 
 #include <superstep/base/detail/assert.hpp>
 
@@ -104,6 +105,8 @@ std::string excerpt(std::string_view text, std::size_t at) {
 /// Returns the error for a rejected text. `reason` is simdjson's text, which is used if the second
 /// pass finds no error.
 error fault_of(std::string_view text, std::string reason, std::size_t depth_max) {
+  if (const auto fault = find_encoding_fault(text))
+    return {errc::parse_failed, "not valid JSON: the text " + fault->text};
   auto options = json::parse_options{};
   options.max_depth = depth_max;
   auto finder = json::basic_parser<fault_finder>{options};

@@ -3,8 +3,10 @@
 // scan runs only for invalid text.
 #include "base/utf8.hpp"
 
+#include <fmt/format.h>
 #include <simdjson.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -33,6 +35,23 @@ std::size_t sequence_length(std::string_view text) {
   return bad ? 0 : length;
 }
 
+/// Whether a text is UTF-16, by its byte order mark or the zero half of its first two ASCII
+/// letters.
+bool is_utf16(std::string_view text) noexcept {
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    return true;
+  if (text.size() < 4)
+    return false;
+  const auto is_nul = [&](std::size_t i) { return text[i] == '\0'; };
+  return is_nul(0) == is_nul(2) && is_nul(1) == is_nul(3) && is_nul(0) != is_nul(1);
+}
+
+encoding_fault fault_at(std::string_view text, std::size_t offset, std::string what) {
+  const auto before = text.substr(0, offset);
+  return {offset, 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')),
+          std::move(what)};
+}
+
 } // namespace
 
 bool is_utf8(std::string_view text) noexcept {
@@ -57,6 +76,32 @@ std::string valid_utf8(std::string text) {
   }
   fixed.append(text, copied);
   return fixed;
+}
+
+std::optional<encoding_fault> find_encoding_fault(std::string_view text) {
+  if (is_utf16(text))
+    return encoding_fault{0, 1, "is UTF-16, not UTF-8"};
+  if (is_utf8(text))
+    return std::nullopt;
+  auto at = std::size_t{0};
+  while (const auto length = sequence_length(text.substr(at)))
+    at += length;
+  return fault_at(text, at,
+                  fmt::format("is not UTF-8: byte 0x{:02X} at offset {}",
+                              static_cast<unsigned char>(text[at]), at));
+}
+
+std::optional<encoding_fault> find_yaml_encoding_fault(std::string_view text) {
+  if (auto fault = find_encoding_fault(text)) {
+    fault->text += "; convert it, for example with iconv";
+    return fault;
+  }
+  const auto at = text.find_first_of(std::string_view{"\0\x04", 2});
+  if (at == std::string_view::npos)
+    return std::nullopt;
+  return fault_at(text, at,
+                  fmt::format("is not text: control character 0x{:02X} at offset {}",
+                              static_cast<unsigned char>(text[at]), at));
 }
 
 } // namespace superstep

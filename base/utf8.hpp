@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,5 +16,20 @@ namespace superstep {
 /// The output of programs and servers passes through this function before it becomes part of a
 /// message.
 [[nodiscard]] std::string valid_utf8(std::string text);
+
+/// The first place of a text at which its encoding is wrong.
+struct encoding_fault {
+  std::size_t offset = 0; ///< in bytes, from 0
+  std::size_t line = 1;   ///< from 1
+  std::string text;       ///< e.g. `is not UTF-8: byte 0xFF at offset 12`
+};
+
+/// Returns the first byte that is not UTF-8, or nullopt. UTF-16 is recognised by its byte order
+/// mark or the NUL bytes of its first letters. A byte order mark of UTF-8 is valid.
+[[nodiscard]] std::optional<encoding_fault> find_encoding_fault(std::string_view text);
+
+/// As find_encoding_fault(), with advice for users. Finds the bytes 0 and 4 as well, at which
+/// yaml-cpp stops reading.
+[[nodiscard]] std::optional<encoding_fault> find_yaml_encoding_fault(std::string_view text);
 
 } // namespace superstep

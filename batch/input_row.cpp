@@ -2,6 +2,7 @@
 // Parses and checks one line of a job's input with simdjson. scan.cpp calls this for each line.
 #include "batch/input_row.hpp"
 
+#include "base/utf8.hpp"
 #include "element_json.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -270,8 +271,8 @@ struct row_parser::impl {
 result<input_row> row_parser::impl::parse(std::string_view line, std::uint64_t number) {
   auto document = dom::element{};
   if (auto failed = parser.parse(line.data(), line.size()).get(document)) {
-    if (failed == simdjson::UTF8_ERROR)
-      return error{errc::parse_failed, "not UTF-8; convert the file, for example with iconv"};
+    if (const auto fault = find_encoding_fault(line))
+      return error{errc::parse_failed, fault->text + "; convert the file, for example with iconv"};
     return error{errc::parse_failed, std::string{"not JSON: "} + simdjson::error_message(failed) +
                                          " in " + quoted_excerpt(line)};
   }

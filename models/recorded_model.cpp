@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model that takes its answers from a file of messages in the form of chat completions. The text
 // of the file is kept in memory and searched with simdjson.
+#include "base/utf8.hpp"
 #include "messages/openai_json.hpp"
 #include "models/hash.hpp"
 #include "models/read_text_file.hpp"
@@ -134,6 +135,8 @@ private:
     } catch (const simdjson::simdjson_error& e) {
       if (e.error() == simdjson::MEMALLOC)
         throw std::bad_alloc{};
+      if (const auto fault = find_encoding_fault(text))
+        return "the text " + fault->text;
       return std::string{"invalid JSON: "} + e.what();
     }
   }

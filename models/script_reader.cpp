@@ -2,6 +2,9 @@
 // Reads the YAML of scripted models, and reports all errors of a file together.
 #include "models/script_reader.hpp"
 
+#include "base/utf8.hpp"
+
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -320,12 +323,16 @@ private:
 } // namespace
 
 result<script> read_script(const std::string& text, const std::string& name) {
+  if (const auto fault = find_yaml_encoding_fault(text))
+    return error{model_errc::bad_configuration,
+                 name + ':' + std::to_string(fault->line) + ": " + fault->text};
   auto from = reader{name};
   auto out = script{};
   try {
     out = from.read(YAML::Load(text));
   } catch (const YAML::Exception& e) { // syntax errors
-    from.fault(e.mark, "", "invalid YAML: " + e.msg);
+    const auto is_too_deep = dynamic_cast<const YAML::DeepRecursion*>(&e) != nullptr;
+    from.fault(e.mark, "", "invalid YAML: " + (is_too_deep ? "nested too deeply" : e.msg));
   }
   if (auto faults = from.faults(); !faults.empty())
     return error{model_errc::bad_configuration, std::move(faults)};

@@ -55,7 +55,7 @@ const auto bad_files = std::vector<bad_file>{
      good + R"({"id":"b","messages":[],"colour":1})"
             "\n",
      "line 2: unknown member \"colour\""},
-    {"bytes that are not UTF-8", good + "{\"id\":\"\xE9\xE8\"}\n", "line 2: not UTF-8"},
+    {"bytes that are not UTF-8", good + "{\"id\":\"\xE9\xE8\"}\n", "line 2: is not UTF-8"},
     {"a line of 50 MB",
      good + chat_line("b", std::string(std::size_t{50} << 20, 'x')) + chat_line("c", "z"),
      "line 2: the line has 52428"},

@@ -73,7 +73,7 @@ const auto faults = std::vector<fault_case>{
     {R"({"a":1,"\u0061":2})", R"(the key "a" appears twice)"},
     {"[1, 123456789012345678901234567890]", "a number is out of range"},
     {"[1e999]", "out of range"},
-    {"\"\xff\xfe\"", "at byte 1"},
+    {"\"\xff\xfe\"", "is not UTF-8: byte 0xFF at offset 1"},
     {"\"a\nb\"", "at byte 2"},
     {std::string(1000, '['), "at byte 200"},
 };

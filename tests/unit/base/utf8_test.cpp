@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+using superstep::find_encoding_fault;
+using superstep::find_yaml_encoding_fault;
 using superstep::is_utf8;
 using superstep::valid_utf8;
 
@@ -23,6 +25,23 @@ BOOST_AUTO_TEST_CASE(invalid_bytes_are_replaced_one_by_one) {
   BOOST_TEST(valid_utf8("\xc0\xaf") == "\xef\xbf\xbd\xef\xbf\xbd");
   BOOST_TEST(valid_utf8("\xed\xa0\x80") == "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
   BOOST_TEST(valid_utf8("\xe2\x82") == "\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+BOOST_AUTO_TEST_CASE(encoding_fault_has_line_and_offset) {
+  for (const auto* text : {"", "plain\n", "\xef\xbb\xbfmark", "\xc3\xa9"})
+    BOOST_TEST(!find_encoding_fault(text).has_value());
+  const auto fault = find_encoding_fault("a: b\nc: caf\xe9\n");
+  BOOST_REQUIRE(fault.has_value());
+  BOOST_TEST(fault->line == 2u);
+  BOOST_TEST(fault->offset == 11u);
+  BOOST_TEST(fault->text == "is not UTF-8: byte 0xE9 at offset 11");
+  using namespace std::string_view_literals;
+  for (const auto text : {"\xff\xfe"sv, "\xff\xfe{\0"sv, "\xfe\xff\0{"sv, "{\0\"\0"sv, "\0{\0\""sv})
+    BOOST_TEST(find_encoding_fault(text).value().text == "is UTF-16, not UTF-8");
+  BOOST_TEST(!find_encoding_fault("a\x04z"sv).has_value());
+  BOOST_TEST(find_yaml_encoding_fault("a\n\x04z"sv).value().text ==
+             "is not text: control character 0x04 at offset 2");
+  BOOST_TEST(find_yaml_encoding_fault("a: b\0c"sv).value().line == 1u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

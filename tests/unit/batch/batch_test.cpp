@@ -282,7 +282,7 @@ const auto bad_inputs = std::vector<bad_input>{
     {"an unknown member", chat_line("a", "1") + R"({"id":"b","messages":[],"temprature":1})" + "\n",
      R"(line 2: unknown member "temprature" in a chat row)"},
     {"bytes that are not UTF-8", chat_line("a", "1") + chat_line("b", "\xC3\x28"),
-     "line 2: not UTF-8"},
+     "line 2: is not UTF-8"},
     {"an id that is no text", R"({"id":7,"messages":[{"role":"user","content":"x"}]})",
      R"(line 1: "id" must be)"},
     {"a line number that is another row's id",
