@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 
 namespace superstep::detail {
 
@@ -177,6 +178,14 @@ database::database(std::string path, access how, std::chrono::milliseconds busy_
       at_{nullptr, &close} {
   if (busy_timeout.count() < 0 || busy_timeout.count() > std::numeric_limits<int>::max())
     throw std::invalid_argument{"busy_timeout must be from 0 to 24 days"};
+  // SQLite reports a disk I/O error for them, and may wait forever for a FIFO.
+  struct stat info {};
+  if (::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+    throw checkpoint_error{
+        make_error_code(code_of(SQLITE_NOTADB)),
+        "checkpoints in '" + path_ +
+            "': " + (S_ISDIR(info.st_mode) ? "is a directory" : "is not a regular file") +
+            ", so it cannot be a database; specify another path"};
   // NOMUTEX: one thread at a time uses a connection, so SQLite need not lock it.
   const auto flags =
       how == access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;

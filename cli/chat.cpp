@@ -6,6 +6,7 @@
 #include "cli/chat_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
+#include "cli/usage.hpp"
 
 #include <superstep/checkpoint/sqlite.hpp>
 
@@ -160,9 +161,11 @@ void add_chat(CLI::App& program, action& chosen) {
   auto& verb = *program.add_subcommand("chat", "Talk with an agent in the terminal");
   add_agent_options(verb, given->agent);
   verb.add_option("--thread", given->thread,
-                  "Id of the thread to resume or to create; default: a new id");
+                  "Id of the thread to resume or to create; default: a new id")
+      ->check(thread_id());
   verb.add_option("--database", given->database,
-                  "Database of the threads; default: AGENT with the extension .threads.db");
+                  "Database of the threads; default: AGENT with the extension .threads.db")
+      ->check(named_file());
   verb.footer(chat_examples);
   verb.callback([given, &chosen] { chosen = [given] { return chat(*given); }; });
 }

@@ -4,6 +4,7 @@
 #include "cli/agent_picture.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
+#include "cli/usage.hpp"
 
 #include <superstep/base/await.hpp>
 #include <superstep/net/detail/child_process.hpp>
@@ -131,10 +132,15 @@ void add_graph(CLI::App& program, action& chosen) {
   verb.add_option("--format", given->format, "Format of the output")
       ->check(CLI::IsMember({"mermaid", "dot", "svg", "png"}))
       ->capture_default_str();
-  verb.add_option("-o,--output", given->output, "Output file; default: standard output");
+  verb.add_option("-o,--output", given->output, "Output file; default and -: standard output")
+      ->check(not_empty());
   verb.add_flag("--expand", given->expand, "Also draw the nodes inside subgraphs and sub-agents");
   verb.footer(draw_examples);
-  verb.callback([given, &chosen] { chosen = [given] { return graph(*given); }; });
+  verb.callback([given, &chosen] {
+    if (given->output == "-")
+      given->output.clear();
+    chosen = [given] { return graph(*given); };
+  });
 }
 
 } // namespace superstep::cli

@@ -5,6 +5,7 @@
 
 #include <superstep/base/json.hpp>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -45,6 +46,18 @@ bool is_writable(const std::string& path) {
   return ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
 }
 
+/// Whether the path is a FIFO without a reader. Opening it would wait forever.
+bool has_no_reader(const std::string& path) {
+  auto failed = std::error_code{};
+  if (!std::filesystem::is_fifo(path, failed))
+    return false;
+  const auto fd = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  const auto code = errno;
+  if (fd >= 0)
+    ::close(fd);
+  return fd < 0 && code == ENXIO;
+}
+
 error not_writable(const std::string& path) {
   return {errc::io_failed,
           "--events: '" + path + "' cannot be written; use a file in an existing folder"};
@@ -60,6 +73,9 @@ result<void> event_log::set_path(std::string path) {
                                              "overwritten. Use another file"};
   if (!is_writable(path_))
     return not_writable(path_);
+  if (has_no_reader(path_))
+    return error{errc::invalid_argument,
+                 "--events: no process reads the FIFO '" + path_ + "'; start its reader first"};
   return {};
 }
 

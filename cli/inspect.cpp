@@ -4,6 +4,7 @@
 #include "cli/inspect.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/usage.hpp"
 
 #include <superstep/agents/agent_file.hpp>
 #include <superstep/batch/batch.hpp>
@@ -42,7 +43,7 @@ int check(const inspect_arguments& given) {
 } // namespace
 
 void add_agent_options(CLI::App& verb, inspect_arguments& into) {
-  verb.add_option("AGENT", into.agent, "The agent file")->required();
+  verb.add_option("AGENT", into.agent, "The agent file")->required()->check(not_empty());
   verb.add_option("--set", into.overrides, "key.path=value: overrides a key of the agent file")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);

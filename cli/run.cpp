@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
 #include "cli/job_checkpoints.hpp"
+#include "cli/usage.hpp"
 
 #include <superstep/batch/batch.hpp>
 
@@ -34,7 +35,9 @@ struct run_arguments {
   std::vector<std::string> overrides;
   std::string bad_lines = "fail";
   std::string progress = "auto";
-  std::optional<std::int64_t> row_deadline_ms; // unset: the value of the agent file
+  std::optional<std::uint64_t> row_deadline_ms; // unset: the value of the agent file
+  std::uint64_t limit = 0;                      // 0: all rows
+  std::uint64_t shortage_wait_ms = 30'000;
   std::size_t workers = 0;
   std::string events; // empty: no event log
   bool checkpoints = false;
@@ -60,6 +63,9 @@ void install_signal_handlers() {
 batch_options options_of(const run_arguments& given, const agent& a) {
   auto out = given.batch;
   out.bad_lines = given.bad_lines == "fail" ? on_bad_line::fail : on_bad_line::dead_letter;
+  if (given.limit > 0)
+    out.limit = given.limit;
+  out.shortage_wait = std::chrono::milliseconds{given.shortage_wait_ms};
   out.row_deadline = a.spec().limits.row_deadline;
   if (given.row_deadline_ms == 0)
     out.row_deadline.reset();
@@ -178,6 +184,9 @@ int run(const run_arguments& given) {
     remove_checkpoints_of(given.batch.output, ended->job_id);
   if (!ended)
     return fail_with(ended.error().text, code_of(ended.error().code));
+  if (ended->rows == 0)
+    std::cerr << "superstep run: warning: the input has no rows: "
+              << (given.batch.input == "-" ? "standard input" : given.batch.input) << '\n';
   std::cout << to_text(*ended) << std::endl;
   if (!std::cout)
     return fail_with("the summary could not be written to standard output; the rows are in " +
@@ -206,6 +215,9 @@ int run_or_report(const run_arguments& given) {
   }
 }
 
+constexpr auto rows_max = std::uint64_t{1'000'000'000'000};
+constexpr auto line_bytes_max = std::uint64_t{4'000'000'000}; // simdjson parses less than 4 GiB
+
 constexpr auto run_examples = R"(Examples:
   superstep run agent.yaml --input rows.jsonl --output out.jsonl
   superstep run agent.yaml -i rows.jsonl -o out.jsonl --concurrency 256 --set limits.rpm=500
@@ -222,26 +234,22 @@ early, 4 stopped because the machine lacks resources or disk space. After 3 and 
 void add_run(CLI::App& program, action& chosen) {
   auto given = std::make_shared<run_arguments>();
   auto& verb = *program.add_subcommand("run", "Run every row of a JSONL file through an agent");
-  verb.add_option("AGENT", given->agent, "The agent file")->required();
+  verb.add_option("AGENT", given->agent, "The agent file")->required()->check(not_empty());
   verb.add_option("-i,--input", given->batch.input,
                   "JSONL file with the rows; - for standard input")
-      ->required();
+      ->required()
+      ->check(not_empty());
   verb.add_option("-o,--output", given->batch.output,
                   "File for the results; the job's other files are created in the same folder")
-      ->required();
+      ->required()
+      ->check(named_file());
   verb.add_option("--set", given->overrides, "key.path=value: overrides a key of the agent file")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  verb.add_option("--concurrency", given->batch.concurrency,
-                  "Maximum number of rows that run at a time")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
-      ->capture_default_str();
-  verb.add_option_function<std::uint64_t>(
-      "--limit",
-      [given](std::uint64_t rows) {
-        given->batch.limit = rows > 0 ? std::optional{rows} : std::nullopt;
-      },
-      "Maximum number of rows to start; 0 = all; default: 0");
+  add_number(verb, "--concurrency", given->batch.concurrency,
+             "Maximum number of rows that run at a time", 1, 1'000'000);
+  add_number(verb, "--limit", given->limit, "Maximum number of rows to start; 0 = all", 0,
+             rows_max);
   verb.add_flag("--fresh", given->batch.fresh,
                 "Move the files of an earlier job aside and start again");
   verb.add_flag("--force", given->batch.force,
@@ -255,32 +263,28 @@ void add_run(CLI::App& program, action& chosen) {
                   "dead-letter: write them to the dead letters and run the other rows")
       ->check(CLI::IsMember({"fail", "dead-letter"}))
       ->capture_default_str();
-  verb.add_option("--row-deadline-ms", given->row_deadline_ms,
-                  "Timeout of one row; 0 = none; default: limits.row_deadline_ms of the agent file")
-      ->check(CLI::NonNegativeNumber);
-  verb.add_option_function<std::int64_t>(
-          "--shortage-wait-ms",
-          [given](std::int64_t ms) { given->batch.shortage_wait = std::chrono::milliseconds{ms}; },
-          "How long the job waits for file descriptors, processes or memory before it stops; "
-          "default: 30000")
-      ->check(CLI::NonNegativeNumber);
-  verb.add_option("--max-line-bytes", given->batch.line_bytes_max, "Maximum bytes of an input line")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_number(verb, "--row-deadline-ms", given->row_deadline_ms,
+             "Timeout of one row; 0 = none; default: limits.row_deadline_ms of the agent file", 0,
+             duration_ms_max);
+  add_number(verb, "--shortage-wait-ms", given->shortage_wait_ms,
+             "How long the job waits for file descriptors, processes or memory before it stops", 0,
+             duration_ms_max);
+  add_number(verb, "--max-line-bytes", given->batch.line_bytes_max,
+             "Maximum bytes of an input line", 1, line_bytes_max);
   verb.add_option("--progress", given->progress,
                   "How progress is reported on standard error; auto: bar at a terminal, else plain")
       ->check(CLI::IsMember({"auto", "bar", "plain", "json", "none"}))
       ->capture_default_str();
   verb.add_option(
-      "--events", given->events,
-      "Write the start and end of every model and tool call to this file, as JSON lines");
+          "--events", given->events,
+          "Write the start and end of every model and tool call to this file, as JSON lines")
+      ->check(named_file());
   verb.add_flag(
       "--checkpoints", given->checkpoints,
       "Save the state of each row after every super-step, so that interrupted rows resume "
       "from there; the database is beside the output and is deleted when all rows are ok");
-  verb.add_option("--workers", given->workers, "Number of threads that run rows; 0 = one per core")
-      ->check(CLI::Range(0, 4'096))
-      ->capture_default_str();
+  add_number(verb, "--workers", given->workers, "Number of threads that run rows; 0 = one per core",
+             0, 4'096);
   verb.footer(run_examples);
   verb.callback([given, &chosen] { chosen = [given] { return run_or_report(*given); }; });
 }

@@ -2,6 +2,7 @@
 // The program `superstep`: parses the command line and calls the chosen verb.
 #include "cli/commands.hpp"
 #include "cli/out_of_resources.hpp"
+#include "cli/usage.hpp"
 #include "net/descriptor_limit.hpp"
 
 #include <superstep/base/error.hpp>
@@ -35,13 +36,16 @@ int run_program(int argc, char** argv) {
   superstep::cli::add_check(program, chosen);
   superstep::cli::add_threads(program, chosen);
   program.require_subcommand(1);
+  program.failure_message(superstep::cli::usage_error);
   program.footer("superstep VERB --help shows details and examples.");
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     // CLI11 has an exit status for each kind of error. This program returns 0 for help, and 1 for
     // errors.
-    return program.exit(e) == 0 ? 0 : 1;
+    if (program.exit(e) != 0)
+      return 1;
+    chosen = [] { return 0; }; // help was printed
   }
   const auto code = chosen();
   if (code == 0 && !(std::cout << std::flush)) {

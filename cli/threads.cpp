@@ -2,19 +2,24 @@
 // superstep threads VERB DATABASE …: inspects, copies and removes saved threads.
 #include "cli/commands.hpp"
 #include "cli/imported_thread.hpp"
+#include "cli/usage.hpp"
 
 #include <superstep/checkpoint/sqlite.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
+#include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace superstep::cli {
@@ -29,11 +34,10 @@ struct threads_arguments {
   std::string at;
   std::string file;
   std::string form = "superstep";
-  std::size_t limit = 100;
-  std::size_t keep_last = 1;
-  std::int64_t older_than_hours = 0;
+  std::uint64_t limit = 100;
+  std::uint64_t keep_last = 1;
+  std::optional<std::int64_t> older_than_hours;
   bool whole_threads = false;
-  bool says_which = false; ///< prune: whether a thread or an age is specified
 };
 
 /// Opens the database. Unless `may_be_new` is set, a missing or empty file is an error: a command
@@ -48,6 +52,40 @@ std::shared_ptr<superstep::checkpointer> open(const threads_arguments& given,
   auto options = sqlite_checkpointer_options{};
   options.encryption_key = encryption_key_from_environment();
   return sqlite_checkpointer(given.database, std::move(options));
+}
+
+/// Whether the database has the thread, possibly with checkpoints of subgraphs only.
+bool has_thread(superstep::checkpointer& saved, const std::string& thread) {
+  auto newest = checkpoint_query{};
+  newest.limit = 1;
+  if (!saved.history({thread, {}}, newest).empty())
+    return true;
+  constexpr auto page_size = std::size_t{1'000};
+  for (auto after = std::string{};;) {
+    const auto page = saved.threads(after, page_size);
+    if (std::ranges::any_of(page, [&](const auto& t) { return t.thread_id == thread; }))
+      return true;
+    if (page.size() < page_size || page.back().thread_id > thread)
+      return false;
+    after = page.back().thread_id;
+  }
+}
+
+/// Opens the database. Throws if it does not have the thread, namespace and checkpoint that the
+/// user named.
+std::shared_ptr<superstep::checkpointer> open_with_thread(const threads_arguments& given) {
+  auto saved = open(given);
+  const auto refuse = [&](const std::string& text) {
+    throw std::runtime_error{given.database + ": thread '" + given.thread + "' " + text};
+  };
+  const auto key = thread_key{given.thread, given.ns};
+  if (!has_thread(*saved, given.thread))
+    refuse("does not exist; 'superstep threads list' shows all threads");
+  if (!given.ns.empty() && !saved->show(key))
+    refuse("has no namespace '" + given.ns + "'");
+  if (!given.at.empty() && !saved->show(key, given.at))
+    refuse("has no checkpoint '" + given.at + "'; 'superstep threads history' shows all");
+  return saved;
 }
 
 int list(const threads_arguments& given) {
@@ -68,18 +106,17 @@ int list(const threads_arguments& given) {
 }
 
 int show(const threads_arguments& given) {
-  auto checkpointer = open(given);
+  auto checkpointer = open_with_thread(given);
   const auto shown = checkpointer->show({given.thread, given.ns}, given.at);
   if (!shown)
     throw std::runtime_error{given.database + ": thread '" + given.thread +
-                             "' does not exist, or has no such checkpoint or namespace; use "
-                             "'superstep threads list' and 'history' to find the ids"};
+                             "' has only checkpoints of subgraphs; specify a namespace with --ns"};
   std::cout << to_text(*shown) << '\n';
   return 0;
 }
 
 int history(const threads_arguments& given) {
-  auto checkpointer = open(given);
+  auto checkpointer = open_with_thread(given);
   auto query = checkpoint_query{};
   if (given.limit > 0)
     query.limit = given.limit;
@@ -109,7 +146,7 @@ void check_output(const threads_arguments& given) {
 int export_one(const threads_arguments& given) {
   if (!given.file.empty())
     check_output(given);
-  auto checkpointer = open(given);
+  auto checkpointer = open_with_thread(given);
   auto bytes = std::string{};
   if (given.form == "superstep") {
     bytes = checkpointer->export_thread(given.thread);
@@ -117,7 +154,8 @@ int export_one(const threads_arguments& given) {
     const auto shown = checkpointer->show({given.thread, {}});
     if (!shown)
       throw std::runtime_error{given.database + ": thread '" + given.thread +
-                               "' does not exist; 'superstep threads list' shows all threads"};
+                               "' has only checkpoints of subgraphs, which --form langgraph cannot "
+                               "export"};
     bytes = to_text(to_langgraph_form(*shown)) + '\n';
   }
   if (given.file.empty()) {
@@ -133,21 +171,39 @@ int export_one(const threads_arguments& given) {
   return 0;
 }
 
-int import_one(const threads_arguments& given) {
-  auto in = std::ifstream{given.file, std::ios::binary};
-  if (!in)
-    throw std::runtime_error{given.file + ": cannot be read; check that the file exists and is "
-                                          "readable"};
-  auto bytes = std::string{std::istreambuf_iterator<char>{in}, {}};
-  auto placeholders = std::vector<std::string>{};
-  if (given.form != "superstep") {
-    auto read = from_langgraph_form(bytes);
-    bytes = std::move(read.text);
-    placeholders = std::move(read.placeholders);
+/// Returns the content of the file, or of standard input for `-`.
+std::string read_exported(const std::string& path) {
+  if (std::filesystem::is_directory(path))
+    throw std::runtime_error{path + ": is a directory, not an exported thread"};
+  auto from = std::ifstream{path == "-" ? "/dev/stdin" : path, std::ios::binary};
+  auto bytes = std::ostringstream{};
+  if (!from || (from.peek() != std::ifstream::traits_type::eof() && !(bytes << from.rdbuf())) ||
+      from.bad())
+    throw std::runtime_error{path + ": cannot be read; check that the file exists and is "
+                                    "readable"};
+  if (bytes.view().empty())
+    throw std::runtime_error{path + ": is empty and contains no thread"};
+  return std::move(bytes).str();
+}
+
+/// Returns the thread in the input file, in superstep's form. Rejects invalid input before a
+/// database is created.
+imported_thread read_import(const threads_arguments& given) {
+  auto out = imported_thread{read_exported(given.file), {}};
+  try {
+    if (given.form != "superstep")
+      out = from_langgraph_form(out.text);
+    out.text = cut_thread(out.text, {});
+  } catch (const std::runtime_error& e) {
+    throw std::runtime_error{given.file + ": " + e.what()};
   }
-  bytes = cut_thread(bytes, {}); // rejects invalid input before a database is created
-  open(given, true)->import_thread(given.thread, bytes);
-  for (const auto& one : placeholders)
+  return out;
+}
+
+int import_one(const threads_arguments& given) {
+  const auto imported = read_import(given);
+  open(given, true)->import_thread(given.thread, imported.text);
+  for (const auto& one : imported.placeholders)
     std::cerr << "superstep threads: " << given.file << ": " << to_text(json::value(one))
               << " (JSON cannot represent this value, so the thread has LangChain's placeholder; "
                  "convert it in Python before the export)\n";
@@ -155,21 +211,21 @@ int import_one(const threads_arguments& given) {
 }
 
 int fork(const threads_arguments& given) {
-  auto checkpointer = open(given);
+  auto checkpointer = open_with_thread(given);
   checkpointer->import_thread(given.to,
                               cut_thread(checkpointer->export_thread(given.thread), given.at));
   return 0;
 }
 
 int prune(const threads_arguments& given) {
-  if (given.whole_threads && !given.says_which)
+  if (given.whole_threads && given.thread.empty() && !given.older_than_hours)
     throw std::runtime_error{"--whole-threads removes threads with all their checkpoints; select "
                              "them with --thread or --older-than-hours (0: all threads)"};
-  auto checkpointer = open(given);
+  auto checkpointer = given.thread.empty() ? open(given) : open_with_thread(given);
   auto what = prune_options{};
   what.thread_id = given.thread;
   what.keep_last = given.keep_last;
-  what.older_than = std::chrono::hours{given.older_than_hours};
+  what.older_than = std::chrono::hours{given.older_than_hours.value_or(0)};
   what.whole_threads = given.whole_threads;
   std::cout << to_text(json::object{{"removed", checkpointer->prune(what)}}) << '\n';
   return 0;
@@ -177,26 +233,20 @@ int prune(const threads_arguments& given) {
 
 using arguments_ptr = std::shared_ptr<threads_arguments>;
 
-/// Rejects an empty argument, for example from an unset shell variable. An empty thread id would
-/// select all threads.
-CLI::Validator not_empty() {
-  return {[](const std::string& text) { return text.empty() ? "is empty" : std::string{}; }, ""};
-}
-
 /// Adds a verb with the argument DATABASE.
 CLI::App& add_verb(CLI::App& threads, action& chosen, const arguments_ptr& given, const char* name,
                    const char* text, int (*run)(const threads_arguments&)) {
   auto& verb = *threads.add_subcommand(name, text);
   verb.add_option("DATABASE", given->database, "The database of the threads")
       ->required()
-      ->check(not_empty());
+      ->check(named_file());
   verb.callback([given, run, &chosen] { chosen = [given, run] { return run(*given); }; });
   return verb;
 }
 
 /// Adds the argument THREAD to a verb.
 CLI::App& with_thread(CLI::App& verb, const arguments_ptr& given) {
-  verb.add_option("THREAD", given->thread, "The id of the thread")->required()->check(not_empty());
+  verb.add_option("THREAD", given->thread, "The id of the thread")->required()->check(thread_id());
   return verb;
 }
 
@@ -218,7 +268,7 @@ void add_threads(CLI::App& program, action& chosen) {
   threads.footer(threads_examples);
   add_verb(threads, chosen, given, "list", "List all threads, one per line", list);
   const auto at = [&](CLI::App& verb, const char* text) {
-    verb.add_option("--at", given->at, text)->type_name("CHECKPOINT");
+    verb.add_option("--at", given->at, text)->type_name("CHECKPOINT")->check(not_empty());
   };
   const auto ns = [&](CLI::App& verb) {
     verb.add_option("--ns", given->ns, "Namespace of a subgraph; default: the graph itself");
@@ -233,9 +283,8 @@ void add_threads(CLI::App& program, action& chosen) {
                            given);
   at(past, "List only older checkpoints");
   ns(past);
-  past.add_option("--limit", given->limit, "Maximum number of checkpoints; 0 = all")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  add_number(past, "--limit", given->limit, "Maximum number of checkpoints; 0 = all", 0,
+             1'000'000'000'000);
   const auto form = [&](CLI::App& verb) {
     verb.add_option("--form", given->form,
                     "langgraph: values and messages of one checkpoint in the form of LangGraph's "
@@ -245,34 +294,34 @@ void add_threads(CLI::App& program, action& chosen) {
   };
   auto& exported = with_thread(
       add_verb(threads, chosen, given, "export", "Write a thread as text", export_one), given);
-  exported.add_option("--output", given->file, "Output file; default: standard output");
+  exported.add_option("--output", given->file, "Output file; default and -: standard output")
+      ->check(not_empty());
+  exported.callback([given, &chosen] {
+    if (given->file == "-")
+      given->file.clear();
+    chosen = [given] { return export_one(*given); };
+  });
   form(exported);
   auto& imported = with_thread(
       add_verb(threads, chosen, given, "import", "Read an exported thread", import_one), given);
-  imported.add_option("--input", given->file, "File with the exported thread")->required();
+  imported
+      .add_option("--input", given->file, "File with the exported thread; - for standard input")
+      ->required()
+      ->check(not_empty());
   form(imported);
   auto& forked =
       with_thread(add_verb(threads, chosen, given, "fork", "Copy a thread", fork), given);
-  forked.add_option("TO", given->to, "The id of the copy")->required()->check(not_empty());
+  forked.add_option("TO", given->to, "The id of the copy")->required()->check(thread_id());
   at(forked, "Copy only up to this checkpoint");
   auto& pruned = add_verb(threads, chosen, given, "prune", "Remove old checkpoints", prune);
-  auto* const which =
-      pruned.add_option("--thread", given->thread, "Only this thread")->check(not_empty());
-  pruned
-      .add_option("--keep", given->keep_last, "Number of newest checkpoints to keep in each thread")
-      ->check(CLI::Range(1, 1'000'000'000))
-      ->capture_default_str();
-  constexpr auto hours_max = std::int64_t{24} * 366 * 10'000;
-  auto* const age = pruned
-                        .add_option("--older-than-hours", given->older_than_hours,
-                                    "Also keep checkpoints younger than this many hours")
-                        ->check(CLI::Range(std::int64_t{0}, hours_max));
+  pruned.add_option("--thread", given->thread, "Only this thread")->check(thread_id());
+  add_number(pruned, "--keep", given->keep_last,
+             "Number of newest checkpoints to keep in each thread", 1, 1'000'000'000);
+  constexpr auto hours_max = std::uint64_t{24} * 366 * 10'000;
+  add_number(pruned, "--older-than-hours", given->older_than_hours,
+             "Also keep checkpoints younger than this many hours", 0, hours_max);
   pruned.add_flag("--whole-threads", given->whole_threads,
                   "Remove threads completely if their newest checkpoint is old enough");
-  pruned.callback([given, which, age, &chosen] {
-    given->says_which = which->count() > 0 || age->count() > 0;
-    chosen = [given] { return prune(*given); };
-  });
 }
 
 } // namespace superstep::cli
