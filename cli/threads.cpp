@@ -58,8 +58,12 @@ std::shared_ptr<superstep::checkpointer> open(const threads_arguments& given,
 bool has_thread(superstep::checkpointer& saved, const std::string& thread) {
   auto newest = checkpoint_query{};
   newest.limit = 1;
-  if (!saved.history({thread, {}}, newest).empty())
-    return true;
+  try {
+    if (!saved.history({thread, {}}, newest).empty())
+      return true;
+  } catch (const checkpoint_error&) {
+    return true; // a damaged thread can still be removed
+  }
   constexpr auto page_size = std::size_t{1'000};
   for (auto after = std::string{};;) {
     const auto page = saved.threads(after, page_size);
