@@ -146,6 +146,44 @@ BOOST_AUTO_TEST_CASE(lines_can_be_edited_and_repeated) {
   BOOST_TEST(shown.find("^[[") == shown.npos, shown);
 }
 
+BOOST_AUTO_TEST_CASE(control_and_meta_keys_edit_the_line) {
+  const auto chat = window{};
+  const auto expect_sent = [&](const std::string& text) {
+    chat.key("Enter");
+    chat.wait_for("I heard: " + text + "\n");
+  };
+  chat.type("bb cc");
+  chat.key("C-a");
+  chat.type("aa ");
+  chat.key("C-e");
+  chat.type(" dd");
+  expect_sent("aa bb cc dd");
+  chat.type("one two XX");
+  chat.key("C-w");
+  chat.type("three");
+  expect_sent("one two three");
+  chat.type("keep drop");
+  chat.key("C-a");
+  chat.key("M-f");
+  chat.key("C-k");
+  expect_sent("keep");
+  chat.type("gone");
+  chat.key("C-u");
+  chat.type("fresh");
+  expect_sent("fresh");
+  chat.type("x y z");
+  chat.key("M-b");
+  chat.key("M-b");
+  chat.type("Q");
+  expect_sent("x Qy z");
+  chat.key("Up");
+  chat.key("Up");
+  chat.key("Down");
+  chat.key("BSpace");
+  chat.type("!");
+  expect_sent("x Qy !");
+}
+
 BOOST_AUTO_TEST_CASE(paste_is_one_message) {
   const auto chat = window{};
   chat.paste("one\ntwo\n", "-p");

@@ -7,6 +7,12 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 BOOST_AUTO_TEST_SUITE(repair)
 
@@ -229,6 +235,44 @@ BOOST_AUTO_TEST_CASE(output_damaged_while_running_is_an_error) {
           BOOST_TEST((job->output() == whole.output()));
         }
       }
+}
+
+namespace {
+
+/// Makes every further write to a file of this process fail with EBADF, and nothing else.
+void make_read_only(const std::string& path) {
+  for (const auto& entry : fs::directory_iterator{"/proc/self/fd"}) {
+    auto failed = std::error_code{};
+    if (fs::read_symlink(entry.path(), failed) != path)
+      continue;
+    const auto reader = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    ::dup2(reader, std::stoi(entry.path().filename()));
+    ::close(reader);
+    return;
+  }
+}
+
+} // namespace
+
+// The file is whole, so the advice must not be that for a file with missing lines.
+BOOST_AUTO_TEST_CASE(write_error_does_not_suggest_force) {
+  constexpr auto files = std::array<std::pair<const char*, std::string_view>, 3>{
+      {{"out.jsonl", "output"}, {"out.dead.jsonl", "dead"}, {"out.journal", "journal"}}};
+  for (const auto& [name, before] : files) {
+    auto job = std::make_unique<testing::job>(chat_lines(16));
+    auto is_done = false;
+    job->options.on_disk_step = [&, name = name, before = before](std::string_view step) {
+      if (step == before && !std::exchange(is_done, true))
+        make_read_only(job->folder / name);
+    };
+    const auto failed = job->run();
+    BOOST_TEST_CONTEXT(name) {
+      BOOST_REQUIRE(!failed.has_value());
+      BOOST_TEST(has(failed.error().text, std::string{"cannot write "}), failed.error().text);
+      BOOST_TEST(has(failed.error().text, "finished rows are safe, fix this and rerun to resume"));
+      BOOST_TEST(!has(failed.error().text, "--force"), failed.error().text);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(lost_lines_run_again_when_forced) {
