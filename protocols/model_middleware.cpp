@@ -178,6 +178,17 @@ private:
   std::function<void(const model_call_record&)> on_call_;
 };
 
+/// Returns all members of a required format as JSON.
+json::object form_of(const answer_schema& format) {
+  auto out = json::object{};
+  out["name"] = format.name;
+  out["description"] = format.description;
+  out["schema"] = format.schema;
+  out["mode"] = static_cast<int>(format.mode);
+  out["strict"] = format.is_strict;
+  return out;
+}
+
 /// Returns a text that is the same for equal requests. The run key and the turn are not part of it,
 /// so different runs share stored answers.
 std::string cache_key(const model_request& request) {
@@ -192,12 +203,15 @@ std::string cache_key(const model_request& request) {
     messages.push_back(to_json(one));
   }
   key["messages"] = std::move(messages);
-  auto tools = json::array{};
-  if (request.tools)
+  // Without tools, a model offers those of bind_tools(). With an empty list it offers none.
+  if (request.tools) {
+    auto& tools = key["tools"].emplace_array();
     for (const auto& tool : *request.tools)
       tools.push_back({tool.name, tool.description, tool.parameters});
-  key["tools"] = std::move(tools);
+  }
   key["parameters"] = request.parameters;
+  if (request.format)
+    key["format"] = form_of(*request.format);
   return to_canonical_text(json::value(std::move(key)));
 }
 
@@ -268,8 +282,47 @@ public:
       repair(*answer, request);
     co_return answer;
   }
+  task<result<message>> wrap_stream(model_request, model_request request, stream_function next,
+                                    protocol_event_handler on_event) const override {
+    auto numbers = std::size_t{0};
+    auto asking = next(request, [&](const protocol_event& e) {
+      // The pieces of a call are not reported, because the repaired arguments may differ from them.
+      if (std::holds_alternative<stream_text>(e)) {
+        on_event(e);
+      } else if (const auto* call = std::get_if<stream_call>(&e)) {
+        auto parsed = call->parsed;
+        if (auto args = parse_json(parsed.arguments); args && args->is_object())
+          parsed.arguments =
+              to_text(converted(std::move(args->get_object()), parsed.name, request));
+        report_call(numbers++, std::move(parsed), on_event);
+      }
+    });
+    auto answer = co_await asking;
+    if (!answer)
+      co_return answer;
+    const auto valid = answer->tool_calls.size();
+    repair(*answer, request);
+    // Valid calls were reported when they arrived; repair() has appended the others.
+    for (auto i = valid; i < answer->tool_calls.size(); ++i) {
+      const auto& call = answer->tool_calls[i];
+      report_call(numbers++, {call.name, to_text(call.args)}, on_event);
+    }
+    co_return answer;
+  }
 
 private:
+  /// Returns the arguments of a call in the types of its tool's schema. Calls of unknown tools are
+  /// not changed.
+  static json::object converted(json::object args, std::string_view name,
+                                const model_request& request) {
+    const auto* tool = definition_of(request, name);
+    if (tool == nullptr)
+      return args;
+    auto bent = coerce(json::value(args), json::value(tool->parameters));
+    if (auto* object = bent.if_object())
+      args = std::move(*object);
+    return args;
+  }
   static void repair(message& answer, const model_request& request) {
     auto broken = std::vector<invalid_tool_call>{};
     for (auto& call : answer.invalid_tool_calls) {
@@ -282,11 +335,7 @@ private:
     }
     answer.invalid_tool_calls = std::move(broken);
     for (auto& call : answer.tool_calls)
-      if (const auto* tool = definition_of(request, call.name)) {
-        auto bent = coerce(json::value(call.args), json::value(tool->parameters));
-        if (auto* object = bent.if_object())
-          call.args = std::move(*object);
-      }
+      call.args = converted(std::move(call.args), call.name, request);
   }
 };
 

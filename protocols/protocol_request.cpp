@@ -154,7 +154,25 @@ private:
 error bad_choice(std::string_view what) {
   return error{errc::invalid_argument,
                "tool_choice " + std::string{what} +
-                   "; expected none, auto, required or {type: function, function: {name: …}}"};
+                   "; expected none, auto, any, required, the name of a tool or an object that "
+                   "names one, such as {type: function, function: {name: …}}"};
+}
+
+/// Returns the choice that a word requests; empty if the word is not one of those of the providers.
+std::string_view choice_type(std::string_view word) {
+  if (word == "none" || word == "auto" || word == "required")
+    return word;
+  return word == "any" ? std::string_view{"required"} : std::string_view{};
+}
+
+/// Returns the name of the function or tool in an object of OpenAI's or Anthropic's form; null if
+/// there is none.
+const json::value* chosen_name(const json::object& choice) {
+  const auto* function = choice.if_contains("function");
+  const auto& holder =
+      function != nullptr && function->is_object() ? function->get_object() : choice;
+  const auto* name = holder.if_contains("name");
+  return name != nullptr && name->is_string() ? name : nullptr;
 }
 
 } // namespace
@@ -163,20 +181,26 @@ result<json::object> tool_choice_of(const model_request& request) {
   const auto* choice = request.parameters.if_contains("tool_choice");
   if (choice == nullptr || choice->is_null())
     return json::object{{"type", "auto"}};
-  if (const auto* word = choice->if_string()) {
-    const auto known = *word == "none" || *word == "auto" || *word == "required";
-    if (!known)
-      return bad_choice("is \"" + std::string{text::view(*word)} + '"');
-    return json::object{{"type", *word}};
-  }
+  if (choice->is_bool()) // true requires a call, as in requests to providers
+    return json::object{{"type", choice->get_bool() ? "required" : "auto"}};
   const auto* object = choice->if_object();
-  const auto* function = object != nullptr ? object->if_contains("function") : nullptr;
-  const auto* name = function != nullptr && function->is_object()
-                         ? function->get_object().if_contains("name")
-                         : nullptr;
-  if (name == nullptr || !name->is_string())
-    return bad_choice("names no function");
-  return json::object{{"type", "tool"}, {"toolName", *name}};
+  if (object != nullptr)
+    if (const auto* name = chosen_name(*object))
+      return json::object{{"type", "tool"}, {"toolName", *name}};
+  if (object == nullptr && !choice->is_string())
+    return bad_choice("is " + to_text(*choice));
+  const auto word =
+      object != nullptr ? text::member_text(*object, "type") : text::view(choice->get_string());
+  if (const auto type = choice_type(word); !type.empty())
+    return json::object{{"type", type}};
+  if (object != nullptr)
+    return bad_choice("names no tool");
+  const auto is_tool =
+      request.tools != nullptr &&
+      std::ranges::find(*request.tools, word, &tool_definition::name) != request.tools->end();
+  if (!is_tool)
+    return bad_choice("is \"" + std::string{word} + '"');
+  return json::object{{"type", "tool"}, {"toolName", word}};
 }
 
 result<model_request> protocol_request(model_request request, const described_tools& described,

@@ -186,17 +186,19 @@ void stream_output::flush() {
     progress_.flush();
 }
 
+void report_call(std::size_t number, parsed_call call, const protocol_event_handler& on_event) {
+  on_event(tool_input_start{number, call.name});
+  on_event(tool_input_delta{number, call.arguments});
+  on_event(tool_input_end{number});
+  on_event(stream_call{number, std::move(call)});
+}
+
 void report_answer(const message& answer, const protocol_event_handler& on_event) {
   if (auto text = text_of(answer); !text.empty())
     on_event(stream_text{std::move(text)});
   auto number = std::size_t{0};
-  for (const auto& call : answer.tool_calls) {
-    const auto arguments = to_text(call.args);
-    on_event(tool_input_start{number, call.name});
-    on_event(tool_input_delta{number, arguments});
-    on_event(tool_input_end{number});
-    on_event(stream_call{number++, {call.name, arguments}});
-  }
+  for (const auto& call : answer.tool_calls)
+    report_call(number++, {call.name, to_text(call.args)}, on_event);
 }
 
 } // namespace superstep

@@ -143,6 +143,10 @@ private:
   std::size_t calls_ = 0;
 };
 
+/// Reports a complete call with the events of a stream.
+/// @param number the number of the call in its stream
+void report_call(std::size_t number, parsed_call call, const protocol_event_handler& on_event);
+
 /// Reports a complete answer with the events of a stream: first the text, then each valid call.
 void report_answer(const message& answer, const protocol_event_handler& on_event);
 

@@ -116,16 +116,16 @@ make_logging_middleware(std::function<void(const model_call_record&)> on_call);
 /// Creates a middleware that stores answers in memory. If an equal request follows, it returns the
 /// stored answer and does not ask the model.
 ///
-/// Two requests are equal if their system text, messages (except ids), tools and parameters are
-/// equal. Only answers of complete() are stored and returned, not errors and not streamed answers.
-/// Do not use it if equal requests must get different answers.
+/// Two requests are equal if their system text, messages (except ids), tools, parameters and
+/// required format are equal. Only answers of complete() are stored and returned, not errors and
+/// not streamed answers. Do not use it if equal requests must get different answers.
 ///
 /// @param answers_max maximum number of stored answers, at least 1; the least recently used one is
 /// removed first
 [[nodiscard]] model_middleware_ptr make_caching_middleware(std::size_t answers_max);
 
-/// Creates a middleware that repairs native tool calls in answers of complete(). Streamed answers
-/// are not changed.
+/// Creates a middleware that repairs native tool calls. In a streamed answer, a valid call is
+/// reported when it is complete, and a repaired call at the end of the answer.
 ///
 /// Arguments that are not valid JSON are parsed again with comments, single quotes, unquoted words
 /// and trailing commas allowed. Arguments of known tools are then converted to the types of the
@@ -173,8 +173,9 @@ struct protocol_options {
 /// The parameter `tool_choice` is replaced as follows and not sent:
 /// - `auto` or absent: the model decides.
 /// - `none`: the tools are omitted from the request.
-/// - `required` or `{type: function, function: {name}}`: the parameter `response_format` requests
-///   the call as JSON, and that JSON becomes the call.
+/// - `any` or `required`, the name of a tool, or an object that names one, such as
+///   `{type: function, function: {name}}`: the parameter `response_format` requests the call as
+///   JSON, and that JSON becomes the call.
 ///
 /// Any other `tool_choice` is an error of code `errc::invalid_argument`. The parameter
 /// `parallel_tool_calls` is removed.

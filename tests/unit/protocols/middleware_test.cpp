@@ -214,6 +214,51 @@ BOOST_AUTO_TEST_CASE(tool_choice_requests_json_or_omits_tools) {
   BOOST_TEST(refused.error().text.find("\"maybe\"") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(tool_choice_accepts_documented_words_and_objects) {
+  struct choice_case {
+    json::value given;
+    bool is_by_name; // otherwise any tool
+  };
+  const auto cases = std::vector<choice_case>{
+      {"any", false},
+      {"required", false},
+      {true, false},
+      {json::object{{"type", "any"}}, false},
+      {"get_weather", true},
+      {parse_json(R"({"type":"function","function":{"name":"get_weather"}})").value(), true},
+      {parse_json(R"({"type":"function","name":"get_weather"})").value(), true},
+      {parse_json(R"({"type":"tool","name":"get_weather"})").value(), true}};
+  for (const auto& c : cases) {
+    auto request = weather_request();
+    request.parameters["tool_choice"] = c.given;
+    // The answer to a choice by name has the same form, because the name is a constant.
+    const auto model = std::make_shared<const text_model>(
+        std::vector<std::string>{R"({"name":"get_weather","arguments":{"location":"Seoul"}})"});
+    const auto answer = sync_wait(in_protocol(model, "hermes")->complete(request));
+    BOOST_TEST_REQUIRE(answer.has_value(), to_text(c.given));
+    BOOST_TEST(answer->tool_calls.size() == 1U);
+    const auto format = to_text(model->asked[0].parameters.at("response_format"));
+    BOOST_TEST((format.find("\"enum\"") == std::string::npos) == c.is_by_name, to_text(c.given));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tool_choice_rejects_other_values_by_name) {
+  const auto cases = std::vector<std::pair<json::value, std::string>>{
+      {"get_wether", "\"get_wether\""},
+      {7, "is 7"},
+      {json::object{{"type", "function"}}, "names no tool"},
+      {parse_json(R"({"type":"tool","name":"get_wether"})").value(), "\"get_wether\""}};
+  for (const auto& [given, named] : cases) {
+    auto request = weather_request();
+    request.parameters["tool_choice"] = given;
+    const auto model = std::make_shared<const text_model>(std::vector<std::string>{"x"});
+    const auto refused = sync_wait(in_protocol(model, "hermes")->complete(request));
+    BOOST_TEST_REQUIRE(!refused.has_value(), to_text(given));
+    BOOST_TEST(refused.error().text.find(named) != std::string::npos, refused.error().text);
+    BOOST_TEST(model->asked.empty());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(custom_prompt_replaces_prompt_of_protocol) {
   const auto model = std::make_shared<const text_model>(std::vector<std::string>{"ok"});
   auto options = protocol_options{};
@@ -253,23 +298,98 @@ BOOST_AUTO_TEST_CASE(runs_middleware_from_first_to_last) {
   BOOST_TEST(wrapped->fingerprint().ends_with("text"));
 }
 
-BOOST_AUTO_TEST_CASE(repairs_invalid_arguments_of_native_calls) {
-  class careless final : public chat_model {
-  public:
-    task<result<message>> complete(model_request) const override {
-      auto answer = ai_message("", {{"a", "get_weather", json::object{{"days", "3"}}}});
-      answer.invalid_tool_calls = {{"b", "get_weather", "{location: 'Seoul',}", "no JSON"},
-                                   {"c", "get_weather", "{{", "no JSON"}};
-      co_return answer;
-    }
-    std::string fingerprint() const override { return "careless"; }
+BOOST_AUTO_TEST_CASE(caching_distinguishes_formats_and_bound_tools) {
+  const auto format_named = [](const char* name, answer_mode mode, bool is_strict) {
+    auto format = answer_schema{};
+    format.name = name;
+    format.schema = json::object{{"type", "object"}};
+    format.mode = mode;
+    format.is_strict = is_strict;
+    return std::make_shared<const answer_schema>(std::move(format));
   };
-  const auto wrapped = wrap_model(std::make_shared<const careless>(), {make_repair_middleware()});
-  const auto answer = sync_wait(wrapped->complete(weather_request())).value();
+  auto requests = std::vector<model_request>(7, weather_request());
+  requests[1].format = format_named("a", answer_mode::json_schema, true);
+  requests[2].format = format_named("b", answer_mode::json_schema, true);
+  requests[3].format = format_named("a", answer_mode::json_object, true);
+  requests[4].format = format_named("a", answer_mode::json_schema, false);
+  requests[5].tools = std::make_shared<const std::vector<tool_definition>>(); // no tools
+  requests[6].tools = nullptr; // those that are bound to the model
+  const auto model = std::make_shared<const text_model>(
+      std::vector<std::string>{"0", "1", "2", "3", "4", "5", "6"});
+  const auto cached = wrap_model(model, {make_caching_middleware(10)});
+  for (auto round = 0; round < 2; ++round)
+    for (auto i = std::size_t{0}; i < requests.size(); ++i)
+      BOOST_TEST(sync_wait(cached->complete(requests[i])).value().content == std::to_string(i));
+  BOOST_TEST(model->asked.size() == requests.size());
+}
+
+namespace {
+
+/// Answers with a call whose argument has the wrong type, and two calls that are not JSON.
+class careless_model final : public streaming_chat_model {
+public:
+  task<result<message>> complete(model_request) const override {
+    auto said = answer();
+    co_return said;
+  }
+  task<result<message>> stream(model_request, protocol_event_handler on_event) const override {
+    on_event(stream_text{"Let me see."});
+    on_event(tool_input_start{0, "get_weather"});
+    on_event(tool_input_delta{0, R"({"days":)"});
+    on_event(tool_input_delta{0, R"("3"})"});
+    on_event(tool_input_end{0});
+    on_event(stream_call{0, {"get_weather", R"({"days":"3"})"}});
+    on_event(tool_input_start{1, "get_weather"});
+    on_event(tool_input_delta{1, "{location: 'Seoul',}"});
+    on_event(tool_input_end{1});
+    auto said = answer();
+    co_return said;
+  }
+  std::string fingerprint() const override { return "careless"; }
+
+private:
+  static message answer() {
+    auto out = ai_message("Let me see.", {{"a", "get_weather", json::object{{"days", "3"}}}});
+    out.invalid_tool_calls = {{"b", "get_weather", "{location: 'Seoul',}", "no JSON"},
+                              {"c", "get_weather", "{{", "no JSON"}};
+    return out;
+  }
+};
+
+void check_repaired(const message& answer) {
   BOOST_TEST_REQUIRE(answer.tool_calls.size() == 2U);
   BOOST_TEST(answer.tool_calls[0].args == (json::object{{"days", 3}}));
   BOOST_TEST(answer.tool_calls[1].args == (json::object{{"location", "Seoul"}}));
   BOOST_TEST(answer.invalid_tool_calls.size() == 1U);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(repairs_invalid_arguments_of_native_calls) {
+  const auto wrapped =
+      wrap_model(std::make_shared<const careless_model>(), {make_repair_middleware()});
+  check_repaired(sync_wait(wrapped->complete(weather_request())).value());
+}
+
+BOOST_AUTO_TEST_CASE(repairs_native_calls_of_streamed_answers) {
+  const auto wrapped =
+      wrap_model(std::make_shared<const careless_model>(), {make_repair_middleware()});
+  auto text = std::string{};
+  auto deltas = std::vector<std::string>(2);
+  auto calls = std::vector<std::string>{};
+  const auto answer = sync_wait(wrapped->stream(weather_request(), [&](const protocol_event& e) {
+    if (const auto* said = std::get_if<stream_text>(&e))
+      text += said->text;
+    else if (const auto* delta = std::get_if<tool_input_delta>(&e))
+      deltas.at(delta->call) += delta->text;
+    else if (const auto* call = std::get_if<stream_call>(&e))
+      calls.push_back(call->parsed.arguments);
+  }));
+  check_repaired(answer.value());
+  BOOST_TEST(text == "Let me see.");
+  BOOST_TEST(calls == (std::vector<std::string>{R"({"days":3})", R"({"location":"Seoul"})"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(deltas == calls, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
