@@ -44,7 +44,8 @@ run_handle engine::start(const detail::program_ptr& table, detail::run_input inp
   SUPERSTEP_ASSERT(table != nullptr);
   SUPERSTEP_ASSERT(modes == stream_mode::none || sink != nullptr);
   if (config.recursion_limit < 1)
-    throw graph_error{make_run_error(errc::invalid_argument, "recursion_limit must be at least 1")};
+    throw graph_error{
+        make_run_error(errc::invalid_argument, "run_config::recursion_limit must be at least 1")};
   auto& target = core_->choose_lane();
   auto request = run_request{};
   request.table = lane::current == &target ? target.pin(table) : table;

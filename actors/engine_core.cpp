@@ -74,8 +74,8 @@ private:
 };
 
 std::system_error no_threads(const std::error_code& why) {
-  return std::system_error{why, "cannot start the minimum number of threads for an engine; raise "
-                                "the limit of processes (ulimit -u)"};
+  return std::system_error{why, "cannot start the threads of the engine; raise the limit of "
+                                "processes (ulimit -u)"};
 }
 
 /// Throws std::system_error if the system does not allow `n` more threads. Checked before CAF

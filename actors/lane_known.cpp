@@ -70,7 +70,7 @@ void lane::begin_known(run& r) {
 
 void lane::cache_late(run& r, const std::vector<late_output>& late) {
   for (const auto& l : late)
-    call_user(r, "caching an output of '" + l.scope + '\'',
+    call_user(r, "caching the output of node '" + l.scope + '\'',
               [&] { r.cache->put(l.scope, l.key, l.output, l.ttl, r.table().layout()); });
 }
 
@@ -80,8 +80,8 @@ std::optional<std::string> lane::cache_key(run& r, std::uint32_t number) {
   const auto& node = r.table().node(r.step.tasks[number].node);
   auto key = std::optional<std::string>{};
   call_user(r,
-            "the cache key of node '" + node.name + "' (task " + r.task_path(r.step.tasks[number]) +
-                ')',
+            "computing the cache key of node '" + node.name + "' (task " +
+                r.task_path(r.step.tasks[number]) + ')',
             [&] {
               const auto input = reading(r, number);
               if (node.options.cache->key) {
@@ -105,7 +105,7 @@ void lane::look_up(run& r, std::uint32_t number) {
     return;
   const auto scope = r.table().name() + '/' + node.name;
   auto known = std::optional<task_output>{};
-  call_user(r, "the cache lookup for '" + scope + '\'',
+  call_user(r, "the cache lookup of node '" + scope + '\'',
             [&] { known = r.cache->find(scope, *key, r.table().layout()); });
   if (known) {
     r.step.record(number, *known);

@@ -208,13 +208,16 @@ bool lane::set_breakpoints(run& r) {
   if (!r.request.config->thread && r.table().options().interrupt_before.empty() &&
       r.table().options().interrupt_after.empty())
     return true;
+  auto unknown = std::string{};
   const auto add = [&](const std::vector<std::string>& names, std::uint8_t bit) {
     if (!names.empty())
       r.stops.resize(r.table().nodes().size());
     for (const auto& name : names) {
       const auto node = r.table().find(name);
-      if (name != "*" && node == detail::program::no_node)
+      if (name != "*" && node == detail::program::no_node) {
+        unknown = name;
         return false;
+      }
       for (auto n = std::uint32_t{0}; n < r.stops.size(); ++n)
         if (n == node || name == "*")
           r.stops[n] |= bit;
@@ -231,8 +234,8 @@ bool lane::set_breakpoints(run& r) {
   if (add(before, run::stop_before) && add(after, run::stop_after))
     return true;
   end_run(r, make_run_error(graph_errc::unknown_node,
-                            "interrupt_before or interrupt_after names a node that graph '" +
-                                r.table().name() + "' does not have"));
+                            "interrupt_before or interrupt_after: graph '" + r.table().name() +
+                                "' has no node '" + unknown + '\''));
   return false;
 }
 

@@ -31,7 +31,7 @@ int make_timer() {
   const auto made = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
   if (made < 0)
     throw std::system_error{errno, std::generic_category(),
-                            "cannot create the timer of an engine (timerfd_create)"};
+                            "cannot create the timer of the engine (timerfd_create)"};
   return made;
 }
 

@@ -13,7 +13,7 @@ public:
   [[nodiscard]] std::string message(int code) const override {
     switch (static_cast<channel_errc>(code)) {
     case channel_errc::invalid_update:
-      return "the writes of a step do not fit their channel";
+      return "a channel received more writes in a step than it accepts";
     case channel_errc::reducer_failed:
       return "the reducer of a channel failed";
     }

@@ -104,8 +104,8 @@ result<json::value> parse_argument_json(std::string_view text) {
   // Boost.JSON reads an integer beyond 64 bits as a double, which would give the tool a different
   // number.
   if (const auto at = find_unfit_integer(text))
-    return error{errc::parse_failed,
-                 "not valid JSON: an integer does not fit 64 bits at byte " + std::to_string(*at)};
+    return error{errc::parse_failed, "not valid JSON: the integer at byte " + std::to_string(*at) +
+                                         " does not fit 64 bits"};
   return again;
 }
 

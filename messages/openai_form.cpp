@@ -106,8 +106,8 @@ private:
     if (type == "text" || type == "image_url") {
       const auto* inner = block.if_contains(type);
       if (!inner)
-        return no_form("a block of type \"" + std::string{type} +
-                       "\" lacks its member of that name");
+        return no_form("a block of type \"" + std::string{type} + "\" needs a member \"" +
+                       std::string{type} + '"');
       auto copy = json::object{{"type", type}};
       copy[type] = *inner;
       into.push_back(std::move(copy));
@@ -192,7 +192,7 @@ private:
       answer.content = text_in(block, "content");
     // The content of a result is converted recursively, but only one level deep.
     if (depth_ > 0)
-      return no_form("nested tool_result blocks");
+      return no_form("a tool_result block must not contain a tool_result block");
     auto writer = form_writer{answer, format_};
     writer.depth_ = depth_ + 1;
     return writer.append_to(results_);

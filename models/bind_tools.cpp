@@ -59,7 +59,8 @@ result<chat_model_ptr> bind_tools(chat_model_ptr model, tool_definitions tools,
                                    [&](const auto& tool) { return tool.name == choice; });
   if (!choice.empty() && !is_word && !is_tool)
     return error{model_errc::bad_configuration,
-                 "tool_choice \"" + choice + "\" must be auto, any, none or the name of a tool"};
+                 "tool_choice: must be auto, any, required, none or the name of a tool, got \"" +
+                     choice + '"'};
   if (!choice.empty())
     parameters["tool_choice"] = choice;
   if (binding.parallel)

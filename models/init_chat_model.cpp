@@ -31,9 +31,9 @@ constexpr auto beginnings = std::array{
 /// The name may be the content of a file, so only its beginning is shown.
 error unknown(std::string_view name) {
   return {model_errc::bad_configuration,
-          "\"" + std::string{name.substr(0, 200)} +
-              "\" has no known provider; use openai:…, openai-responses:…, anthropic:… or "
-              "ollama:…"};
+          "model \"" + std::string{name.substr(0, 200)} +
+              "\" has no known provider; write openai:NAME, openai-responses:NAME, "
+              "anthropic:NAME or ollama:NAME"};
 }
 
 } // namespace

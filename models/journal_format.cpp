@@ -47,7 +47,7 @@ result<> read_chunks(journal_entry& into, const json::array& from) {
   for (const auto& element : from) {
     const auto* pair = element.if_array();
     if (pair == nullptr || pair->size() != 2 || !pair->front().is_number())
-      return bad_line("chunks: must be pairs of time and piece");
+      return bad_line("chunks: each item must be a pair [milliseconds, chunk]");
     auto piece = chunk_from_json(pair->back());
     if (!piece)
       return std::move(piece).error();
@@ -117,7 +117,8 @@ result<journal_entry> read_line(std::string_view line) {
     return bad_line(parsed.error().text);
   const auto* from = parsed->if_object();
   if (from == nullptr || !from->contains("run") || !from->contains("question"))
-    return bad_line("not a journal entry: must be an object with run, turn, question and message");
+    return bad_line("is not a recorded call: it must be an object with run, turn, question and "
+                    "message");
   auto out = journal_entry{};
   out.run = text_in(*from, "run");
   out.turn = static_cast<std::uint32_t>(count_in(*from, "turn"));
@@ -136,7 +137,7 @@ result<journal_entry> read_line(std::string_view line) {
   const auto* fault = object_in(*from, "error");
   const auto kind = fault ? errc_named(text_in(*fault, "kind")) : std::nullopt;
   if (!kind)
-    return bad_line("must have `message`, or `error` with a known kind");
+    return bad_line("must have `message`, or `error` with the `kind` of a model error");
   out.answer = error{*kind, std::string{text_in(*fault, "text")}};
   return out;
 }

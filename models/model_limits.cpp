@@ -15,7 +15,8 @@ const model_limits_options& checked(const model_limits_options& options) {
   if (is_set_to_none(options.requests_per_minute) || is_set_to_none(options.tokens_per_minute) ||
       options.model_calls == 0U || options.answer_bytes == 0U)
     throw std::invalid_argument{
-        "model_limits_options: a limit must be at least 1; leave it unset for no limit"};
+        "model_limits_options: each limit must be greater than 0; leave a member unset for no "
+        "limit"};
   return options;
 }
 

@@ -114,7 +114,7 @@ private:
         const auto name = std::string{std::string_view{field.unescaped_key()}};
         if (name == "custom_id" || (name == "id" && key.empty())) {
           if (!read_key(field.value(), key))
-            return '"' + name + "\" must be a text or an integer";
+            return '"' + name + "\" must be a string or an integer";
         } else if (name == "turns") {
           has_turns = true;
           auto turns = field.value().get_array();
@@ -193,7 +193,8 @@ private:
                    recording_.path + " has no row \"" + request.run_key + '"'};
     if (request.turn >= row->second.turns)
       return error{model_errc::missing_turn,
-                   fmt::format("{} has {} turn{} for row \"{}\"; turn {} (from 0) was requested",
+                   fmt::format("{} has {} turn{} for row \"{}\", but turn {} (counted from 0) was "
+                               "requested",
                                recording_.path, row->second.turns,
                                row->second.turns == 1 ? "" : "s", request.run_key, request.turn)};
     return read_turn(recording_.turn_text(row->second.first_turn + request.turn));

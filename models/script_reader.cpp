@@ -47,7 +47,7 @@ public:
     if (default_answer && allow(default_answer, "default", {"text", "calls", "usage"}))
       out.default_answer = read_answer(default_answer, "default");
     if (!default_answer && (!rules || (rules.IsSequence() && rules.size() == 0)))
-      fault(root, "", "the file needs at least one rule or a default");
+      fault(root, "", "the script has no rules and no default; add at least one rule or a default");
     return out;
   }
 
@@ -144,7 +144,7 @@ private:
   std::optional<std::string> text(const YAML::Node& node, const std::string& key) {
     if (node.IsScalar())
       return node.Scalar();
-    fault(node, key, "must be a text");
+    fault(node, key, "must be a string");
     return std::nullopt;
   }
 
@@ -289,7 +289,7 @@ private:
       if (args.IsMap())
         out.args = std::get<script_map>(read_value(args, key + ".args", 0).of);
       else
-        fault(args, key + ".args", "must be a mapping of names and values");
+        fault(args, key + ".args", "must be a mapping from argument names to values");
     }
     return out;
   }

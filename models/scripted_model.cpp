@@ -73,11 +73,11 @@ private:
     // Each fault has a range of [0, 1) as wide as its probability. `draw` is in at most one range.
     for (const auto& [kind, chance] : script_.faults) {
       if (draw < chance)
-        return error{kind, "the script injects a fault: " + make_error_code(kind).message()};
+        return error{kind, "fault injected by the script: " + make_error_code(kind).message()};
       draw -= chance;
     }
     if (request.messages.empty() && !request.system)
-      return error{model_errc::bad_request, "there is no message to answer"};
+      return error{model_errc::bad_request, "the request has no message to answer"};
     const auto& last = request.messages.empty() ? *request.system : request.messages.back();
     const auto text = text_of(last);
     for (const auto& rule : script_.rules)

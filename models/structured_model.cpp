@@ -24,9 +24,9 @@ structured_answer read_text(message raw, const answer_schema& schema) {
   const auto text = text_of(out.raw);
   auto parsed = parse_json(text);
   if (!parsed)
-    out.fault = "the answer is not valid JSON: " + text.substr(0, excerpt_size);
+    out.fault = "the answer is not valid JSON; it begins: " + text.substr(0, excerpt_size);
   else if (!matches_schema(*parsed, schema.schema))
-    out.fault = "the answer does not match the schema: " + text.substr(0, excerpt_size);
+    out.fault = "the answer does not match the schema; it begins: " + text.substr(0, excerpt_size);
   else
     out.parsed = *std::move(parsed);
   return out;
@@ -41,7 +41,8 @@ structured_answer read_call(message raw, const answer_schema& schema) {
         out.parsed = call.args;
       else
         out.fault =
-            "the arguments do not match the schema: " + to_text(call.args).substr(0, excerpt_size);
+            "the arguments of the call to '" + schema.name +
+            "' do not match the schema; they begin: " + to_text(call.args).substr(0, excerpt_size);
       return out;
     }
   out.fault = "the model did not call " + schema.name;
@@ -105,9 +106,9 @@ result<structured_model> with_structured_output(chat_model_ptr model, answer_sch
                                                 structured_method method) {
   if (providers::text_in(schema.schema, "type") != "object")
     return error{model_errc::bad_configuration,
-                 "the schema of an answer must have \"type\": \"object\""};
+                 "answer_schema::schema must have the member \"type\": \"object\""};
   if (schema.name.empty())
-    return error{model_errc::bad_configuration, "the schema of an answer needs a name"};
+    return error{model_errc::bad_configuration, "answer_schema::name is empty; set a name"};
   return structured_model{std::move(model), std::move(schema), method};
 }
 

@@ -199,8 +199,9 @@ std::optional<error> find_fault(const process_request& request) {
     for (const auto& [name, value] : *request.environment)
       any_nul = any_nul || has_nul(name) || has_nul(value);
   if (any_nul)
-    return error{errc::invalid_argument, "argv, folder or environment of \"" +
-                                             request.argv.front() + "\" contains a zero byte"};
+    return error{errc::invalid_argument, "cannot start \"" + request.argv.front() +
+                                             "\": an argument, the folder or an environment "
+                                             "variable contains a zero byte"};
   return std::nullopt;
 }
 

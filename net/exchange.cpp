@@ -59,8 +59,8 @@ http_stream::exchange::exchange(std::shared_ptr<http_client::impl> client, http_
 
 http_stream::exchange::~exchange() {
   if (on_stop_) // the I/O thread has ended while a step was running
-    on_stop_(
-        error{errc::cancelled, where_.authority() + ": cancelled because the io_runtime ended"});
+    on_stop_(error{errc::cancelled, request_.method + ' ' + where_.authority() +
+                                        ": cancelled because the io_runtime ended"});
 }
 
 void http_stream::exchange::stop(error why) {
@@ -171,9 +171,10 @@ http_stream::exchange::prepare_connection(bool must_be_fresh) {
   if (!request_.may_go_out || request_.may_go_out())
     co_return std::nullopt;
   give_back_connection();
-  co_return error{errc::cancelled,
-                  where_.authority() +
-                      ": the request was not sent, because may_go_out() returned false"};
+  co_return error{
+      errc::cancelled,
+      request_.method + ' ' + where_.authority() +
+          ": the request was not sent, because http_request::may_go_out returned false"};
 }
 
 asio::awaitable<net_error> http_stream::exchange::write_rest(std::size_t sent) {
@@ -202,8 +203,10 @@ asio::awaitable<std::optional<error>> http_stream::exchange::connect(bool must_b
 asio::awaitable<std::optional<error>> http_stream::exchange::lease_connection() {
   const auto host = client_->pool.host(where_);
   if (!host)
-    co_return error{errc::too_large, "requests to " + std::to_string(client_->options.hosts_max) +
-                                         " hosts are in flight; raise hosts_max"};
+    co_return error{errc::too_large,
+                    request_.method + ' ' + where_.authority() + ": requests to " +
+                        std::to_string(client_->options.hosts_max) +
+                        " other hosts are in flight; raise http_client_options::hosts_max"};
   if (!host->try_take()) {
     auto place = host_connections::waiter{client_->context, host};
     waiter_ = &place;
@@ -288,7 +291,7 @@ asio::awaitable<std::optional<error>> http_stream::exchange::open_tunnel() {
   if (failed || stopped_)
     co_return explain("opening a tunnel through the proxy", failed);
   if (status / 100 != 2)
-    co_return error{errc::io_failed, where_.authority() +
+    co_return error{errc::io_failed, request_.method + ' ' + where_.authority() +
                                          ": the proxy rejected the tunnel with status " +
                                          std::to_string(status)};
   co_return std::nullopt;
@@ -313,7 +316,9 @@ http_stream::exchange::head_result http_stream::exchange::make_head() {
   auto head = http_response{};
   head.status = static_cast<int>(parser_->get().result_int());
   if (head.status < 200)
-    return error{errc::io_failed, where_.authority() + " sends only interim responses (1xx)"};
+    return error{errc::io_failed, request_.method + ' ' + where_.authority() +
+                                      ": the server sends only interim "
+                                      "responses (status 1xx)"};
   for (const auto& field : parser_->get())
     head.headers.emplace_back(std::string{field.name_string()}, std::string{field.value()});
   if (may_be_packed_ && beast::iequals(parser_->get()[http::field::content_encoding], "gzip"))
@@ -352,9 +357,11 @@ std::string http_stream::exchange::make_request_head() {
 result<std::size_t> http_stream::exchange::unpack(std::span<char> room) {
   auto got = unpack_->read(room.data(), room.size());
   if (!got)
-    return error{errc::io_failed, where_.authority() + ": " + got.error().text};
+    return error{errc::io_failed,
+                 request_.method + ' ' + where_.authority() + ": " + got.error().text};
   if (*got == 0 && parser_->is_done() && unpack_->is_cut())
-    return error{errc::io_failed, where_.authority() + ": the gzip body is truncated"};
+    return error{errc::io_failed,
+                 request_.method + ' ' + where_.authority() + ": the gzip body is truncated"};
   return got;
 }
 
@@ -422,7 +429,8 @@ asio::awaitable<result<std::size_t>> http_stream::exchange::read_body(std::span<
     }
     body_bytes_ += *got;
     if (body_bytes_ > *request_.response_bytes_max) {
-      stop(error{errc::too_large, where_.authority() + ": the answer is larger than " +
+      stop(error{errc::too_large, request_.method + ' ' + where_.authority() +
+                                      ": the answer is larger than " +
                                       std::to_string(*request_.response_bytes_max) + " bytes"});
       break;
     }

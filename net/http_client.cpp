@@ -166,7 +166,7 @@ void http_stream::exchange::run(completer<result<T>> done, Step step) {
   done.on_abandon([weak = weak_from_this(), &io = context()] {
     asio::post(io, [weak] {
       if (const auto self = weak.lock())
-        self->stop(error{errc::cancelled, "the caller no longer waits for the answer"});
+        self->stop(error{errc::cancelled, "the caller stopped waiting for the answer"});
     });
   });
   asio::post(context(), [self = shared_from_this(), done = std::move(done), step] {

@@ -57,8 +57,8 @@ std::optional<error> find_format_fault(const std::string& file) {
     return has_other_formats()
                ? std::nullopt
                : std::optional{start_error("\"" + file +
-                                               "\" is neither a program nor a script that begins "
-                                               "with #!",
+                                               "\" is not a program for this machine and not a "
+                                               "script that begins with #!",
                                            ENOEXEC)};
   auto rest = text.substr(2, text.find('\n') - 2);
   rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));

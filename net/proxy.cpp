@@ -59,8 +59,8 @@ result<proxy_address> parse_proxy(std::string_view text) {
   auto out = proxy_address{};
   if (const auto scheme = rest.find("://"); scheme != rest.npos) {
     if (lower(rest.substr(0, scheme)) != "http")
-      return error{errc::invalid_argument, "the proxy must be an http:// address; other kinds of "
-                                           "proxies are not supported"};
+      return error{errc::invalid_argument, "the proxy address must begin with http://; other "
+                                           "kinds of proxies are not supported"};
     rest.remove_prefix(scheme + 3);
   }
   if (const auto at = rest.rfind('@'); at != rest.npos) {

@@ -97,7 +97,7 @@ result<url> parse_url(std::string_view text) {
     return bad_url(text, "it does not begin with http:// or https://");
   }
   if (!std::all_of(rest.begin(), rest.end(), is_plain))
-    return bad_url(text, "it contains a blank or a control character");
+    return bad_url(text, "it contains a space or a control character");
   const auto end = std::min(rest.find_first_of("/?#"), rest.size());
   const auto authority = rest.substr(0, end);
   if (authority.find('@') !=

@@ -34,8 +34,8 @@ result<tool_protocol_ptr> make_protocol(std::string_view name) {
       return known.make();
     names += (names.empty() ? "" : ", ") + std::string{known.name};
   }
-  return error{errc::not_found,
-               "no tool-call protocol is called \"" + std::string{name} + "\"; there are " + names};
+  return error{errc::not_found, "unknown tool-call protocol \"" + std::string{name} +
+                                    "\"; known protocols: " + names};
 }
 
 protocol_tool make_protocol_tool(const json::object& declaration) {

@@ -88,7 +88,8 @@ result<json::value> forced_response_format(const std::vector<protocol_tool>& too
     return json::value{};
   if (kind == "required") {
     if (tools.empty())
-      return error{errc::invalid_argument, "the tool choice \"required\" needs a tool to choose"};
+      return error{errc::invalid_argument,
+                   "the tool choice \"required\" needs at least one tool in the request"};
     return format_of_any(tools);
   }
   if (kind == "tool") {
@@ -97,8 +98,9 @@ result<json::value> forced_response_format(const std::vector<protocol_tool>& too
         name && name->is_string() ? find_tool(tools, text::view(name->get_string())) : nullptr;
     if (tool == nullptr)
       return error{errc::invalid_argument,
-                   "the tool choice names " +
-                       (name ? to_text(*name) + ", which is not one of the tools" : "no tool")};
+                   name ? "the tool choice names " + to_text(*name) +
+                              ", which is not one of the request's tools"
+                        : "the tool choice of type \"tool\" has no toolName"};
     return format_of(*tool);
   }
   return error{errc::invalid_argument, "a tool choice of type \"" + std::string{kind} +

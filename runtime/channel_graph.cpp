@@ -10,8 +10,8 @@ namespace detail {
 void throw_other_graph() {
   throw graph_error{
       run_error{make_error_code(graph_errc::invalid_update),
-                "a channel handle of another graph was used: use the handles that this graph "
-                "has returned",
+                "the channel handle belongs to another graph: use a handle that this graph has "
+                "returned",
                 {},
                 0,
                 {},
@@ -35,8 +35,8 @@ void throw_takes_no_input(const body_input& given) {
   throw graph_error{
       run_error{make_error_code(graph_errc::invalid_update),
                 "node '" + node +
-                    "' reads channels and takes no input: send to it without an input, or add it "
-                    "with worker()",
+                    "' reads channels, so a Send to it cannot have an input: leave out the input, "
+                    "or add the node with worker()",
                 node,
                 given.step,
                 node,

@@ -15,7 +15,7 @@ public:
     case graph_errc::recursion_limit:
       return "the recursion limit was reached";
     case graph_errc::invalid_update:
-      return "the writes of a step do not fit their channels";
+      return "an update, an input or a Send is not valid for the graph";
     case graph_errc::unknown_node:
       return "no such node";
     case graph_errc::node_failed:
@@ -31,9 +31,9 @@ public:
     case graph_errc::invalid_graph:
       return "the graph has faults";
     case graph_errc::unknown_label:
-      return "a branch returned a label that its path map does not have";
+      return "a branch returned a label that its path map does not contain";
     case graph_errc::bad_destination:
-      return "a branch did not choose a node";
+      return "a branch returned no valid destination";
     case graph_errc::no_checkpointer:
       return "the graph has no checkpointer";
     case graph_errc::unknown_checkpoint:

@@ -541,9 +541,10 @@ json_graph& json_graph::shape(std::string channel, const json::value& written) {
   if (auto shape = json_shape::parse(written))
     shapes_.emplace_back(std::move(channel), std::move(*shape));
   else
-    faults_.push_back({graph_errc::invalid_graph,
-                       {},
-                       "the shape of channel '" + channel + "' at " + shape.error().text});
+    faults_.push_back(
+        {graph_errc::invalid_graph,
+         {},
+         "the shape of channel '" + channel + "' is invalid at " + shape.error().text});
   return *this;
 }
 

@@ -16,8 +16,9 @@ namespace {
 /// in error texts.
 constexpr auto words = std::array<std::string_view, 8>{"any",    "null",   "boolean", "integer",
                                                        "number", "string", "list",    "object"};
-constexpr auto articles = std::array<std::string_view, 8>{
-    "anything", "null", "true or false", "an integer", "a number", "a text", "a list", "an object"};
+constexpr auto articles =
+    std::array<std::string_view, 8>{"anything", "null",     "true or false", "an integer",
+                                    "a number", "a string", "a list",        "an object"};
 
 error unknown_shape(const std::string& path, const std::string& what) {
   return {errc::invalid_argument, path + ": " + what};
@@ -53,8 +54,7 @@ result<json_shape> json_shape::parse_word(std::string word, const std::string& p
 result<json_shape> json_shape::parse(const json::value& written, const std::string& path,
                                      int depth) {
   if (depth >= depth_max)
-    return unknown_shape(path,
-                         "this shape is more than " + std::to_string(depth_max) + " levels deep");
+    return unknown_shape(path, "the shape has more than " + std::to_string(depth_max) + " levels");
   if (written.is_string())
     return parse_word(std::string{written.get_string()}, path);
   auto out = json_shape{};

@@ -72,7 +72,7 @@ void detail::check_whole_input(std::string_view caller, const detail::program& c
 void detail::throw_no_parent() {
   throw graph_error{
       run_error{make_error_code(graph_errc::no_parent),
-                "a graph that a node's body runs returned a command to its parent, but "
+                "a graph that was run by runtime::invoke() returned a command to its parent, but "
                 "only a subgraph that is a node has a parent graph",
                 {},
                 0,

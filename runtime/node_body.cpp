@@ -90,13 +90,14 @@ void detail::throw_resumes() {
 }
 
 void detail::throw_unknown_label(const std::string& label) {
-  throw graph_error{run_error{make_error_code(graph_errc::unknown_label),
-                              "a branch chose '" + label + "', which its path map does not have",
-                              {},
-                              0,
-                              {},
-                              1,
-                              {}}};
+  throw graph_error{
+      run_error{make_error_code(graph_errc::unknown_label),
+                "a branch returned '" + label + "', which its path map does not contain",
+                {},
+                0,
+                {},
+                1,
+                {}}};
 }
 
 namespace {

@@ -109,8 +109,7 @@ detail::program_ptr detail::program_builder::compile(compile_options options) {
     throw compile_error{
         {{graph_errc::invalid_graph,
           {},
-          "compile() may be called only once: copy the compiled graph, or build the "
-          "graph again"}}};
+          "compile() was called twice: copy the compiled graph, or build the graph again"}}};
   auto table = std::make_shared<detail::program>();
   table->options_ = std::move(options);
   table->entry_.name = detail::start_node;
@@ -224,7 +223,7 @@ void detail::program_builder::check_handlers(const detail::program& table,
     const auto found = table.find(node);
     if (found == detail::program::no_node) {
       faults.push_back({graph_errc::unknown_node, node,
-                        "node '" + node + "' has an error handler, but does not exist"});
+                        "an error handler is set for node '" + node + "', which does not exist"});
       continue;
     }
     const auto& wanted = table.node(found).body->input_type();

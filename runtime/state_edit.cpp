@@ -170,10 +170,11 @@ private:
     for (const auto& e : all) {
       if (e.as_node.empty())
         throw_graph_error(graph_errc::invalid_update,
-                          "each of several updates in one step must set as_node");
+                          "if a step has several updates, each of them must set as_node");
       if (is_clearing(e))
         throw_graph_error(graph_errc::invalid_update,
-                          "an update with as_node END and no values must be the only one");
+                          "an update with as_node END and no values must be the only update of its "
+                          "step");
     }
   }
 

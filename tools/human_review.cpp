@@ -42,7 +42,7 @@ public:
     const auto* v = take(name);
     if (v != nullptr && v->is_string())
       return std::string{std::string_view{v->get_string()}};
-    fail("needs \"" + std::string{name} + "\", a text");
+    fail("needs \"" + std::string{name} + "\", a string");
     return {};
   }
   json::object object(std::string_view name) {
@@ -156,7 +156,7 @@ result<human_interrupt> human_interrupt_from_json(const json::value& v) {
   if (const auto* description = in.take("description")) {
     out.description = *description;
     if (!description->is_null() && !description->is_string())
-      in.fail("needs a text as \"description\", or null");
+      in.fail("needs a string or null as \"description\"");
   }
   return in.done(std::move(out), {"action_request", "config", "description"});
 }

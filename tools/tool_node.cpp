@@ -330,7 +330,7 @@ tool_node::tool_node(tool_list tools, tool_node_options options) {
     auto injections = tool->injections();
     const auto& definition = definitions->emplace_back(visible(tool->definition(), injections));
     if (definition.name.empty())
-      throw std::invalid_argument{"a tool has no name"};
+      throw std::invalid_argument{"a tool of the node has an empty name"};
     auto schema = argument_schema::compile(definition.parameters);
     if (!schema)
       throw std::invalid_argument{"tool '" + definition.name + "': " + schema.error().text};

@@ -42,7 +42,7 @@ result<json::object> image_block(const json::object& block, openai_api api) {
   auto url = std::string{text_in(block, "url")};
   if (!block.contains("url")) {
     if (!has_base64(block))
-      return refused("an image must be given by `url` or `base64`");
+      return refused("an image needs `url` or `base64`");
     auto made = data_url_of(block);
     if (!made)
       return std::move(made).error();
@@ -79,7 +79,7 @@ result<json::object> file_block(const json::object& block, openai_api api) {
       return refused("chat completions do not accept files by URL");
     file["file_url"] = block.at("url");
   } else {
-    return refused("a file must be given by `base64`, `file_id` or `url`");
+    return refused("a file needs `base64`, `file_id` or `url`");
   }
   if (api == openai_api::chat_completions)
     return json::object{{"type", "file"}, {"file", std::move(file)}};
@@ -109,7 +109,7 @@ result<json::object> to_openai_data_block(const json::object& block, openai_api 
   if (type != "audio" || api == openai_api::responses)
     return refused("unsupported block type \"" + std::string{type} + '"');
   if (!has_base64(block))
-    return refused("audio must be given by `base64`");
+    return refused("audio needs `base64`");
   const auto mime_type = text_in(block, "mime_type");
   if (mime_type.empty())
     return refused("audio needs a `mime_type`");

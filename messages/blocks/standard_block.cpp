@@ -124,7 +124,7 @@ result<json::object> read_older_form(const json::object& block, std::size_t posi
   } else {
     return error{errc::parse_failed, "a block of type \"" + std::string{type_of(block)} +
                                          "\" and source_type \"" + std::string{kind} +
-                                         "\" has no standard form"};
+                                         "\" cannot be converted to a standard content block"};
   }
   return out;
 }

@@ -119,7 +119,7 @@ result<answer_json> parse_answer_json(std::string_view text, json::storage_ptr m
   if (mender.lost_at() != std::string_view::npos)
     out.loss = "half a character (a lone surrogate) at byte " + std::to_string(mender.lost_at());
   else if (const auto at = find_unfit_integer(mended))
-    out.loss = "an integer does not fit 64 bits at byte " + std::to_string(*at);
+    out.loss = "the integer at byte " + std::to_string(*at) + " does not fit 64 bits";
   return out;
 }
 

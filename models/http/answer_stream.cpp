@@ -90,7 +90,7 @@ message finished_line(message_chunk sum, const std::string& cut, bool ends_in_ca
 /// Reads an answer of Ollama that was not streamed, which is a single line.
 result<message> read_stream_line(const json::object& line) {
   if (!object_in(line, "message") && !line.contains("error"))
-    return providers::bad_answer("an answer of Ollama must have a member `message`");
+    return providers::bad_answer("Ollama's answer has no member `message`");
   auto reader = ollama::line_reader{true};
   auto chunk = reader.read(line);
   if (!chunk)
@@ -140,7 +140,9 @@ result<message> read_document(provider_api api, const json::object& answer, std:
 }
 
 std::string too_many_calls(std::size_t most) {
-  return "the answer has more than " + std::to_string(most) + " tool calls or blocks";
+  return "the answer has more than " + std::to_string(most) +
+         " tool calls or content blocks; raise tool_calls_max (limits.calls_per_answer in agent "
+         "files)";
 }
 
 /// Makes all calls invalid, because their arguments differ from what the model wrote.
@@ -306,12 +308,13 @@ std::optional<fault> answer_stream::add(message_chunk piece) {
     return std::nullopt;
   }
   if (auto added = append(*sum_, std::move(piece)); !added)
-    return damaged("the pieces of the server's stream do not match: " + added.error().text);
+    return damaged(added.error().text);
   const auto blocks = sum_->part.blocks ? sum_->part.blocks->size() : std::size_t{0};
   if (limits_.calls_max != 0 && sum_->call_chunks.size() > limits_.calls_max)
     return unusable(too_many_calls(limits_.calls_max));
   if (blocks > limits_.parts_max)
-    return unusable("the answer has more than " + std::to_string(limits_.parts_max) + " blocks");
+    return unusable("the answer has more than " + std::to_string(limits_.parts_max) +
+                    " content blocks");
   return std::nullopt;
 }
 
@@ -332,8 +335,8 @@ result<message> answer_stream::finish() {
   SUPERSTEP_ASSERT(is_whole_);
   if (!is_begun())
     return error{errc::parse_failed,
-                 "the stream contains no start of a message; check that base_url "
-                 "is a server with this provider's API"};
+                 "the stream does not contain the start of a message; check that the server at "
+                 "base_url has this provider's API"};
   if (on_chunk_ && !has_told_last_)
     on_chunk_(last_chunk());
   if (!sum_)

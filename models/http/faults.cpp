@@ -84,7 +84,7 @@ fault stream_fault(const json::object& event) {
   auto said = answer ? read_fault(*answer) : read_fault(event);
   if (said.code.empty() && !member(event, "error"))
     said.code = text_in(event, "code");
-  return {judge_fault(said), "the stream broke off: " + said.text};
+  return {judge_fault(said), "the provider ended the stream with an error: " + said.text};
 }
 
 } // namespace superstep::models

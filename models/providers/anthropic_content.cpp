@@ -186,7 +186,7 @@ private:
       return {};
     }
     if (type_of(*given).empty())
-      return bad_request("Anthropic cannot take a block without `type`: " + to_text(*given));
+      return bad_request("Anthropic does not accept a block without `type`: " + to_text(*given));
     const auto standard = m_.type == message_type::ai && is_standard(m_);
     return add_block(standard ? own_form(*given, m_) : *given);
   }
@@ -238,7 +238,7 @@ private:
       auto inner = message{};
       inner.blocks = *content;
       if (inside_result_)
-        return bad_request("Anthropic cannot take a tool_result inside a tool_result");
+        return bad_request("Anthropic does not accept a tool_result inside a tool_result");
       // A result cannot contain results, so the recursion has one level.
       auto writer = content_writer{inner};
       writer.inside_result_ = true;

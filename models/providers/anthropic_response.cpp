@@ -87,7 +87,7 @@ result<message> read_response(const json::object& answer) {
     return *std::move(fault);
   const auto* content = array_in(answer, "content");
   if (!content)
-    return bad_answer("Anthropic's answer must have `content`, a list of blocks");
+    return bad_answer("Anthropic's answer has no list `content`");
   auto m = message{};
   m.type = message_type::ai;
   auto blocks = *content;
@@ -253,7 +253,7 @@ chunk_result event_reader::end(const json::object& event) {
 chunk_result event_reader::read(const json::object& event) {
   const auto type = type_of(event);
   if (type == "error" || event.contains("error"))
-    return error_in(event).value_or(bad_answer("the stream ended with an error"));
+    return error_in(event).value_or(bad_answer("the provider ended the stream with an error"));
   if (type == "message_start")
     return std::optional{start(event)};
   if (type == "content_block_start")

@@ -99,7 +99,7 @@ private:
       return refused("only text and images are supported, got type \"" + std::string{type} + '"');
     const auto data = text_in(block, block.contains("base64") ? "base64" : "data");
     if (data.empty())
-      return refused("an image must be given by `base64`");
+      return refused("an image needs `base64`");
     images_.emplace_back(data);
     return {};
   }

@@ -93,7 +93,7 @@ result<message> read_response(const json::object& answer) {
   const auto* choice = choices && !choices->empty() ? choices->front().if_object() : nullptr;
   const auto* from = choice ? object_in(*choice, "message") : nullptr;
   if (!from)
-    return bad_answer("a chat completion needs `choices` with a `message`");
+    return bad_answer("the chat completion has no `choices` with a `message`");
   auto m = message{};
   const auto cut = why_cut(text_in(*choice, "finish_reason"));
   if (auto read = read_message(m, *from, cut); !read)

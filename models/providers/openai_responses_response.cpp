@@ -95,7 +95,7 @@ result<message> read_response(const json::object& answer) {
     return *std::move(fault);
   const auto* output = array_in(answer, "output");
   if (!output)
-    return bad_answer("OpenAI's answer must have `output`, a list of items");
+    return bad_answer("the answer of the Responses API has no list `output`");
   auto m = message{};
   m.type = message_type::ai;
   m.id = text_in(answer, "id");

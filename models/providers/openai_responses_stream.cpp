@@ -18,7 +18,7 @@ using namespace providers;
 chunk_result end_of(const json::object& event) {
   const auto* answer = object_in(event, "response");
   if (!answer)
-    return bad_answer("the stream's last event needs `response`");
+    return bad_answer("the last event of the stream has no member `response`");
   auto whole = read_response(*answer);
   if (!whole)
     return std::move(whole).error();
@@ -40,7 +40,7 @@ error failure_of(const json::object& event) {
   for (const auto detail : {text_in(event, "message"), answer ? text_in(*answer, "id") : ""})
     if (!detail.empty())
       (text += text.empty() ? "" : ": ") += detail.substr(0, 500);
-  return bad_answer("the stream ended with an error: " +
+  return bad_answer("the provider ended the stream with an error: " +
                     (text.empty() ? std::string{"no details given"} : text));
 }
 

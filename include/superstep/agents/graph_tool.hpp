@@ -22,12 +22,12 @@ task<std::invoke_result_t<const Out&, const State&>>
 run_graph_tool(program_ptr table, const tool_context& context, write_list input, const Out& out) {
   const auto* environment = context.environment.get();
   if (environment == nullptr || !environment->run)
-    throw tool_exception{"a graph as a tool needs a graph that runs the node of tools"};
+    throw tool_exception{"a tool that runs a graph must be called by the tool node of a graph"};
   auto running =
       run_nested(runtime_access::services(*environment->run), std::move(table), std::move(input));
   const auto ended = co_await running;
   if (ended.to_parent || !ended.state)
-    throw tool_exception{"the graph gave no state to answer with"};
+    throw tool_exception{"the graph of the tool ended without a state"};
   co_return out(static_cast<const struct_block<State>&>(*ended.state).state);
 }
 

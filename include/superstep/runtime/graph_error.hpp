@@ -22,7 +22,7 @@ enum class graph_errc {
   deadline,            ///< the deadline of the run passed
   empty_input,         ///< a run without input on a thread that has no checkpoint
   invalid_graph,       ///< faults found by compile()
-  unknown_label,       ///< a branch returned a label that its path map does not have
+  unknown_label,       ///< a branch returned a label that its path map does not contain
   bad_destination,     ///< a branch chose nothing, or START
   no_checkpointer,     ///< the call needs a checkpointer, and the graph has none
   unknown_checkpoint,  ///< the thread has no such checkpoint

@@ -244,7 +244,8 @@ BOOST_AUTO_TEST_CASE(rejects_error_handler_for_unknown_node) {
   g.on_error(a, fail).on_error(a, fail);
   const auto names_both = [](const ss::compile_error& e) {
     const auto text = std::string{e.what()};
-    return text.find("node 'b' has an error handler, but does not exist") != std::string::npos &&
+    return text.find("an error handler is set for node 'b', which does not exist") !=
+               std::string::npos &&
            text.find("node 'a' already has an error handler") != std::string::npos;
   };
   BOOST_CHECK_EXCEPTION(static_cast<void>(g.compile()), ss::compile_error, names_both);

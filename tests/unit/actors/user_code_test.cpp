@@ -112,7 +112,8 @@ BOOST_AUTO_TEST_CASE(throwing_cache_ends_its_run) {
           config.thread_id = "t";
         }
         check_failure(e, simple(options, cached()),
-                      in_find ? "the cache lookup for '" : "caching an output of '", config);
+                      in_find ? "the cache lookup of node '" : "caching the output of node '",
+                      config);
       }
 }
 

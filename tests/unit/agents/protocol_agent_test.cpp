@@ -115,9 +115,10 @@ BOOST_AUTO_TEST_CASE(agent_file_selects_policy_for_unclosed_calls) {
 
 BOOST_AUTO_TEST_CASE(unknown_protocol_is_a_fault) {
   const auto got = read("{provider: recorded, path: a, protocol: xml}");
-  BOOST_TEST(to_text(got.faults) ==
-             "a.yaml:1: model.protocol: no tool-call protocol is called \"xml\"; there are hermes, "
-             "morph_xml, yaml_xml, qwen3_coder");
+  BOOST_TEST(
+      to_text(got.faults) ==
+      "a.yaml:1: model.protocol: unknown tool-call protocol \"xml\"; known protocols: hermes, "
+      "morph_xml, yaml_xml, qwen3_coder");
 }
 
 BOOST_AUTO_TEST_CASE(protocol_is_part_of_fingerprint) {

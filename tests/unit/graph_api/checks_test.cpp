@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(router_can_return_enumerator_or_text) {
     BOOST_ERROR("no exception");
   } catch (const ss::graph_error& failed) {
     BOOST_TEST(failed.node() == "sort");
-    BOOST_TEST(std::string{failed.what()}.find("a branch chose '2'") != std::string::npos);
+    BOOST_TEST(std::string{failed.what()}.find("a branch returned '2'") != std::string::npos);
   }
   auto text = two_ways();
   text.branch(sort, [](const feeling&) { return std::string{"to the left"}; },

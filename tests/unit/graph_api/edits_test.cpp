@@ -117,9 +117,9 @@ BOOST_AUTO_TEST_CASE(inapplicable_bulk_updates_are_rejected_with_reason) {
   BOOST_TEST(refusal({}) == "the list of steps is empty");
   BOOST_TEST(refusal({{}}) == "the list of updates is empty");
   BOOST_TEST(refusal({{as_a, update{.values = said_x}}}) ==
-             "each of several updates in one step must set as_node");
+             "if a step has several updates, each of them must set as_node");
   BOOST_TEST(refusal({{as_a, clears}}) ==
-             "an update with as_node END and no values must be the only one");
+             "an update with as_node END and no values must be the only update of its step");
 }
 
 // B199: the copy has the same content and parent; what ran after the original runs again.

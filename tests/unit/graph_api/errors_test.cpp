@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(unmapped_label_error_names_branch) {
     g.add("bad", logs("bad"));
     g.branch("bad", [](const json::value&) { return "left"; }, {{"right", "first"}});
   }));
-  BOOST_TEST(has(e.text, "a branch chose 'left', which its path map does not have"));
+  BOOST_TEST(has(e.text, "a branch returned 'left', which its path map does not contain"));
   BOOST_TEST(e.node == "bad");
 }
 
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(recursion_limit_below_one_is_rejected) {
   config.recursion_limit = 0;
   const auto is_told = [](const ss::graph_error& failed) {
     return failed.code() == ss::errc::invalid_argument &&
-           std::string{failed.what()} == "recursion_limit must be at least 1";
+           std::string{failed.what()} == "run_config::recursion_limit must be at least 1";
   };
   BOOST_CHECK_EXCEPTION(e.invoke(graph, json::object{}, config), ss::graph_error, is_told);
   const auto refused = e.try_invoke(graph, json::object{}, config);
@@ -226,7 +226,8 @@ BOOST_AUTO_TEST_CASE(nested_invoke_cannot_command_parent) {
       co_return co_await running;
     });
   }));
-  BOOST_TEST(has(e.text, "a graph that a node's body runs returned a command to its parent"));
+  BOOST_TEST(
+      has(e.text, "a graph that was run by runtime::invoke() returned a command to its parent"));
   BOOST_TEST(e.node == "bad");
 }
 

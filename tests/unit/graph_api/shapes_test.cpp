@@ -28,7 +28,7 @@ const auto shape_cases = std::vector<shape_case>{
     {R"("integer")", "1.5", "x should be an integer, got 1.5"},
     {R"("number")", "1", ""},
     {R"("string?")", "null", ""},
-    {R"("string?")", "7", "x should be a text or null, got 7"},
+    {R"("string?")", "7", "x should be a string or null, got 7"},
     {R"(["integer"])", "[1,2]", ""},
     {R"(["integer"])", R"([1,"2"])", R"(x[1] should be an integer, got "2")"},
     {R"("list")", R"([1,"2"])", ""},

@@ -151,10 +151,10 @@ BOOST_AUTO_TEST_CASE(each_script_fault_is_reported_once) {
             "script:1: rules.0: must be a mapping with keys: type, turn, tool, match, text, calls, "
             "usage"},
            {"default: 3", "script:1: default: must be a mapping with keys: text, calls, usage"},
-           {"rules: [{type: [ai], text: a}]", "script:1: rules.0.type: must be a text"},
+           {"rules: [{type: [ai], text: a}]", "script:1: rules.0.type: must be a string"},
            {"default: {calls: [x]}",
             "script:1: default.calls.0: must be a mapping with keys: name, for_each, args"},
-           {"default: {calls: [{name: [x]}]}", "script:1: default.calls.0.name: must be a text"},
+           {"default: {calls: [{name: [x]}]}", "script:1: default.calls.0.name: must be a string"},
            {"{latency_ms: {uniform: [40, x]}, default: {text: a}}",
             "script:1: latency_ms.uniform.1: must be a non-negative number"},
            {"{latency_ms: {uniform: [40, 10]}, default: {text: a}}",

@@ -143,9 +143,9 @@ BOOST_AUTO_TEST_CASE(compiled_graph_outlives_builder_and_checks_sends) {
   };
   auto run = pure_run{detail::program_of(make())};
   BOOST_CHECK_EXCEPTION(static_cast<void>(run.finish({})), graph_error, [](const auto& e) {
-    return std::string_view{e.what()} ==
-           "node 'a' reads channels and takes no input: send to it without an input, or add it "
-           "with worker()";
+    return std::string_view{e.what()} == "node 'a' reads channels, so a Send to it cannot have an "
+                                         "input: leave out the input, or add the node "
+                                         "with worker()";
   });
 }
 

@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(branch_result_must_be_in_path_map) {
   g.branch("a", [](const json::value&) { return std::vector<std::string>{"left"}; },
            {{"right", "a"}});
   BOOST_CHECK_EXCEPTION(end_of(g.compile(), {}), graph_error, [](const auto& e) {
-    return tells(e, "a branch chose 'left', which its path map does not have");
+    return tells(e, "a branch returned 'left', which its path map does not contain");
   });
   auto h = json_graph{};
   h.branch("__start__", [](const json::value&) { return "__start__"; });

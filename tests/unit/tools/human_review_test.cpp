@@ -26,7 +26,7 @@ std::ostream& operator<<(std::ostream& out, const bad_response& r) {
 }
 const auto bad_responses = std::vector<bad_response>{
     {"[]", "HumanResponse must be an object"},
-    {R"({"args":null})", "HumanResponse needs \"type\", a text"},
+    {R"({"args":null})", "HumanResponse needs \"type\", a string"},
     {R"({"type":"maybe","args":null})",
      "HumanResponse needs a \"type\" that is accept, ignore, response or edit"},
     {R"({"type":"accept"})", "HumanResponse needs \"args\", which may be null"},
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(review_interrupt_needs_all_members) {
   auto text = interrupt_text;
   text.insert(text.size() - 1, R"(,"description":5)");
   BOOST_TEST(human_interrupt_from_json(json::parse(text)).error().text ==
-             "HumanInterrupt needs a text as \"description\", or null");
+             "HumanInterrupt needs a string or null as \"description\"");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

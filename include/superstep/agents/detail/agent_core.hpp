@@ -89,7 +89,7 @@ struct agent_core {
     auto choosing = agent->choose_model(state, rt);
     auto chosen = co_await choosing;
     if (!chosen)
-      react::refuse("the function that chooses the model returned none");
+      react::refuse("the function that chooses the model returned a null pointer");
     if (auto fault = react::misfit_of_chosen(*chosen, agent->definitions))
       react::refuse(*std::move(fault));
     co_return chosen;

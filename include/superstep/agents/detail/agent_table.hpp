@@ -244,7 +244,8 @@ public:
 
   explicit agent_table(const agent_options<State>& options) {
     if (options.response && !front::has_response)
-      react::refuse_options("Missing required key(s) {'structured_response'} in state_schema");
+      react::refuse_options("the state needs a field `structured_response` of type json::value, "
+                            "because the agent has a response format");
     table_.set_state([] { return state_ptr{new struct_block<State>}; });
     boost::mp11::mp_for_each<fields_of<State>>([this](auto d) {
       constexpr auto member = decltype(d)::pointer;

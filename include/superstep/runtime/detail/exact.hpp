@@ -64,7 +64,7 @@ public:
   consteval exact(V v) : value_(static_cast<number>(v)) {
     if (static_cast<V>(static_cast<number>(v)) != v ||
         (v < V{}) != (static_cast<number>(v) < number{}))
-      throw "this constant does not fit the type of the field";
+      throw "the constant does not fit the type of the field";
   }
   /// Accepts types that are not numbers but convert to T: std::optional, enumerators,
   /// std::true_type.

@@ -57,7 +57,8 @@ consteval std::uint32_t field_index() {
       found = index;
     ++index;
   });
-  return found == ~std::uint32_t{0} ? throw "this field is not described" : found;
+  return found == ~std::uint32_t{0} ? throw "describe the field: add it to BOOST_DESCRIBE_STRUCT"
+                                    : found;
 }
 
 template <class State>
