@@ -112,7 +112,8 @@ result<message_chunk> chunk_from_json(const json::value& value, std::string_view
   });
   if (name == chunk_names.end())
     return fault_at(path,
-                    "the `type` of a chunk must be \"AIMessageChunk\" or another chunk's name");
+                    "a chunk must be an object whose `type` is the name of a chunk class, for "
+                    "example \"AIMessageChunk\"");
   // After the members that only chunks have are removed, the object is read as a message.
   auto rest = *from;
   rest["type"] = to_string(name->type);

@@ -24,14 +24,16 @@ error unlike(std::string text) {
 /// Rejects chunks of different messages.
 result<> check_addable(const message& a, const message& b) {
   if (a.type != b.type)
-    return unlike("one is of type " + std::string{to_string(a.type)} + ", the next of type " +
+    return unlike("their message types differ: " + std::string{to_string(a.type)} + " and " +
                   std::string{to_string(b.type)});
   if (a.type == message_type::chat && a.role != b.role)
-    return unlike("chat messages of the roles \"" + a.role + "\" and \"" + b.role + '"');
+    return unlike("their roles differ: \"" + a.role + "\" and \"" + b.role + '"');
   if (a.type == message_type::function && a.name != b.name)
-    return unlike("results of the functions \"" + a.name + "\" and \"" + b.name + '"');
+    return unlike("they are results of different functions: \"" + a.name + "\" and \"" + b.name +
+                  '"');
   if (a.type == message_type::tool && a.tool_call_id != b.tool_call_id)
-    return unlike("results of the calls \"" + a.tool_call_id + "\" and \"" + b.tool_call_id + '"');
+    return unlike("they are results of different calls: \"" + a.tool_call_id + "\" and \"" +
+                  b.tool_call_id + '"');
   return {};
 }
 

@@ -25,8 +25,9 @@ namespace superstep::models {
     return error{model_errc::bad_configuration,
                  "cannot read \"" + path + "\": " + failed.message()};
   if (size > bytes_max)
-    return error{model_errc::bad_configuration,
-                 "\"" + path + "\" is larger than " + std::to_string(bytes_max) + " bytes"};
+    return error{model_errc::bad_configuration, "\"" + path + "\" is larger than " +
+                                                    std::to_string(bytes_max) +
+                                                    " bytes; raise file_bytes_max"};
   auto out = std::string(static_cast<std::size_t>(size), '\0');
   auto in = std::ifstream{path, std::ios::binary};
   if (const auto code = std::error_code{errno, std::generic_category()};

@@ -35,7 +35,7 @@ void add(json::value& into, json::value&& more) {
   }
   auto sum = std::int64_t{};
   if (__builtin_add_overflow(into.to_number<std::int64_t>(), more.to_number<std::int64_t>(), &sum))
-    throw std::overflow_error{"add: the sum exceeds 64 bits"};
+    throw std::overflow_error{"add: the sum does not fit 64 bits"};
   into = sum;
 }
 

@@ -68,7 +68,9 @@ private:
   void put(checkpoint_ptr point) {
     if (lease_ && !lease_->is_held())
       throw checkpoint_error{make_error_code(checkpoint_errc::conflict),
-                             "thread '" + key_.thread_id + "' was taken over by a run"};
+                             "thread '" + key_.thread_id +
+                                 "' was taken over by a run, so the edit was not saved: read the "
+                                 "state again, then repeat the edit"};
     checkpointer_.put_now(key_, std::move(point));
   }
   void settle() {

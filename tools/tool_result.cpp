@@ -147,8 +147,8 @@ tool_output output_of(json::value result) {
 
 tool_answer::operator message_ptr() const {
   if (answer == nullptr)
-    throw tool_value_error{"the tool returned a command, but a message that answers the call is "
-                           "required here"};
+    throw tool_value_error{"the tool returned a command, so the tool_answer cannot be converted to "
+                           "a message; read tool_answer::items"};
   return answer;
 }
 

@@ -104,7 +104,7 @@ result<json::object> anthropic_data_block(const json::object& block) {
     const auto* inner = object_in(block, "image_url");
     const auto url = text_in(inner ? *inner : block, inner ? "url" : "image_url");
     if (!url.starts_with("data:image/") && !url.starts_with("https:") && !url.starts_with("http:"))
-      return refused("the `url` of an image must be a link or a data URL");
+      return refused("the `url` of an image must be an http or https URL, or a data URL");
     auto source = source_of_url(url);
     if (!source)
       return source;

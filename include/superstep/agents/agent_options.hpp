@@ -317,7 +317,8 @@ public:
   agent_hook(F f) {
     using made = std::invoke_result_t<const F&, const State&, runtime>;
     static_assert(detail::node_result<awaited_t<made>, State>,
-                  "a hook returns nothing, update<State> or command<State>, or a task<> of these");
+                  "a hook must return nothing, an update<State> or a command<State>, or a task<> "
+                  "of one of these");
     call_ = [f = std::move(f)](const State& state, runtime rt) -> task<command<State>> {
       if constexpr (is_task_v<made>)
         return later(f(state, std::move(rt)));

@@ -54,8 +54,8 @@ public:
   json_step(F f) {
     using made = std::invoke_result_t<const F&, const json::value&, runtime>;
     static_assert(detail::json_result<awaited_t<made>>,
-                  "a hook returns nothing, a json::object, a json::value or a json_command, or a "
-                  "task<> of one of these");
+                  "a hook must return nothing, a json::object, a json::value or a json_command, or "
+                  "a task<> of one of these");
     call_ = [f = std::move(f)](const json::value& state, runtime rt,
                                const json_channels*) -> task<json_command> {
       if constexpr (is_task_v<made>) {

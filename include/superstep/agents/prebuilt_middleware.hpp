@@ -417,7 +417,7 @@ template <auto Member>
 [[nodiscard]] middleware<typename detail::field<Member>::state>
 todo_list(todo_list_options options = {}) {
   static_assert(std::is_same_v<typename detail::field<Member>::type, std::vector<todo>>,
-                "the field of a to-do list is a std::vector<superstep::todo>");
+                "the field of the to-do list must be a std::vector<superstep::todo>");
   return detail::todo_list_for(detail::name_of_field<Member>(), std::move(options));
 }
 

@@ -344,7 +344,8 @@ result<void> read_stored_enum(const json::value& from, T& into, const std::strin
 template <class T>
 std::string stored_type() {
   static_assert(storable<T>,
-                "this type cannot be stored: describe it or specialise stored_form<T>");
+                "the type cannot be stored: describe it (BOOST_DESCRIBE_STRUCT) or specialise "
+                "stored_form<T>");
   if constexpr (detail::has_stored_form<T>)
     return stored_form<T>::type();
   else if constexpr (std::same_as<T, bool>)

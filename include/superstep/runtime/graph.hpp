@@ -341,7 +341,7 @@ task<State> invoke_nested(call_services* services, compiled_graph<State> graph, 
 template <class State, class Input>
 task<State> runtime::invoke(compiled_graph<State> graph, Input input) const {
   static_assert(detail::nested_input<Input, State>,
-                "the input of a nested run is a state, an update, a projection, or messages");
+                "the input of a nested run must be a state, an update, a projection or messages");
   if constexpr (detail::is_whole_input<Input, State>)
     detail::check_whole_input("runtime::invoke()", *detail::program_of(graph));
   auto writes = detail::nested_writes(graph, std::move(input));

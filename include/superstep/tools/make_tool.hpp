@@ -154,8 +154,8 @@ private:
     static_assert(
         std::invocable<const Fn&, const Args&> ||
             std::invocable<const Fn&, const Args&, const tool_context&>,
-        "a tool's function takes (const Args&) or (const Args&, tool_context), and can be "
-        "called as const: it is shared by all calls");
+        "a tool's function must take (const Args&) or (const Args&, const tool_context&), and be "
+        "callable as const, because all calls share it");
     if constexpr (std::invocable<const Fn&, const Args&>)
       return fn(args);
     else

@@ -193,7 +193,7 @@ public:
   [[nodiscard]] static tool_errors by(F words) {
     using caught = typename detail::parameter_of<decltype(&F::operator())>::type;
     static_assert(std::derived_from<caught, std::exception>,
-                  "the parameter of a handler of errors is a class of exceptions");
+                  "the parameter of an error handler must be a class derived from std::exception");
     return by(function{[words = std::move(words)](const std::exception& e) -> std::string {
                 if (const auto* one = dynamic_cast<const caught*>(&e))
                   return words(*one);

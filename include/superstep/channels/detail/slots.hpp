@@ -80,7 +80,7 @@ struct slot_place {
 template <class State>
 class struct_block final : public state_block {
 public:
-  static_assert(alignof(State) <= 64, "a state may be aligned to at most 64 bytes, a cache line");
+  static_assert(alignof(State) <= 64, "the alignment of a state must not exceed 64 bytes");
   explicit struct_block(State initial = {}) : state{std::move(initial)} {}
   [[nodiscard]] state_ptr clone() const override { return new struct_block{state}; }
   State state;

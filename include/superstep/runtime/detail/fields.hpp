@@ -104,8 +104,8 @@ std::unique_ptr<const channel> make_channel(std::string name, Place place) {
         std::move(name), place, std::is_same_v<Rule, accumulating_topic_rule>);
   } else {
     static_assert(reducer_for<Rule, T>,
-                  "a reducer is void(T& into, T&& more), the same with an id_source&, or "
-                  "T(const T&, const T&)");
+                  "a reducer must be callable as void(T& into, T&& more), as void(T& into, T&& "
+                  "more, id_source&) or as T(const T&, const T&)");
     return std::make_unique<binary_operator_aggregate<Place, T, Rule>>(std::move(name), place);
   }
 }

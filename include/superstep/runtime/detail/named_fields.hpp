@@ -36,7 +36,7 @@ write write_of_field(std::string_view name, const value& given) {
         auto into = type{};
         const auto* form = given.get_if<json::value>();
         if (form == nullptr)
-          fault = "the value is of another type";
+          fault = "the value does not have the field's type";
         else if (auto read = read_stored(*form, into, std::string{name}))
           out = write{index, false, value{std::move(into)}};
         else
