@@ -179,7 +179,8 @@ public:
   }
   /// Runs a graph once for each input and calls `done(index, result)` when a run has ended. Blocks
   /// until all runs have ended. Several threads may call `done` at the same time: threads of the
-  /// engine or of the checkpointer, and the calling thread for an invalid input.
+  /// engine or of the checkpointer, and the calling thread for an invalid input. If `done` throws
+  /// on the calling thread, batch() starts no further runs, waits for the others and rethrows.
   /// @param inputs one input for each run
   /// @param config the options of every run; see the overload above
   /// @param runs_max the largest number of runs at the same time; 0 counts as 1
@@ -239,8 +240,10 @@ public:
   /// Uses the graph's checkpointer.
   ///
   /// Waits up to edit_timeout for a run that holds the thread, then throws
-  /// checkpoint_error{in_use}. Throws graph_error if the update is invalid, and checkpoint_error if
-  /// the checkpoint could not be saved. A body must not update the thread of its own run.
+  /// checkpoint_error{in_use}. Throws graph_error if the update is invalid, if the graph has no
+  /// checkpointer, or if the thread has no such checkpoint. Throws checkpoint_error if the
+  /// checkpoint could not be saved, and what a router throws. A body must not update the thread of
+  /// its own run.
   /// @param config names the thread (thread_id), and optionally a checkpoint and a subgraph
   /// (thread_options)
   /// @param values an update or a projection, a JSON object, or channel_writes
@@ -283,7 +286,8 @@ public:
                                      timeout);
   }
   /// Copies a checkpoint of a thread to a new one, from which the thread continues. Waits and
-  /// throws as update_state() does.
+  /// throws as update_state() does; also throws graph_error{unknown_checkpoint} if the thread has
+  /// no checkpoint.
   /// @param config names the thread (thread_id), and the checkpoint (thread_options::checkpoint_id;
   /// empty: the newest)
   /// @param timeout the longest wait for a run that holds the thread; 0: does not wait

@@ -208,8 +208,9 @@ answer_stopped_tools(const tool_node& tools, const json::value& given, const run
 
 /// Returns the tool calls of the last message if it is an AI message, else an empty list. May be
 /// called from any thread.
-/// @param state an object; for another value std::system_error is thrown
+/// @param state the state of the graph
 /// @param messages_key key of the messages in the state
+/// @throws std::invalid_argument if the state is not an object
 [[nodiscard]] std::vector<tool_call> calls_of_last(const json::value& state,
                                                    std::string_view messages_key = "messages");
 

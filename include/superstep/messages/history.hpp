@@ -76,7 +76,8 @@ struct trim_options {
 /// counted again for each number of blocks and lines that is tried. With `last`, messages dropped
 /// by end_on are not counted.
 ///
-/// @return an error if `first` is combined with an option for `last` only
+/// @return the messages; errc::invalid_argument if `first` is combined with an option for `last`
+/// only
 ///
 /// Source: `trim_messages` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] result<message_list> trim_messages(const message_list&, const trim_options&);
@@ -86,7 +87,8 @@ struct trim_options {
 /// concatenated, and usage is added. The merged message has the id and response metadata of the
 /// first message of the run, and no name.
 ///
-/// @return an error if the additional_kwargs of two messages cannot be merged
+/// @return the messages; the error of append() if the additional_kwargs of two messages cannot be
+/// merged
 ///
 /// Source: `merge_message_runs` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] result<message_list> merge_message_runs(const message_list&,

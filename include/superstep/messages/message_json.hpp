@@ -78,13 +78,14 @@ void append_json(std::string& out, const message_list&);
 /// becomes the first block. Tool calls that have an id but no block are appended at the end. A
 /// block that needs an id and has none gets `lc_block_<position>`.
 ///
-/// @return the blocks; an error if a block can be represented neither in a standard form nor as
-/// non_standard. The result is computed on each call and not cached.
+/// @return the blocks; errc::parse_failed if a block can be represented neither in a standard form
+/// nor as non_standard. The result is computed on each call and not cached.
 ///
 /// Source: `BaseMessage.content_blocks` in langchain-core 1.7.2, messages/block_translators.
 [[nodiscard]] result<json::array> content_blocks(const message&);
 /// Converts the content of a streamed piece. Unless the chunk is the last one, its pieces of tool
-/// calls become tool_call_chunk blocks, whose arguments are still text.
+/// calls become tool_call_chunk blocks, whose arguments are still text. The errors are those of the
+/// overload above.
 [[nodiscard]] result<json::array> content_blocks(const message_chunk&);
 
 /// Returns a message with these standard blocks as content. For an ai message the tool_call blocks
@@ -101,8 +102,8 @@ enum class text_format : std::uint8_t { string, block };
 /// are kept as they are.
 ///
 /// @param format with `string`, lists of text blocks are joined by line breaks
-/// @return the messages; an error for a block that the form cannot represent: an image by id, a
-/// file by URL, video, a plain-text document
+/// @return the messages; errc::invalid_argument for a block that the form cannot represent: an
+/// image by id, a file by URL, video, a plain-text document
 ///
 /// Source: `convert_to_openai_messages` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] result<json::array> to_openai_messages(const message_list&, text_format format);
@@ -118,7 +119,7 @@ enum class openai_api : std::uint8_t { chat_completions, responses };
 /// data, in the standard form or in the older form with `source_type`.
 [[nodiscard]] bool is_data_block(const json::object& block);
 /// Converts a block for which is_data_block() is true to the form of an OpenAI API.
-/// @return the block; an error with the reason if the API does not accept it
+/// @return the block; errc::invalid_argument with the reason if the API does not accept it
 [[nodiscard]] result<json::object> to_openai_data_block(const json::object& block, openai_api);
 
 } // namespace superstep

@@ -134,13 +134,13 @@ struct stored_form<token_usage> {
   static result<void> read(const json::value& from, token_usage& into);
 };
 
-/// Adds two usages. Details and other members are added key by key, at any depth. Returns an error
-/// if one of them is not an integer.
+/// Adds two usages. Details and other members are added key by key. Returns errc::parse_failed if
+/// one of them is not an integer, and errc::too_large if they are nested too deeply.
 ///
 /// Source: `add_usage` in langchain-core 1.7.2, messages/ai.py.
 [[nodiscard]] result<token_usage> add_usage(const token_usage&, const token_usage&);
-/// Subtracts the counts of `part` from those of `all`, with 0 as the minimum. Returns an error if a
-/// detail is not an integer.
+/// Subtracts the counts of `part` from those of `all`, with 0 as the minimum. Returns the errors of
+/// add_usage().
 [[nodiscard]] result<token_usage> subtract_usage(const token_usage& all, const token_usage& part);
 
 /// Returns the JSON form: `{input_tokens, output_tokens, total_tokens, input_token_details?,
@@ -149,6 +149,7 @@ struct stored_form<token_usage> {
 /// Reads the JSON form. Absent and null counts are 0; unknown members go to `others`.
 ///
 /// @param path the prefix of the location in error texts
+/// @return the usage; errc::parse_failed with the path of the first invalid member
 [[nodiscard]] result<token_usage> usage_from_json(const json::value&,
                                                   std::string_view path = "usage_metadata");
 
@@ -182,8 +183,9 @@ struct message_chunk {
 /// the provider takes precedence over a generated one (`lc_run-…` for a run, `lc_…` for a block).
 /// Names are dropped. The tool calls of `into` are not updated: call read_calls() for that.
 ///
-/// @return an error if two members cannot be merged, or if the chunks differ in type, chat role or
-/// tool call id; `into` is then in an unspecified state
+/// @return errc::invalid_argument if two members cannot be merged, or if the chunks differ in type,
+/// chat role, function name or tool call id; errc::too_large if members are nested too deeply; or
+/// the error of add_usage(). After an error `into` is in an unspecified state
 /// @par Complexity
 /// O(size of `more`) amortised, plus the lookup of blocks and calls by index.
 ///
@@ -216,6 +218,7 @@ void read_calls(message_chunk&);
 /// is created for each call, so that later pieces can be appended.
 ///
 /// @param path the prefix of the location in error texts
+/// @return the chunk; errc::parse_failed with the path of the first invalid member
 [[nodiscard]] result<message_chunk> chunk_from_json(const json::value&,
                                                     std::string_view path = "chunk");
 

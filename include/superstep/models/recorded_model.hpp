@@ -36,7 +36,7 @@ struct recorded_model_options {
 /// May be called from any thread.
 /// @param options see recorded_model_options
 /// @return the model; model_errc::bad_configuration if the file cannot be read, or with file and
-/// line if a line is invalid
+/// line if a line is invalid; errc::shortage if the machine lacks descriptors or memory
 [[nodiscard]] result<chat_model_ptr> make_recorded_model(recorded_model_options options);
 
 /// Returns a model that records every answer of `model` in a journal: messages, errors and streamed
@@ -61,7 +61,7 @@ struct recorded_model_options {
 /// @param note if not null, receives a description of a repair before this function returns, or ""
 /// @param secrets texts to mask in the journal in case a server repeats them; see secrets_of()
 /// @return the model; model_errc::bad_configuration if the path cannot be written, or the file is
-/// not a journal
+/// not a journal; errc::shortage if the machine lacks descriptors or memory
 /// @par Threads
 /// The returned model may be used by any number of threads.
 [[nodiscard]] result<chat_model_ptr> record_model(chat_model_ptr model, std::string path,
@@ -85,7 +85,8 @@ struct replayed_model_options {
 /// May be called from any thread.
 /// @param options see replayed_model_options
 /// @return the model; model_errc::bad_configuration with file and line if the journal cannot be
-/// read. An incomplete last line, left by a process that was killed, is ignored.
+/// read; errc::shortage if the machine lacks descriptors or memory. An incomplete last line, left
+/// by a process that was killed, is ignored.
 [[nodiscard]] result<chat_model_ptr> make_replayed_model(replayed_model_options options);
 
 } // namespace superstep

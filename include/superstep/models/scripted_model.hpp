@@ -62,7 +62,8 @@ struct scripted_model_options {
 /// Makes a model that follows a script. Waiting for the latency of an answer blocks no thread. May
 /// be called from any thread.
 /// @param options see scripted_model_options, which describes the script
-/// @return the model; model_errc::bad_configuration with all errors of the script, one per line
+/// @return the model; model_errc::bad_configuration with all errors of the script, one per line;
+/// errc::shortage if the machine lacks descriptors or memory to read the file
 [[nodiscard]] result<chat_model_ptr> make_scripted_model(scripted_model_options options);
 
 } // namespace superstep

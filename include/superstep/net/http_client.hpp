@@ -134,8 +134,8 @@ public:
   /// another thread calls setenv().
   /// @param io must outlive the client, its tasks and its streams
   /// @param options see http_client_options
-  /// @return the client; errc::io_failed if the CA file cannot be read, errc::invalid_argument if a
-  /// proxy is not a valid address
+  /// @return the client; errc::io_failed if the CA file cannot be read, errc::invalid_argument if
+  /// an option is out of range or a proxy is not a valid address
   [[nodiscard]] static result<http_client> make(io_runtime& io, http_client_options options);
   /// Takes over the client. The source may then only be assigned to or destroyed.
   http_client(http_client&&) noexcept;

@@ -229,7 +229,7 @@ public:
 
   /// Declares the shape of a channel's values, in the notation of json_shape. Writes are not
   /// checked. With json_graph_options::check_inputs, a task that reads a value of another shape
-  /// fails.
+  /// fails. compile() reports an invalid shape and an unknown channel.
   json_graph& shape(std::string channel, const json::value& written);
 
   /// Adds a node; see the class for its body.

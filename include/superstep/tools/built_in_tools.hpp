@@ -32,8 +32,8 @@ struct calculator_options {
 /// at the end is ignored. May be called from any thread.
 ///
 /// @param expression UTF-8 text of at most calculator_options::length_max bytes
-/// @return the value, or an error that describes the problem and its position in characters;
-/// errc::too_large for an expression that is too long
+/// @return the value; errc::parse_failed, with a text that describes the problem and its position
+/// in characters; errc::too_large for an expression that is too long
 [[nodiscard]] result<double> calculate(std::string_view expression, calculator_options = {});
 
 /// Formats a number as the shortest decimal that parses to the same value. Numbers from 1e-7 to

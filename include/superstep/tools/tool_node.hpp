@@ -386,6 +386,7 @@ public:
   [[nodiscard]] const tool_node_options& options() const noexcept;
   /// Returns a node with the same tools and other options. The new node shares the limits of this
   /// node: calls of both are counted together.
+  /// @throws std::invalid_argument if `calls_at_once` is 0
   [[nodiscard]] tool_node with_options(tool_node_options options) const;
 
   struct table;
