@@ -509,7 +509,7 @@ void lane::actor_died(const actor_assignment& t) {
   auto error = make_run_error(graph_errc::actor_exited, {}, r.state.step());
   if (t.kind == actor_kind::coordinator) {
     error.text =
-        "the coordinator actor of run '" + r.request.config->run_id + "' received an exit message";
+        "the coordinator actor of " + run_in_text(*r.request.config) + " received an exit message";
     end_run(r, std::move(error));
     return;
   }

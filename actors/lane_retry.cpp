@@ -23,7 +23,7 @@ bool lane::will_retry(run& r, std::uint32_t number, run_error& error) {
   try {
     policy = find_policy(policies, error.cause, t.attempt);
   } catch (...) { // a retry predicate is user code; its exception is added to the run's error
-    error.text += "; its retry predicate failed too: " + describe(std::current_exception());
+    error.text += "; its retry_on function failed too: " + describe(std::current_exception());
   }
   if (policy == nullptr)
     return false;

@@ -244,7 +244,7 @@ void lane::cancel_run(std::uint64_t number, bool is_shutdown) {
   if (r == nullptr)
     return;
   auto why = make_run_error(graph_errc::cancelled,
-                            "run '" + r->request.config->run_id + "' was cancelled in step " +
+                            run_in_text(*r->request.config) + " was cancelled in step " +
                                 std::to_string(r->state.step()),
                             r->state.step());
   if (is_shutdown || apply_cancelled_below(*r, why))
@@ -394,7 +394,7 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
         return;
       }
     } catch (...) { // the handler is user code; its exception is added to the run's error
-      error.text += "; its failure handler failed too: " + describe(std::current_exception());
+      error.text += "; its on_failure function failed too: " + describe(std::current_exception());
     }
   }
   if (begin_handler(r, number, error))

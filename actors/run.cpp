@@ -21,6 +21,10 @@ run_error make_run_error(const std::error_code& code, std::string text, std::int
   return made;
 }
 
+std::string run_in_text(const run_config& config) {
+  return config.run_id.empty() ? std::string{"the run"} : "run '" + config.run_id + '\'';
+}
+
 run_error error_of_user_code(std::string_view whose, std::exception_ptr cause, std::int64_t step) {
   auto error = make_run_error(failure_code(cause, graph_errc::user_code_failed),
                               std::string{whose} + " failed: " + describe(cause), step);

@@ -50,6 +50,9 @@ void call_back(const std::function<void(detail::raw_result)>& done,
 [[nodiscard]] run_error make_run_error(const std::error_code& code, std::string text,
                                        std::int64_t step = 0);
 
+/// Returns the words for a run in an error text: `run 'ID'`, or `the run` if the id is empty.
+[[nodiscard]] std::string run_in_text(const run_config& config);
+
 /// Wraps the callback of a run with a checkpointer, so that it is called when all of the run's
 /// checkpoints are durable or saving has failed.
 [[nodiscard]] std::function<void(detail::raw_result)>

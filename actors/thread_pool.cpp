@@ -210,9 +210,9 @@ namespace {
 
 void call_back_refused(run_request& request) {
   auto raw = detail::raw_result{};
-  raw.error = make_run_error(graph_errc::cancelled, "run '" + request.config->run_id +
-                                                        "' was not started: the engine is "
-                                                        "shutting down");
+  raw.error =
+      make_run_error(graph_errc::cancelled, run_in_text(*request.config) +
+                                                " was not started: the engine is shutting down");
   call_back(request.done, std::move(raw));
 }
 

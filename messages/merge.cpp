@@ -57,7 +57,7 @@ result<> merge_integer(json::string_view key, json::value& into, const json::val
   auto sum = std::int64_t{};
   if (!into.is_int64() || !more.is_int64() ||
       __builtin_add_overflow(into.get_int64(), more.get_int64(), &sum))
-    return cannot_add(key, "is an integer whose sum overflows 64 bits");
+    return cannot_add(key, "has integers whose sum does not fit 64 bits");
   into = sum;
   return {};
 }

@@ -52,7 +52,7 @@ result<message> message_from_dict(const json::value& value, std::string_view pat
   const auto* data = from ? from->if_contains("data") : nullptr;
   if (!type || !type->is_string() || !data || !data->is_object())
     return error{errc::parse_failed,
-                 std::string{path} + ": must be an object of `type` and `data`"};
+                 std::string{path} + ": must be an object with `type` and `data`"};
   auto whole = data->get_object();
   whole["type"] = *type;
   if (!type->get_string().ends_with("Chunk"))

@@ -330,7 +330,7 @@ private:
 /// Reads `[role, content]` as if it were an object with these two members.
 result<message> message_from_pair(const json::array& pair, std::string_view path) {
   if (pair.size() != 2 || !pair[0].is_string())
-    return fault_at(path, "a message in list form is a pair [role, content]");
+    return fault_at(path, "a message in list form must be a pair [role, content]");
   const auto whole = json::object{{"role", pair[0]}, {"content", pair[1]}};
   return message_reader{whole, path}.read();
 }
@@ -344,7 +344,7 @@ result<message> message_from_json(const json::value& value, std::string_view pat
     return message_from_pair(*pair, path);
   if (const auto* object = value.if_object())
     return message_reader{*object, path}.read();
-  return fault_at(path, "a message is an object, a pair [role, content] or a string, got " +
+  return fault_at(path, "a message must be an object, a pair [role, content] or a string, got " +
                             to_text(value));
 }
 

@@ -167,7 +167,8 @@ result<> add_headers_of_environment(provider_model_options& options) {
   for (const auto& [name, variable] : std::exchange(options.headers_env, {})) {
     const auto* value = std::getenv(variable.c_str()); // NOLINT(concurrency-mt-unsafe)
     if (value == nullptr || *value == '\0')
-      return bad_option("headers_env: environment variable " + variable + " is not set");
+      return bad_option("headers_env: environment variable " + variable +
+                        " is not set; set it to the value of the header '" + name + '\'');
     options.headers.emplace_back(name, value);
   }
   return {};

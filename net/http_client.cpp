@@ -37,7 +37,7 @@ bool is_field_value(std::string_view text) noexcept {
 
 std::optional<error> find_fault(const http_request& request) {
   if (request.total_timeout && request.total_timeout->count() <= 0)
-    return error{errc::invalid_argument, "total_timeout must be at least 1 ms"};
+    return error{errc::invalid_argument, "http_request::total_timeout must be at least 1 ms"};
   if (!is_token(request.method))
     return error{errc::invalid_argument, "\"" + request.method + "\" is not a valid HTTP method"};
   for (const auto& [name, value] : request.headers) {

@@ -520,8 +520,8 @@ void json_graph::resolve_reads() {
           layout_->channels[found->second].kind == json_kind::managed)
         faults_.push_back({graph_errc::invalid_graph,
                            {},
-                           "the " + std::string{which} + " names '" + name +
-                               "', which is not a channel of the graph"});
+                           "json_graph::" + std::string{which} + "() names '" + name +
+                               "', which is not a channel of the graph or is read-only"});
       else
         seen.push_back(found->second);
     }
@@ -551,9 +551,10 @@ json_graph& json_graph::shape(std::string channel, const json::value& written) {
 void json_graph::resolve_shapes() {
   for (const auto& [channel, shape] : shapes_) {
     if (!layout_->numbers.contains(channel))
-      faults_.push_back({graph_errc::invalid_graph,
-                         {},
-                         "a shape names '" + channel + "', which is not a channel of the graph"});
+      faults_.push_back(
+          {graph_errc::invalid_graph,
+           {},
+           "json_graph::shape() names '" + channel + "', which is not a channel of the graph"});
   }
   if (checks_inputs_)
     layout_->shapes = std::move(shapes_);

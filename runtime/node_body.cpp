@@ -46,7 +46,7 @@ void detail::throw_wrong_input(const body_input& given) {
   auto text =
       given.payload != nullptr
           ? "the input of a Send to node '" + node + "' is not of the type that the node takes"
-          : "node '" + node + "' is activated by Sends only, but its task has no input";
+          : "node '" + node + "' is activated by Sends only: send it an input";
   throw graph_error{run_error{
       make_error_code(graph_errc::invalid_update), std::move(text), node, given.step, node, 1, {}}};
 }

@@ -114,7 +114,8 @@ public:
   /// Applies the edits of one super-step to the last prepared checkpoint, or to the place.
   void edit(const std::vector<detail::state_edit>& all) {
     if (all.empty())
-      throw_graph_error(graph_errc::invalid_update, "the list of updates is empty");
+      throw_graph_error(graph_errc::invalid_update,
+                        "bulk_update_state(): a step has no updates; add one or remove the step");
     load();
     if (saved_ && place_.checkpoint_id.empty() && prepared_.points.empty())
       apply_callers_writes(run_, *saved_);
@@ -322,7 +323,8 @@ std::string detail::bulk_update_state(const detail::program_ptr& table,
                                       std::vector<std::vector<detail::state_edit>> steps,
                                       std::chrono::milliseconds patience) {
   if (steps.empty())
-    throw_graph_error(graph_errc::invalid_update, "the list of steps is empty");
+    throw_graph_error(graph_errc::invalid_update,
+                      "bulk_update_state(): the list of steps is empty; add at least one step");
   auto thread = held_thread{checkpointer_of(*table), place, patience};
   auto prepared = prepared_edits{};
   for (const auto& step : steps)

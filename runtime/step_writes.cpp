@@ -74,7 +74,7 @@ bool is_of_one_channel(group writes) noexcept {
 [[gnu::cold, gnu::noinline]] error failed_update(const channel& c) {
   const auto cause = std::current_exception();
   return {failure_code(cause, channel_errc::reducer_failed),
-          "the update of '" + c.name() + "' failed: " + describe(cause)};
+          "the update of channel '" + c.name() + "' failed: " + describe(cause)};
 }
 
 /// Updates one channel.

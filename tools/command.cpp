@@ -225,7 +225,7 @@ std::optional<error> find_command_fault(io_runtime& io, const command_options& o
   auto text = tried->stderr_text;
   if (text.ends_with('\n'))
     text.pop_back();
-  return error{errc::io_failed, "sandbox: bwrap cannot create it: " + text +
+  return error{errc::io_failed, "sandbox: bwrap cannot create the sandbox: " + text +
                                     " (this system may forbid unprivileged user namespaces)"};
 }
 

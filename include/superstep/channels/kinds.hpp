@@ -360,7 +360,7 @@ public:
         fold_all(held, writes, ids);
     } catch (const std::exception& e) { // a reducer is user code
       return error{failure_code(std::current_exception(), channel_errc::reducer_failed),
-                   "the reducer of '" + this->name() + "' failed: " + e.what()};
+                   "the reducer of channel '" + this->name() + "' failed: " + e.what()};
     }
     return changed::yes;
   }

@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(throwing_retry_predicate_fails_the_task) {
     g.add(
         a, [](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"body"}; }, node);
     g.edge(ss::start, a);
-    const auto error = check_failure(e, g.compile(), "retry predicate failed too");
+    const auto error = check_failure(e, g.compile(), "retry_on function failed too");
     BOOST_TEST(error.node == "a");
     BOOST_TEST(contains(error.text, "body"));
   }
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(throwing_failure_handler_fails_the_task) {
     g.add(
         a, [](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"body"}; }, node);
     g.edge(ss::start, a);
-    check_failure(e, g.compile(), "failure handler failed too");
+    check_failure(e, g.compile(), "on_failure function failed too");
   }
 }
 

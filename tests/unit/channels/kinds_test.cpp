@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(exception_of_reducer_names_the_channel) {
   const auto done = c.update({put(2)});
   BOOST_TEST_REQUIRE(done.has_error());
   BOOST_TEST(done.error().code == make_error_code(channel_errc::reducer_failed));
-  BOOST_TEST(done.error().text == "the reducer of 'key' failed: no more");
+  BOOST_TEST(done.error().text == "the reducer of channel 'key' failed: no more");
 }
 
 BOOST_AUTO_TEST_CASE(reducer_without_memory_reports_a_shortage) {

@@ -114,8 +114,10 @@ BOOST_AUTO_TEST_CASE(inapplicable_bulk_updates_are_rejected_with_reason) {
   };
   const auto clears = update{.as_node = "__end__"};
   const auto as_a = update{.values = said_x, .as_node = "a"};
-  BOOST_TEST(refusal({}) == "the list of steps is empty");
-  BOOST_TEST(refusal({{}}) == "the list of updates is empty");
+  BOOST_TEST(refusal({}) ==
+             "bulk_update_state(): the list of steps is empty; add at least one step");
+  BOOST_TEST(refusal({{}}) ==
+             "bulk_update_state(): a step has no updates; add one or remove the step");
   BOOST_TEST(refusal({{as_a, update{.values = said_x}}}) ==
              "if a step has several updates, each of them must set as_node");
   BOOST_TEST(refusal({{as_a, clears}}) ==

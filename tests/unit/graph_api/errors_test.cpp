@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(reducer_exception_names_channel) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, [] { return ss::json_command{json::object{{"log", 1}}}; });
   }));
-  BOOST_TEST(has(e.text, "the reducer of 'log' failed: append expects lists, got 1"));
+  BOOST_TEST(has(e.text, "the reducer of channel 'log' failed: append expects lists, got 1"));
   BOOST_TEST(e.step == 2);
 }
 

@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(value_that_reducer_cannot_combine_is_an_error) {
     BOOST_CHECK_EXCEPTION(after(rule, v, v), std::system_error,
                           [&](const auto& e) { return tells(e, text); });
   };
-  refused("add", "one", "the reducer of 'c' failed: add expects numbers, got \"one\"");
+  refused("add", "one", "the reducer of channel 'c' failed: add expects numbers, got \"one\"");
   refused("append", 1, "append expects lists, got 1");
   refused("merge", 1, "merge expects objects, got 1");
   refused("concat", 1, "concat expects text, got 1");
