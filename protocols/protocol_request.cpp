@@ -154,8 +154,8 @@ private:
 error bad_choice(std::string_view what) {
   return error{errc::invalid_argument,
                "tool_choice " + std::string{what} +
-                   "; expected none, auto, any, required, the name of a tool or an object that "
-                   "names one, such as {type: function, function: {name: …}}"};
+                   "; use none, auto, any, required, the name of a tool or {type: function, "
+                   "function: {name: NAME}}"};
 }
 
 /// Returns the choice that a word requests; empty if the word is not one of those of the providers.
