@@ -5,6 +5,9 @@
 
 #include <boost/core/demangle.hpp>
 
+#include <string>
+#include <string_view>
+
 namespace superstep {
 
 wrong_type::wrong_type(std::string_view object, const std::type_info* is,
@@ -21,7 +24,13 @@ void throw_wrong_type(const char* object, const std::type_info* is,
 }
 
 std::string type_name(const std::type_info& type) {
-  return boost::core::demangle(type.name());
+  constexpr auto block = std::string_view{"superstep::struct_block<"};
+  auto name = boost::core::demangle(type.name());
+  if (!name.starts_with(block) || !name.ends_with('>'))
+    return name;
+  // The block around a state struct is internal; callers know the struct.
+  name = name.substr(block.size(), name.size() - block.size() - 1);
+  return name.substr(0, name.find_last_not_of(' ') + 1); // demanglers write "a<b<c> >"
 }
 
 } // namespace detail

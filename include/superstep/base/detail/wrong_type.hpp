@@ -27,7 +27,8 @@ namespace detail {
 [[noreturn]] void throw_wrong_type(const char* object, const std::type_info* is,
                                    const std::type_info& asked_for);
 
-/// Returns the demangled name of a type.
+/// Returns the demangled name of a type, for error texts. For the block around a state struct,
+/// returns the name of the struct.
 [[nodiscard]] std::string type_name(const std::type_info&);
 
 } // namespace detail
