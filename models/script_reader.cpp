@@ -93,7 +93,7 @@ private:
   bool allow(const YAML::Node& map, const std::string& where,
              std::initializer_list<std::string_view> keys) {
     if (!map.IsMap()) {
-      fault(map, where, "must be a mapping with keys: " + list(keys));
+      fault(map, where, "must be a mapping; known keys: " + list(keys));
       return false;
     }
     auto seen = std::vector<std::string>{};

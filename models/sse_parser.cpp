@@ -18,7 +18,8 @@ result<void> sse_parser::feed(std::string_view bytes, std::vector<std::string>& 
     // The limit includes the incomplete event, which could otherwise grow without bound.
     if (line_.size() + end + data_.size() > bytes_max_)
       return error{errc::too_large, "an event of the stream is larger than " +
-                                        std::to_string(bytes_max_) + " bytes"};
+                                        std::to_string(bytes_max_) +
+                                        " bytes; raise answer_bytes_max"};
     line_.append(bytes.substr(0, end));
     if (end < bytes.size()) {
       after_cr_ = bytes[end] == '\r';

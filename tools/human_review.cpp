@@ -35,21 +35,21 @@ public:
   bool flag(std::string_view name) {
     const auto* v = take(name);
     if (v == nullptr || !v->is_bool())
-      fail("needs \"" + std::string{name} + "\", true or false");
+      fail("needs a boolean \"" + std::string{name} + '"');
     return v != nullptr && v->is_bool() && v->get_bool();
   }
   std::string text(std::string_view name) {
     const auto* v = take(name);
     if (v != nullptr && v->is_string())
       return std::string{std::string_view{v->get_string()}};
-    fail("needs \"" + std::string{name} + "\", a string");
+    fail("needs a string \"" + std::string{name} + '"');
     return {};
   }
   json::object object(std::string_view name) {
     const auto* v = take(name);
     if (v != nullptr && v->is_object())
       return v->get_object();
-    fail("needs \"" + std::string{name} + "\", an object");
+    fail("needs an object \"" + std::string{name} + '"');
     return {};
   }
   void fail(const std::string& what) {

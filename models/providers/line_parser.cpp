@@ -18,8 +18,9 @@ result<> line_parser::feed(std::string_view bytes, std::vector<std::string>& lin
   while (!bytes.empty()) {
     const auto end = std::min(bytes.find('\n'), bytes.size());
     if (line_.size() + end > bytes_max_)
-      return error{errc::too_large,
-                   "a line of the stream is larger than " + std::to_string(bytes_max_) + " bytes"};
+      return error{errc::too_large, "a line of the stream is larger than " +
+                                        std::to_string(bytes_max_) +
+                                        " bytes; raise answer_bytes_max"};
     line_.append(bytes.substr(0, end));
     if (end == bytes.size())
       break;

@@ -144,16 +144,16 @@ BOOST_AUTO_TEST_CASE(all_script_errors_are_reported_with_lines) {
 
 BOOST_AUTO_TEST_CASE(each_script_fault_is_reported_once) {
   for (const auto& [text, expected] : std::vector<std::pair<const char*, const char*>>{
-           {"- 1", "script:1: must be a mapping with keys: seed, latency_ms, tokens_per_second, "
+           {"- 1", "script:1: must be a mapping; known keys: seed, latency_ms, tokens_per_second, "
                    "faults, rules, default"},
            {"rules: {}", "script:1: rules: must be a list"},
-           {"rules: [3]",
-            "script:1: rules.0: must be a mapping with keys: type, turn, tool, match, text, calls, "
-            "usage"},
-           {"default: 3", "script:1: default: must be a mapping with keys: text, calls, usage"},
+           {"rules: [3]", "script:1: rules.0: must be a mapping; known keys: type, turn, tool, "
+                          "match, text, calls, "
+                          "usage"},
+           {"default: 3", "script:1: default: must be a mapping; known keys: text, calls, usage"},
            {"rules: [{type: [ai], text: a}]", "script:1: rules.0.type: must be a string"},
            {"default: {calls: [x]}",
-            "script:1: default.calls.0: must be a mapping with keys: name, for_each, args"},
+            "script:1: default.calls.0: must be a mapping; known keys: name, for_each, args"},
            {"default: {calls: [{name: [x]}]}", "script:1: default.calls.0.name: must be a string"},
            {"{latency_ms: {uniform: [40, x]}, default: {text: a}}",
             "script:1: latency_ms.uniform.1: must be a non-negative number"},

@@ -26,12 +26,12 @@ std::ostream& operator<<(std::ostream& out, const bad_response& r) {
 }
 const auto bad_responses = std::vector<bad_response>{
     {"[]", "HumanResponse must be an object"},
-    {R"({"args":null})", "HumanResponse needs \"type\", a string"},
+    {R"({"args":null})", "HumanResponse needs a string \"type\""},
     {R"({"type":"maybe","args":null})",
      "HumanResponse needs a \"type\" that is accept, ignore, response or edit"},
     {R"({"type":"accept"})", "HumanResponse needs \"args\", which may be null"},
     {R"({"type":"edit","args":{"action":"a"}})",
-     "HumanResponse contains an invalid member: ActionRequest needs \"args\", an object"},
+     "HumanResponse contains an invalid member: ActionRequest needs an object \"args\""},
     {R"({"type":"accept","args":null,"why":1})", "HumanResponse has an unknown member \"why\""}};
 
 } // namespace
