@@ -73,7 +73,9 @@ result<void> read_member(std::string_view key, const json::value& from, message&
   } else if (key == "usage_metadata") {
     return read_stored(from, into.usage.emplace(), "usage_metadata");
   } else if (key != "type") {
-    return error{errc::parse_failed, "unknown member of a message: '" + std::string{key} + "'"};
+    return error{errc::parse_failed,
+                 "unknown member of a message: '" + std::string{key} +
+                     "'; a newer version of superstep wrote it, or the checkpoint is damaged"};
   }
   return {};
 }

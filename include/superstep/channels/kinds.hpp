@@ -48,6 +48,7 @@ struct append_items {
   /// A failed append leaves the list as it was, so the engine need not copy it first.
   static constexpr bool leaves_value_on_failure = true;
 
+  /// Moves the items of `more` to the end of `into`. Throws std::bad_alloc.
   template <class T>
   void operator()(std::vector<T>& into, std::vector<T>&& more) const {
     into.insert(into.end(), std::move_iterator{more.begin()}, std::move_iterator{more.end()});

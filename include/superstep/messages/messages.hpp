@@ -115,22 +115,33 @@ inline constexpr std::string_view remove_all_messages = "__remove_all__";
 /// member of the wrong type is an error.
 template <>
 struct stored_form<message> {
+  /// Returns the name of the type in checkpoints.
   static std::string type() { return "message"; }
+  /// Appends the message to `out` as JSON.
   static void write(std::string& out, const message& from);
+  /// Reads a message into `into`, which an error may leave partly changed.
+  /// @return success; errc::parse_failed for a member that is unknown or has the wrong type
   static result<void> read(const json::value& from, message& into);
 };
 /// Stored form of a tool call.
 template <>
 struct stored_form<tool_call> {
+  /// Returns the name of the type in checkpoints.
   static std::string type() { return "tool call"; }
+  /// Appends the call to `out` as JSON.
   static void write(std::string& out, const tool_call& from);
+  /// Reads a call.
+  /// @return success; errc::parse_failed for a value that is not an object with arguments
   static result<void> read(const json::value& from, tool_call& into);
 };
 /// Stored form of token counts.
 template <>
 struct stored_form<token_usage> {
+  /// Returns the name of the type in checkpoints.
   static std::string type() { return "token usage"; }
+  /// Appends the usage to `out` as JSON.
   static void write(std::string& out, const token_usage& from);
+  /// Reads a usage. @return success, or the error of usage_from_json()
   static result<void> read(const json::value& from, token_usage& into);
 };
 
@@ -239,12 +250,16 @@ class message_list {
 public:
   class const_iterator;
 
+  /// Creates an empty list.
   message_list() = default;
+  /// Creates a list of copies of these messages.
   message_list(std::initializer_list<message> messages);
+  /// Creates a list of these messages, which are moved.
   explicit message_list(std::vector<message> messages);
 
   /// Number of messages; O(1).
   [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
+  /// Whether the list has no messages.
   [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
   /// Returns a message. @pre i < size(). The result is valid while any copy of the list contains
   /// the message.
@@ -309,9 +324,13 @@ public:
   using pointer = const message*;
   using reference = const message&;
 
+  /// Creates an iterator that may only be assigned to.
   const_iterator() noexcept = default;
+  /// Creates an iterator at a position; called by message_list.
   explicit const_iterator(shared_list<message_ptr, message_type>::const_iterator at) noexcept
       : at_{at} {}
+
+  // The operations of a random-access iterator.
 
   reference operator*() const noexcept { return **at_; }
   pointer operator->() const noexcept { return at_->get(); }
@@ -367,15 +386,18 @@ inline message_list::const_iterator message_list::end() const noexcept {
 /// Source: `add_messages` in LangGraph 1.2.22, graph/message.py.
 struct add_messages {
   static constexpr bool leaves_value_on_failure = true; ///< see channels/kinds.hpp
+  /// Applies the messages of `more` to `into`.
   void operator()(message_list& into, message_list&& more, id_source& ids) const;
 };
 
 /// Stored form of a conversation: a list of messages as in message_json.hpp.
 template <>
 struct stored_form<message_list> {
+  /// Returns the name of the type in checkpoints.
   static std::string type() { return "messages"; }
-  /// @param first index of the first message to write
+  /// Appends the messages to `out` as a JSON list. @param first index of the first message to write
   static void write(std::string& out, const message_list& from, std::size_t first = 0);
+  /// Reads a list of messages. @return success, or errc::parse_failed as for a single message
   static result<void> read(const json::value& from, message_list& into);
 };
 

@@ -39,6 +39,7 @@ BOOST_DESCRIBE_STRUCT(ui_message, (), (id, name, props, metadata, is_removal))
 ///
 /// Source: `ui_message_reducer` in LangGraph 1.2.22, graph/ui.py.
 struct add_ui_messages {
+  /// Applies the components of `more` to `into`.
   void operator()(std::vector<ui_message>& into, std::vector<ui_message>&& more) const;
 };
 
