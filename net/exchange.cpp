@@ -59,8 +59,7 @@ http_stream::exchange::exchange(std::shared_ptr<http_client::impl> client, http_
 
 http_stream::exchange::~exchange() {
   if (on_stop_) // the I/O thread has ended while a step was running
-    on_stop_(error{errc::cancelled, request_.method + ' ' + where_.authority() +
-                                        ": cancelled because the io_runtime ended"});
+    on_stop_(error{errc::cancelled, request_text() + ": cancelled because the io_runtime ended"});
 }
 
 void http_stream::exchange::stop(error why) {
@@ -82,24 +81,27 @@ std::chrono::milliseconds http_stream::exchange::patience() const noexcept {
   return client_->options.idle_timeout;
 }
 
+std::string http_stream::exchange::request_text() const {
+  return request_.method + (where_.is_tls ? " https://" : " http://") + where_.authority() +
+         where_.target.substr(0, where_.target.find('?'));
+}
+
 error http_stream::exchange::explain(std::string_view doing, const net_error& failed) const {
   if (stopped_)
     return *stopped_;
-  // The text contains the path but not the query, which may contain API keys.
-  const auto place = request_.method + (where_.is_tls ? " https://" : " http://") +
-                     where_.authority() + where_.target.substr(0, where_.target.find('?'));
   if (failed == beast::error::timeout)
-    return {errc::timed_out, place + ": no data for " +
+    return {errc::timed_out, request_text() + ": no data for " +
                                  std::to_string(client_->options.idle_timeout.count()) +
                                  " ms while " + std::string{doing}};
   if (failed == http::error::header_limit || failed == http::error::buffer_overflow)
-    return {errc::too_large, place + ": the headers of the answer are larger than " +
+    return {errc::too_large, request_text() + ": the headers of the answer are larger than " +
                                  std::to_string(client_->options.header_bytes_max) + " bytes"};
   const auto is_end = failed == http::error::end_of_stream ||
                       failed == http::error::partial_message || failed == asio::error::eof;
   const auto step = doing.empty() ? std::string{} : std::string{doing} + " failed: ";
   return {is_shortage(failed) ? errc::shortage : errc::io_failed,
-          place + ": " + step + (is_end ? "the server closed the connection" : failed.message())};
+          request_text() + ": " + step +
+              (is_end ? "the server closed the connection" : failed.message())};
 }
 
 void http_stream::exchange::start_timer(asio::steady_timer& timer, std::chrono::milliseconds after,
@@ -113,9 +115,8 @@ void http_stream::exchange::start_timer(asio::steady_timer& timer, std::chrono::
       self->stop(*self->shortage_);
       return;
     }
-    self->stop(error{errc::timed_out, self->request_.method + ' ' + self->where_.authority() +
-                                          ": " + what + " within " + std::to_string(after.count()) +
-                                          " ms"});
+    self->stop(error{errc::timed_out, self->request_text() + ": " + what + " within " +
+                                          std::to_string(after.count()) + " ms"});
   });
 }
 
@@ -173,7 +174,7 @@ http_stream::exchange::prepare_connection(bool must_be_fresh) {
   give_back_connection();
   co_return error{
       errc::cancelled,
-      request_.method + ' ' + where_.authority() +
+      request_text() +
           ": the request was not sent, because http_request::may_go_out returned false"};
 }
 
@@ -204,8 +205,7 @@ asio::awaitable<std::optional<error>> http_stream::exchange::lease_connection() 
   const auto host = client_->pool.host(where_);
   if (!host)
     co_return error{errc::too_large,
-                    request_.method + ' ' + where_.authority() + ": requests to " +
-                        std::to_string(client_->options.hosts_max) +
+                    request_text() + ": requests to " + std::to_string(client_->options.hosts_max) +
                         " other hosts are in flight; raise http_client_options::hosts_max"};
   if (!host->try_take()) {
     auto place = host_connections::waiter{client_->context, host};
@@ -291,7 +291,7 @@ asio::awaitable<std::optional<error>> http_stream::exchange::open_tunnel() {
   if (failed || stopped_)
     co_return explain("opening a tunnel through the proxy", failed);
   if (status / 100 != 2)
-    co_return error{errc::io_failed, request_.method + ' ' + where_.authority() +
+    co_return error{errc::io_failed, request_text() +
                                          ": the proxy rejected the tunnel with status " +
                                          std::to_string(status)};
   co_return std::nullopt;
@@ -316,9 +316,8 @@ http_stream::exchange::head_result http_stream::exchange::make_head() {
   auto head = http_response{};
   head.status = static_cast<int>(parser_->get().result_int());
   if (head.status < 200)
-    return error{errc::io_failed, request_.method + ' ' + where_.authority() +
-                                      ": the server sends only interim "
-                                      "responses (status 1xx)"};
+    return error{errc::io_failed, request_text() + ": the server sends only interim "
+                                                   "responses (status 1xx)"};
   for (const auto& field : parser_->get())
     head.headers.emplace_back(std::string{field.name_string()}, std::string{field.value()});
   if (may_be_packed_ && beast::iequals(parser_->get()[http::field::content_encoding], "gzip"))
@@ -357,11 +356,9 @@ std::string http_stream::exchange::make_request_head() {
 result<std::size_t> http_stream::exchange::unpack(std::span<char> room) {
   auto got = unpack_->read(room.data(), room.size());
   if (!got)
-    return error{errc::io_failed,
-                 request_.method + ' ' + where_.authority() + ": " + got.error().text};
+    return error{errc::io_failed, request_text() + ": " + got.error().text};
   if (*got == 0 && parser_->is_done() && unpack_->is_cut())
-    return error{errc::io_failed,
-                 request_.method + ' ' + where_.authority() + ": the gzip body is truncated"};
+    return error{errc::io_failed, request_text() + ": the gzip body is truncated"};
   return got;
 }
 
@@ -429,8 +426,7 @@ asio::awaitable<result<std::size_t>> http_stream::exchange::read_body(std::span<
     }
     body_bytes_ += *got;
     if (body_bytes_ > *request_.response_bytes_max) {
-      stop(error{errc::too_large, request_.method + ' ' + where_.authority() +
-                                      ": the answer is larger than " +
+      stop(error{errc::too_large, request_text() + ": the answer is larger than " +
                                       std::to_string(*request_.response_bytes_max) + " bytes"});
       break;
     }

@@ -104,6 +104,9 @@ private:
   void finish_body();
   void give_back_connection();
   void start_timer(asio::steady_timer& timer, std::chrono::milliseconds after, std::string what);
+  /// Returns the beginning of error texts: the method and the URL without its query, which may
+  /// contain API keys.
+  [[nodiscard]] std::string request_text() const;
   [[nodiscard]] error explain(std::string_view doing, const net_error& failed) const;
   [[nodiscard]] std::chrono::milliseconds patience() const noexcept;
 
