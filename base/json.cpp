@@ -366,8 +366,8 @@ result<json::value> parse_padded_json(std::string_view text, std::size_t spare, 
       if (failed == simdjson::MEMALLOC)
         // like other allocations: lack of memory is not an error of the text
         throw std::bad_alloc{};
-      return error{errc::too_large,
-                   "a JSON text of " + std::to_string(text.size()) + " bytes cannot be parsed"};
+      return error{errc::too_large, "JSON text of " + std::to_string(text.size()) +
+                                        " bytes is too large for the parser"};
     }
   prefer_huge_pages(parser.doc.string_buf.get(), text.size());
   auto root = simdjson::dom::element{};

@@ -323,7 +323,9 @@ void thread_run::attempt(Call call) {
     return;
   if (lease_ && !lease_->is_held()) {
     failure_ = error{make_error_code(checkpoint_errc::conflict),
-                     "thread '" + key_.thread_id + "' was taken over by another run"};
+                     "thread '" + key_.thread_id +
+                         "' was taken over by another run: run again to resume from the stored "
+                         "state"};
     return;
   }
   try {
