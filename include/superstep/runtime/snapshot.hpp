@@ -117,8 +117,7 @@ std::string update_state(const program_ptr&, const thread_place&, state_edit,
 
 /// Makes several edits. Each inner list is one super-step: its edits are applied together, in the
 /// order of the list. If an inner list has several edits, each must set as_node. Returns the id of
-/// the last checkpoint. For errors and waiting see update_state(). If a super-step fails, those
-/// before it remain saved.
+/// the last checkpoint. For errors and waiting see update_state(). If an edit fails, none is saved.
 std::string bulk_update_state(const program_ptr&, const thread_place&,
                               std::vector<std::vector<state_edit>> steps,
                               std::chrono::milliseconds patience = edit_timeout);
