@@ -151,8 +151,8 @@ environment variable SUPERSTEP_CHECKPOINT_KEY is set (64 hexadecimal digits), th
 
 Without a terminal, each line of standard input is a message, and standard output gets the answers.
 The exit code is then 0 if all messages were answered, 1 after a usage or internal error, 2 if an
-answer failed, and 3 if the conversation stopped early or a review is pending; rerun with the same
---thread to resume.)";
+answer failed, 3 if the conversation stopped early or a review is pending, and 4 if the machine
+lacks file descriptors, processes or memory. After 3 and 4, rerun with the same --thread to resume.)";
 
 } // namespace
 

@@ -281,8 +281,8 @@ void add_run(CLI::App& program, action& chosen) {
       ->check(named_file());
   verb.add_flag(
       "--checkpoints", given->checkpoints,
-      "Save the state of each row after every super-step, so that interrupted rows resume "
-      "from there; the database is beside the output and is deleted when all rows are ok");
+      "Save the state of each row after every super-step, so that interrupted rows resume at their "
+      "last super-step; the database is beside the output and is deleted when all rows are ok");
   add_number(verb, "--workers", given->workers, "Number of threads that run rows; 0 = one per core",
              0, 4'096);
   verb.footer(run_examples);

@@ -275,7 +275,7 @@ void add_threads(CLI::App& program, action& chosen) {
     verb.add_option("--at", given->at, text)->type_name("CHECKPOINT")->check(not_empty());
   };
   const auto ns = [&](CLI::App& verb) {
-    verb.add_option("--ns", given->ns, "Namespace of a subgraph; default: the graph itself");
+    verb.add_option("--ns", given->ns, "Namespace of a subgraph; default: the outermost graph");
   };
   auto& shown = with_thread(add_verb(threads, chosen, given, "show",
                                      "Show one checkpoint: values, next nodes, interrupts", show),
@@ -285,7 +285,7 @@ void add_threads(CLI::App& program, action& chosen) {
   auto& past = with_thread(add_verb(threads, chosen, given, "history",
                                     "List the checkpoints of a thread, newest first", history),
                            given);
-  at(past, "List only older checkpoints");
+  at(past, "List only checkpoints that are older than this one");
   ns(past);
   add_number(past, "--limit", given->limit, "Maximum number of checkpoints; 0 = all", 0,
              1'000'000'000'000);
@@ -318,14 +318,16 @@ void add_threads(CLI::App& program, action& chosen) {
   forked.add_option("TO", given->to, "The id of the copy")->required()->check(thread_id());
   at(forked, "Copy only up to this checkpoint");
   auto& pruned = add_verb(threads, chosen, given, "prune", "Remove old checkpoints", prune);
-  pruned.add_option("--thread", given->thread, "Only this thread")->check(thread_id());
+  pruned.add_option("--thread", given->thread, "Remove checkpoints of this thread only")
+      ->check(thread_id());
   add_number(pruned, "--keep", given->keep_last,
              "Number of newest checkpoints to keep in each thread", 1, 1'000'000'000);
   constexpr auto hours_max = std::uint64_t{24} * 366 * 10'000;
   add_number(pruned, "--older-than-hours", given->older_than_hours,
              "Also keep checkpoints younger than this many hours", 0, hours_max);
   pruned.add_flag("--whole-threads", given->whole_threads,
-                  "Remove threads completely if their newest checkpoint is old enough");
+                  "Remove threads with all their checkpoints if the newest one is not younger than "
+                  "--older-than-hours; requires that option or --thread");
 }
 
 } // namespace superstep::cli

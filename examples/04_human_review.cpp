@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interrupt and resume across processes. The first process stops with a question and saves the
-// thread. The second one, run with the answer as its argument, resumes the thread.
+// thread. The second process gets the answer as its argument and resumes the thread.
 #include <superstep/superstep.hpp>
 
 #include <iostream>
@@ -16,7 +16,7 @@ BOOST_DESCRIBE_STRUCT(order, (), (amount, status))
 
 ss::task<ss::update<order>> review(order o, ss::runtime rt) {
   auto question = rt.interrupt({{"question", "Approve this order?"}, {"amount", o.amount}});
-  auto answer = co_await question; // ends here in the first process, continues in the second
+  auto answer = co_await question; // the first process stops here, the second gets the answer
   co_return ss::set<&order::status>(answer == "yes" ? "approved" : "rejected");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores a conversation in an SQLite database and continues it. Then starts a branch at an earlier
-// checkpoint.
+// Stores a conversation in an SQLite database and continues it. Then another run starts a branch at
+// an earlier checkpoint.
 #include "model.hpp"
 
 #include <superstep/superstep.hpp>

@@ -34,5 +34,5 @@ int main() {
   std::cout << city.at("city") << " was founded in " << city.at("founded") << '\n';
 
   if (auto failed = engine.try_invoke(agent, "Describe Oslo."); failed.error)
-    std::cout << "the node " << failed.error->node << " failed\n"; // error->text has the reason
+    std::cout << "the node " << failed.error->node << " failed\n"; // error->text states the reason
 }
