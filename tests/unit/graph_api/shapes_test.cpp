@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(invalid_or_unused_shapes_are_graph_faults) {
   } catch (const ss::compile_error& failed) {
     BOOST_TEST(failed.faults().size() == 2U);
     const auto text = std::string{failed.what()};
-    BOOST_TEST(text.find("the shape of channel 'cart' at $: 'basket' is not a type") !=
+    BOOST_TEST(text.find("the shape of channel 'cart' is invalid at $: 'basket' is not a type") !=
                std::string::npos);
     BOOST_TEST(text.find("json_graph::shape() names 'cat'") != std::string::npos);
   }

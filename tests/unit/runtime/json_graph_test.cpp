@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(value_that_reducer_cannot_combine_is_an_error) {
   refused("append", 1, "append expects lists, got 1");
   refused("merge", 1, "merge expects objects, got 1");
   refused("concat", 1, "concat expects text, got 1");
-  refused("add", std::numeric_limits<std::int64_t>::max(), "the sum exceeds 64 bits");
+  refused("add", std::numeric_limits<std::int64_t>::max(), "the sum does not fit 64 bits");
 }
 
 BOOST_AUTO_TEST_CASE(any_function_can_be_a_reducer) {
