@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -112,22 +113,29 @@ public:
 
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
     const auto& at = co_await this_context{};
-    auto request = request_of(options_);
-    request.stdin_text = to_text(call.args);
-    request.timeout = options_.timeout;
-    if (context.deadline)
-      request.timeout = time_left(*context.deadline - at.where->now());
-    name_call(*request.environment, context);
-    auto running = run_process(*io_, std::move(request));
-    auto ended = co_await running;
-    if (ended)
-      co_return output_of(*std::move(ended));
-    const auto code = ended.error().code;
+    auto ended = std::optional<result<process_result>>{};
+    try {
+      auto request = request_of(options_);
+      request.stdin_text = to_text(call.args);
+      request.timeout = options_.timeout;
+      if (context.deadline)
+        request.timeout = time_left(*context.deadline - at.where->now());
+      name_call(*request.environment, context);
+      auto running = run_process(*io_, std::move(request));
+      ended.emplace(co_await running);
+    } catch (const std::bad_alloc&) { // the program was not started; see run_process()
+      throw tool_unavailable{
+          error{errc::shortage, "tool '" + definition_.name + "': out of memory"}};
+    }
+    if (*ended)
+      co_return output_of(**std::move(ended));
+    const auto code = ended->error().code;
     // After any other error the program was not started. The run then fails, and the model gets no
     // result.
     if (code != errc::timed_out && code != errc::cancelled)
-      throw tool_unavailable{error{code, "tool '" + definition_.name + "': " + ended.error().text}};
-    co_return failed(ended.error().text);
+      throw tool_unavailable{
+          error{code, "tool '" + definition_.name + "': " + ended->error().text}};
+    co_return failed(ended->error().text);
   }
 
 private:

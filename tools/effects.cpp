@@ -10,11 +10,14 @@
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/runtime/detail/node_body.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
+#include <superstep/tools/tool_node.hpp>
 #include <superstep/tools/tool_wrappers.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <new>
+#include <system_error>
 #include <utility>
 
 namespace superstep {
@@ -156,12 +159,40 @@ public:
     has_ended_ = true;
     log_.put(std::move(note));
   }
+  /// Keeps the record that the call has started: its outcome is unknown, as after a crash.
+  void leave() noexcept { has_ended_ = true; }
 
 private:
   const effect_log& log_;
   std::optional<watched_services> watched_;
   bool has_ended_ = false;
 };
+
+/// Whether a tool has failed because memory ran out. The tool may then have had its effect, unless
+/// the exception, or one nested in it, is tool_unavailable: the tool has not run then.
+bool is_out_of_memory(const std::exception_ptr& failure) noexcept {
+  constexpr auto depth_max = 16;
+  auto is_short = false;
+  auto at = failure;
+  for (auto depth = 0; at && depth < depth_max; ++depth) {
+    try {
+      std::rethrow_exception(at);
+    } catch (const tool_unavailable&) {
+      return false;
+    } catch (const std::bad_alloc&) {
+      is_short = true;
+      break;
+    } catch (const std::exception& e) {
+      const auto* failed = dynamic_cast<const std::system_error*>(&e);
+      is_short = is_short || (failed != nullptr && failed->code() == std::errc::not_enough_memory);
+      const auto* nested = dynamic_cast<const std::nested_exception*>(&e);
+      at = nested != nullptr ? nested->nested_ptr() : nullptr;
+    } catch (...) {
+      break;
+    }
+  }
+  return is_short;
+}
 
 class tool_with_effects final : public tool {
 public:
@@ -187,8 +218,8 @@ private:
   static tool_output not_known(const std::string& name) {
     auto out = tool_output{};
     out.content = "Error: the result of this call of tool '" + name +
-                  "' is not known: the process ended while the call ran. The call was not "
-                  "repeated; check what it has done before you call the tool again.";
+                  "' is not known: the process ended, or memory ran out, while the call ran. The "
+                  "call was not repeated; check what it has done before you call the tool again.";
     out.is_error = true;
     return out;
   }
@@ -233,11 +264,11 @@ private:
     co_await log.saved();
     if (auto known = noted(log, call.name))
       co_return std::move(*known);
+    auto begun = begun_call{log, context}; // before the record, because it allocates memory
     if (kind == tool_effects::journaled) {
       log.put(effect_record{});
       co_await log.saved();
     }
-    auto begun = begun_call{log, context};
     auto out = std::optional<tool_output>{};
     auto failed = std::exception_ptr{};
     try {
@@ -246,7 +277,9 @@ private:
     } catch (...) {
       failed = std::current_exception();
     }
-    if (begun.was_asked() || failed)
+    if (!begun.was_asked() && is_out_of_memory(failed))
+      begun.leave();
+    else if (begun.was_asked() || failed)
       begun.end(std::nullopt);
     else
       begun.end(effect_record{true, detail::written_output(*out)});

@@ -15,7 +15,8 @@ namespace superstep {
 /// The two functions differ for a call whose process died before its result was stored. An
 /// idempotent() tool is run again, with the same tool_context::idempotency_key(). A journaled()
 /// tool is not run again, and the model reads that the outcome is unknown. A tool that throws or
-/// interrupts the run counts as having had no effect.
+/// interrupts the run counts as having had no effect, except that memory may have run out after the
+/// effect: the outcome of a call that ends with std::bad_alloc is unknown, too.
 ///
 /// In a run without a checkpointer nothing is stored. A call whose record cannot be stored throws
 /// checkpoint_error. docs/durability.md describes the guarantees.

@@ -86,7 +86,7 @@ struct process_result {
 /// @return how the program ended, or an error: errc::shortage (no resources within
 /// start_wait_max; nothing was run), errc::not_found (no such program or folder),
 /// errc::timed_out, errc::cancelled (the io_runtime was destroyed), errc::invalid_argument, or the
-/// code of the failed system call
+/// code of the failed system call. The task throws std::bad_alloc only if nothing was run.
 [[nodiscard]] task<result<process_result>> run_process(io_runtime& io, process_request request);
 
 } // namespace superstep
