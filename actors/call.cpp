@@ -11,6 +11,11 @@
 namespace superstep {
 
 void call::advance(std::coroutine_handle<> frame) noexcept {
+  if (barrier) {
+    barrier->run();
+    ended = true;
+    return;
+  }
   if (forked) {
     // A forked body catches all exceptions itself (run_one in await.hpp), so only its end matters
     // here.

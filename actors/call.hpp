@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lane_message.hpp"
+#include "large_barrier.hpp"
 #include "pooled_actor.hpp"
 #include "runtime/step.hpp"
 #include "runtime/thread_run.hpp"
@@ -76,6 +77,8 @@ struct alignas(64) call final : lane_message, detail::call_services {
   std::uint32_t nested = 0;      ///< number of nested runs that the body has started
   std::shared_ptr<conversation> talk;
   task<void> forked; ///< the body of a forked call; `out` is not used for it
+  /// If set, the call has no body: it applies the writes of a step.
+  std::unique_ptr<large_barrier> barrier;
 
   // Used by the lane.
   execution_context at;
@@ -84,6 +87,7 @@ struct alignas(64) call final : lane_message, detail::call_services {
   call* first_fork = nullptr; ///< list of the unfinished calls that the body has forked
   call* next_fork = nullptr;
   call* prev_fork = nullptr;
+  call* next_start = nullptr; ///< the next forked call of the run that waits for its start
   boost::intrusive_ptr<fork_join> join;
   pooled_actor_ptr actor;
   std::uint32_t generation = 0;
@@ -159,6 +163,7 @@ public:
     out.rest = {};
     out.output = {};
     forked = {};
+    barrier.reset();
     failed = nullptr;
     stashed.reset();
     join.reset();

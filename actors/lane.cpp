@@ -16,6 +16,10 @@ thread_local lane* lane::current = nullptr;
 
 namespace {
 
+/// The number of messages that a lane handles before it runs the next entry of the ready queue. A
+/// body may have forked 100,000 calls, with a message for each.
+constexpr auto arrivals_per_turn = 256U;
+
 /// Notifies a lane that one of its actors has died.
 class death_notice final : public lane_message {
 public:
@@ -114,11 +118,13 @@ void lane::post(lane_message* m) noexcept {
 }
 
 void lane::close() noexcept {
-  for (auto* m = messages_.close(); m != nullptr;) {
-    auto* const following = m->next;
-    m->refuse(*this);
-    m = following;
-  }
+  auto* const arrived = arrived_.exchange(nullptr, std::memory_order_acq_rel);
+  for (auto* list : {arrived, messages_.close()})
+    for (auto* m = list; m != nullptr;) {
+      auto* const following = m->next;
+      m->refuse(*this);
+      m = following;
+    }
 }
 
 void lane::post_death(const actor_assignment& t) noexcept {
@@ -176,6 +182,8 @@ void lane::serve(worker& by, bool took_over) {
         current = nullptr;
         return;
       }
+    } else if (arrived_.load(std::memory_order_relaxed) != nullptr) {
+      continue;
     } else if (stopping_ && live_.empty()) {
       close();
       current = nullptr;
@@ -205,11 +213,16 @@ void lane::sleep() {
 }
 
 void lane::drain() {
-  for (auto* m = messages_.take_all(); m != nullptr;) {
+  auto* m = arrived_.load(std::memory_order_relaxed) != nullptr
+                ? arrived_.exchange(nullptr, std::memory_order_relaxed)
+                : messages_.take_all();
+  for (auto left = arrivals_per_turn; m != nullptr && left > 0; --left) {
     auto* const following = m->next;
     m->arrive(*this);
     m = following;
   }
+  if (m != nullptr)
+    arrived_.store(m, std::memory_order_relaxed);
   for (auto* w = waits_.take_all(); w != nullptr;) {
     auto* const following = w->next;
     auto owned = wait_ptr{w, false};
@@ -331,12 +344,15 @@ lane::kept lane::turn() {
   auto* const to_drive = first.to_drive;
   auto* const to_start = first.to_start;
   const auto generation = first.generation;
+  const auto starts_fork = first.starts_fork;
   resuming_ = std::move(first.to_resume);
   ready_.pop_front();
   if (to_drive != nullptr) {
     // the run has ended, and another run may use its record
     if (to_drive->generation != generation)
       return kept::yes;
+    if (starts_fork)
+      return start_next_fork(*to_drive);
     to_drive->queued = false;
     return drive(*to_drive);
   }

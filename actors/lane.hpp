@@ -203,6 +203,8 @@ private:
     /// for to_drive: its generation when queued; the entry is skipped if the run has ended
     /// meanwhile
     std::uint32_t generation = 0;
+    /// for to_drive: starts the first call of run::first_start instead of driving the run
+    bool starts_fork = false;
   };
 
   // Defined in lane.cpp: the loop.
@@ -227,6 +229,9 @@ private:
   void reschedule_if_ready(run& r);
   [[nodiscard]] kept start_task(run& r, std::uint32_t number);
   bool barrier(run& r);
+  [[nodiscard]] bool is_applied(run& r, const result<void>& how);
+  void offload_barrier(run& r);
+  void barrier_ended(call& c);
   bool advance_step(run& r);
   [[nodiscard]] bool apply_cancelled(run& r, const run_error& why);
   [[nodiscard]] bool apply_cancelled_below(run& r, const run_error& why);
@@ -323,6 +328,9 @@ private:
   void retry_due(run& r, std::uint32_t number);
 
   // Defined in lane_calls.cpp: calls and actors.
+  void queue_start(run& r, call& c);
+  void drop_starts(run& r);
+  [[nodiscard]] kept start_next_fork(run& r);
   [[nodiscard]] kept start_fork(call& c);
   [[nodiscard]] kept resume(wait_ptr&& w);
   void prepare_call(run& r, call& c, std::uint32_t number);
@@ -362,7 +370,9 @@ private:
   std::vector<pooled_actor_ptr> free_actors_;
   call* in_place_ = nullptr; // the record that all bodies run in place share
   call* running_ = nullptr;  // the call whose body the guard protects
-  wait_ptr resuming_;        // used only within turn(), whose frame must not own the wait
+  // messages that drain() has taken from the inbox and not handled yet; atomic because of close()
+  std::atomic<lane_message*> arrived_{nullptr};
+  wait_ptr resuming_; // used only within turn(), whose frame must not own the wait
   std::vector<detail::program_ptr> pinned_;
   std::uint64_t sequence_ = 0;
   std::uint32_t chosen_ = 0;

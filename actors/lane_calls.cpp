@@ -309,6 +309,10 @@ void lane::drop_detached(call& c) {
 /// Completes a detached call whose body has ended: reports the result to the run and recycles the
 /// record.
 void lane::finish_detached(call& c) {
+  if (c.barrier) {
+    barrier_ended(c);
+    return;
+  }
   auto& r = *c.owner;
   const auto number = c.task_number;
   const auto join = std::move(c.join);
@@ -465,7 +469,37 @@ void lane::begin_fork(call& parent, std::uint32_t generation, task<void> body,
   pooled_actor_of(c.actor).assignment.node = parent.input.node;
   c.state = call_state::queued;
   detach(r, c);
-  ready_.push_back({nullptr, &c, nullptr, 0});
+  queue_start(r, c);
+}
+
+/// Adds a forked call to those that wait for their start. Their run has one entry in the ready
+/// queue for all of them, so that a run with many forks does not delay other runs.
+void lane::queue_start(run& r, call& c) {
+  c.next_start = nullptr;
+  if (r.first_start != nullptr) {
+    r.last_start->next_start = &c;
+  } else {
+    r.first_start = &c;
+    ready_.push_back({&r, nullptr, nullptr, r.generation, true});
+  }
+  r.last_start = &c;
+}
+
+/// Queues the calls one by one whose run has ended before they could start. start_fork() recycles
+/// their records.
+void lane::drop_starts(run& r) {
+  for (auto* c = std::exchange(r.first_start, nullptr); c != nullptr; c = c->next_start)
+    ready_.push_back({nullptr, c, nullptr, 0});
+}
+
+/// Starts the first forked call that waits for it. The run's entry returns to the end of the ready
+/// queue, so that the runs of a lane take turns.
+lane::kept lane::start_next_fork(run& r) {
+  auto& c = *r.first_start;
+  r.first_start = c.next_start;
+  if (r.first_start != nullptr)
+    ready_.push_back({&r, nullptr, nullptr, r.generation, true});
+  return start_fork(c);
 }
 
 lane::kept lane::start_fork(call& c) {

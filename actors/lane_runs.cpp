@@ -24,6 +24,11 @@ constexpr auto idle_polls_max = std::uint32_t{2};
 /// system may delay a short body, and still short for a caller who waits for the result.
 constexpr auto patience_time = std::chrono::milliseconds{100};
 
+/// The longest time for which a lane starts tasks of one run while others wait. The time is checked
+/// after each `tasks_per_check` tasks.
+constexpr auto turn_time = std::chrono::milliseconds{2};
+constexpr auto tasks_per_check = std::uint32_t{16};
+
 } // namespace
 
 run& lane::take_run() {
@@ -133,6 +138,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
   r.live = true;
   r.paused = false;
   r.is_saving = false;
+  r.is_cancelled = false;
   r.request = std::move(request);
   const auto& config = *r.request.config;
   const auto* const below = r.request.below.get();
@@ -293,6 +299,17 @@ lane::kept lane::drive(run& r) {
   if (r.request.below)
     note_activity(r);
   auto tasks = std::uint32_t{0};
+  auto checked = time_point{};
+  const auto is_long = [&] { // the first check starts the measurement: most turns are shorter
+    if (++tasks == options_.steps_per_turn)
+      return true;
+    if (tasks % tasks_per_check != 0)
+      return false;
+    const auto time = now();
+    if (checked == time_point{})
+      checked = time;
+    return time - checked >= turn_time;
+  };
   for (auto steps = std::uint32_t{0}; steps < options_.steps_per_turn; ++steps) {
     while (r.live && r.has_to_start()) {
       const auto number = take_task(r);
@@ -302,7 +319,7 @@ lane::kept lane::drive(run& r) {
         return kept::no;
       // A nested graph that was just started runs first. A step with many tasks gives way to other
       // runs.
-      if (std::exchange(r.has_nested, false) || ++tasks == options_.steps_per_turn) {
+      if (std::exchange(r.has_nested, false) || is_long()) {
         queue(r);
         return kept::yes;
       }
@@ -520,6 +537,7 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   keep_answers(r);
   while (!r.open.empty())
     abandon(*r.open.back());
+  drop_starts(r);
   if (!r.late.empty())
     cache_late(r, std::exchange(r.late, {}));
   if (r.broken && !error)

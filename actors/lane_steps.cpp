@@ -10,8 +10,21 @@
 
 namespace superstep {
 
+namespace {
+
+/// The number of writes and Sends of a step that the lane applies itself. More of them are applied
+/// by a job thread if the lane has other runs.
+constexpr auto writes_in_place_max = std::size_t{2'048};
+
+/// Whether a job thread is applying the run's step.
+bool is_applying(const run& r) noexcept {
+  return r.open.size() == 1 && r.open.front()->barrier;
+}
+
+} // namespace
+
 /// Applies the outputs of the step's tasks to the state. Called when all tasks have ended. Returns
-/// false if the run has ended.
+/// false if the run has ended, or waits until a job thread has applied them.
 bool lane::barrier(run& r) {
   if (r.first_end_ns != 0) {
     r.stats.barrier_wait_ns.push_back(now_ns() - std::exchange(r.first_end_ns, 0));
@@ -26,11 +39,63 @@ bool lane::barrier(run& r) {
   }
   if (!r.is_fast_path && ends_broken(r))
     return false;
-  if (auto applied = apply(r.state, r.step); !applied) {
-    fail_step(r, applied.error());
+  if (r.step.writes.size() + r.step.sends.size() > writes_in_place_max && load() > 1) {
+    offload_barrier(r);
+    return false;
+  }
+  return is_applied(r, apply(r.state, r.step));
+}
+
+/// Completes a barrier: fails the run if its step could not be applied. Returns false if the run
+/// has ended.
+bool lane::is_applied(run& r, const result<void>& how) {
+  if (!how) {
+    fail_step(r, how.error());
     return false;
   }
   return r.is_fast_path || finish_step(r);
+}
+
+/// Lets a job thread apply the step. barrier_ended() continues the run.
+void lane::offload_barrier(run& r) {
+  auto work = std::make_unique<large_barrier>();
+  work->state = r.state.stand_in();
+  std::swap(work->state, r.state);
+  std::swap(work->step, r.step);
+  auto& c = take_call();
+  c.owner = &r;
+  c.config = r.request.config;
+  c.barrier = std::move(work);
+  c.state = call_state::queued;
+  detach(r, c);
+  on_offloaded(c);
+  if (core_.add_job(c))
+    return;
+  on_returned(c);
+  c.advance({});
+  barrier_ended(c);
+}
+
+/// Continues a run whose step a job thread has applied.
+void lane::barrier_ended(call& c) {
+  auto& r = *c.owner;
+  const auto done = std::move(c.barrier);
+  drop_detached(c);
+  free_call(c);
+  r.state = std::move(done->state);
+  r.step = std::move(done->step);
+  if (std::exchange(r.is_cancelled, false)) {
+    cancel_run(r.number);
+    return;
+  }
+  try { // as in drive()
+    if (done->thrown)
+      std::rethrow_exception(done->thrown);
+    if (is_applied(r, done->applied) && advance_step(r))
+      queue(r);
+  } catch (...) {
+    end_thrown(r);
+  }
 }
 
 /// Sends the events of the step that was just applied, and saves its checkpoint. Returns false if
@@ -120,8 +185,12 @@ void lane::stop_with_questions(run& r) {
 
 /// Applies the last step of a cancelled run, if the on_failure handlers return an output for every
 /// unfinished task. Each tool call of the history then has an answer. Returns false if the run has
-/// ended.
+/// ended, or will end when a job thread has applied its step.
 bool lane::apply_cancelled(run& r, const run_error& why) {
+  if (is_applying(r)) {
+    r.is_cancelled = true;
+    return false;
+  }
   if (r.interrupts || r.failure || r.to_parent || r.step.tasks.empty())
     return true;
   auto given = std::vector<std::pair<std::uint32_t, node_output>>{};

@@ -96,6 +96,8 @@ struct alignas(64) run {
   bool paused = false; ///< the run waits for the reader, because its stream is full
   /// the run waits until its checkpointer has granted the lease or saved a checkpoint
   bool is_saving = false;
+  /// the run was cancelled while a job thread applied its step; it ends when the step is applied
+  bool is_cancelled = false;
   run_request request;
   run_state state;
   super_step step;
@@ -103,6 +105,8 @@ struct alignas(64) run {
   std::uint32_t detached_calls = 0; ///< calls whose bodies did not end in place; see `open`
   std::uint32_t detached_tasks = 0; ///< the same count without forked calls, for max_concurrency
   std::vector<call*> open;          ///< the records of the detached calls
+  call* first_start = nullptr; ///< list of the forked calls that wait for their start, in order
+  call* last_start = nullptr;
   run* first_below = nullptr; ///< list of the live nested runs that this run's tasks have started
   run* next_below = nullptr;  ///< the next nested run of the same parent
   run* prev_below = nullptr;

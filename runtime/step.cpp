@@ -8,6 +8,7 @@
 #include <superstep/runtime/graph_error.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <limits>
 #include <utility>
 
@@ -22,6 +23,12 @@ range move_into(From& from, To& to) {
     return {};
   const auto r =
       range{static_cast<std::uint32_t>(to.size()), static_cast<std::uint32_t>(from.size())};
+  if constexpr (std::same_as<From, To>) { // an answer may contain 100,000 tool calls
+    if (to.empty()) {
+      to.swap(from);
+      return r;
+    }
+  }
   for (auto& item : from)
     to.push_back(std::move(item));
   from.clear();
@@ -48,6 +55,13 @@ void super_step::clear() {
   adopted.reset();
   adopted_changes.clear();
   input.reset();
+}
+
+void super_step::drop_values() {
+  writes.clear();
+  sends.clear();
+  if (inputs.use_count() == 1)
+    inputs->clear();
 }
 
 void super_step::record(std::uint32_t number, node_output&& output) {
@@ -112,6 +126,15 @@ void run_state::clear() noexcept {
   sends_.clear();
   input_.reset();
   versions_.reset();
+}
+
+run_state run_state::stand_in() const {
+  auto out = run_state{};
+  out.table_ = table_;
+  out.state_ = state_;
+  out.step_ = step_;
+  out.stop_ = stop_;
+  return out;
 }
 
 void run_state::trigger(std::uint32_t node, trigger_cause cause) {

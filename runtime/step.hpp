@@ -72,6 +72,9 @@ struct super_step {
 
   /// Empties the step; keeps the capacity of its buffers.
   void clear();
+  /// Destroys the inputs and outputs of the tasks, which nothing reads after apply(). Keeps the
+  /// tasks, and the capacity of the buffers.
+  void drop_values();
   /// Moves the output of a task that has ended into the step and leaves `output` empty. Tasks may
   /// end in any order.
   /// @pre the task was not recorded before, and !output.to_parent
@@ -100,6 +103,9 @@ public:
   [[nodiscard]] position where() const;
   /// Releases the state and the program. Keeps the capacity of buffers.
   void clear() noexcept;
+  /// Returns a position with the same state and step number, but with nothing pending. It takes the
+  /// place of this one while another thread applies a step to it.
+  [[nodiscard]] run_state stand_in() const;
 
   [[nodiscard]] const detail::program& table() const noexcept { return *table_; }
   [[nodiscard]] const detail::program_ptr& table_ptr() const noexcept { return table_; }

@@ -74,6 +74,43 @@ BOOST_AUTO_TEST_CASE(wide_steps_let_other_runs_continue) {
   BOOST_TEST(seen < tasks / 2);
 }
 
+BOOST_AUTO_TEST_CASE(many_forked_calls_let_other_runs_continue) {
+  constexpr auto calls = 5'000;
+  auto e = ss::engine{{.workers = 1}};
+  auto started = std::atomic<int>{0};
+  auto seen = std::atomic<int>{calls};
+  auto other = ss::graph<numbers>{};
+  other.add(a, [&](const numbers& s) {
+    seen = started.load();
+    return add_one(s);
+  });
+  other.edge(ss::start, a);
+  const auto short_graph = other.compile();
+  auto ended = std::latch{1};
+  const auto one = [&](int number) -> ss::task<int> {
+    if (number == 0)
+      e.submit(short_graph, numbers{}, {},
+               [&](const ss::run_result<numbers>&) { ended.count_down(); });
+    ++started;
+    co_return 1;
+  };
+  auto g = ss::graph<numbers>{};
+  g.add(b, [&](const numbers&) -> ss::task<ss::update<numbers>> {
+    auto bodies = std::vector<ss::task<int>>{};
+    for (auto i = 0; i < calls; ++i)
+      bodies.push_back(one(i));
+    auto all = ss::when_all(std::move(bodies));
+    const auto results = co_await all;
+    co_return ss::update{ss::set<&numbers::total>(static_cast<int>(results.size()))};
+  });
+  g.edge(ss::start, b);
+  const auto out = e.invoke(g.compile(), numbers{}).state;
+  ended.wait();
+  BOOST_TEST(out.total == calls);
+  BOOST_TEST(started == calls);
+  BOOST_TEST(seen < calls / 2);
+}
+
 BOOST_AUTO_TEST_CASE(failure_discards_tasks_queued_by_max_concurrency) {
   auto begun = std::atomic<int>{0};
   auto g = ss::graph<numbers>{};

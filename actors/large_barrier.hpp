@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runtime/step.hpp"
+
+#include <exception>
+
+namespace superstep {
+
+/// The barrier of a step with many writes. A job thread applies them, because the other runs of the
+/// lane would wait too long. Meanwhile the run has a stand-in for its position, with the state of
+/// the step before, and can be cancelled like any other run.
+struct large_barrier {
+  run_state state; ///< the position of the run
+  super_step step; ///< the step whose tasks have ended
+  result<void> applied;
+  std::exception_ptr thrown; ///< the exception of user code outside bodies, if it threw one
+
+  /// Applies the step, and destroys what its tasks have read and written.
+  void run() noexcept {
+    try {
+      applied = apply(state, step);
+      if (applied)
+        step.drop_values();
+    } catch (...) { // user code may throw any type
+      thrown = std::current_exception();
+    }
+  }
+};
+
+} // namespace superstep

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps with many writes: a job thread applies them, so that other runs of the lane continue.
+#include "graphs.hpp"
+
+#include <superstep/checkpoint/memory_checkpointer.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+using namespace testing;
+using namespace std::chrono_literals;
+
+namespace large_steps {
+
+/// Called by the reducer for each write; set by a test.
+struct reducer_hook {
+  std::function<void()> called;
+};
+inline auto hook = reducer_hook{};
+
+struct hooked_sum {
+  void operator()(int& into, int&& more) const {
+    if (hook.called && more != 0) // the input writes 0
+      hook.called();
+    into += more;
+  }
+};
+
+struct sums {
+  int n = 0;
+  int total = 0;
+  using reducers = ss::reducers<ss::by<&sums::total, hooked_sum>>;
+};
+BOOST_DESCRIBE_STRUCT(sums, (), (n, total))
+
+inline constexpr ss::node<sums> last{"last"};
+constexpr auto many = 5'000;
+
+/// Sends `n` payloads to `worker`, whose writes form one large step, followed by `last`.
+ss::graph<sums> wide_graph() {
+  auto g = ss::graph<sums>{};
+  g.add(worker, [](const int&) { return ss::update{ss::set<&sums::total>(1)}; });
+  g.add(last, [](const sums& s) { return ss::update{ss::set<&sums::n>(s.total)}; });
+  g.branch(ss::start, [](const sums& s) {
+    auto all = ss::destinations{};
+    for (auto i = 0; i < s.n; ++i)
+      all.emplace_back(worker, i);
+    return all;
+  });
+  g.edge(worker, last);
+  return g;
+}
+
+/// An engine with one lane, whose reducer waits at a door when it is called first. A waiting run
+/// makes the lane have two runs.
+struct one_lane {
+  ss::engine e{{.workers = 1}};
+  door inside;
+  gate held;
+  ss::compiled_graph<numbers> waiting_graph = [this] {
+    auto g = ss::graph<numbers>{};
+    g.add(a, [this](const numbers&) -> ss::task<void> {
+      auto passing = held.pass();
+      co_await passing;
+    });
+    g.edge(ss::start, a);
+    return g.compile();
+  }();
+  background_run<numbers> waiting{e, waiting_graph, numbers{}};
+
+  one_lane() {
+    held.await_arrivals(1);
+    hook.called = [this, is_first = std::make_shared<std::atomic<bool>>(true)] {
+      if (is_first->exchange(false))
+        inside.pass();
+    };
+  }
+  one_lane(const one_lane&) = delete;
+  one_lane& operator=(const one_lane&) = delete;
+  ~one_lane() {
+    inside.open();
+    held.open();
+    (void)waiting.result();
+    hook.called = nullptr;
+  }
+
+  /// Runs a graph with one node on the same lane.
+  [[nodiscard]] int run_other() {
+    auto g = ss::graph<numbers>{};
+    g.add(b, add_one);
+    g.edge(ss::start, b);
+    return e.invoke(g.compile(), numbers{}).state.n;
+  }
+};
+
+} // namespace large_steps
+
+using namespace large_steps;
+
+BOOST_AUTO_TEST_SUITE(large_barrier)
+
+BOOST_AUTO_TEST_CASE(large_step_lets_other_runs_continue) {
+  auto lane = one_lane{};
+  const auto g = wide_graph().compile();
+  auto wide = background_run<sums>{lane.e, g, sums{.n = many, .total = 0}};
+  lane.inside.await_inside(1);
+  BOOST_TEST(lane.run_other() == 1); // would wait for the reducer otherwise
+  BOOST_TEST(!wide.has_ended());
+  lane.inside.open();
+  const auto out = wide.result();
+  BOOST_TEST_REQUIRE(!out.error);
+  BOOST_TEST(out.state.total == many);
+  BOOST_TEST(out.state.n == many);
+}
+
+BOOST_AUTO_TEST_CASE(large_step_gives_the_same_state_alone) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto out = e.invoke(wide_graph().compile(), sums{.n = many, .total = 0}).state;
+  BOOST_TEST(out.total == many);
+  BOOST_TEST(out.n == many);
+}
+
+BOOST_AUTO_TEST_CASE(run_cancelled_in_large_barrier_ends_after_it) {
+  auto lane = one_lane{};
+  const auto g = wide_graph().compile();
+  auto wide = background_run<sums>{lane.e, g, sums{.n = many, .total = 0}};
+  lane.inside.await_inside(1);
+  wide.handle.cancel();
+  BOOST_TEST(lane.run_other() == 1); // the lane has handled the cancellation
+  BOOST_TEST(!wide.has_ended());
+  lane.inside.open();
+  const auto out = wide.result();
+  BOOST_TEST_REQUIRE(out.error.has_value());
+  BOOST_TEST((out.error->code == ss::graph_errc::cancelled));
+  BOOST_TEST(out.state.total == many);
+}
+
+BOOST_AUTO_TEST_CASE(deadline_ends_run_in_large_barrier) {
+  auto lane = one_lane{};
+  const auto g = wide_graph().compile();
+  auto config = ss::run_config{};
+  config.deadline = 300ms;
+  auto wide = background_run<sums>{lane.e, g, sums{.n = many, .total = 0}, config};
+  const auto out = wide.result(); // the reducer is still waiting
+  BOOST_TEST_REQUIRE(out.error.has_value());
+  BOOST_TEST((out.error->code == ss::graph_errc::deadline));
+  BOOST_TEST(out.state.total == 0);
+}
+
+BOOST_AUTO_TEST_CASE(failing_large_step_keeps_last_state) {
+  auto lane = one_lane{};
+  const auto g = wide_graph().compile();
+  for (const auto throws_number : {false, true}) {
+    auto calls = 0;
+    hook.called = [&calls, throws_number] {
+      if (++calls == many / 2 && throws_number)
+        throw 42;
+      if (calls == many / 2)
+        throw std::runtime_error{"no more"};
+    };
+    const auto out = lane.e.try_invoke(g, sums{.n = many, .total = 0});
+    BOOST_TEST_REQUIRE(out.error.has_value());
+    BOOST_TEST(out.state.total == 0);
+    BOOST_TEST(out.state.n == many);
+  }
+  hook.called = nullptr;
+  BOOST_TEST(lane.e.invoke(g, sums{.n = many, .total = 0}).state.n == many);
+}
+
+BOOST_AUTO_TEST_CASE(large_step_of_thread_is_saved) {
+  auto lane = one_lane{};
+  lane.inside.open();
+  auto options = ss::compile_options{};
+  options.checkpointer = ss::memory_checkpointer();
+  const auto g = wide_graph().compile(std::move(options));
+  auto config = ss::run_config{};
+  config.thread_id = "t";
+  BOOST_TEST(lane.e.invoke(g, sums{.n = many, .total = 0}, config).state.n == many);
+  const auto at = lane.e.get_state(g, config);
+  BOOST_TEST_REQUIRE(at.values.has_value());
+  BOOST_TEST(at.values->total == many);
+}
+
+BOOST_AUTO_TEST_CASE(large_step_of_subgraph_is_applied) {
+  auto lane = one_lane{};
+  lane.inside.open();
+  auto outer = ss::graph<sums>{};
+  outer.add(
+      last, wide_graph().compile(), [](const sums& s) { return s; },
+      [](const sums& s) { return ss::update{ss::set<&sums::n>(s.total)}; });
+  outer.edge(ss::start, last);
+  BOOST_TEST(lane.e.invoke(outer.compile(), sums{.n = many, .total = 0}).state.n == many);
+}
+
+BOOST_AUTO_TEST_CASE(destroyed_engine_ends_run_in_large_barrier) {
+  const auto g = wide_graph().compile();
+  auto inside = door{};
+  auto held = gate{};
+  auto waits = ss::graph<numbers>{};
+  waits.add(a, [&](const numbers&) -> ss::task<void> {
+    auto passing = held.pass();
+    co_await passing;
+  });
+  waits.edge(ss::start, a);
+  const auto waiting_graph = waits.compile();
+  auto wide = std::optional<background_run<sums>>{};
+  auto error = std::error_code{};
+  auto opener = std::thread{};
+  {
+    auto e = ss::engine{{.workers = 1}};
+    const auto waiting = background_run<numbers>{e, waiting_graph, numbers{}};
+    held.await_arrivals(1);
+    hook.called = [&, is_first = std::make_shared<std::atomic<bool>>(true)] {
+      if (is_first->exchange(false))
+        inside.pass();
+    };
+    wide.emplace(e, g, sums{.n = many, .total = 0});
+    inside.await_inside(1);
+    opener = std::thread{[&] {
+      error = wide->result().error->code; // the shutdown ends the run while the reducer waits
+      inside.open();
+    }};
+  }
+  opener.join();
+  hook.called = nullptr;
+  BOOST_TEST((error == ss::graph_errc::cancelled));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
