@@ -2,9 +2,8 @@
 #pragma once
 
 #include <superstep/base/detail/assert.hpp>
+#include <superstep/base/detail/short_list.hpp>
 #include <superstep/channels/channel.hpp>
-
-#include <boost/container/small_vector.hpp>
 
 #include <cstdint>
 
@@ -59,7 +58,7 @@ public:
 private:
   std::uint32_t members_;
   std::uint32_t arrived_ = 0;
-  boost::container::small_vector<std::uint64_t, 1> seen_;
+  detail::short_list<std::uint64_t, 1> seen_;
 };
 
 } // namespace superstep

@@ -2,14 +2,13 @@
 #pragma once
 
 #include <superstep/base/await.hpp>
+#include <superstep/base/detail/short_list.hpp>
 #include <superstep/base/task.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/checkpoint/detail/fwd.hpp>
 #include <superstep/runtime/detail/task_place.hpp>
 #include <superstep/runtime/graph_error.hpp>
 #include <superstep/runtime/runtime.hpp>
-
-#include <boost/container/small_vector.hpp>
 
 #include <chrono>
 #include <memory>
@@ -25,9 +24,9 @@ class program;
 
 /// The output of one task. Not visible to other tasks before the barrier.
 struct node_output {
-  boost::container::small_vector<write, 1> writes;
+  detail::short_list<write, 1> writes;
   /// Numbers of nodes to activate in addition to the targets of the node's edges.
-  boost::container::small_vector<std::uint32_t, 2> targets;
+  detail::short_list<std::uint32_t, 2> targets;
   std::vector<send> sends;
   /// The state with the writes of this task applied, if it was computed for routers and no other
   /// task ran in the step. It becomes the new state, so that `writes` need not be applied a second
