@@ -33,6 +33,7 @@ std::vector<std::chrono::nanoseconds> call_times::take() const {
   return std::exchange(times_, {});
 }
 
-template class detail::agent_builder<messages_state>;
+template compiled_graph<messages_state> detail::build_agent(agent_options<messages_state>);
+template compiled_graph<chat_state> detail::build_agent(agent_options<chat_state>);
 
 } // namespace superstep

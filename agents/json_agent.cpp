@@ -225,7 +225,7 @@ compiled_json_graph agent_table<json::value>::compile(compile_options options) {
   return graph_.compile(std::move(options));
 }
 
-template class agent_builder<json::value>;
+template compiled_json_graph build_agent(agent_options<json::value>);
 
 } // namespace detail
 

@@ -82,6 +82,10 @@ const auto caf = std::vector<std::string_view>{"caf/"};
 const auto asio =
     std::vector<std::string_view>{"boost/asio", "boost/beast", "boost/process", "asio"};
 
+// Headers that cost every user's file a noticeable part of its compile time.
+const auto slow_to_compile = std::vector<std::string_view>{
+    "boost/container/", "boost/unordered/", "fstream", "iostream", "ranges", "regex", "sstream"};
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(source_tree_is_found) {
@@ -135,6 +139,12 @@ BOOST_AUTO_TEST_CASE(only_net_and_actors_include_asio) {
 BOOST_AUTO_TEST_CASE(simdjson_stays_in_sources) {
   check_none(breaking([](const source_file& file, const std::string& include) {
     return !include.starts_with("simdjson") || !file.path.starts_with("include/");
+  }));
+}
+
+BOOST_AUTO_TEST_CASE(installed_headers_include_no_slow_headers) {
+  check_none(breaking([](const source_file& file, const std::string& include) {
+    return !file.path.starts_with("include/") || !starts_with_any(include, slow_to_compile);
   }));
 }
 

@@ -34,10 +34,12 @@ namespace superstep {
 /// Source: `create_agent` in langchain 1.4.7, agents/factory.py.
 template <class State = messages_state>
 [[nodiscard]] auto create_agent(agent_options<State> options) {
-  return detail::agent_builder<State>{std::move(options)}.build();
+  return detail::build_agent(std::move(options));
 }
 
-extern template class detail::agent_builder<messages_state>;
+// Compiled in the library, because the builder of an agent takes seconds to compile.
+extern template compiled_graph<messages_state> detail::build_agent(agent_options<messages_state>);
+extern template compiled_graph<chat_state> detail::build_agent(agent_options<chat_state>);
 
 /// Options of create_react_agent(): the parameters of LangGraph's function under their original
 /// names. agent_options describes the members of the same name in more detail.

@@ -173,7 +173,7 @@ private:
   std::vector<std::string> seen_by_hooks_;
 };
 
-extern template class agent_builder<json::value>;
+extern template compiled_json_graph build_agent(agent_options<json::value>);
 
 } // namespace detail
 

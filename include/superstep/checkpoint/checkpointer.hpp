@@ -7,8 +7,6 @@
 #include <superstep/channels/detail/named_barrier_value.hpp>
 #include <superstep/checkpoint/detail/fwd.hpp>
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
 #include <chrono>
 #include <compare>
 #include <cstddef>
@@ -21,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -257,7 +256,7 @@ private:
     using is_transparent = void;
   };
   static constexpr std::size_t unindexed_max = 16;
-  mutable boost::unordered_flat_map<std::string, std::size_t, hash, std::equal_to<>> by_task_;
+  mutable std::unordered_map<std::string, std::size_t, hash, std::equal_to<>> by_task_;
   mutable std::size_t indexed_ = 0; ///< records of the list that are in the map
 };
 

@@ -217,4 +217,11 @@ private:
   stations after_agent_;
 };
 
+/// Builds the graph of an agent. Not an inline function, and its return type is not deduced, so
+/// that an `extern template` declaration prevents the compilation of the builder.
+template <class State>
+typename agent_front<State>::graph build_agent(agent_options<State> options) {
+  return agent_builder<State>{std::move(options)}.build();
+}
+
 } // namespace superstep::detail
