@@ -31,7 +31,7 @@ struct byte_budget::state {
   std::size_t used_max = 0;
   std::uint64_t next_ticket = 1;
   std::uint64_t exempt = 0; // ticket of the reader that may exceed the bound; 0: no reader
-  // by ticket: readers that hold bytes or wait; one entry per lease
+  // The readers that hold bytes or wait, by ticket. A lease has at most one entry.
   std::map<std::uint64_t, reader> readers;
   std::set<std::uint64_t> waiting; // tickets of the waiting readers, in the order of arrival
 

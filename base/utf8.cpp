@@ -7,6 +7,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -46,10 +47,21 @@ bool is_utf16(std::string_view text) noexcept {
   return is_nul(0) == is_nul(2) && is_nul(1) == is_nul(3) && is_nul(0) != is_nul(1);
 }
 
+struct compression {
+  std::string_view magic; ///< first bytes of each file
+  std::string_view name;
+  std::string_view program; ///< decompresses files
+};
+
+constexpr auto compressions = std::array{
+    compression{"\x1f\x8b", "gzip", "gunzip"}, compression{"\x28\xb5\x2f\xfd", "zstd", "unzstd"},
+    compression{"\xfd\x37zXZ", "xz", "unxz"}, compression{"BZh", "bzip2", "bunzip2"},
+    compression{"PK\x03\x04", "zip", "unzip"}};
+
 encoding_fault fault_at(std::string_view text, std::size_t offset, std::string what) {
   const auto before = text.substr(0, offset);
   return {offset, 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')),
-          std::move(what)};
+          std::move(what), std::string{"convert it, for example with iconv"}};
 }
 
 } // namespace
@@ -80,9 +92,13 @@ std::string valid_utf8(std::string text) {
 
 std::optional<encoding_fault> find_encoding_fault(std::string_view text) {
   if (is_utf16(text))
-    return encoding_fault{0, 1, "is UTF-16, not UTF-8"};
+    return encoding_fault{0, 1, "is UTF-16, not UTF-8", "convert it, for example with iconv", true};
   if (is_utf8(text))
     return std::nullopt;
+  for (const auto& one : compressions)
+    if (text.starts_with(one.magic))
+      return encoding_fault{0, 1, fmt::format("is compressed with {}", one.name),
+                            fmt::format("decompress it, for example with {}", one.program), true};
   auto at = std::size_t{0};
   while (const auto length = sequence_length(text.substr(at)))
     at += length;
@@ -93,7 +109,7 @@ std::optional<encoding_fault> find_encoding_fault(std::string_view text) {
 
 std::optional<encoding_fault> find_yaml_encoding_fault(std::string_view text) {
   if (auto fault = find_encoding_fault(text)) {
-    fault->text += "; convert it, for example with iconv";
+    fault->text += "; " + fault->advice;
     return fault;
   }
   const auto at = text.find_first_of(std::string_view{"\0\x04", 2});

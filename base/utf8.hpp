@@ -22,14 +22,17 @@ struct encoding_fault {
   std::size_t offset = 0; ///< in bytes, from 0
   std::size_t line = 1;   ///< from 1
   std::string text;       ///< e.g. `is not UTF-8: byte 0xFF at offset 12`
+  std::string advice;     ///< e.g. `convert it, for example with iconv`
+  bool is_whole = false;  ///< whether the whole text has another format, not only this byte
 };
 
 /// Returns the first byte that is not UTF-8, or nullopt. UTF-16 is recognised by its byte order
-/// mark or the NUL bytes of its first letters. A byte order mark of UTF-8 is valid.
+/// mark or the NUL bytes of its first letters, and compressed files by their first bytes. A byte
+/// order mark of UTF-8 is valid.
 [[nodiscard]] std::optional<encoding_fault> find_encoding_fault(std::string_view text);
 
-/// As find_encoding_fault(), with advice for users. Finds the bytes 0 and 4 as well, at which
-/// yaml-cpp stops reading.
+/// As find_encoding_fault(), with the advice at the end of the text. Finds the bytes 0 and 4 as
+/// well, at which yaml-cpp stops reading.
 [[nodiscard]] std::optional<encoding_fault> find_yaml_encoding_fault(std::string_view text);
 
 } // namespace superstep

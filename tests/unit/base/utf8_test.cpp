@@ -4,6 +4,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <string_view>
+#include <tuple>
+#include <vector>
+
 using superstep::find_encoding_fault;
 using superstep::find_yaml_encoding_fault;
 using superstep::is_utf8;
@@ -38,6 +42,19 @@ BOOST_AUTO_TEST_CASE(encoding_fault_has_line_and_offset) {
   using namespace std::string_view_literals;
   for (const auto text : {"\xff\xfe"sv, "\xff\xfe{\0"sv, "\xfe\xff\0{"sv, "{\0\"\0"sv, "\0{\0\""sv})
     BOOST_TEST(find_encoding_fault(text).value().text == "is UTF-16, not UTF-8");
+  for (const auto& [text, fault_text, advice] :
+       std::vector<std::tuple<std::string_view, std::string_view, std::string_view>>{
+           {"\x1f\x8b\b", "is compressed with gzip", "gunzip"},
+           {"\x28\xb5\x2f\xfd\x04", "is compressed with zstd", "unzstd"},
+           {"\xfd\x37zXZ", "is compressed with xz", "unxz"},
+           {"BZh91AY\xff", "is compressed with bzip2", "bunzip2"},
+           {"PK\x03\x04\xff", "is compressed with zip", "unzip"}}) {
+    const auto found = find_encoding_fault(text).value();
+    BOOST_TEST(found.text == fault_text);
+    BOOST_TEST(found.advice.ends_with(advice));
+    BOOST_TEST(found.is_whole);
+  }
+  BOOST_TEST(!find_encoding_fault("PK\x03\x04 or BZh9 in a text").has_value());
   BOOST_TEST(!find_encoding_fault("a\x04z"sv).has_value());
   BOOST_TEST(find_yaml_encoding_fault("a\n\x04z"sv).value().text ==
              "is not text: control character 0x04 at offset 2");
