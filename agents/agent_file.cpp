@@ -196,7 +196,9 @@ agent_reading read_agent_text(std::string_view text, const std::string& name,
     return out;
   }
   try {
-    if (const auto line = line_of_second_document(text); line > 0)
+    // yaml-cpp accepts a quoted text without its end if only white space follows.
+    const auto size = text.find_last_not_of(" \t\r\n") + 1; // 0 if all is white space
+    if (const auto line = line_of_second_document(text.substr(0, size)); line > 0)
       faults.add(line, "", "has more than one YAML document");
     auto document = YAML::Load(std::string{text});
     if (document.IsNull())
@@ -208,6 +210,7 @@ agent_reading read_agent_text(std::string_view text, const std::string& name,
     faults.add(e.mark.is_null() ? 0 : static_cast<std::size_t>(e.mark.line) + 1, "",
                "is not valid YAML: " + detail::text_of(e));
   }
+  out.spec.overridden = faults.overridden_keys();
   out.faults = std::move(faults).take();
   return out;
 }

@@ -5,6 +5,8 @@
 #include "agents/agent_graph.hpp"
 #include "agents/agent_tool.hpp"
 #include "agents/limited_model.hpp"
+#include "agents/model_fields.hpp"
+#include "agents/overrides.hpp"
 
 #include <superstep/agents/agent_file.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
@@ -15,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
 #include <utility>
@@ -127,6 +130,56 @@ bool has_tool(const tool_list& tools, const std::string& name) {
                              [&](const auto& tool) { return tool->definition().name == name; });
 }
 
+/// Moves the names of options at the start of an error text to the key: `command: argv: is empty`
+/// at `tools.0` becomes `is empty` at `tools.0.command.argv`.
+agent_fault with_option_in_key(agent_fault fault) {
+  constexpr auto name_chars = std::string_view{"abcdefghijklmnopqrstuvwxyz0123456789_"};
+  for (auto end = fault.text.find_first_not_of(name_chars);
+       end != std::string::npos && end > 0 && fault.text.substr(end, 2) == ": ";
+       end = fault.text.find_first_not_of(name_chars)) {
+    fault.key += '.' + fault.text.substr(0, end);
+    fault.text.erase(0, end + 2);
+  }
+  return fault;
+}
+
+/// Adds the error of a model or tool, unless the reader of the agent file has reported an error of
+/// the same option.
+void add_unless_reported(agent_fault fault, const std::vector<agent_fault>& read_faults,
+                         std::vector<agent_fault>& faults) {
+  const auto part = fault.key;
+  fault = with_option_in_key(std::move(fault));
+  const auto is_reported = std::ranges::any_of(read_faults, [&](const auto& read) {
+    return !read.key.empty() && (detail::is_within(fault.key, read.key) ||
+                                 (fault.key != part && detail::is_within(read.key, fault.key)));
+  });
+  if (!is_reported)
+    faults.push_back(std::move(fault));
+}
+
+/// Adds the errors of a model. The errors in the file of a model have one line each, which begins
+/// with `PATH:LINE: `; they become errors of that file.
+void add_model_faults(const agent_spec& spec, const error& why,
+                      const std::vector<agent_fault>& read_faults,
+                      std::vector<agent_fault>& faults) {
+  const auto path = detail::path_of_model(spec.model);
+  if (path.empty())
+    return add_unless_reported({spec.file, spec.model_line, "model", why.text, why.code},
+                               read_faults, faults);
+  for (auto rest = std::string_view{why.text}; !rest.empty();) {
+    const auto text = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), text.size() + 1));
+    auto line = std::size_t{0};
+    const auto* const begin = text.data() + std::min(path.size() + 1, text.size());
+    const auto [end, code] = std::from_chars(begin, text.data() + text.size(), line);
+    const auto after = text.substr(static_cast<std::size_t>(end - text.data()));
+    if (text.starts_with(path + ':') && code == std::errc{} && after.starts_with(": "))
+      faults.push_back({path, line, "", std::string{after.substr(2)}, why.code});
+    else
+      faults.push_back({spec.file, spec.model_line, "model.path", std::string{text}, why.code});
+  }
+}
+
 /// Whether the tool with this name is an agent.
 bool is_agent(const agent_spec& spec, const std::string& tool) {
   return std::ranges::any_of(spec.tools, [&](const auto& t) {
@@ -217,11 +270,15 @@ private:
   struct made_tools {
     tool_list tools;
     std::vector<sub_agent> agents;
+    bool is_complete = true; ///< false if a tool could not be created
   };
 
-  made_tools make_tools(const agent_spec& spec);
+  chat_model_ptr make_wrapped_model(const agent_spec& spec,
+                                    const std::vector<agent_fault>& read_faults);
+  made_tools make_tools(const agent_spec& spec, const std::vector<agent_fault>& read_faults);
   result<tool_ptr> make_agent_below(const sub_agent_options& o, const agent_spec& spec,
                                     const tool_spec& at, std::vector<sub_agent>& into);
+  /// Returns the agent of a file; null if its file has errors, which were added.
   result<std::shared_ptr<const agent>> agent_of(const std::string& file);
   [[nodiscard]] std::string chain_to(const std::string& file) const;
 
@@ -254,11 +311,15 @@ result<std::shared_ptr<const agent>> building::agent_of(const std::string& file)
   if (found == made_.end()) {
     if (made_.size() + 1 >= agent_files_max)
       return refuse(fmt::format("an agent may consist of at most {} files", agent_files_max));
-    auto made = build(read_agent_file(file));
+    auto reading = read_agent_file(file);
+    if (reading.spec.file.empty()) { // the file could not be read
+      const auto& why = reading.faults.front();
+      return error{why.code ? why.code : make_error_code(errc::invalid_argument),
+                   fmt::format("agent: file: '{}' {}", file, why.text)};
+    }
+    auto made = build(std::move(reading));
     found = made_.emplace(identity, std::move(made)).first;
   }
-  if (!found->second)
-    return refuse(fmt::format("the agent file '{}' has errors", file));
   return found->second;
 }
 
@@ -271,24 +332,57 @@ result<tool_ptr> building::make_agent_below(const sub_agent_options& o, const ag
   auto below = agent_of(o.file);
   if (!below)
     return below.error();
+  if (!*below)
+    return tool_ptr{};
   into.push_back({o.name, std::move(*below)});
   check_memory_of(into.back(), spec, at, faults_);
   auto made = detail::make_agent_tool(o, graph_below(*into.back().agent));
   return o.timeout ? with_time_limit(std::move(made), *o.timeout) : made;
 }
 
+/// Creates the model with its wrappers; null if it has errors. Adds each error that the reader of
+/// the agent file has not reported.
+chat_model_ptr building::make_wrapped_model(const agent_spec& spec,
+                                            const std::vector<agent_fault>& read_faults) {
+  auto read_note = std::string{};
+  auto record_note = std::string{};
+  auto made = make_model(spec, io_, read_note);
+  if (!made)
+    add_model_faults(spec, made.error(), read_faults, faults_);
+  if (made && *made) {
+    made = recorded(std::move(made), spec, record_note);
+    if (!made)
+      faults_.push_back(
+          {spec.file, spec.model_line, "model.record", made.error().text, made.error().code});
+  }
+  if (made && *made) {
+    made = in_protocol(std::move(made), spec);
+    if (!made)
+      faults_.push_back(
+          {spec.file, spec.model_line, "model.protocol", made.error().text, made.error().code});
+  }
+  for (auto* note : {&read_note, &record_note})
+    if (!note->empty())
+      notes_.push_back(std::move(*note));
+  return made ? std::move(*made) : chat_model_ptr{};
+}
+
 /// Creates the tools of the file. Adds an error for each tool that cannot be created or whose name
 /// is not unique.
-building::made_tools building::make_tools(const agent_spec& spec) {
+building::made_tools building::make_tools(const agent_spec& spec,
+                                          const std::vector<agent_fault>& read_faults) {
   auto out = made_tools{};
   auto keys = std::map<std::string, std::string>{};
   for (const auto& described : spec.tools) {
     const auto* below = std::get_if<sub_agent_options>(&described.options);
     auto made = below != nullptr ? make_agent_below(*below, spec, described, out.agents)
                                  : make_tool_of(described, io_);
-    if (!made) {
-      faults_.push_back(
-          {spec.file, described.line, described.key, made.error().text, made.error().code});
+    if (!made)
+      add_unless_reported(
+          {spec.file, described.line, described.key, made.error().text, made.error().code},
+          read_faults, faults_);
+    if (!made || !*made) {
+      out.is_complete = false;
       continue;
     }
     const auto& name = (*made)->definition().name;
@@ -309,35 +403,28 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
   const auto faults_before = faults_.size();
   faults_.insert(faults_.end(), reading.faults.begin(), reading.faults.end());
   auto& spec = reading.spec;
-  auto read_note = std::string{};
-  auto record_note = std::string{};
-  auto model = in_protocol(recorded(make_model(spec, io_, read_note), spec, record_note), spec);
-  for (auto* note : {&read_note, &record_note})
-    if (!note->empty())
-      notes_.push_back(std::move(*note));
-  if (!model)
-    faults_.push_back(
-        {spec.file, spec.model_line, "model", model.error().text, model.error().code});
+  auto model = make_wrapped_model(spec, reading.faults);
   if (const auto* provider = std::get_if<provider_model_options>(&spec.model))
     for (auto& text : warnings_of(*provider))
       warnings_.push_back({spec.file, spec.model_line, "model", std::move(text)});
   files_.push_back(spec.file);
   identities_.push_back(identity_of(spec.file));
-  auto made = make_tools(spec);
+  auto made = make_tools(spec, reading.faults);
   files_.pop_back();
   identities_.pop_back();
   const auto misses_tools = std::ranges::any_of(
       faults_.begin() + static_cast<std::ptrdiff_t>(faults_before), faults_.end(),
       [](const auto& fault) { return fault.key.starts_with("tools"); });
   // If a tool has errors, names of tools are not checked, because a name may refer to that tool.
-  if (!misses_tools) {
+  if (made.is_complete && !misses_tools) {
     check_early_tools(spec, made.tools, faults_);
     check_reviews(spec, made.tools, faults_);
   }
   check_store(spec, faults_);
-  if (faults_.size() > faults_before)
+  detail::refer_to_overrides(spec, faults_, faults_before);
+  if (faults_.size() > faults_before || !made.is_complete)
     return nullptr;
-  return std::make_shared<const agent>(std::move(spec), std::move(*model), std::move(made.tools),
+  return std::make_shared<const agent>(std::move(spec), std::move(model), std::move(made.tools),
                                        std::move(made.agents));
 }
 

@@ -17,25 +17,32 @@ namespace {
 
 constexpr auto providers = "recorded, replayed, scripted, openai, anthropic, ollama";
 
+/// Stores the options of a model that is read from a file. Without a path, the spec gets no model,
+/// because creating it would report the missing path again.
+template <class Options>
+void set_path(Options options, const std::string& folder, model_spec& into) {
+  if (options.path.empty())
+    return;
+  options.path = in_folder(folder, options.path);
+  into = std::move(options);
+}
+
 void read_recorded(fields& at, const std::string& folder, model_spec& into) {
   auto options = recorded_model_options{};
   at.required_text("path", options.path).duration("latency_ms", options.latency, 0);
-  options.path = in_folder(folder, options.path);
-  into = std::move(options);
+  set_path(std::move(options), folder, into);
 }
 
 void read_replayed(fields& at, const std::string& folder, model_spec& into) {
   auto options = replayed_model_options{};
   at.required_text("path", options.path).flag("with_timing", options.with_timing);
-  options.path = in_folder(folder, options.path);
-  into = std::move(options);
+  set_path(std::move(options), folder, into);
 }
 
 void read_scripted(fields& at, const std::string& folder, model_spec& into) {
   auto options = scripted_model_options{};
   at.required_text("path", options.path);
-  options.path = in_folder(folder, options.path);
-  into = std::move(options);
+  set_path(std::move(options), folder, into);
 }
 
 /// Reads the key `api`, which selects one of OpenAI's two APIs. Other providers have only one.
@@ -117,6 +124,8 @@ void read_provider(fields& at, const std::string& provider, const std::string& f
       .duration("total_timeout_ms", options.total_timeout, 1)
       .number("answer_bytes_max", options.answer_bytes_max, 1)
       .text("ca_file", options.ca_file);
+  if (options.model.empty())
+    options.model = "?"; // its error was added; the other options of the model are still checked
   if (has_key_env)
     options.api_key_env = key_env;
   if (!version.empty()) {
@@ -143,8 +152,10 @@ void read_protocol(fields& at, agent_spec& into) {
     at.wrong("protocol_unclosed", fmt::format("'{}' is not one of: complete, refuse", unclosed));
   if (into.protocol.empty())
     return;
-  if (const auto protocol = make_protocol(into.protocol); !protocol)
+  if (const auto protocol = make_protocol(into.protocol); !protocol) {
     at.wrong("protocol", protocol.error().text);
+    into.protocol.clear(); // creating it would report the error again
+  }
 }
 
 } // namespace
@@ -152,14 +163,14 @@ void read_protocol(fields& at, agent_spec& into) {
 void read_model(fields& root, const std::string& folder, agent_spec& into) {
   const auto node = root.take("model");
   into.model_line = node.IsDefined() ? line_of(node) : 0;
-  if (!node.IsDefined() || !node.IsMap()) {
-    root.wrong("model", node.IsDefined()
-                            ? "must be a mapping, e.g. {provider: recorded, path: turns.jsonl}"
-                            : "is missing; it is required");
-    return;
-  }
+  if (!node.IsDefined())
+    return root.missing("model");
+  if (!node.IsMap())
+    return root.wrong("model", "must be a mapping, such as {provider: openai, model: gpt-4o} or "
+                               "{provider: recorded, path: turns.jsonl}");
   auto at = fields{node, "model", root.faults()};
   auto provider = std::string{};
+  auto is_known = true;
   at.required_text("provider", provider);
   if (provider == "recorded")
     read_recorded(at, folder, into.model);
@@ -169,15 +180,27 @@ void read_model(fields& root, const std::string& folder, agent_spec& into) {
     read_scripted(at, folder, into.model);
   else if (provider == "openai" || provider == "anthropic" || provider == "ollama")
     read_provider(at, provider, folder, into.model);
-  else if (!provider.empty())
+  else
+    is_known = false;
+  if (!is_known && !provider.empty())
     at.wrong("provider", fmt::format("'{}' is not one of: {}", provider, providers));
   at.text("record", into.record);
   if (!into.record.empty())
     into.record = in_folder(folder, into.record);
   read_protocol(at, into);
   // The valid keys depend on the provider. If it is unknown, errors about keys would be misleading.
-  if (into.model.index() != 0)
+  if (is_known)
     at.done();
+}
+
+std::string path_of_model(const model_spec& model) {
+  if (const auto* recorded = std::get_if<recorded_model_options>(&model))
+    return recorded->path;
+  if (const auto* scripted = std::get_if<scripted_model_options>(&model))
+    return scripted->path;
+  if (const auto* replayed = std::get_if<replayed_model_options>(&model))
+    return replayed->path;
+  return {};
 }
 
 } // namespace superstep::detail

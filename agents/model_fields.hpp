@@ -12,4 +12,7 @@ namespace superstep::detail {
 /// Reads the key `model` of an agent file. A relative path in it refers to `folder`.
 void read_model(fields& root, const std::string& folder, agent_spec& into);
 
+/// Returns the file with the model's turns or rules; empty for a model without such a file.
+[[nodiscard]] std::string path_of_model(const model_spec& model);
+
 } // namespace superstep::detail

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <utility>
@@ -42,6 +44,33 @@ std::optional<YAML::Node> child(YAML::Node at, const std::string& name) {
   return std::nullopt;
 }
 
+/// Returns an error text if an override sets an item of a list that does not exist; else an empty
+/// text. Elsewhere a key may be a number, for example in model.parameters.logit_bias.
+/// @param value the value of the item; empty if the override sets a key below the item
+std::string missing_list(const YAML::Node& at, const std::string& above, const std::string& part,
+                         const std::string& value) {
+  constexpr auto lists = std::array<std::string_view, 6>{"tools",       "early_tools", "argv",
+                                                         "allow_hosts", "namespace",   "writable"};
+  const auto name = above.substr(above.rfind('.') + 1);
+  const auto is_index = part.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_index || (at.IsDefined() && !at.IsNull()) ||
+      std::find(lists.begin(), lists.end(), name) == lists.end())
+    return {};
+  return fmt::format("the file has no list '{}'; ", above) +
+         (value.empty() ? "add it to the file, or set the whole list"
+                        : fmt::format("write --set '{}=[{}]'", above, value));
+}
+
+/// Returns the error text for a node that cannot have the child `part`.
+std::string cannot_set(const YAML::Node& at, const std::string& above, const std::string& part) {
+  if (!at.IsSequence())
+    return fmt::format("cannot set '{}': '{}' is not a mapping or list", part, above);
+  if (at.size() == 0)
+    return fmt::format("cannot set '{}': the list '{}' is empty", part, above);
+  return fmt::format("cannot set '{}': the list '{}' has the indexes 0 to {}", part, above,
+                     at.size() - 1);
+}
+
 } // namespace
 
 void apply_override(YAML::Node& document, const std::string& option, fault_list& faults) {
@@ -51,7 +80,9 @@ void apply_override(YAML::Node& document, const std::string& option, fault_list&
   const auto parts = split(path);
   for (const auto& part : parts)
     if (part.empty() || equals == std::string::npos) {
-      faults.add(0, path, "is not an override; write --set key.path=value");
+      faults.add(0, path,
+                 (path.empty() ? '\'' + option + "' " : std::string{}) +
+                     "is not an override; write --set key.path=value");
       return;
     }
   if (const auto fault = find_yaml_encoding_fault(option)) {
@@ -69,18 +100,39 @@ void apply_override(YAML::Node& document, const std::string& option, fault_list&
   // the handle refer to another node.
   auto at = YAML::Node{};
   at.reset(document);
+  auto above = std::string{}; // path of `at`
+  auto is_new = false;        // whether this override creates `at`
   for (const auto& part : parts) {
+    const auto item = &part == &parts.back() ? option.substr(equals + 1) : std::string{};
+    if (auto why = missing_list(at, above, part, item); !why.empty()) {
+      faults.add(0, path, std::move(why));
+      return;
+    }
     auto next = child(at, part);
     if (!next) {
-      faults.add(0, path,
-                 fmt::format("cannot set '{}': its parent is {}", part,
-                             at.IsSequence() ? fmt::format("a list of {} items", at.size())
-                                             : std::string{"not a mapping"}));
+      faults.add(0, path, cannot_set(at, above, part));
       return;
+    }
+    above += (above.empty() ? "" : ".") + part;
+    if (!is_new && (!next->IsDefined() || next->IsNull())) {
+      is_new = true;
+      faults.overridden(above); // errors about its type are errors of the override, not of the file
     }
     at.reset(*next);
   }
   at = value;
+}
+
+void refer_to_overrides(const agent_spec& spec, std::vector<agent_fault>& faults,
+                        std::size_t first) {
+  for (auto i = first; i < faults.size(); ++i) {
+    auto& fault = faults[i];
+    const auto is_set = [&fault](const auto& key) { return is_within(fault.key, key); };
+    if (fault.file == spec.file && std::ranges::any_of(spec.overridden, is_set)) {
+      fault.file = "--set";
+      fault.line = 0;
+    }
+  }
 }
 
 std::string in_folder(const std::string& folder, const std::string& path) {

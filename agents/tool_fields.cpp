@@ -244,12 +244,11 @@ std::optional<tool_spec> read_tool(const YAML::Node& item, const std::string& ke
   for (const auto& r : readers) {
     if (r.name != name)
       continue;
-    // For a tool that is only a name, errors about missing keys refer to the line of that name.
-    auto at = fields{item.IsScalar() ? item : options, fmt::format("{}.{}", key, name), faults};
+    const auto path = fmt::format("{}.{}", key, name);
+    auto at = item.IsScalar() ? fields{line_of(item), path, faults} : fields{options, path, faults};
     auto out = tool_spec{r.read(at, folder), line_of(item), key};
     out.effects = read_effects(at, r.name);
-    if (!item.IsScalar())
-      at.done();
+    at.done();
     return out;
   }
   faults.add(item, key, fmt::format("unknown tool '{}'; known tools: {}", name, known_tools()));

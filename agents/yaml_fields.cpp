@@ -10,6 +10,7 @@
 #include <yaml-cpp/depthguard.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -124,7 +125,22 @@ YAML::Node deepest_node(const YAML::Node& from, std::string_view path) {
 } // namespace
 
 std::string text_of(const YAML::Exception& e) {
-  return dynamic_cast<const YAML::DeepRecursion*>(&e) != nullptr ? "nested too deeply" : e.msg;
+  if (dynamic_cast<const YAML::DeepRecursion*>(&e) != nullptr)
+    return "nested too deeply";
+  constexpr auto clearer = std::array<std::pair<std::string_view, const char*>, 7>{
+      {{YAML::ErrorMsg::END_OF_SEQ_FLOW, "'[' has no closing ']', or a ',' is missing"},
+       {YAML::ErrorMsg::END_OF_MAP_FLOW, "'{' has no closing '}', or a ',' is missing"},
+       {YAML::ErrorMsg::END_OF_MAP, "the indentation of this line does not match the lines above"},
+       {YAML::ErrorMsg::END_OF_SEQ, "the indentation of this line does not match the lines above"},
+       {YAML::ErrorMsg::EOF_IN_SCALAR, "a quoted text has no closing quote"},
+       {YAML::ErrorMsg::TAB_IN_INDENTATION, "a line is indented with a tab; use spaces"},
+       {YAML::ErrorMsg::MAP_VALUE,
+        "a ':' is not allowed here; check the indentation (spaces, no tabs), and put texts that "
+        "contain ': ' in quotes"}}};
+  for (const auto& [text, better] : clearer)
+    if (e.msg == text)
+      return better;
+  return e.msg;
 }
 
 std::size_t line_of(const YAML::Node& node) {
@@ -132,10 +148,13 @@ std::size_t line_of(const YAML::Node& node) {
   return mark.is_null() ? 0 : static_cast<std::size_t>(mark.line) + 1;
 }
 
+bool is_within(std::string_view key, std::string_view above) noexcept {
+  return key.starts_with(above) && (key.size() == above.size() || key[above.size()] == '.');
+}
+
 bool fault_list::is_overridden(std::string_view path) const {
-  return std::any_of(overridden_.begin(), overridden_.end(), [path](std::string_view set) {
-    return path.starts_with(set) && (path.size() == set.size() || path[set.size()] == '.');
-  });
+  return std::any_of(overridden_.begin(), overridden_.end(),
+                     [path](std::string_view set) { return is_within(path, set); });
 }
 
 void fault_list::add(const YAML::Node& node, std::string path, std::string text) {
@@ -160,7 +179,10 @@ std::optional<json::value> to_json(const YAML::Node& node, const std::string& pa
 }
 
 fields::fields(YAML::Node node, std::string path, fault_list& faults)
-    : node_{std::move(node)}, path_{std::move(path)}, faults_{faults} {}
+    : node_{std::move(node)}, line_{line_of(node_)}, path_{std::move(path)}, faults_{faults} {}
+
+fields::fields(std::size_t line, std::string path, fault_list& faults)
+    : node_{YAML::NodeType::Map}, line_{line}, path_{std::move(path)}, faults_{faults} {}
 
 std::string fields::path_of(std::string_view key) const {
   return path_.empty() ? std::string{key} : fmt::format("{}.{}", path_, key);
@@ -168,7 +190,12 @@ std::string fields::path_of(std::string_view key) const {
 
 void fields::wrong(std::string_view key, std::string text) {
   const auto at = node_.IsMap() ? node_[std::string{key}] : YAML::Node{YAML::NodeType::Undefined};
-  faults_.add(at.IsDefined() ? at : node_, path_of(key), std::move(text));
+  faults_.add(at.IsDefined() ? line_of(at) : line_, path_of(key), std::move(text));
+}
+
+void fields::missing(std::string_view key) {
+  if (!node_.IsDefined() || node_.IsNull() || node_.IsMap())
+    faults_.add(line_, path_of(key), "is missing; it is required");
 }
 
 YAML::Node fields::take(std::string_view key) {
@@ -196,7 +223,7 @@ fields& fields::required_text(std::string_view key, std::string& into) {
   else if (at.IsDefined())
     faults_.add(at, path_of(key), "must be a non-empty text");
   else
-    faults_.add(node_, path_of(key), "is missing; it is required");
+    missing(key);
   return *this;
 }
 
@@ -242,10 +269,12 @@ std::optional<std::int64_t> fields::integer(std::string_view key, std::int64_t m
   const auto value = is_plain(at) ? parse_number<std::int64_t>(at.Scalar()) : std::nullopt;
   if (value && *value >= min && *value <= max)
     return value;
-  faults_.add(at, path_of(key),
-              max == std::numeric_limits<std::int64_t>::max()
+  auto text = max == std::numeric_limits<std::int64_t>::max()
                   ? fmt::format("must be an integer of at least {}", min)
-                  : fmt::format("must be an integer from {} to {}", min, max));
+                  : fmt::format("must be an integer from {} to {}", min, max);
+  if (at.IsScalar() && !is_plain(at))
+    text += ", without quotes";
+  faults_.add(at, path_of(key), std::move(text));
   return std::nullopt;
 }
 
@@ -257,12 +286,12 @@ fields& fields::texts(std::string_view key, std::vector<std::string>& into, std:
       if (item.IsScalar())
         found.push_back(item.Scalar());
   if (!at.IsDefined() && min_size > 0)
-    faults_.add(node_, path_of(key), "is missing; it is required");
+    missing(key);
   else if (at.IsDefined() &&
            (!at.IsSequence() || found.size() != at.size() || found.size() < min_size))
     faults_.add(at, path_of(key),
-                min_size > 0 ? fmt::format("must be a list of at least {} texts", min_size)
-                             : std::string{"must be a list of texts"});
+                min_size > 0 ? "must be a list of texts with at least one item, such as [a, b]"
+                             : "must be a list of texts, such as [a, b]");
   else if (at.IsDefined())
     into = std::move(found);
   return *this;
@@ -308,7 +337,7 @@ fields& fields::schema(std::string_view key, json::object& into) {
 void fields::done() {
   if (!node_.IsMap()) {
     if (!node_.IsNull())
-      faults_.add(node_, path_,
+      faults_.add(line_, path_,
                   fmt::format("must be a mapping with keys: {}", fmt::join(known_, ", ")));
     return;
   }

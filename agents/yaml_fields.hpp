@@ -18,6 +18,9 @@
 
 namespace superstep::detail {
 
+/// Whether a dotted key is `above`, or a key below it.
+[[nodiscard]] bool is_within(std::string_view key, std::string_view above) noexcept;
+
 /// The errors of one agent file, each with its line and key.
 class fault_list {
 public:
@@ -31,6 +34,10 @@ public:
   void overridden(std::string path) { overridden_.insert(std::move(path)); }
   /// Returns all errors, sorted by line.
   [[nodiscard]] std::vector<agent_fault> take() &&;
+  /// Returns the keys that --set changed.
+  [[nodiscard]] std::vector<std::string> overridden_keys() const {
+    return {overridden_.begin(), overridden_.end()};
+  }
 
 private:
   [[nodiscard]] bool is_overridden(std::string_view path) const;
@@ -61,7 +68,12 @@ void check_schema(const YAML::Node& node, const json::object& schema, std::strin
 /// not read.
 class fields {
 public:
+  /// A node that is neither a mapping nor null has no keys. done() adds an error for it, and no key
+  /// is reported as missing.
   fields(YAML::Node node, std::string path, fault_list& faults);
+  /// Makes an empty mapping, for example for a tool without options.
+  /// @param line the line of errors about missing keys
+  fields(std::size_t line, std::string path, fault_list& faults);
 
   fields& text(std::string_view key, std::string& into);
   /// Reads a text. The key is required, and the text must not be empty.
@@ -117,6 +129,8 @@ public:
   /// Adds an error about a key. The error refers to the key's line, or to the mapping's line if the
   /// key is missing.
   void wrong(std::string_view key, std::string text);
+  /// Adds an error for a required key that the mapping does not have.
+  void missing(std::string_view key);
   /// Adds an error for each key that was not read.
   void done();
 
@@ -132,6 +146,7 @@ private:
                                                     std::int64_t max);
 
   YAML::Node node_;
+  std::size_t line_;
   std::string path_;
   fault_list& faults_;
   std::vector<std::string> known_; // in the order of reading, for the message of done()

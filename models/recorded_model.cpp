@@ -51,11 +51,6 @@ struct recording {
   }
 };
 
-error bad_line(const recording& in, std::size_t line, std::string_view why) {
-  return {model_errc::bad_configuration,
-          in.path + ':' + std::to_string(line) + ": " + std::string{why}};
-}
-
 /// Parses one turn, which must be a message with the role assistant.
 result<message> read_turn(std::string_view text) {
   auto parsed = parse_json(text);
@@ -70,7 +65,7 @@ result<message> read_turn(std::string_view text) {
   return from_openai(*object);
 }
 
-/// Builds the index line by line. Stops at the first invalid line.
+/// Builds the index line by line. Reports the first invalid lines of the file together.
 class recording_reader {
 public:
   explicit recording_reader(recording& into) : into_{into}, bytes_{into.text.size()} {
@@ -89,18 +84,30 @@ public:
           // A crash of the writer can leave an incomplete last line, which has no newline and is
           // ignored. A line that ends with a closing brace is complete, so its fault is reported.
           if (end < bytes_ || into_.rows.empty() || text.ends_with('}'))
-            return bad_line(into_, line, why);
-          torn_line = line; // its turns remain in the list, but no row refers to them
+            add_fault(line, why);
+          else
+            torn_line = line; // its turns remain in the list, but no row refers to them
         }
       begin = end + 1;
     }
     into_.text.resize(bytes_);
-    return std::nullopt;
+    if (faults_.empty())
+      return std::nullopt;
+    return error{model_errc::bad_configuration, std::move(faults_)};
   }
 
   std::size_t torn_line = 0; ///< number of the incomplete last line; 0 = none
 
 private:
+  /// Adds the error of a line. Only the first errors are kept: a file of another kind has one in
+  /// each line.
+  void add_fault(std::size_t line, std::string_view why) {
+    constexpr auto faults_max = 20;
+    if (++fault_count_ <= faults_max)
+      faults_ += (faults_.empty() ? "" : "\n") + into_.path + ':' + std::to_string(line) + ": " +
+                 std::string{why};
+  }
+
   std::string read_line(std::size_t begin, std::string_view text, std::size_t line) {
     try { // simdjson reports errors as exceptions
       auto document = parser_.iterate(text.data(), text.size(), into_.text.size() - begin);
@@ -165,6 +172,8 @@ private:
 
   recording& into_;
   std::size_t bytes_;
+  std::string faults_; ///< one line each
+  int fault_count_ = 0;
   simdjson::ondemand::parser parser_;
 };
 

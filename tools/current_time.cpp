@@ -115,8 +115,8 @@ std::string time_text(std::chrono::system_clock::time_point at, seconds offset) 
 struct current_time_arguments {
   std::optional<std::string> timezone;
 
-  static constexpr auto descriptions = std::array{
-      std::pair{"timezone", "A name as Europe/Berlin, an offset as +05:30, or UTC (the default)"}};
+  static constexpr auto descriptions = std::array{std::pair{
+      "timezone", "A name such as Europe/Berlin, an offset such as +05:30, or UTC (the default)"}};
 };
 BOOST_DESCRIBE_STRUCT(current_time_arguments, (), (timezone))
 
@@ -127,9 +127,10 @@ result<seconds> utc_offset(std::string_view zone, std::chrono::system_clock::tim
   if (const auto offset = plain_offset(zone))
     return *offset;
   const auto name = std::string{zone};
-  const auto unknown = error{errc::not_found, "unknown time zone '" + name +
-                                                  "'; use UTC, an offset as +05:30, or a name as "
-                                                  "Europe/Berlin"};
+  const auto unknown =
+      error{errc::not_found, "unknown time zone '" + name +
+                                 "'; use UTC, an offset such as +05:30, or a name such as "
+                                 "Europe/Berlin"};
   if (!is_zone_name(zone))
     return unknown;
   errno = 0;

@@ -123,6 +123,8 @@ struct agent_spec {
   agent_limits limits;           ///< limits over all runs of the agent
   std::string file;              ///< path of the agent file as given by the caller; for messages
   std::size_t model_line = 0;    ///< line of the key `model`
+  /// Dotted keys that overrides changed; errors about them do not refer to a line of the file.
+  std::vector<std::string> overridden{};
 };
 
 /// One error of an agent file.
@@ -257,9 +259,9 @@ inline constexpr std::size_t agent_files_max = 64;
 class agent;
 
 /// Checks that this machine can run an agent and its sub-agents. Finds programs of `command` tools
-/// that do not exist or are not executable, folders that do not exist, sandboxes that cannot be
-/// created, and a kernel without pidfd_open(2). Call it before the first run: a program that cannot
-/// be started later fails its run, and the model gets no result.
+/// that do not exist or are not executable, folders that do not exist, unknown time zones,
+/// sandboxes that cannot be created, and a kernel without pidfd_open(2). Call it before the first
+/// run: a program that cannot be started later fails its run, and the model gets no result.
 ///
 /// May be called from any thread. Blocks while it tries to start sandboxes. A temporary shortage of
 /// descriptors, processes or memory is not reported.
@@ -267,6 +269,14 @@ class agent;
 /// @param io runs the programs that test the sandboxes
 /// @return the errors, each with the file, line and key of its tool; empty if there are none
 [[nodiscard]] std::vector<agent_fault> find_setup_faults(const agent& checked, io_runtime& io);
+
+/// Checks that this machine can run the tools of one agent file, without its sub-agents. The checks
+/// are those of find_setup_faults() above. They also work for a file with errors, for which
+/// build_agent() does not create an agent.
+/// @param checked the spec of the file; tools that could not be read are missing in it
+/// @param io runs the programs that test the sandboxes
+/// @return the errors, each with the file, line and key of its tool; empty if there are none
+[[nodiscard]] std::vector<agent_fault> find_setup_faults(const agent_spec& checked, io_runtime& io);
 
 /// Compiles the graph of an agent with a checkpointer, for conversations that are saved in threads.
 ///

@@ -79,14 +79,25 @@ const auto bad_files = std::vector<bad_file>{
     {"no model", "name: a\n", "a.yaml:1: model: is missing; it is required"},
     {"an empty file", "", "a.yaml: model: is missing; it is required"},
     {"a model that is text", "model: gpt\n",
-     "a.yaml:1: model: must be a mapping, e.g. {provider: recorded, path: turns.jsonl}"},
+     "a.yaml:1: model: must be a mapping, such as {provider: openai, model: gpt-4o} or {provider: "
+     "recorded, path: turns.jsonl}"},
     {"an unknown provider", "model: {provider: openia}\n",
      "a.yaml:1: model.provider: 'openia' is not one of: recorded, replayed, scripted, openai, "
      "anthropic, ollama"},
     {"an unknown key of a provider", "model: {provider: scripted, path: a, pth: b}\n",
      "a.yaml:1: model.pth: is not a known key; known keys: provider, path, record, protocol, "
      "protocol_retries, protocol_unclosed"},
-    {"broken YAML", "model: [\n", "a.yaml:2: is not valid YAML: end of sequence flow not found"},
+    {"broken YAML", "model: [\n",
+     "a.yaml:1: is not valid YAML: '[' has no closing ']', or a ',' is missing"},
+    {"a text without its closing quote", "model: {provider: scripted, path: a}\nprompt: \"x\n \n",
+     "a.yaml:2: is not valid YAML: a quoted text has no closing quote"},
+    {"wrong indentation", "model: {provider: scripted, path: a}\n name: x\n",
+     "a.yaml:2: is not valid YAML: the indentation of this line does not match the lines above"},
+    {"a tab before a key", "model:\n\tprovider: scripted\n",
+     "a.yaml:2: is not valid YAML: a ':' is not allowed here; check the indentation (spaces, no "
+     "tabs), and put texts that contain ': ' in quotes"},
+    {"a compressed file", "\x1f\x8b\b",
+     "a.yaml:1: is compressed with gzip; decompress it, for example with gunzip"},
     {"an unknown tool", "model: {provider: scripted, path: a}\ntools: [calc]\n",
      "a.yaml:2: tools.0: unknown tool 'calc'; known tools: calculator, current_time, http_get, "
      "sqlite_query, read_file, command, simulated, remember, recall, agent"},
@@ -98,7 +109,8 @@ const auto bad_files = std::vector<bad_file>{
     {"a tool without what it requires",
      "model: {provider: scripted, path: a}\ntools:\n  - command:\n      argv: []\n",
      "a.yaml:4: tools.0.command.name: is missing; it is required\n"
-     "a.yaml:4: tools.0.command.argv: must be a list of at least 1 texts"},
+     "a.yaml:4: tools.0.command.argv: must be a list of texts with at least one item, such as [a, "
+     "b]"},
     {"effects that there are none of",
      "model: {provider: scripted, path: a}\ntools:\n"
      "  - http_get: {allow_hosts: [a], effects: once}\n  - read_file: {root: a, effects: "
@@ -113,7 +125,7 @@ const auto bad_files = std::vector<bad_file>{
     {"a number out of its bounds", "model: {provider: scripted, path: a}\nrecursion_limit: 0\n",
      "a.yaml:2: recursion_limit: must be an integer from 1 to 4294967295"},
     {"a number that is text", "model: {provider: scripted, path: a}\nlimits: {rpm: '5'}\n",
-     "a.yaml:2: limits.rpm: must be an integer of at least 0"},
+     "a.yaml:2: limits.rpm: must be an integer of at least 0, without quotes"},
     {"several at once, by line", "version: v3\nmodel: {provider: recorded}\ntool: []\n",
      "a.yaml:1: version: 'v3' is not one of: v1, v2\n"
      "a.yaml:2: model.path: is missing; it is required\n"
@@ -121,7 +133,7 @@ const auto bad_files = std::vector<bad_file>{
      "recursion_limit, tools, early_tools, review, hooks, response, response_method, store, "
      "limits"},
     {"early tools that are no list", "model: {provider: scripted, path: a}\nearly_tools: echo\n",
-     "a.yaml:2: early_tools: must be a list of texts"},
+     "a.yaml:2: early_tools: must be a list of texts, such as [a, b]"},
     {"a review that is text", "model: {provider: scripted, path: a}\nreview: book\n",
      "a.yaml:2: review: must be a list of tool names, or a mapping of names to allowed "
      "answers: {book: [accept, edit]}"},
@@ -190,9 +202,18 @@ const auto bad_overrides = std::vector<override_case>{
      "--set: limits.rmp: is not a known key; known keys: model_calls, tool_calls, rpm, tpm, "
      "calls_per_answer, answer_bytes, adaptive, row_deadline_ms"},
     {"an index behind the end", "tools.9=calculator",
-     "--set: tools.9: cannot set '9': its parent is a list of 7 items"},
+     "--set: tools.9: cannot set '9': the list 'tools' has the indexes 0 to 6"},
+    {"an item of a list that does not exist", "early_tools.0=calculator",
+     "--set: early_tools.0: the file has no list 'early_tools'; write --set "
+     "'early_tools=[calculator]'"},
+    {"a key below an item of a list that does not exist", "early_tools.0.name=x",
+     "--set: early_tools.0.name: the file has no list 'early_tools'; add it to the file, or set "
+     "the "
+     "whole list"},
+    {"a key below a list that does not exist", "early_tools.first=calculator",
+     "--set: early_tools: must be a list of texts, such as [a, b]"},
     {"a key below a text", "prompt.a=1",
-     "--set: prompt.a: cannot set 'a': its parent is not a mapping"},
+     "--set: prompt.a: cannot set 'a': 'prompt' is not a mapping or list"},
     {"a bad value", "version=v9", "--set: version: 'v9' is not one of: v1, v2"},
 };
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -58,7 +60,7 @@ BOOST_AUTO_TEST_CASE(invalid_parts_are_reported_with_lines) {
   BOOST_TEST(to_text(got.faults[0]) == "a.yaml:4: tools.1: the name 'a' is already used by "
                                        "tools.0");
   BOOST_TEST(got.faults[1].line == 5U);
-  BOOST_TEST(got.faults[1].key == "tools.2");
+  BOOST_TEST(got.faults[1].key == "tools.2.sqlite_query.path");
 }
 
 BOOST_AUTO_TEST_CASE(early_tools_must_be_tools_of_the_file) {
@@ -81,8 +83,138 @@ BOOST_AUTO_TEST_CASE(faults_of_file_and_parts_are_reported_together) {
                   std::make_shared<io_runtime>());
   BOOST_REQUIRE(got.faults.size() == 2U);
   BOOST_TEST(got.faults[0].key == "version");
-  BOOST_TEST(got.faults[1].key == "model");
+  BOOST_TEST(got.faults[1].key == "model.path");
   BOOST_TEST(got.faults[1].line == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(each_missing_option_is_reported_once) {
+  const auto in = folder{};
+  for (const auto& [text, expected] : std::vector<std::pair<const char*, const char*>>{
+           {"tools: [{command: {name: t}}]\n",
+            "a.yaml:2: tools.0.command.argv: is missing; it is required"},
+           {"tools: [{command: {argv: [cat]}}]\n",
+            "a.yaml:2: tools.0.command.name: is missing; it is required"},
+           {"tools: [{http_get: {}}]\n",
+            "a.yaml:2: tools.0.http_get.allow_hosts: is missing; it is required"},
+           {"tools: [{sqlite_query: {}}]\n",
+            "a.yaml:2: tools.0.sqlite_query.path: is missing; it is required"},
+           {"tools: [{agent: {name: a}}]\n",
+            "a.yaml:2: tools.0.agent.file: is missing; it is required"}})
+    BOOST_TEST(to_text(build(in, text).faults) == expected);
+  const auto faults_of_model = [&](const std::string& model) {
+    return to_text(build_agent(read_agent_text("model: " + model + "\n", "a.yaml", in.path()),
+                               std::make_shared<io_runtime>())
+                       .faults);
+  };
+  BOOST_TEST(faults_of_model("{provider: openai, api_key_env: ''}") ==
+             "a.yaml:1: model.model: is missing; it is required");
+  BOOST_TEST(faults_of_model("{provider: scripted}") ==
+             "a.yaml:1: model.path: is missing; it is required");
+}
+
+BOOST_AUTO_TEST_CASE(independent_faults_are_reported_together) {
+  const auto faults_of = [](const std::string& text) {
+    return to_text(
+        build_agent(read_agent_text(text, "a.yaml", "."), std::make_shared<io_runtime>()).faults);
+  };
+  BOOST_TEST(faults_of("model: {provider: openai, api_key_env: SUPERSTEP_TEST_UNSET}\n") ==
+             "a.yaml:1: model.model: is missing; it is required\n"
+             "a.yaml:1: model: environment variable SUPERSTEP_TEST_UNSET is not set; set it to the "
+             "API key, or set api_key_env to \"\" for a server without keys");
+  BOOST_TEST(faults_of("model: {provider: scripted, pth: a}\ntools: [{sqlite_query: {path: no.db, "
+                       "max_rows: 0}}]\n") ==
+             "a.yaml:1: model.path: is missing; it is required\n"
+             "a.yaml:1: model.pth: is not a known key; known keys: provider, path, record, "
+             "protocol, protocol_retries, protocol_unclosed\n"
+             "a.yaml:2: tools.0.sqlite_query.max_rows: must be an integer of at least 1\n"
+             "a.yaml:2: tools.0.sqlite_query.path: 'no.db': unable to open database file");
+}
+
+BOOST_AUTO_TEST_CASE(values_of_wrong_type_are_reported_once) {
+  const auto in = folder{};
+  for (const auto& [text, expected] : std::vector<std::pair<const char*, const char*>>{
+           {"store: memory.db\n", "a.yaml:2: store: must be a mapping with keys: path"},
+           {"tools: [{read_file: data}]\n",
+            "a.yaml:2: tools.0.read_file: must be a mapping with keys: root, max_bytes"},
+           {"tools: [{http_get: {allow_hosts: 'http://a/'}}]\n",
+            "a.yaml:2: tools.0.http_get.allow_hosts: must be a list of texts with at least one "
+            "item, such as [a, b]"},
+           {"tools: [{http_get: {allow_hosts: ['http://a/']}}]\n",
+            "a.yaml:2: tools.0.http_get.allow_hosts: 'http://a/' is not a valid host; write "
+            "example.org, *.example.org, [::1] or one of them with :port"},
+           {"tools: [{command: {name: t, argv: [cat], args_schema: {type: strin}}}]\n",
+            "a.yaml:2: tools.0.command.args_schema: not a JSON Schema: Unrecognised JSON type name "
+            "'strin' in {\"type\":\"strin\"}"}})
+    BOOST_TEST(to_text(build(in, text).faults) == expected);
+  const auto root = read_agent_text("hello", "a.yaml", ".").faults;
+  BOOST_TEST(root.size() == 1U);
+  BOOST_TEST(to_text(root).starts_with("a.yaml:1: must be a mapping with keys: name, model"));
+  const auto protocol = build_agent(
+      read_agent_text("model: {provider: openai, model: m, api_key_env: '', protocol: yml}\n",
+                      "a.yaml", "."),
+      std::make_shared<io_runtime>());
+  BOOST_TEST(protocol.faults.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(faults_of_overridden_keys_refer_to_set) {
+  const auto in = folder{};
+  const auto faults_with = [&in](const std::vector<std::string>& overrides) {
+    const auto io = std::make_shared<io_runtime>();
+    const auto text = "model: {provider: scripted, path: turns.jsonl}\n"
+                      "tools:\n  - command: {name: t, argv: [cat]}\n"
+                      "  - current_time: {default_zone: UTC}\n";
+    auto reading = read_agent_text(text, "a.yaml", in.path(), overrides);
+    const auto spec = reading.spec;
+    auto found = build_agent(std::move(reading), io).faults;
+    for (auto& fault : find_setup_faults(spec, *io))
+      found.push_back(std::move(fault));
+    return to_text(found);
+  };
+  std::ofstream{in.path() + "/turns.jsonl"} << "default: {text: a}\n";
+  BOOST_TEST(faults_with({}) == "");
+  BOOST_TEST(faults_with({"model.path=/nofile"}) ==
+             "--set: model.path: cannot read \"/nofile\": No such file or directory");
+  BOOST_TEST(faults_with({"tools.0.command.argv=[/nofile]"}) ==
+             "--set: tools.0.command.argv: cannot start \"/nofile\": No such file or directory");
+  BOOST_TEST(faults_with({"tools.0.command.cwd=/nofolder"}) ==
+             "--set: tools.0.command.cwd: the folder \"/nofolder\" does not exist");
+  BOOST_TEST(faults_with({"tools.1.current_time.default_zone=Europe/Berln"}) ==
+             "--set: tools.1.current_time.default_zone: unknown time zone 'Europe/Berln'; use UTC, "
+             "an offset such as +05:30, or a name such as Europe/Berlin");
+  BOOST_TEST(faults_with({"store.path=/nofolder/m.db"}) ==
+             "--set: store.path: the folder \"/nofolder\" does not exist; create it first");
+  BOOST_TEST(faults_with({"tools.0.command.timeout_ms=5", "tools.0.command.argv.0=/nofile"}) ==
+             "a.yaml:3: tools.0.command.argv: cannot start \"/nofile\": No such file or directory");
+}
+
+BOOST_AUTO_TEST_CASE(faults_of_model_files_name_their_own_lines) {
+  const auto in = folder{};
+  std::ofstream{in.path() + "/rules.yaml"}
+      << "latency_ms: {uniform: [40, 10]}\nrules:\n  - {match: '('}\nsed: 1\n";
+  const auto scripted = build_agent(
+      read_agent_text("model: {provider: scripted, path: rules.yaml}\n", "a.yaml", in.path()),
+      std::make_shared<io_runtime>());
+  const auto path = in.path() + "/rules.yaml";
+  BOOST_TEST(scripted.faults.size() == 4U);
+  BOOST_TEST(
+      to_text(scripted.faults) ==
+      path + ":1: latency_ms.uniform: the second number must not be below the first (40, 10)\n" +
+          path + ":3: rules.0.match: is not a valid RE2 pattern: missing ): (\n" + path +
+          ":3: rules.0: needs text, calls or both\n" + path +
+          ":4: sed: is not a known key; known keys: seed, latency_ms, tokens_per_second, "
+          "faults, rules, default");
+  const auto turns = in.path() + "/turns.jsonl";
+  std::ofstream{turns} << "[]\n{\"id\":\"a\",\"turns\":[]}\n{\"id\":\"a\"}\n";
+  const auto recorded = build(in, "");
+  BOOST_TEST(recorded.faults.size() == 2U);
+  BOOST_TEST(to_text(recorded.faults) ==
+             turns + ":1: a row must be an object with \"custom_id\" and \"turns\"\n" + turns +
+                 ":3: a row needs a \"custom_id\" (or \"id\") and \"turns\"");
+  auto many = std::ofstream{turns};
+  for (auto i = 0; i < 1'000; ++i)
+    many << "{}\n";
+  many.close();
+  BOOST_TEST(build(in, "").faults.size() == 20U); // a file of another kind
 }
 
 BOOST_AUTO_TEST_CASE(fingerprint_changes_with_prompt_and_tools) {

@@ -154,12 +154,20 @@ BOOST_AUTO_TEST_CASE(faults_of_sub_agent_have_file_and_line) {
   BOOST_TEST(files.faults("boss") ==
              "expert.yaml:3: versoin: is not a known key; known keys: name, model, prompt, "
              "version, recursion_limit, tools, early_tools, review, hooks, response, "
-             "response_method, store, limits\n"
-             "boss.yaml:4: tools.1: the agent file 'expert.yaml' has errors");
+             "response_method, store, limits");
   files.add("lost", "tools:\n" + calls("expert", "nowhere"), asking);
   BOOST_TEST(files.faults("lost") ==
-             "nowhere.yaml: cannot be opened: No such file or directory\n"
-             "lost.yaml:3: tools.0: the agent file 'nowhere.yaml' has errors");
+             "lost.yaml:3: tools.0.agent.file: 'nowhere.yaml' cannot be opened: No such file or "
+             "directory");
+}
+
+BOOST_AUTO_TEST_CASE(shared_sub_agent_with_fault_is_reported_once) {
+  auto files = folder{};
+  files.add("boss", "tools:\n" + calls("one", "one") + calls("two", "two"), asking);
+  files.add("one", "tools:\n" + calls("bad", "bad"));
+  files.add("two", "tools:\n" + calls("bad", "bad"));
+  files.add("bad", "version: v9\n");
+  BOOST_TEST(files.faults("boss") == "bad.yaml:2: version: 'v9' is not one of: v1, v2");
 }
 
 BOOST_AUTO_TEST_CASE(agent_that_calls_itself_is_rejected) {
@@ -167,8 +175,7 @@ BOOST_AUTO_TEST_CASE(agent_that_calls_itself_is_rejected) {
   files.add("a", "tools:\n" + calls("next", "b"));
   files.add("b", "tools:\n" + calls("next", "./a"));
   BOOST_TEST(files.faults("a") ==
-             "b.yaml:3: tools.0: the agent would call itself: a.yaml -> b.yaml -> a.yaml\n"
-             "a.yaml:3: tools.0: the agent file 'b.yaml' has errors");
+             "b.yaml:3: tools.0: the agent would call itself: a.yaml -> b.yaml -> a.yaml");
 }
 
 BOOST_AUTO_TEST_CASE(nesting_depth_is_limited) {
