@@ -4,6 +4,7 @@
 // connects the three threads. job_files.cpp opens the files, and recover.cpp repairs the files of
 // an interrupted job.
 #include "base/digest.hpp"
+#include "base/error_words.hpp"
 #include "base/file_size_signal.hpp"
 #include "job_files.hpp"
 #include "row_table.hpp"
@@ -487,7 +488,7 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
     return std::move(*finished);
   if (files->is_resumed)
     progress.note("resumed: " + std::to_string(files->content.ok + files->content.dead) + " of " +
-                  std::to_string(facts->rows) + " rows are done");
+                  counted(facts->rows, "row") + " done");
   if (auto begun = runner.begin_job(files->content.header->job_id); !begun)
     return begun.error();
   auto run = batch_run{options, runner, progress, stop, *input, *facts, *files};

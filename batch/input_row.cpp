@@ -42,6 +42,13 @@ std::span<const std::string_view> members_of(row_shape shape) noexcept {
   return chat_members;
 }
 
+std::string joined(std::span<const std::string_view> names) {
+  auto out = std::string{};
+  for (const auto name : names)
+    out.append(out.empty() ? "" : ", ").append(name);
+  return out;
+}
+
 bool has(dom::object row, std::string_view name) noexcept {
   return row.at_key(name).error() == simdjson::SUCCESS;
 }
@@ -53,9 +60,19 @@ result<row_shape> shape_of(dom::object row) {
     return row_shape::native;
   if (has(row, "messages"))
     return row_shape::chat;
+  auto names = std::string{};
+  constexpr auto names_shown = 5;
+  auto count = 0;
+  for (auto [name, value] : row)
+    if (++count <= names_shown)
+      names += (names.empty() ? "" : ", ") + quoted_excerpt(name);
+  if (count > names_shown)
+    names += ", …";
   return error{errc::parse_failed,
-               R"(unknown kind of row: it must have one of the members "body" (batch request), )"
-               R"("input" (native row) and "messages" (chat row))"};
+               "unknown kind of row: it must have the member \"messages\" (chat "
+               "row), \"input\" (native row) or \"body\" (batch request), but "
+               "has " +
+                   (names.empty() ? "no members" : "only " + names)};
 }
 
 // Rejects unknown and duplicate members. `seen` has one bit for each allowed member. Rows have few
@@ -67,7 +84,8 @@ result<void> check_members(dom::object row, row_shape shape) {
     auto found = std::ranges::find(known, name);
     if (found == known.end())
       return error{errc::parse_failed, "unknown member " + quoted_excerpt(name) + " in a " +
-                                           std::string{name_of(shape)} + " row"};
+                                           std::string{name_of(shape)} +
+                                           " row; known members: " + joined(known)};
     auto bit = 1U << static_cast<unsigned>(found - known.begin());
     if ((seen & bit) != 0)
       return error{errc::parse_failed, "duplicate member " + quoted_excerpt(name)};
@@ -194,7 +212,7 @@ result<void> read_tags(dom::element value, std::vector<std::string>& into) {
 result<void> read_state(dom::element value, row_request& into) {
   auto state = dom::object{};
   if (value.get(state) != simdjson::SUCCESS)
-    return bad_member("input", "an object: the state to start from");
+    return bad_member("input", "an object with the initial state, such as {\"messages\": […]}");
   for (auto [name, member] : state) {
     if (name == "messages") {
       if (auto read = read_messages(member, "input.messages", into.messages); !read)
@@ -273,8 +291,13 @@ result<input_row> row_parser::impl::parse(std::string_view line, std::uint64_t n
   if (auto failed = parser.parse(line.data(), line.size()).get(document)) {
     if (const auto fault = find_encoding_fault(line))
       return error{errc::parse_failed, fault->text + "; convert the file, for example with iconv"};
-    return error{errc::parse_failed, std::string{"not JSON: "} + simdjson::error_message(failed) +
-                                         " in " + quoted_excerpt(line)};
+    // simdjson has one general code, with a long text, for most syntax errors.
+    const auto why = failed == simdjson::TAPE_ERROR
+                         ? std::string{}
+                         : std::string{" ("} + simdjson::error_message(failed) + ")";
+    return error{errc::parse_failed, "not JSON" + why +
+                                         ": each line must be one complete JSON object, not " +
+                                         quoted_excerpt(line)};
   }
   auto row = dom::object{};
   if (document.get(row) != simdjson::SUCCESS)

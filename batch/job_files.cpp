@@ -3,6 +3,7 @@
 // it is, recover.cpp repairs files that a crash left incomplete.
 #include "job_files.hpp"
 
+#include "base/error_words.hpp"
 #include "recover.hpp"
 #include "written_line.hpp"
 
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <thread>
 
 #include <fcntl.h>
@@ -52,10 +54,18 @@ bool lock_patiently(int fd) {
 /// file.
 /// @param is_created set to whether the journal did not exist before
 result<file> open_locked_journal(const job_paths& paths, bool& is_created) {
+  // Otherwise the first error would name the journal, whose path the user has not specified.
+  if (auto checked = check_folder_of("--output", paths.output); !checked)
+    return checked.error();
   auto journal = file::open_regular(paths.journal, read_append_create | O_EXCL);
   is_created = journal.has_value();
   if (!journal)
     journal = file::open_regular(paths.journal, read_append_create);
+  const auto parent = std::filesystem::path{paths.output}.parent_path();
+  const auto folder = parent.empty() ? std::string{"."} : parent.string();
+  if (!journal && ::access(folder.c_str(), W_OK | X_OK) != 0)
+    return error{journal.error().code, "--output: no files can be created in the folder " + folder +
+                                           "; check its permissions, or use another folder"};
   if (!journal)
     return journal;
   if (lock_patiently(journal->fd()))
@@ -226,9 +236,11 @@ result<void> begin_job(job_files& files, const job_header& wanted) {
   for (const auto* path : {&files.paths.output, &files.paths.dead})
     if (size_of(*path) > 0) {
       remove_new_journal(files);
+      const auto* const why = size_of(files.paths.journal) > 0
+                                  ? " is not the journal of a job; --fresh moves both aside and "
+                                  : " does not exist or is empty; --fresh moves it aside and ";
       return error{errc::invalid_argument,
-                   *path + " exists but its journal " + files.paths.journal +
-                       " does not; --fresh moves it aside and starts again"};
+                   *path + " exists but " + files.paths.journal + why + "starts again"};
     }
   if (auto owned = refuse_or_move_foreign(files); !owned)
     return owned;

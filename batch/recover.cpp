@@ -4,6 +4,7 @@
 // (row_writer.hpp).
 #include "recover.hpp"
 
+#include "base/error_words.hpp"
 #include "rebuild.hpp"
 #include "written_line.hpp"
 
@@ -24,7 +25,7 @@ result<void> expect_promised_bytes(const file& opened, const std::string& path,
   if (*size < promised)
     return error{
         errc::invalid_argument,
-        path + " has " + std::to_string(*size) + " bytes, but the job has written " +
+        path + " has " + counted(*size, "byte") + ", but the job has written " +
             std::to_string(promised) +
             ": it was changed, replaced or deleted. Restore it, use --force to run the rows of the "
             "missing lines again, or use --fresh to start again"};
@@ -134,8 +135,8 @@ result<void> repair_damage(job_files& files) {
     return aside.error();
   const auto& content = files.content;
   files.notes.push_back(files.paths.journal + ":" + std::to_string(content.first_damaged_line) +
-                        ": " + std::to_string(content.damaged_lines) +
-                        " damaged line(s); the journal was rebuilt from " + files.paths.output +
+                        ": " + counted(content.damaged_lines, "damaged line") +
+                        "; the journal was rebuilt from " + files.paths.output +
                         ", and the damaged one is kept as " + *aside);
   return rebuild(files, false);
 }
@@ -159,9 +160,9 @@ result<bool> rebuild_if_needed(job_files& files, const batch_options& options) {
       return whole.error();
     const auto before = content.ok + content.dead;
     done = rebuild(files, false);
-    files.notes.push_back(files.paths.output + ": the lines of " +
-                          std::to_string(before - std::min(before, content.ok + content.dead)) +
-                          " rows are missing; these rows run again");
+    const auto missing = before - std::min(before, content.ok + content.dead);
+    files.notes.push_back(files.paths.output + ": the output of " + counted(missing, "row") +
+                          " is missing; " + (missing == 1 ? "it runs" : "they run") + " again");
   }
   if (!done)
     return done.error();
@@ -194,8 +195,9 @@ result<void> recover(job_files& files, const batch_options& options) {
   const auto failed = content.dead; // the rebuild resets the counts
   if (auto retried = rebuild(files, true); !retried)
     return retried;
-  files.notes.push_back(std::to_string(failed - content.dead) + " of " + std::to_string(failed) +
-                        " failed rows run again");
+  const auto again = failed - content.dead;
+  files.notes.push_back(std::to_string(again) + " of " + counted(failed, "failed row") +
+                        (again == 1 ? " runs again" : " run again"));
   return {};
 }
 

@@ -4,6 +4,8 @@
 #include "scan.hpp"
 
 #include "base/digest.hpp"
+#include "base/error_words.hpp"
+#include "base/utf8.hpp"
 #include "element_json.hpp"
 
 #include <cerrno>
@@ -42,6 +44,15 @@ result<void> copy(const file& from, file& to) {
   }
 }
 
+/// Returns the error if the first line shows that the whole file is compressed or in another
+/// encoding. Without this check, each of its lines would have an error.
+std::string find_fault_of_file(const text_line& line) {
+  if (line.number != 1)
+    return {};
+  const auto fault = find_encoding_fault(line.text);
+  return fault && fault->is_whole ? fault->text + "; " + fault->advice : std::string{};
+}
+
 /// Counts the errors of a file's lines, and keeps the texts of the first 20.
 class fault_list {
 public:
@@ -53,8 +64,7 @@ public:
   [[nodiscard]] error finish(const std::string& path) && {
     if (count_ > faults_shown)
       text_ += "\n  and " + std::to_string(count_ - faults_shown) + " more";
-    auto lines = count_ == 1 ? std::string{" invalid line"} : " invalid lines";
-    return {errc::parse_failed, path + " has " + std::to_string(count_) + lines +
+    return {errc::parse_failed, path + " has " + counted(count_, "invalid line") +
                                     "; nothing was run (--on-bad-line dead-letter writes such "
                                     "lines to the dead letters and runs the rest):" +
                                     text_};
@@ -139,6 +149,8 @@ result<input_facts> scan_input(const file& input, const batch_options& options,
     if (!*item)
       break;
     ++facts.rows;
+    if (auto fault = find_fault_of_file((*item)->line); !fault.empty())
+      return error{errc::parse_failed, input.path() + ' ' + fault + "; nothing was run"};
     if (!(*item)->row)
       faults.add((*item)->line.number, (*item)->row.error().text);
   }

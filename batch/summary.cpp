@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The summary of a job, as text for the terminal and as JSON for the summary file.
+#include "base/error_words.hpp"
+
 #include <superstep/batch/batch.hpp>
 
 #include <fmt/format.h>
@@ -48,20 +50,21 @@ std::string_view status_of(const batch_summary& summary) noexcept {
 
 std::string to_text(const batch_summary& s) {
   if (s.already_finished)
-    return fmt::format("nothing to do: all {} rows are done ({} ok, {} failed); output in {}",
-                       s.rows, s.ok, s.failed, s.output);
-  auto text = fmt::format("{} rows: {} ok, {} failed", s.rows, s.ok, s.failed);
+    return fmt::format("nothing to do: {} done ({} ok, {} failed); output in {}",
+                       s.rows == 1 ? "the only row is" : fmt::format("all {} rows are", s.rows),
+                       s.ok, s.failed, s.output);
+  auto text = fmt::format("{}: {} ok, {} failed", counted(s.rows, "row"), s.ok, s.failed);
   if (s.rows_with_failed_calls > 0)
     text += fmt::format(", {} with failed tool calls", s.rows_with_failed_calls);
   if (s.bad_lines > 0)
-    text += fmt::format(" ({} invalid lines)", s.bad_lines);
+    text += fmt::format(" ({})", counted(s.bad_lines, "invalid line"));
   if (s.left() > 0)
     text += fmt::format(", {} left", s.left());
   if (s.resumed > 0)
     text += fmt::format(", {} done before this run", s.resumed);
-  text +=
-      fmt::format("\n{} steps, {} model calls, {} tool calls, {} tokens ({} in, {} out)\n", s.steps,
-                  s.model_calls, s.tool_calls, s.total_tokens, s.input_tokens, s.output_tokens);
+  text += fmt::format("\n{}, {}, {}, {} ({} in, {} out)\n", counted(s.steps, "step"),
+                      counted(s.model_calls, "model call"), counted(s.tool_calls, "tool call"),
+                      counted(s.total_tokens, "token"), s.input_tokens, s.output_tokens);
   text += fmt::format("{:.2f} s, {:.1f} rows/s", s.seconds, s.rows_per_second());
   text += times_text("row", s.row_times) + times_text("tool", s.tool_times) +
           times_text("barrier wait", s.barrier_waits);

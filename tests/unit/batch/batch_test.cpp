@@ -281,6 +281,10 @@ const auto bad_inputs = std::vector<bad_input>{
      R"(line 3: duplicate key "a", first used on line 1)"},
     {"an unknown member", chat_line("a", "1") + R"({"id":"b","messages":[],"temprature":1})" + "\n",
      R"(line 2: unknown member "temprature" in a chat row)"},
+    {"a compressed file", "\x1f\x8b\b\n\xff\n",
+     "is compressed with gzip; decompress it, for example "
+     "with gunzip; nothing was run"},
+    {"UTF-16", std::string{"\xff\xfe{\0\n\0}\0", 8}, "is UTF-16, not UTF-8; convert it"},
     {"bytes that are not UTF-8", chat_line("a", "1") + chat_line("b", "\xC3\x28"),
      "line 2: is not UTF-8"},
     {"an id that is no text", R"({"id":7,"messages":[{"role":"user","content":"x"}]})",
@@ -340,7 +344,10 @@ BOOST_AUTO_TEST_CASE(unusable_files_are_named_in_errors) {
   job.options.output = "/dev/full";
   expect("cannot write /dev/full: it is not a regular file");
   job.options.output = job.folder / "no-such-folder/out.jsonl";
-  expect("no-such-folder");
+  expect("--output: the folder " + (job.folder / "no-such-folder") +
+         " does not exist; create it first");
+  job.options.output = good.input + "/out.jsonl";
+  expect("--output: " + good.input + " is not a folder; use another path");
   job.options.output = job.options.input;
   expect("the output and the input are the same file");
   BOOST_TEST(job.runner.runs.empty());

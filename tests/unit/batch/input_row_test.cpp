@@ -85,7 +85,19 @@ std::ostream& operator<<(std::ostream& out, const bad_row& c) {
 }
 
 const auto bad_rows = std::vector<bad_row>{
-    {"no known shape", R"({"id":"a"})", "unknown kind of row"},
+    {"no known shape", R"({"id":"a","text":"b"})",
+     R"(the member "messages" (chat row), "input" (native row) or "body" (batch request), but has )"
+     R"(only "id", "text")"},
+    {"no member", "{}", "but has no members"},
+    {"an unknown member", R"({"id":"a","messages":[],"top_p":1})",
+     R"(unknown member "top_p" in a chat row; known members: custom_id, id, messages, error)"},
+    {"an unknown member of a native row", R"({"id":"a","input":{},"n":1})",
+     "known members: id, input, thread_id, config, tags, error"},
+    {"a text as state", R"({"id":"a","input":"hi"})",
+     R"("input" must be an object with the initial state, such as {"messages": […]})"},
+    {"part of a value", R"({"id":"a",)",
+     "not JSON: each line must be one complete JSON object, not"},
+    {"an invalid escape", R"({"id":"\x"})", "not JSON (Problem while parsing a string): each line"},
     {"both keys", R"({"id":"a","custom_id":"a","messages":[{"role":"user","content":"x"}]})",
      "both"},
     {"empty key", R"({"id":"","messages":[{"role":"user","content":"x"}]})", "non-empty"},

@@ -92,4 +92,14 @@ BOOST_AUTO_TEST_CASE(summary_is_readable_text) {
   BOOST_TEST(to_json(summary).at("status").as_string() == "drained");
 }
 
+BOOST_AUTO_TEST_CASE(summary_of_one_row_uses_the_singular) {
+  auto summary = batch_summary{};
+  summary.rows = summary.failed = summary.bad_lines = 1;
+  summary.steps = summary.model_calls = summary.tool_calls = summary.total_tokens = 1;
+  BOOST_TEST(to_text(summary).starts_with("1 row: 0 ok, 1 failed (1 invalid line)\n"
+                                          "1 step, 1 model call, 1 tool call, 1 token ("));
+  summary.already_finished = true;
+  BOOST_TEST(to_text(summary).starts_with("nothing to do: the only row is done"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -136,8 +136,11 @@ BOOST_AUTO_TEST_CASE(journal_next_to_foreign_output_is_unchanged) {
   auto job = testing::job{chat_lines(2)};
   write_file(job.folder / "out.jsonl", "precious\n");
   write_file(job.folder / "out.journal", "");
-  BOOST_TEST(!job.run().has_value());
+  BOOST_TEST(has(job.run().error().text, "out.journal does not exist or is empty"));
   BOOST_TEST(fs::exists(job.folder / "out.journal")); // the job did not create it
+  write_file(job.folder / "out.journal", "mine\n");
+  BOOST_TEST(has(job.run().error().text, "out.journal is not the journal of a job"));
+  BOOST_TEST(job.file("out.journal") == "mine\n");
   fs::remove(job.folder / "out.journal");
   BOOST_TEST(!job.run().has_value());
   BOOST_TEST(!fs::exists(job.folder / "out.journal"));
