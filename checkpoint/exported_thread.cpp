@@ -63,17 +63,26 @@ json::value parse_line(std::string_view text, std::size_t number) {
   return std::move(*parsed);
 }
 
+/// Returns the error for a member that is missing or has another type than `type`.
+checkpoint_error wrong_member(const char* key, const json::value* found, const char* type,
+                              std::size_t number) {
+  return unreadable(
+      number, std::string{"the member '"} + key +
+                  (found == nullptr ? "' is missing; it must be of type " : "' must be of type ") +
+                  type);
+}
+
 std::string text_in(const json::object& line, const char* key, std::size_t number) {
   const auto* found = line.if_contains(key);
   if (found == nullptr || !found->is_string())
-    throw unreadable(number, std::string{"the text member '"} + key + "' is missing");
+    throw wrong_member(key, found, "text", number);
   return std::string{found->get_string()};
 }
 
 std::int64_t number_in(const json::object& line, const char* key, std::size_t number) {
   const auto* found = line.if_contains(key);
   if (found == nullptr || !found->is_int64())
-    throw unreadable(number, std::string{"the integer member '"} + key + "' is missing");
+    throw wrong_member(key, found, "integer", number);
   return found->get_int64();
 }
 
@@ -110,10 +119,21 @@ exported_checkpoint read_checkpoint(const json::object& line, std::size_t number
   return out;
 }
 
+/// Fails if the first line is not the header of an export. This is checked first: the advice for an
+/// incomplete export would mislead a user who specified another file.
+void check_header(std::string_view line) {
+  const auto parsed = parse_json(line, {row_bytes_max, read_depth_max});
+  if (!parsed || !parsed->is_object() || !parsed->get_object().contains("superstep_thread"))
+    throw checkpoint_error{make_error_code(checkpoint_errc::corrupt),
+                           "not an exported thread: its first line must contain the member "
+                           "'superstep_thread'; use the output of an export; nothing was imported"};
+}
+
 /// Splits an export into lines and verifies the checksum in its last line. Returns the other lines.
 std::vector<std::string_view> checked_lines(std::string_view text) {
   if (text.empty())
     throw unreadable("the text is empty");
+  check_header(text.substr(0, text.find('\n')));
   auto lines = std::vector<std::string_view>{};
   for (auto from = std::size_t{0}; from < text.size();) {
     const auto to = text.find('\n', from);
@@ -179,8 +199,6 @@ std::string write_thread(std::string_view thread_id, const exported_thread& thre
 exported_thread read_thread(std::string_view text) {
   const auto lines = checked_lines(text);
   const auto first = parse_line(lines.front(), 1);
-  if (!first.is_object() || !first.get_object().contains("superstep_thread"))
-    throw unreadable(1, "the member 'superstep_thread' is missing");
   if (const auto version = number_in(first.get_object(), "superstep_thread", 1);
       version > format_version)
     throw checkpoint_error{make_error_code(checkpoint_errc::newer_format),

@@ -52,8 +52,10 @@ const char* advice(int code) noexcept {
     return "the file, its -wal and -shm files or their folder do not exist or cannot be written: "
            "check the path and the permissions of each; what was saved before is safe, nothing was "
            "written";
-  case SQLITE_CORRUPT:
   case SQLITE_NOTADB:
+    return "check the path; if it is right, the file is damaged: restore a copy of it, or specify "
+           "a new file; nothing was overwritten";
+  case SQLITE_CORRUPT:
     return "check the path; if it is right, the file is damaged: keep a copy, export the threads "
            "that can still be read, and start a new file; nothing was overwritten";
   case SQLITE_BUSY:

@@ -73,7 +73,7 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
                            "checkpoints in '" + db.path() + "': thread '" + std::string{thread_id} +
                                "' already exists; choose another id, or remove the thread "
-                               "completely with prune()"};
+                               "first, with prune() and prune_options::whole_threads"};
   auto layouts = std::vector<std::int64_t>{};
   for (const auto& text : thread.layouts)
     layouts.push_back(number_of_layout(db, text));

@@ -93,9 +93,9 @@ constexpr auto proof_place = row_place{"fact", "key", {}, {}, true};
 }
 
 [[noreturn]] void refuse_plain(const database& db) {
-  refuse_key(db, "the file is not encrypted, but a key is given: open it without a key "
-                 "(SUPERSTEP_CHECKPOINT_KEY on the command line), or export its threads and import "
-                 "them into a new file with the key");
+  refuse_key(db, "the file is not encrypted, but a key is given: open it without the key (on the "
+                 "command line: unset the environment variable SUPERSTEP_CHECKPOINT_KEY), or "
+                 "export its threads without the key and import them into a new file with it");
 }
 
 /// Returns whether the file contains a record of its encryption; see record_encryption(). If it
@@ -111,11 +111,11 @@ bool has_its_key(database& db) {
   if (!db.cipher().is_on())
     refuse_key(db,
                "the file is encrypted, but no key is given: specify the key that it was created "
-               "with (on the command line: SUPERSTEP_CHECKPOINT_KEY)");
+               "with (on the command line: in the environment variable SUPERSTEP_CHECKPOINT_KEY)");
   if (const auto found = db.cipher().open(find.bytes(1), proof_place); !found || *found != proof)
     refuse_key(db,
                "the file is encrypted with another key: specify the key that it was created with "
-               "(on the command line: SUPERSTEP_CHECKPOINT_KEY)");
+               "(on the command line: in the environment variable SUPERSTEP_CHECKPOINT_KEY)");
   return true;
 }
 

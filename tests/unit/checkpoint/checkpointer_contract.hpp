@@ -529,11 +529,14 @@ void errors_of_exports_name_thread_and_line(Place& place) {
   };
   constexpr auto start = "not a complete export of a thread: ";
   BOOST_TEST(refused("").starts_with(start + std::string{"the text is empty"}));
-  BOOST_TEST(refused("{\"a\":1}\n{\"b\":2}\n")
+  for (const auto* other : {"{\"a\":1}\n{\"b\":2}\n", "x\ny\n", "{}\n", "\x1f\x8b\b"})
+    BOOST_TEST(refused(other).starts_with("not an exported thread: its first line must contain"));
+  const auto header = bytes.substr(0, bytes.find('\n') + 1);
+  BOOST_TEST(refused(header + "{\"b\":2}\n")
                  .starts_with(start + std::string{"the last line must contain the checksum"}));
-  BOOST_TEST(refused("x\ny\n").starts_with(start + std::string{"line 2: "}));
-  for (const auto& text : {std::string{"{}\n"}, bytes.substr(0, bytes.size() / 2)})
-    BOOST_TEST(refused(text).find("export") != std::string::npos);
+  BOOST_TEST(refused(header + "y\n").starts_with(start + std::string{"line 2: "}));
+  BOOST_TEST(refused(header).starts_with(start + std::string{"it has only one line"}));
+  BOOST_TEST(refused(bytes.substr(0, bytes.size() / 2)).find("export") != std::string::npos);
 }
 
 template <class Place>
