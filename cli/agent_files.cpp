@@ -3,6 +3,8 @@
 // them.
 #include "cli/agent_files.hpp"
 
+#include "agents/model_fields.hpp"
+
 #include <filesystem>
 #include <set>
 #include <string>
@@ -28,7 +30,7 @@ public:
     const auto& spec = a.spec();
     const auto of = " of " + spec.file;
     add("the agent file", spec.file);
-    if (const auto path = model_path(spec.model); !path.empty())
+    if (const auto path = detail::path_of_model(spec.model); !path.empty())
       add("model.path" + of, path);
     for (const auto& tool : spec.tools)
       add_tool(tool, of);
@@ -47,16 +49,6 @@ public:
 private:
   void add(std::string what, std::string path) {
     files.push_back({std::move(what), std::move(path), use::read});
-  }
-
-  static std::string model_path(const model_spec& model) {
-    if (const auto* recorded = std::get_if<recorded_model_options>(&model))
-      return recorded->path;
-    if (const auto* scripted = std::get_if<scripted_model_options>(&model))
-      return scripted->path;
-    if (const auto* replayed = std::get_if<replayed_model_options>(&model))
-      return replayed->path;
-    return {};
   }
 
   void add_tool(const tool_spec& tool, const std::string& of) {

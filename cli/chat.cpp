@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep chat AGENT: a conversation in the terminal. This file parses the arguments and builds
 // the parts of the conversation. chat_session.cpp runs it.
+#include "base/error_words.hpp"
 #include "cli/agent_files.hpp"
 #include "cli/chat_session.hpp"
 #include "cli/chat_words.hpp"
@@ -87,6 +88,11 @@ std::string words_of(const model_attempt& failed) {
          std::to_string(failed.attempts_max) + ": " + one_line(failed.why, bytes_max);
 }
 
+int refuse_chat(const std::string& text) {
+  std::cerr << "superstep chat: " << text << '\n';
+  return 1;
+}
+
 int chat(const chat_arguments& given) {
   std::signal(SIGPIPE, SIG_IGN); // save the answer even if the reader of standard output has ended
   const auto io = std::make_shared<io_runtime>();
@@ -102,15 +108,15 @@ int chat(const chat_arguments& given) {
     return 1;
   const auto database =
       given.database.empty() ? database_beside(given.agent.agent) : given.database;
+  if (const auto checked = check_folder_of("--database", given.database); !checked)
+    return refuse_chat(checked.error().text);
   const auto thread = given.thread.empty() ? new_thread_id() : given.thread;
   const auto is_at_keyboard = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
 
   auto files = files_of(*built.agent);
   add_database(files, "the threads", database, used_file::use::read);
-  if (const auto checked = check_distinct_files(files); !checked) {
-    std::cerr << "superstep chat: " << checked.error().text << '\n';
-    return 1;
-  }
+  if (const auto checked = check_distinct_files(files); !checked)
+    return refuse_chat(checked.error().text);
   // Threads and long-term memory use the same key, because they may be in the same file.
   auto kept = sqlite_checkpointer_options{};
   kept.encryption_key = encryption_key_from_environment();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep graph AGENT: draws the agent's graph, as Mermaid or dot text or as a picture.
+#include "base/error_words.hpp"
 #include "cli/agent_files.hpp"
 #include "cli/agent_picture.hpp"
 #include "cli/commands.hpp"
@@ -89,6 +90,8 @@ int graph(const graph_arguments& given) {
   files.push_back({"--output", given.output, used_file::use::written});
   if (const auto checked = check_distinct_files(files); !checked)
     return refuse(checked.error().text);
+  if (const auto checked = check_folder_of("--output", given.output); !checked)
+    return refuse(checked.error().text);
   if (const auto own = check_picture(given.output, given.format); !own)
     return refuse(own.error().text);
   const auto kept = picture_of(*built.agent, given.expand);
@@ -109,11 +112,10 @@ int graph(const graph_arguments& given) {
   auto file = std::ofstream{given.output, std::ios::binary | std::ios::trunc};
   file << *picture;
   file.close();
-  return file
-             ? 0
-             : refuse("'" + given.output +
-                      "' cannot be written; check that its folder exists and is writable, and that "
-                      "the disk is not full");
+  return file ? 0
+              : refuse("'" + given.output +
+                       "' cannot be written; check that you may write to it and that the disk is "
+                       "not full");
 }
 
 constexpr auto draw_examples = R"(Examples:
@@ -130,7 +132,7 @@ void add_graph(CLI::App& program, action& chosen) {
   auto& verb = *program.add_subcommand("graph", "Draw the agent's graph");
   add_agent_options(verb, given->agent);
   verb.add_option("--format", given->format, "Format of the output")
-      ->check(CLI::IsMember({"mermaid", "dot", "svg", "png"}))
+      ->check(one_of({"mermaid", "dot", "svg", "png"}))
       ->capture_default_str();
   verb.add_option("-o,--output", given->output, "Output file; default and -: standard output")
       ->check(not_empty());

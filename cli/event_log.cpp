@@ -3,6 +3,8 @@
 // the log slows calls down as little as possible.
 #include "cli/event_log.hpp"
 
+#include "base/error_words.hpp"
+
 #include <superstep/base/json.hpp>
 
 #include <cerrno>
@@ -60,7 +62,7 @@ bool has_no_reader(const std::string& path) {
 
 error not_writable(const std::string& path) {
   return {errc::io_failed,
-          "--events: '" + path + "' cannot be written; use a file in an existing folder"};
+          "--events: '" + path + "' cannot be written; use a path that you may write to"};
 }
 
 } // namespace
@@ -71,6 +73,8 @@ result<void> event_log::set_path(std::string path) {
     return error{errc::invalid_argument, "--events: '" + path_ +
                                              "' exists and is not an event log; it is not "
                                              "overwritten. Use another file"};
+  if (auto checked = check_folder_of("--events", path_); !checked)
+    return checked;
   if (!is_writable(path_))
     return not_writable(path_);
   if (has_no_reader(path_))

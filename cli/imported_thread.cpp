@@ -129,6 +129,26 @@ json::value with_messages(json::value from, int depth = 0, bool is_among_message
   return from;
 }
 
+/// Throws if an object of the channel `messages` is not a valid message. Objects of other lists may
+/// only look like messages, so they are not checked. Placeholders (`lc`) are reported as warnings.
+void check_messages(const json::value& v) {
+  const auto* list = v.if_array();
+  for (auto i = std::size_t{0}; list != nullptr && i < list->size(); ++i) {
+    const auto& item = (*list)[i];
+    const auto* members = item.if_object();
+    if (members == nullptr || members->contains("lc") || !is_message_like(item) ||
+        !(members->contains("role") || members->contains("content")))
+      continue; // without these members it may be an object of the user's own
+    const auto read = message_from_json(item, "messages[" + std::to_string(i) + ']');
+    if (read || message_from_dict(item))
+      continue;
+    auto text = read.error().text;
+    if (text.ends_with('.'))
+      text.pop_back();
+    throw std::runtime_error{text + "; nothing was imported"};
+  }
+}
+
 /// Whether a channel is internal to LangGraph, in any of its versions. The names of such channels
 /// are
 /// `__start__`, `branch:to:node`, `branch:node:condition:node`, `join:a+b:node` or `start:node`. A
@@ -226,7 +246,7 @@ json::object to_langgraph_form(const json::object& shown) {
 imported_thread from_langgraph_form(std::string_view text) {
   const auto parsed = parse_json(text);
   if (!parsed)
-    throw std::runtime_error{"the LangGraph thread cannot be read: " + parsed.error().text +
+    throw std::runtime_error{"not a LangGraph thread: " + parsed.error().text +
                              "; nothing was imported"};
   const auto* top = &*parsed;
   if (top->is_array() && !top->get_array().empty())
@@ -248,6 +268,8 @@ imported_thread from_langgraph_form(std::string_view text) {
     if (is_internal(name, v))
       continue;
     auto& made = taken[name];
+    if (name == "messages")
+      check_messages(v);
     made = with_messages(v);
     placeholders.look_at(made, std::string{name});
   }

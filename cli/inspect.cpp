@@ -3,12 +3,16 @@
 // share.
 #include "cli/inspect.hpp"
 
+#include "agents/yaml_fields.hpp"
+#include "base/error_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/usage.hpp"
 
 #include <superstep/agents/agent_file.hpp>
 #include <superstep/batch/batch.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <iostream>
 #include <utility>
 
@@ -16,17 +20,42 @@ namespace superstep::cli {
 
 namespace {
 
-std::string counted(std::size_t n, const std::string& thing) {
-  return std::to_string(n) + ' ' + thing + (n == 1 ? "" : "s");
-}
-
 void print_faults(const std::vector<agent_fault>& faults) {
   std::cerr << to_text(faults) << '\n' << counted(faults.size(), "fault") << '\n';
 }
 
+/// Prints the errors, warnings and notes of an agent.
+void report(const agent_building& built) {
+  warn(built.warnings);
+  if (!built.agent)
+    print_faults(built.faults);
+  for (const auto& note : built.notes)
+    std::cerr << note << '\n';
+}
+
+/// Adds the errors of find_setup_faults() for a file with other errors, so that the user sees all
+/// errors at once. An option that was reported already is skipped: its value may be a default.
+void add_setup_faults(const agent_spec& spec, io_runtime& io, std::vector<agent_fault>& faults) {
+  const auto before = faults.size();
+  for (auto& fault : find_setup_faults(spec, io)) {
+    const auto is_reported = std::any_of(
+        faults.begin(), faults.begin() + static_cast<std::ptrdiff_t>(before),
+        [&fault](const auto& other) {
+          return detail::is_within(fault.key, other.key) || detail::is_within(other.key, fault.key);
+        });
+    if (!is_reported)
+      faults.push_back(std::move(fault));
+  }
+}
+
 int check(const inspect_arguments& given) {
   const auto io = std::make_shared<io_runtime>();
-  const auto built = build(given, io);
+  auto reading = read_agent_file(given.agent, given.overrides);
+  const auto spec = reading.spec;
+  auto built = build_agent(std::move(reading), io);
+  if (!built.agent)
+    add_setup_faults(spec, *io, built.faults);
+  report(built);
   if (!built.agent)
     return failure_code(built);
   const auto& checked = *built.agent;
@@ -55,11 +84,7 @@ agent_building build(const inspect_arguments& given, const std::shared_ptr<io_ru
   if (change)
     change(reading.spec);
   auto built = build_agent(std::move(reading), io);
-  warn(built.warnings);
-  if (!built.agent)
-    print_faults(built.faults);
-  for (const auto& note : built.notes)
-    std::cerr << note << '\n';
+  report(built);
   return built;
 }
 

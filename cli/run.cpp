@@ -13,6 +13,7 @@
 
 #include <boost/system/system_error.hpp>
 
+#include <algorithm>
 #include <csignal>
 #include <iostream>
 #include <memory>
@@ -111,6 +112,7 @@ std::vector<agent_fault> only_for_chat(const std::string& file, const agent& ask
         {file, spec.store_line, "store",
          "not supported by superstep run: the rows of a batch share no memory; disable it with "
          "--set store="});
+  std::ranges::stable_sort(out, {}, &agent_fault::line);
   auto seen = std::set<const agent*>{};
   add_reviews_below(asked, seen, out);
   return out;
@@ -261,7 +263,7 @@ void add_run(CLI::App& program, action& chosen) {
   verb.add_option("--on-bad-line", given->bad_lines,
                   "What to do if the input has invalid lines. fail: report them and run nothing; "
                   "dead-letter: write them to the dead letters and run the other rows")
-      ->check(CLI::IsMember({"fail", "dead-letter"}))
+      ->check(one_of({"fail", "dead-letter"}))
       ->capture_default_str();
   add_number(verb, "--row-deadline-ms", given->row_deadline_ms,
              "Timeout of one row; 0 = none; default: limits.row_deadline_ms of the agent file", 0,
@@ -273,7 +275,7 @@ void add_run(CLI::App& program, action& chosen) {
              "Maximum bytes of an input line", 1, line_bytes_max);
   verb.add_option("--progress", given->progress,
                   "How progress is reported on standard error; auto: bar at a terminal, else plain")
-      ->check(CLI::IsMember({"auto", "bar", "plain", "json", "none"}))
+      ->check(one_of({"auto", "bar", "plain", "json", "none"}))
       ->capture_default_str();
   verb.add_option(
           "--events", given->events,

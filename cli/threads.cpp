@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep threads VERB DATABASE …: inspects, copies and removes saved threads.
+#include "base/error_words.hpp"
+#include "base/utf8.hpp"
 #include "cli/commands.hpp"
 #include "cli/imported_thread.hpp"
 #include "cli/usage.hpp"
@@ -40,6 +42,12 @@ struct threads_arguments {
   bool whole_threads = false;
 };
 
+/// Throws if the folder of a file that will be created does not exist.
+void check_folder(const char* option, const std::string& path) {
+  if (const auto checked = check_folder_of(option, path); !checked)
+    throw std::runtime_error{checked.error().text};
+}
+
 /// Opens the database. Unless `may_be_new` is set, a missing or empty file is an error: a command
 /// that reads threads must not create a database.
 std::shared_ptr<superstep::checkpointer> open(const threads_arguments& given,
@@ -49,6 +57,7 @@ std::shared_ptr<superstep::checkpointer> open(const threads_arguments& given,
   if (!may_be_new && std::filesystem::is_regular_file(given.database) &&
       std::filesystem::file_size(given.database) == 0)
     throw std::runtime_error{given.database + ": is empty and not a database; check the path"};
+  check_folder("DATABASE", given.database);
   auto options = sqlite_checkpointer_options{};
   options.encryption_key = encryption_key_from_environment();
   return sqlite_checkpointer(given.database, std::move(options));
@@ -148,8 +157,10 @@ void check_output(const threads_arguments& given) {
 }
 
 int export_one(const threads_arguments& given) {
-  if (!given.file.empty())
+  if (!given.file.empty()) {
+    check_folder("--output", given.file);
     check_output(given);
+  }
   auto checkpointer = open_with_thread(given);
   auto bytes = std::string{};
   if (given.form == "superstep") {
@@ -170,24 +181,42 @@ int export_one(const threads_arguments& given) {
   out << bytes << std::flush;
   if (!out)
     throw std::runtime_error{given.file +
-                             ": cannot be written; check that its folder exists and is "
-                             "writable, and that the disk is not full"};
+                             ": cannot be written; check that you may write to it and that the "
+                             "disk is not full"};
   return 0;
 }
 
 /// Returns the content of the file, or of standard input for `-`.
 std::string read_exported(const std::string& path) {
-  if (std::filesystem::is_directory(path))
+  auto failed = std::error_code{};
+  if (path != "-" && !std::filesystem::exists(path, failed) && !failed)
+    throw std::runtime_error{path + ": no such file; check --input"};
+  if (std::filesystem::is_directory(path, failed))
     throw std::runtime_error{path + ": is a directory, not an exported thread"};
   auto from = std::ifstream{path == "-" ? "/dev/stdin" : path, std::ios::binary};
   auto bytes = std::ostringstream{};
   if (!from || (from.peek() != std::ifstream::traits_type::eof() && !(bytes << from.rdbuf())) ||
       from.bad())
-    throw std::runtime_error{path + ": cannot be read; check that the file exists and is "
-                                    "readable"};
+    throw std::runtime_error{path + ": cannot be read; check the permissions of the file"};
   if (bytes.view().empty())
     throw std::runtime_error{path + ": is empty and contains no thread"};
   return std::move(bytes).str();
+}
+
+/// Throws if the text is compressed, in another encoding, or an export in the other form.
+void check_format(const std::string& form, const std::string& text) {
+  if (const auto fault = find_encoding_fault(text))
+    throw std::runtime_error{fault->text + "; " + fault->advice};
+  const auto is_export = text.starts_with(R"({"superstep_thread")");
+  if (is_export && form != "superstep")
+    throw std::runtime_error{"is an export in superstep's form; import it without --form " + form};
+  const auto start = text.find_first_not_of(" \t\r\n[");
+  const auto is_object = start != std::string::npos && text[start] == '{';
+  if (form == "superstep" && !is_export && is_object &&
+      (text.find(R"("channel_values")") != std::string::npos || parse_json(text).has_value()))
+    throw std::runtime_error{
+        "is not an export in superstep's form; for a thread in LangGraph's form, use --form "
+        "langgraph"};
 }
 
 /// Returns the thread in the input file, in superstep's form. Rejects invalid input before a
@@ -195,6 +224,7 @@ std::string read_exported(const std::string& path) {
 imported_thread read_import(const threads_arguments& given) {
   auto out = imported_thread{read_exported(given.file), {}};
   try {
+    check_format(given.form, out.text);
     if (given.form != "superstep")
       out = from_langgraph_form(out.text);
     out.text = cut_thread(out.text, {});
@@ -204,9 +234,21 @@ imported_thread read_import(const threads_arguments& given) {
   return out;
 }
 
+/// Throws if the database has a thread with the id of the new thread.
+void check_is_new(superstep::checkpointer& saved, const std::string& database,
+                  const std::string& thread) {
+  if (has_thread(saved, thread))
+    throw std::runtime_error{database + ": thread '" + thread +
+                             "' already exists; choose another id, or remove the thread with "
+                             "'superstep threads prune " +
+                             database + " --thread " + thread + " --whole-threads'"};
+}
+
 int import_one(const threads_arguments& given) {
   const auto imported = read_import(given);
-  open(given, true)->import_thread(given.thread, imported.text);
+  const auto checkpointer = open(given, true);
+  check_is_new(*checkpointer, given.database, given.thread);
+  checkpointer->import_thread(given.thread, imported.text);
   for (const auto& one : imported.placeholders)
     std::cerr << "superstep threads: " << given.file << ": " << to_text(json::value(one))
               << " (JSON cannot represent this value, so the thread has LangChain's placeholder; "
@@ -216,6 +258,7 @@ int import_one(const threads_arguments& given) {
 
 int fork(const threads_arguments& given) {
   auto checkpointer = open_with_thread(given);
+  check_is_new(*checkpointer, given.database, given.to);
   checkpointer->import_thread(given.to,
                               cut_thread(checkpointer->export_thread(given.thread), given.at));
   return 0;
@@ -293,12 +336,12 @@ void add_threads(CLI::App& program, action& chosen) {
     verb.add_option("--form", given->form,
                     "langgraph: values and messages of one checkpoint in the form of LangGraph's "
                     "Python library; superstep: the complete thread")
-        ->check(CLI::IsMember({"superstep", "langgraph"}))
+        ->check(one_of({"superstep", "langgraph"}))
         ->capture_default_str();
   };
   auto& exported = with_thread(
       add_verb(threads, chosen, given, "export", "Write a thread as text", export_one), given);
-  exported.add_option("--output", given->file, "Output file; default and -: standard output")
+  exported.add_option("-o,--output", given->file, "Output file; default and -: standard output")
       ->check(not_empty());
   exported.callback([given, &chosen] {
     if (given->file == "-")
@@ -309,7 +352,7 @@ void add_threads(CLI::App& program, action& chosen) {
   auto& imported = with_thread(
       add_verb(threads, chosen, given, "import", "Read an exported thread", import_one), given);
   imported
-      .add_option("--input", given->file, "File with the exported thread; - for standard input")
+      .add_option("-i,--input", given->file, "File with the exported thread; - for standard input")
       ->required()
       ->check(not_empty());
   form(imported);

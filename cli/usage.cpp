@@ -121,6 +121,15 @@ CLI::Validator whole_number(std::uint64_t min, std::uint64_t max) {
           ""};
 }
 
+CLI::Validator one_of(const std::vector<std::string>& words) {
+  return {[words](const std::string& text) {
+            return std::ranges::find(words, text) != words.end()
+                       ? std::string{}
+                       : in_quotes(text) + " is not one of: " + CLI::detail::join(words, ", ");
+          },
+          '{' + CLI::detail::join(words, ",") + '}'};
+}
+
 CLI::Validator not_empty() {
   return {[](const std::string& text) { return text.empty() ? "is empty" : std::string{}; }, ""};
 }

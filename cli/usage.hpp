@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace superstep::cli {
 
@@ -14,6 +15,9 @@ constexpr auto duration_ms_max = std::uint64_t{4'294'967'295};
 /// Accepts decimal numbers from `min` to `max`. CLI11 itself wraps negative numbers of unsigned
 /// options and reads a leading 0 as octal. For CLI::Option::transform().
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t min, std::uint64_t max);
+
+/// Accepts only one of these words. The help text of the option lists them.
+[[nodiscard]] CLI::Validator one_of(const std::vector<std::string>& words);
 
 /// Rejects an empty text, e.g. from an unset shell variable.
 [[nodiscard]] CLI::Validator not_empty();

@@ -100,10 +100,12 @@ BOOST_AUTO_TEST_CASE(errors_name_missing_or_unwritable_files) {
 BOOST_AUTO_TEST_CASE(error_names_unwritable_event_log) {
   auto job = cli_job{};
   prepare(job);
-  for (const auto& path : {job.folder / "no-folder/events.jsonl", job.folder / "."}) {
-    expect_refused(job.run({"--events", path}), "--events: '" + path + "' cannot be written");
-    BOOST_TEST(!std::filesystem::exists(job.output));
-  }
+  expect_refused(job.run({"--events", job.folder / "no-folder/events.jsonl"}),
+                 "--events: the folder " + (job.folder / "no-folder") +
+                     " does not exist; create it first");
+  expect_refused(job.run({"--events", job.folder / "."}),
+                 "--events: '" + (job.folder / ".") + "' cannot be written");
+  BOOST_TEST(!std::filesystem::exists(job.output));
   // Only the log is incomplete; all rows are there.
   expect_refused(job.run({"--events", "/dev/full"}), "--events: '/dev/full' is incomplete");
   BOOST_TEST(read_rows(job.read("out.jsonl")).size() == 2U);
