@@ -27,9 +27,10 @@ constexpr auto window_seconds_min = 0.02;
 constexpr auto share_tolerated = 0.03;
 constexpr auto count_tolerated = 0.25;
 
-// An experiment adds or removes calls in flight. If the accepted share of these calls is at least
-// half the accepted share of all calls, the refusals do not depend on the load. Ideally the ratio
-// of both shares is one (independent) or zero (the server is full).
+// An experiment changes the number of calls in flight and measures how many more or fewer calls are
+// accepted. The ratio of this change to the change that would be proportional to the calls in
+// flight is 1 if the refusals do not depend on the load, and 0 if the server is full. From this
+// ratio on, the refusals are taken as independent of the load.
 constexpr auto gradient_min = 0.5;
 
 /// A server that refuses a larger share is overloaded or down, whatever an experiment shows. At the

@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(joins_and_sequences) {
   BOOST_TEST(engine.invoke(g.compile(), to("Rome")).state.cost == 390);
 }
 
-BOOST_AUTO_TEST_CASE(choices) {
+BOOST_AUTO_TEST_CASE(routers_return_labels_or_destinations) {
   auto engine = ss::engine{{.workers = 1}};
   //! [branches]
   constexpr auto hostel = ss::node<trip>{"hostel"};

@@ -300,8 +300,9 @@ struct pii_options {
 /// Options of model_retry() and tool_retry(): selects the failed calls that are repeated, and the
 /// reaction to the failure of the last attempt.
 struct retry_options {
-  /// Number of attempts and the waits between them. An empty retry_on means is_worth_a_retry(), and
-  /// for errors of a model also is_worth_another_try().
+  /// Number of attempts and the waits between them. If retry_on is empty, a failure is repeated if
+  /// is_worth_a_retry() accepts it. An error with a code (std::system_error), such as one of a
+  /// model, must also be accepted by is_worth_another_try().
   retry_policy policy{.max_attempts = 3,
                       .initial_interval = std::chrono::milliseconds{1'000},
                       .backoff_factor = 2.0,
