@@ -24,9 +24,9 @@ public:
   using const_iterator = const T*;
 
   short_list() noexcept = default;
-  short_list(std::size_t count, const T& item) : short_list{} {
-    reserve(count);
-    while (size_ < count)
+  short_list(std::size_t number, const T& item) : short_list{} {
+    reserve(number);
+    while (size_ < number)
       push_back(item);
   }
   short_list(const short_list& other) : short_list{} { assign(other.begin(), other.end()); }
@@ -90,10 +90,10 @@ public:
     std::destroy(begin(), end());
     size_ = 0;
   }
-  /// Allocates memory for at least `count` items.
-  void reserve(std::size_t count) {
-    if (count > capacity_)
-      grow(count);
+  /// Allocates memory for at least `number` items.
+  void reserve(std::size_t number) {
+    if (number > capacity_)
+      grow(number);
   }
 
 private:
@@ -110,15 +110,15 @@ private:
   }
 
   /// Moves items to memory without objects, and destroys them at their old place.
-  static void relocate(T* from, std::size_t count, T* to) noexcept {
-    for (; count > 0; --count, ++from, ++to) {
+  static void relocate(T* from, std::size_t number, T* to) noexcept {
+    for (; number > 0; --number, ++from, ++to) {
       std::construct_at(to, std::move(*from));
       std::destroy_at(from);
     }
   }
 
-  [[gnu::noinline]] void grow(std::size_t count) {
-    const auto larger = std::max(count, std::size_t{2} * capacity_);
+  [[gnu::noinline]] void grow(std::size_t number) {
+    const auto larger = std::max(number, std::size_t{2} * capacity_);
     auto* const to = std::allocator<T>{}.allocate(larger);
     relocate(begin(), size_, to);
     release();
