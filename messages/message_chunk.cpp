@@ -2,6 +2,7 @@
 // Appends pieces of a streamed answer, and builds the message when the stream ends. The JSON form
 // of chunks is in chunk_json.cpp, the merging of metadata and blocks in merge.cpp.
 #include "argument_json.hpp"
+#include "messages/append_chunk.hpp"
 #include "messages/merge.hpp"
 #include "messages/openai_json.hpp"
 #include "messages/partial_json.hpp"
@@ -88,15 +89,28 @@ bool has_text(const std::optional<std::string>& id) {
   return id && !id->empty();
 }
 
-/// Appends a piece of a tool call: to the call with its index, or as a new call. Pieces of a new
-/// call with a different id may reuse an index.
-void append_call(std::vector<tool_call_chunk>& into, tool_call_chunk&& more) {
-  auto found = into.end();
-  if (has_index(more))
-    found = std::find_if(into.begin(), into.end(), [&](const tool_call_chunk& c) {
-      return c.index == more.index && (!has_text(c.id) || !has_text(more.id) || c.id == more.id);
-    });
+/// Finds the call that a piece belongs to. Pieces of a new call with a different id may reuse an
+/// index.
+std::vector<tool_call_chunk>::iterator find_call(std::vector<tool_call_chunk>& in,
+                                                 const tool_call_chunk& piece, bool is_sorted) {
+  const auto belongs = [&](const tool_call_chunk& c) {
+    return c.index == piece.index && (!has_text(c.id) || !has_text(piece.id) || c.id == piece.id);
+  };
+  if (!has_index(piece))
+    return in.end();
+  if (!is_sorted || !piece.index.is_int64())
+    return std::find_if(in.begin(), in.end(), belongs);
+  const auto at = std::ranges::lower_bound(in, piece.index.get_int64(), {},
+                                           [](const auto& c) { return c.index.get_int64(); });
+  return at != in.end() && belongs(*at) ? at : in.end();
+}
+
+/// Appends a piece of a tool call: to the call with its index, or as a new call.
+void append_call(std::vector<tool_call_chunk>& into, tool_call_chunk&& more, bool& is_sorted) {
+  const auto found = find_call(into, more, is_sorted);
   if (found == into.end()) {
+    is_sorted = is_sorted && more.index.is_int64() &&
+                (into.empty() || into.back().index.get_int64() < more.index.get_int64());
     into.push_back(std::move(more));
     return;
   }
@@ -133,6 +147,21 @@ result<> append_artifact(json::value& into, const json::value& more) {
 } // namespace
 
 result<> append(message_chunk& into, message_chunk more) {
+  auto is_sorted = false;
+  return append_chunk(into, std::move(more), is_sorted);
+}
+
+bool has_sorted_calls(const message_chunk& chunk) noexcept {
+  const auto& calls = chunk.call_chunks;
+  const auto is_integer = [](const tool_call_chunk& c) { return c.index.is_int64(); };
+  const auto is_not_less = [](const tool_call_chunk& a, const tool_call_chunk& b) {
+    return a.index.get_int64() >= b.index.get_int64();
+  };
+  return std::ranges::all_of(calls, is_integer) &&
+         std::ranges::adjacent_find(calls, is_not_less) == calls.end();
+}
+
+result<> append_chunk(message_chunk& into, message_chunk more, bool& is_sorted) {
   auto& sum = into.part;
   if (auto addable = check_addable(sum, more.part); !addable)
     return addable;
@@ -154,7 +183,7 @@ result<> append(message_chunk& into, message_chunk more) {
       return merged;
   }
   for (auto& call : more.call_chunks)
-    append_call(into.call_chunks, std::move(call));
+    append_call(into.call_chunks, std::move(call), is_sorted);
   into.is_last = into.is_last || more.is_last;
   return {};
 }

@@ -3,6 +3,7 @@
 // the pieces. models/providers converts JSON to messages; http_caller.cpp reads the bytes.
 #include "models/http/answer_stream.hpp"
 
+#include "messages/append_chunk.hpp"
 #include "models/http/answer_json.hpp"
 #include "models/http/call_count.hpp"
 #include "models/providers/answer_end.hpp"
@@ -304,10 +305,11 @@ std::optional<fault> answer_stream::add(message_chunk piece) {
     if (auto told = tell(piece); !told)
       return unusable(told.error().text);
   if (!sum_) {
+    has_sorted_calls_ = has_sorted_calls(piece);
     sum_ = std::move(piece);
     return std::nullopt;
   }
-  if (auto added = append(*sum_, std::move(piece)); !added)
+  if (auto added = append_chunk(*sum_, std::move(piece), has_sorted_calls_); !added)
     return damaged(added.error().text);
   const auto blocks = sum_->part.blocks ? sum_->part.blocks->size() : std::size_t{0};
   if (limits_.calls_max != 0 && sum_->call_chunks.size() > limits_.calls_max)

@@ -77,6 +77,7 @@ private:
   providers::line_parser lines_;
   std::vector<std::string> pending_; ///< complete events that were not read yet
   std::optional<message_chunk> sum_;
+  bool has_sorted_calls_ = false; ///< see append_chunk()
   chunk_standardizer standardizer_;
   std::size_t held_bytes_ = 0;
   bool is_whole_ = false;

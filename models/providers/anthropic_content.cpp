@@ -9,6 +9,9 @@
 #include <superstep/messages/message_json.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace superstep::providers {
@@ -223,13 +226,28 @@ private:
   /// it.
   result<> add_tool_use(const json::object& block) {
     const auto id = text_in(block, "id");
-    const auto call = std::find_if(m_.tool_calls.begin(), m_.tool_calls.end(),
-                                   [&](const tool_call& c) { return c.id == id; });
-    auto out = call != m_.tool_calls.end() ? tool_use(id, call->name, call->args)
-                                           : tool_use(id, text_in(block, "name"), input_of(block));
+    const auto* const call = find_call(id);
+    auto out = call != nullptr ? tool_use(id, call->name, call->args)
+                               : tool_use(id, text_in(block, "name"), input_of(block));
     put_as(out, "caller", block, "caller");
     blocks_.push_back(std::move(out));
     return {};
+  }
+
+  /// Returns the first parsed call with an id; null if there is none. An answer may have 100,000
+  /// calls, so they are indexed unless they are few.
+  const tool_call* find_call(std::string_view id) {
+    constexpr auto few = std::size_t{32};
+    const auto& calls = m_.tool_calls;
+    if (calls.size() <= few) {
+      const auto at = std::ranges::find(calls, id, &tool_call::id);
+      return at != calls.end() ? &*at : nullptr;
+    }
+    if (calls_.empty())
+      for (const auto& call : calls)
+        calls_.emplace(call.id, &call);
+    const auto at = calls_.find(id);
+    return at != calls_.end() ? at->second : nullptr;
   }
 
   result<> add_tool_result(const json::object& block) {
@@ -271,6 +289,7 @@ private:
   }
 
   const message& m_;
+  std::unordered_map<std::string_view, const tool_call*> calls_; ///< see find_call()
   bool inside_result_ = false;
   json::array blocks_;
 };

@@ -3,6 +3,7 @@
 
 #include "models/providers/provider_format.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,9 @@ private:
   void drop_repeated_name(tool_call_chunk& piece);
 
   std::vector<named_call> calls_;
-  std::string function_name_; ///< name of the call in the older form `function_call`
-  bool has_ended_ = false;    ///< a finish reason was read
+  std::int64_t highest_index_ = -1; ///< of the calls in calls_ with a non-negative integer index
+  std::string function_name_;       ///< name of the call in the older form `function_call`
+  bool has_ended_ = false;          ///< a finish reason was read
 };
 
 /// Converts token counts. Details for the service tiers flex and priority get the tier as a prefix

@@ -191,10 +191,15 @@ void event_reader::drop_repeated_name(tool_call_chunk& piece) {
   const auto has_other_id = [&](const named_call& known) {
     return piece.id && !piece.id->empty() && !known.id.empty() && known.id != *piece.id;
   };
+  const auto is_new = piece.index.is_int64() && piece.index.get_int64() > highest_index_;
+  if (piece.index.is_int64())
+    highest_index_ = std::max(highest_index_, piece.index.get_int64());
   // Searches from the end, because a piece usually belongs to the latest call.
-  const auto known = std::find_if(calls_.rbegin(), calls_.rend(), [&](const named_call& c) {
-    return c.index == piece.index && !has_other_id(c);
-  });
+  const auto known = is_new
+                         ? calls_.rend()
+                         : std::find_if(calls_.rbegin(), calls_.rend(), [&](const named_call& c) {
+                             return c.index == piece.index && !has_other_id(c);
+                           });
   if (known == calls_.rend()) {
     calls_.push_back({piece.index, piece.id.value_or(""), piece.name.value_or("")});
     return;

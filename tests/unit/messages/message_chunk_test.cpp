@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Appending stream chunks, parsing their tool calls, and their JSON form.
+#include "messages/append_chunk.hpp"
 #include "messages/merge.hpp"
 
 #include <superstep/messages/message_json.hpp>
@@ -8,6 +9,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <ctime>
 #include <random>
 #include <string>
 #include <utility>
@@ -107,6 +110,48 @@ BOOST_AUTO_TEST_CASE(calls_do_not_depend_on_piece_boundaries) {
     BOOST_TEST_REQUIRE(m.tool_calls[0].args.size() == 3U);
     BOOST_TEST_REQUIRE(m.tool_calls[0].args.at("location").as_string() == "서울 \"강남\"");
   }
+}
+
+BOOST_AUTO_TEST_CASE(sorted_calls_are_joined_like_unsorted_ones) {
+  auto luck = std::minstd_rand{7};
+  for (auto round = 0; round < 500; ++round) {
+    const auto is_in_order = round % 2 == 0;
+    auto sum = ai_chunk("");
+    auto expected = ai_chunk("");
+    auto is_sorted = true;
+    for (auto i = 0; i < 30; ++i) {
+      auto piece = ai_chunk("");
+      auto& call = piece.call_chunks.emplace_back();
+      call.name = "f";
+      call.args = std::to_string(i);
+      if (luck() % 3 != 0)
+        call.id = "c" + std::to_string(luck() % 4);
+      const auto index = static_cast<std::int64_t>(is_in_order ? i / 3U : luck() % 6);
+      if (is_in_order || luck() % 5 != 0)
+        call.index = index;
+      else if (luck() % 2 == 0)
+        call.index = "lc_" + std::to_string(index);
+      append(expected, piece).value();
+      append_chunk(sum, std::move(piece), is_sorted).value();
+    }
+    BOOST_TEST_REQUIRE((sum.call_chunks == expected.call_chunks));
+    BOOST_TEST_REQUIRE(is_sorted == has_sorted_calls(sum));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(many_calls_are_joined_in_linear_time) {
+  const auto seconds = [](int calls) {
+    auto sum = ai_chunk("");
+    auto is_sorted = true;
+    const auto begin = std::clock();
+    for (auto i = 0; i < calls; ++i)
+      for (const auto* args : {"{", "}"})
+        append_chunk(sum, call_piece(args, i), is_sorted).value();
+    BOOST_TEST(sum.call_chunks.size() == static_cast<std::size_t>(calls));
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  const auto least = [&](int calls) { return std::min({seconds(calls), seconds(calls)}); };
+  BOOST_TEST(least(40'000) < 9 * least(10'000)); // 16 times as long if it were quadratic
 }
 
 BOOST_AUTO_TEST_CASE(usage_adds_with_its_details) {
