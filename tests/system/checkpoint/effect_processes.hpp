@@ -74,8 +74,8 @@ inline tool_ptr sending(const world& outside, death when) {
                                  });
 }
 
-inline task<json::object> call_tools(std::shared_ptr<const tool_node> tools, std::vector<tool_call> calls,
-                              death when, runtime rt) {
+inline task<json::object> call_tools(std::shared_ptr<const tool_node> tools,
+                                     std::vector<tool_call> calls, death when, runtime rt) {
   auto running = tools->run(tools->from_calls(std::move(calls)), std::move(rt));
   const auto out = co_await running;
   if (when == death::after_the_tools)
@@ -87,8 +87,8 @@ inline task<json::object> call_tools(std::shared_ptr<const tool_node> tools, std
 }
 
 /// A graph of a node that calls tools, followed by another node.
-inline compiled_json_graph graph_of(const std::string& path, tool_list tools, std::vector<tool_call> calls,
-                             death when) {
+inline compiled_json_graph graph_of(const std::string& path, tool_list tools,
+                                    std::vector<tool_call> calls, death when) {
   const auto node = std::make_shared<const tool_node>(std::move(tools));
   auto g = json_graph{};
   g.channel("said", "append");

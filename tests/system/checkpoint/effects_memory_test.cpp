@@ -62,7 +62,8 @@ void operator delete(void* p, std::size_t) noexcept {
 
 namespace effect_processes {
 
-/// A tool that starts to count allocations when it is called, or stops when its inner tool has ended.
+/// A tool that starts to count allocations when it is called, or stops when its inner tool has
+/// ended.
 class counting_tool final : public tool {
 public:
   counting_tool(tool_ptr inner, bool starts) : inner_{std::move(inner)}, starts_{starts} {}
@@ -125,8 +126,7 @@ bool run_without_memory(const std::string& path, const world& outside, const mem
     std::set_terminate([] { ::_exit(7); });
     ::alarm(30); // ends a process that hangs; the parent then reads no text
     failing_allocation = allocation;
-    const auto g =
-        graph_of(path, {counted(c.make(outside))}, {{"c1", "send", {}}}, death::never);
+    const auto g = graph_of(path, {counted(c.make(outside))}, {{"c1", "send", {}}}, death::never);
     try {
       (void)run(g, nullptr);
     } catch (const std::exception&) { // the run, or the process, may end with any error
@@ -157,9 +157,9 @@ BOOST_DATA_TEST_CASE(failed_allocation_does_not_repeat_the_effect,
     is_reached = run_without_memory(folder.file(), outside, c, allocation);
     const auto said = in_child([&] {
       ::alarm(30);
-      return run(graph_of(folder.file(), {journaled(c.make(outside))}, {{"c1", "send", {}}},
-                          death::never),
-                 nullptr);
+      return run(
+          graph_of(folder.file(), {journaled(c.make(outside))}, {{"c1", "send", {}}}, death::never),
+          nullptr);
     });
     const auto effects = outside.lines().size();
     BOOST_TEST_CONTEXT("allocation " << allocation << " gave: " << said) {

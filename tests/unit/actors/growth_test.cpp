@@ -12,6 +12,8 @@
 #include <ctime>
 #include <limits>
 
+#include <malloc.h>
+
 using namespace testing;
 using namespace std::chrono_literals;
 
@@ -159,6 +161,27 @@ BOOST_AUTO_TEST_CASE(wide_step_with_cache_takes_linear_time) {
     return wide_step(n, options, node);
   };
   BOOST_TEST(growth_of(1'500, cached) < growth_max);
+}
+
+BOOST_AUTO_TEST_CASE(alarms_of_ended_runs_use_no_memory) {
+#ifndef __SANITIZE_ADDRESS__ // which has an allocator of its own
+#  ifndef __SANITIZE_THREAD__
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).edge(ss::start, a);
+  const auto with_step_limit = g.compile({.step_timeout = 1h});
+  auto config = ss::run_config{};
+  config.deadline = 1h;
+  const auto run = [&](int n) {
+    for (auto i = 0; i < n; ++i)
+      (void)e.invoke(with_step_limit, numbers{}, config);
+    return ::mallinfo2().uordblks;
+  };
+  const auto before = run(5'000);
+  const auto after = run(30'000); // their 60,000 alarms would take 4 MB
+  BOOST_TEST(after < before + 1'000'000);
+#  endif
+#endif
 }
 
 BOOST_AUTO_TEST_CASE(slow_stream_readers_take_linear_time) {

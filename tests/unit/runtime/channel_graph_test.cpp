@@ -121,7 +121,8 @@ BOOST_AUTO_TEST_CASE(handles_of_another_graph_are_rejected) {
   auto g = channel_graph{};
   const auto n = g.last_value<std::string>("n");
   const auto is_told = [](const graph_error& e) {
-    return std::string_view{e.what()}.find("handle belongs to another graph") != std::string_view::npos;
+    return std::string_view{e.what()}.find("handle belongs to another graph") !=
+           std::string_view::npos;
   };
   BOOST_CHECK_EXCEPTION(g.add("a", reads{theirs}, [](const std::optional<int>&) {}), graph_error,
                         is_told);
