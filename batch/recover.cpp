@@ -120,8 +120,8 @@ result<void> cut_and_sync(job_files& files, file& opened, std::uint64_t end) {
     auto aside = copy_aside(opened, ".cut", end);
     if (!aside)
       return aside.error();
-    files.notes.push_back(opened.path() + " ended with " + std::to_string(*size - end) +
-                          " bytes that this job did not write; they are kept in " + *aside);
+    files.notes.push_back(opened.path() + " ended with " + counted(*size - end, "byte") +
+                          " that this job did not write, now in " + *aside);
   }
   if (auto cut = opened.cut(end); !cut)
     return cut;

@@ -4,6 +4,7 @@
 #include "cli/chat_session.hpp"
 
 #include "actors/engine_access.hpp"
+#include "base/error_words.hpp"
 #include "cli/chat_events.hpp"
 #include "cli/chat_words.hpp"
 
@@ -63,8 +64,8 @@ chat_session::leaving chat_session::run() {
 chat_session::turn chat_session::begin() {
   const auto at = look_at(given_.conversation, thread());
   if (!at.messages.empty())
-    remarks_.remark("Resuming a thread of " + std::to_string(at.messages.size()) +
-                    " messages; /history shows them.");
+    remarks_.remark("Resuming a thread of " + counted(at.messages.size(), "message") +
+                    "; /history shows the conversation.");
   if (!at.questions.empty())
     return resume();
   if (at.is_unfinished)
@@ -102,7 +103,7 @@ chat_session::turn chat_session::obey(const std::string& line) {
 /// Shows all messages between two marker lines. The markers are remarks, which go to standard error
 /// in a pipe, so that its output contains only messages.
 void chat_session::show_history(const message_list& messages) {
-  remarks_.remark("--- history: " + std::to_string(messages.size()) + " messages ---");
+  remarks_.remark("--- history: " + counted(messages.size(), "message") + " ---");
   shown_.history(messages);
   remarks_.remark("--- end of history ---");
 }
