@@ -414,7 +414,8 @@ lane::kept lane::resume(wait_ptr&& w) {
   if (!s.try_acquire()) {
     if (!s.is_dead()) // the actor is handling a message: try again later
       ready_.push_back({nullptr, nullptr, std::move(w), 0});
-    w.reset();
+    else
+      w.reset();
     return kept::yes;
   }
   const auto frame = w->frame();

@@ -170,10 +170,10 @@ template <class State>
     if constexpr (requires { adapter.update(e.writes); })
       if (is_ours && !e.interrupts)
         shown = adapter.update(e.writes);
-    return update_event{
-        std::move(origin),  std::move(e.node),       e.is_cached,
-        std::move(shown),   std::move(e.interrupts), is_ours ? program : std::move(e.table),
-        std::move(e.writes)};
+    auto from = is_ours ? program : program_ptr{std::move(e.table)};
+    return update_event{std::move(origin),  std::move(e.node),       e.is_cached,
+                        std::move(shown),   std::move(e.interrupts), std::move(from),
+                        std::move(e.writes)};
   }
   case stream_mode::messages:
     return message_event{std::move(origin), std::move(e.node), std::move(e.message)};
