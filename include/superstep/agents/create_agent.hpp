@@ -37,9 +37,13 @@ template <class State = messages_state>
   return detail::build_agent(std::move(options));
 }
 
+namespace detail {
+
 // Compiled in the library, because the builder of an agent takes seconds to compile.
-extern template compiled_graph<messages_state> detail::build_agent(agent_options<messages_state>);
-extern template compiled_graph<chat_state> detail::build_agent(agent_options<chat_state>);
+extern template compiled_graph<messages_state> build_agent(agent_options<messages_state>);
+extern template compiled_graph<chat_state> build_agent(agent_options<chat_state>);
+
+} // namespace detail
 
 /// Options of create_react_agent(): the parameters of LangGraph's function under their original
 /// names. agent_options describes the members of the same name in more detail.
