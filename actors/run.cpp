@@ -13,6 +13,18 @@
 
 namespace superstep {
 
+std::ostream& operator<<(std::ostream& out, run_status status) {
+  switch (status) {
+  case run_status::finished:
+    return out << "run_status::finished";
+  case run_status::interrupted:
+    return out << "run_status::interrupted";
+  case run_status::failed:
+    return out << "run_status::failed";
+  }
+  return out << "run_status(" << static_cast<int>(status) << ')';
+}
+
 run_error make_run_error(const std::error_code& code, std::string text, std::int64_t step) {
   auto made = run_error{};
   made.code = code;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error codes of the base library, the classification of errors as shortages of a resource, and
 // the conversion of result<T>'s errors to exceptions.
+#include "base/error_table.hpp"
+
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/base/error.hpp>
 
@@ -10,45 +12,42 @@
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <ostream>
 #include <system_error>
 
 namespace superstep {
 
 namespace {
 
-class base_category final : public std::error_category {
-public:
-  [[nodiscard]] const char* name() const noexcept override { return "superstep"; }
-  [[nodiscard]] std::string message(int code) const override {
-    switch (static_cast<errc>(code)) {
-    case errc::invalid_argument:
-      return "invalid argument";
-    case errc::not_found:
-      return "not found";
-    case errc::parse_failed:
-      return "parse error";
-    case errc::io_failed:
-      return "I/O error";
-    case errc::timed_out:
-      return "timed out";
-    case errc::cancelled:
-      return "cancelled";
-    case errc::too_large:
-      return "size limit exceeded";
-    case errc::killed:
-      return "the actor was terminated";
-    case errc::shortage:
-      return "a system resource is exhausted";
-    }
-    return "unknown error";
-  }
+constexpr detail::error_entry<errc> code_table[] = {
+    {errc::invalid_argument, "invalid_argument", "invalid argument"},
+    {errc::not_found, "not_found", "not found"},
+    {errc::parse_failed, "parse_failed", "parse error"},
+    {errc::io_failed, "io_failed", "I/O error"},
+    {errc::timed_out, "timed_out", "timed out"},
+    {errc::cancelled, "cancelled", "cancelled"},
+    {errc::too_large, "too_large", "size limit exceeded"},
+    {errc::killed, "killed", "the actor was terminated"},
+    {errc::shortage, "shortage", "a system resource is exhausted"},
 };
 
 } // namespace
 
 std::error_code make_error_code(errc code) noexcept {
-  static const auto category = base_category{};
+  static const auto category =
+      detail::error_table<errc>{"superstep", "errc", "unknown error", code_table};
   return {static_cast<int>(code), category};
+}
+
+std::string to_string(std::error_code code) {
+  if (const auto* named = dynamic_cast<const detail::named_category*>(&code.category()))
+    if (auto name = named->code_name(code.value()); !name.empty())
+      return name;
+  return std::string{code.category().name()} + ':' + std::to_string(code.value());
+}
+
+std::ostream& operator<<(std::ostream& out, const error_code& code) {
+  return out << to_string(code);
 }
 
 bool is_shortage(std::error_code code) noexcept {

@@ -1,30 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error category of channels, and the errors that several kinds of channels return. The kinds
 // are templates in include/superstep/channels/kinds.hpp.
+#include "base/error_table.hpp"
+
 #include <superstep/channels/channel.hpp>
 
 namespace superstep {
 
 namespace {
 
-class channel_category final : public std::error_category {
-public:
-  [[nodiscard]] const char* name() const noexcept override { return "channel"; }
-  [[nodiscard]] std::string message(int code) const override {
-    switch (static_cast<channel_errc>(code)) {
-    case channel_errc::invalid_update:
-      return "a channel received more writes in a step than it accepts";
-    case channel_errc::reducer_failed:
-      return "the reducer of a channel failed";
-    }
-    return "unknown channel error";
-  }
+constexpr detail::error_entry<channel_errc> code_table[] = {
+    {channel_errc::invalid_update, "invalid_update",
+     "a channel received more writes in a step than it accepts"},
+    {channel_errc::reducer_failed, "reducer_failed", "the reducer of a channel failed"},
 };
 
 } // namespace
 
 std::error_code make_error_code(channel_errc code) noexcept {
-  static const auto category = channel_category{};
+  static const auto category = detail::error_table<channel_errc>{
+      "channel", "channel_errc", "unknown channel error", code_table};
   return {static_cast<int>(code), category};
 }
 

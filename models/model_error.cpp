@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error category of models.
+#include "base/error_table.hpp"
+
 #include <superstep/models/chat_model.hpp>
 
 #include <string>
@@ -10,42 +12,25 @@ namespace {
 
 /// The texts of error codes. They are short, because `error::text` contains the server's own
 /// message.
-class model_category final : public std::error_category {
-public:
-  [[nodiscard]] const char* name() const noexcept override { return "model"; }
-  [[nodiscard]] std::string message(int code) const override {
-    switch (static_cast<model_errc>(code)) {
-    case model_errc::bad_request:
-      return "the model rejected the request";
-    case model_errc::unauthorized:
-      return "the model server rejected the API key";
-    case model_errc::not_found:
-      return "no such model or endpoint";
-    case model_errc::rate_limited:
-      return "the model server is rate limiting requests";
-    case model_errc::quota_exhausted:
-      return "the quota of the account is exhausted";
-    case model_errc::server_error:
-      return "the model server failed";
-    case model_errc::unreachable:
-      return "the model server is unreachable";
-    case model_errc::timed_out:
-      return "the model server did not answer in time";
-    case model_errc::bad_answer:
-      return "the model gave no usable answer";
-    case model_errc::missing_turn:
-      return "the recording has no such turn";
-    case model_errc::bad_configuration:
-      return "invalid configuration of the model";
-    }
-    return "unknown model error";
-  }
+constexpr detail::error_entry<model_errc> code_table[] = {
+    {model_errc::bad_request, "bad_request", "the model rejected the request"},
+    {model_errc::unauthorized, "unauthorized", "the model server rejected the API key"},
+    {model_errc::not_found, "not_found", "no such model or endpoint"},
+    {model_errc::rate_limited, "rate_limited", "the model server is rate limiting requests"},
+    {model_errc::quota_exhausted, "quota_exhausted", "the quota of the account is exhausted"},
+    {model_errc::server_error, "server_error", "the model server failed"},
+    {model_errc::unreachable, "unreachable", "the model server is unreachable"},
+    {model_errc::timed_out, "timed_out", "the model server did not answer in time"},
+    {model_errc::bad_answer, "bad_answer", "the model gave no usable answer"},
+    {model_errc::missing_turn, "missing_turn", "the recording has no such turn"},
+    {model_errc::bad_configuration, "bad_configuration", "invalid configuration of the model"},
 };
 
 } // namespace
 
 std::error_code make_error_code(model_errc code) noexcept {
-  static const auto category = model_category{};
+  static const auto category =
+      detail::error_table<model_errc>{"model", "model_errc", "unknown model error", code_table};
   return {static_cast<int>(code), category};
 }
 

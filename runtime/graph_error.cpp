@@ -1,62 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 // The error category of graphs and runs, the exceptions that contain a run's error, and the text of
 // an exception (describe).
+#include "base/error_table.hpp"
+
 #include <superstep/runtime/graph_error.hpp>
+
+#include <ostream>
 
 namespace superstep {
 
 namespace {
 
-class graph_category final : public std::error_category {
-public:
-  [[nodiscard]] const char* name() const noexcept override { return "graph"; }
-  [[nodiscard]] std::string message(int code) const override {
-    switch (static_cast<graph_errc>(code)) {
-    case graph_errc::recursion_limit:
-      return "the recursion limit was reached";
-    case graph_errc::invalid_update:
-      return "an update, an input or a Send is not valid for the graph";
-    case graph_errc::unknown_node:
-      return "no such node";
-    case graph_errc::node_failed:
-      return "a node failed";
-    case graph_errc::actor_exited:
-      return "an actor received an exit message";
-    case graph_errc::cancelled:
-      return "the run was cancelled";
-    case graph_errc::deadline:
-      return "the deadline of the run passed";
-    case graph_errc::empty_input:
-      return "the run received no input";
-    case graph_errc::invalid_graph:
-      return "the graph has faults";
-    case graph_errc::unknown_label:
-      return "a branch returned a label that its path map does not contain";
-    case graph_errc::bad_destination:
-      return "a branch returned no valid destination";
-    case graph_errc::no_checkpointer:
-      return "the graph has no checkpointer";
-    case graph_errc::unknown_checkpoint:
-      return "no such checkpoint";
-    case graph_errc::ambiguous_resume:
-      return "several interrupts are pending";
-    case graph_errc::unknown_interrupt:
-      return "no such pending interrupt";
-    case graph_errc::no_parent:
-      return "there is no parent graph";
-    case graph_errc::node_timeout:
-      return "an attempt of a node took too long";
-    case graph_errc::step_timeout:
-      return "a super-step took too long";
-    case graph_errc::drained:
-      return "the run was asked to stop between two super-steps";
-    case graph_errc::user_code_failed:
-      return "user code outside a node threw an exception";
-    case graph_errc::used_thread:
-      return "a whole state may only be the input of a new thread";
-    }
-    return "unknown graph error";
-  }
+constexpr detail::error_entry<graph_errc> code_table[] = {
+    {graph_errc::recursion_limit, "recursion_limit", "the recursion limit was reached"},
+    {graph_errc::invalid_update, "invalid_update",
+     "an update, an input or a Send is not valid for the graph"},
+    {graph_errc::unknown_node, "unknown_node", "no such node"},
+    {graph_errc::node_failed, "node_failed", "a node failed"},
+    {graph_errc::actor_exited, "actor_exited", "an actor received an exit message"},
+    {graph_errc::cancelled, "cancelled", "the run was cancelled"},
+    {graph_errc::deadline, "deadline", "the deadline of the run passed"},
+    {graph_errc::empty_input, "empty_input", "the run received no input"},
+    {graph_errc::invalid_graph, "invalid_graph", "the graph has faults"},
+    {graph_errc::unknown_label, "unknown_label",
+     "a branch returned a label that its path map does not contain"},
+    {graph_errc::bad_destination, "bad_destination", "a branch returned no valid destination"},
+    {graph_errc::no_checkpointer, "no_checkpointer", "the graph has no checkpointer"},
+    {graph_errc::unknown_checkpoint, "unknown_checkpoint", "no such checkpoint"},
+    {graph_errc::ambiguous_resume, "ambiguous_resume", "several interrupts are pending"},
+    {graph_errc::unknown_interrupt, "unknown_interrupt", "no such pending interrupt"},
+    {graph_errc::no_parent, "no_parent", "there is no parent graph"},
+    {graph_errc::node_timeout, "node_timeout", "an attempt of a node took too long"},
+    {graph_errc::step_timeout, "step_timeout", "a super-step took too long"},
+    {graph_errc::drained, "drained", "the run was asked to stop between two super-steps"},
+    {graph_errc::user_code_failed, "user_code_failed",
+     "user code outside a node threw an exception"},
+    {graph_errc::used_thread, "used_thread", "a whole state may only be the input of a new thread"},
 };
 
 /// Returns the texts of all faults, one per line.
@@ -73,8 +52,13 @@ std::string text_of_faults(const std::vector<fault>& faults) {
 } // namespace
 
 std::error_code make_error_code(graph_errc code) noexcept {
-  static const auto category = graph_category{};
+  static const auto category =
+      detail::error_table<graph_errc>{"graph", "graph_errc", "unknown graph error", code_table};
   return {static_cast<int>(code), category};
+}
+
+std::ostream& operator<<(std::ostream& out, const run_error& error) {
+  return out << error.code << ": " << error.text;
 }
 
 graph_error::graph_error(run_error e) : std::system_error{e.code, e.text}, details_{std::move(e)} {}

@@ -4,6 +4,8 @@
 #include "docs/tree.hpp"
 
 #include <superstep/channels/channel.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/models/chat_model.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
 #include <boost/test/unit_test.hpp>
@@ -86,6 +88,22 @@ BOOST_AUTO_TEST_CASE(every_code_has_its_own_message) {
   check("errc", superstep::make_error_code(superstep::errc{}).category());
   check("graph_errc", superstep::make_error_code(superstep::graph_errc{}).category());
   check("channel_errc", superstep::make_error_code(superstep::channel_errc{}).category());
+}
+
+BOOST_AUTO_TEST_CASE(every_code_prints_its_name) {
+  const auto all = enumerators();
+  const auto check = [&](const std::string& enumeration, const std::error_category& category) {
+    auto names = std::set<std::string>{};
+    for (auto code = 1; code <= static_cast<int>(all.at(enumeration).size()); ++code)
+      names.insert(superstep::to_string({code, category}));
+    for (const auto& name : all.at(enumeration))
+      BOOST_TEST(names.contains(enumeration + "::" + name), enumeration << "::" << name);
+  };
+  check("errc", superstep::make_error_code(superstep::errc{}).category());
+  check("graph_errc", superstep::make_error_code(superstep::graph_errc{}).category());
+  check("channel_errc", superstep::make_error_code(superstep::channel_errc{}).category());
+  check("checkpoint_errc", superstep::make_error_code(superstep::checkpoint_errc{}).category());
+  check("model_errc", superstep::make_error_code(superstep::model_errc{}).category());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,6 +54,9 @@ enum class run_status : std::uint8_t {
   interrupted, ///< it stopped at an interrupt or a breakpoint; the thread can be resumed
   failed,      ///< see run_result::error
 };
+
+/// Prints the name of the enumerator, e.g. `run_status::finished`.
+std::ostream& operator<<(std::ostream& out, run_status status);
 
 /// The result of a run. Owned by the caller; independent of the engine.
 template <class State>

@@ -4,6 +4,7 @@
 #include <boost/system/result.hpp>
 
 #include <exception>
+#include <iosfwd>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -28,6 +29,28 @@ enum class errc {
 /// called from any thread.
 [[nodiscard]] std::error_code make_error_code(errc) noexcept;
 
+/// Returns the name of a code as it is written in C++, e.g. "graph_errc::deadline". For codes of
+/// other libraries: category and number, e.g. "system:2". May be called from any thread.
+[[nodiscard]] std::string to_string(std::error_code code);
+
+/// A std::error_code whose output in a stream is its name; see to_string().
+class error_code : public std::error_code {
+public:
+  using std::error_code::error_code;
+  /// Creates the code that means success.
+  error_code() noexcept = default;
+  /// Copies a code.
+  error_code(std::error_code code) noexcept : std::error_code{code} {}
+};
+/// Prints to_string(code).
+std::ostream& operator<<(std::ostream& out, const error_code& code);
+/// Prints the name of an enumerator, e.g. `graph_errc::deadline`.
+template <class Enum>
+  requires std::is_error_code_enum_v<Enum>
+std::ostream& operator<<(std::ostream& out, Enum code) {
+  return out << error_code{make_error_code(code)};
+}
+
 /// Whether an error means a temporary lack of a system resource: errc::shortage, or one of EMFILE,
 /// ENFILE, EAGAIN, ENOMEM, ENOBUFS, ENOSPC, EDQUOT in the generic or system category. Callers wait
 /// and retry, or stop. A shortage must never be recorded as the result of a tool or row. May be
@@ -47,8 +70,8 @@ enum class errc {
 /// An expected failure: a code to branch on, and a text for people that states what failed, where,
 /// and what to do.
 struct error {
-  std::error_code code; ///< kind of the failure
-  std::string text;     ///< a text for people, without a trailing newline
+  error_code code;  ///< kind of the failure
+  std::string text; ///< a text for people, without a trailing newline
 
   /// Makes an empty error, which result<void> requires for its success state.
   error() = default;

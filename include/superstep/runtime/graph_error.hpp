@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <iosfwd>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,7 @@ enum class graph_errc {
   actor_exited,        ///< the actor of a task or of the run received an exit message
   cancelled,           ///< the run was cancelled
   deadline,            ///< the deadline of the run passed
-  empty_input,         ///< a run without input on a thread that has no checkpoint
+  empty_input,         ///< resume() or resume(value) on a thread that has no checkpoint
   invalid_graph,       ///< faults found by compile()
   unknown_label,       ///< a branch returned a label that its path map does not contain
   bad_destination,     ///< a branch chose nothing, or START
@@ -40,7 +41,7 @@ enum class graph_errc {
 
 /// The reason why a run failed, and where. Plain data that may be passed between threads.
 struct run_error {
-  std::error_code code;       ///< a graph_errc, checkpoint_errc, channel_errc or errc
+  error_code code;            ///< a graph_errc, checkpoint_errc, channel_errc or errc
   std::string text;           ///< what failed and why, for people
   std::string node;           ///< empty if the failure does not belong to a node
   std::int64_t step = 0;      ///< super-step of the failure; 0 if it was outside a step
@@ -48,6 +49,9 @@ struct run_error {
   std::uint32_t attempts = 1; ///< attempts of the task, including the last; see retry_policy
   std::exception_ptr cause;   ///< the exception that a body threw; null if none did
 };
+
+/// Prints the name of the code and the text: `graph_errc::deadline: …`.
+std::ostream& operator<<(std::ostream& out, const run_error& error);
 
 /// The exception that engine::invoke() throws when a run fails, and that other functions throw for
 /// an invalid graph, input or thread. If a body threw, invoke() nests the body's exception in it

@@ -4,6 +4,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sstream>
+#include <string>
+
 namespace ss = superstep;
 
 BOOST_AUTO_TEST_SUITE(errors)
@@ -15,6 +18,25 @@ BOOST_AUTO_TEST_CASE(every_error_code_has_a_message) {
     BOOST_TEST(text != "unknown error");
   }
   BOOST_TEST(make_error_code(static_cast<ss::errc>(99)).message() == "unknown error");
+}
+
+BOOST_AUTO_TEST_CASE(codes_print_their_names) {
+  const auto printed = [](const auto& code) {
+    auto out = std::ostringstream{};
+    out << code;
+    return out.str();
+  };
+  BOOST_TEST(printed(ss::errc::not_found) == "errc::not_found");
+  BOOST_TEST(printed(ss::error{ss::errc::shortage, ""}.code) == "errc::shortage");
+  BOOST_TEST(printed(ss::error_code{std::make_error_code(std::errc::no_such_file_or_directory)}) ==
+             "generic:2");
+  BOOST_TEST(ss::to_string(make_error_code(static_cast<ss::errc>(99))) == "superstep:99");
+  // What Boost.Test prints if a comparison fails.
+  const auto code = ss::error_code{ss::errc::killed};
+  const auto compared =
+      (boost::test_tools::assertion::seed{}->*code == ss::errc::timed_out).evaluate();
+  BOOST_TEST(printed(compared.message()).find("[errc::killed != errc::timed_out]") !=
+             std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(value_of_failed_result_throws_its_text) {
