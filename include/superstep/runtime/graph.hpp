@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/never.hpp>
 #include <superstep/runtime/compiled_graph.hpp>
 #include <superstep/runtime/detail/labels.hpp>
 #include <superstep/runtime/detail/named_fields.hpp>
@@ -40,6 +41,36 @@ concept nested_input = plain_input_of<Input, Child> || std::convertible_to<Input
 template <class Input, class Child>
 inline constexpr bool is_whole_input =
     state_adapter<Child>::has_whole_input && std::convertible_to<Input, Child>;
+
+/// Whether two functions are the mappings of a graph<State> to and from a nested graph.
+template <class In, class Out, class Input, class Child, class State>
+concept nested_mappings =
+    std::invocable<const In&, const Input&> && std::invocable<const Out&, const Child&> &&
+    nested_input<std::remove_cvref_t<std::invoke_result_t<const In&, const Input&>>, Child> &&
+    std::convertible_to<std::invoke_result_t<const Out&, const Child&>, update<State>>;
+
+/// Fails to compile, with a sentence that states why two functions are not nested_mappings.
+template <class In, class Out, class Input, class Child, class State>
+void explain_mappings() {
+  if constexpr (!nested_mappings<In, update<State> (*)(const Child&), Input, Child, State>)
+    static_assert(never<In>, "to_child takes (const Input&), the input of the node, and returns an "
+                             "input of the child: its state, an update or a projection of it, or "
+                             "messages");
+  else
+    static_assert(never<Out>, "from_child takes (const Child&), the last state of the child, and "
+                              "returns an update of the parent: update<State> or "
+                              "set<&State::field>(value)");
+}
+
+template <class>
+inline constexpr bool is_compiled_graph = false;
+template <class State>
+inline constexpr bool is_compiled_graph<compiled_graph<State>> = true;
+
+/// A function that graph<State>::add() does not accept as a body.
+template <class F, class Input, class State>
+concept misfit_body = !typed_body<F, Input, State> && !is_compiled_graph<F> &&
+                      !std::convertible_to<F, compiled_graph<State>>;
 
 /// Turns the input of a nested graph into writes. The callers check that a graph which keeps its
 /// state between calls does not get a whole state.
@@ -197,11 +228,8 @@ public:
   /// @param from_child converts the last state of `child` to an update of this graph's state
   ///
   /// Both functions are called on lane threads by several runs at the same time.
-  template <class Input, class Child, std::invocable<const Input&> In,
-            std::invocable<const Child&> Out>
-    requires detail::nested_input<std::remove_cvref_t<std::invoke_result_t<In, const Input&>>,
-                                  Child> &&
-             std::convertible_to<std::invoke_result_t<Out, const Child&>, update<State>>
+  template <class Input, class Child, class In, class Out>
+    requires detail::nested_mappings<In, Out, Input, Child, State>
   graph& add(node<Input> n, compiled_graph<Child> child, In to_child, Out from_child,
              node_options options = {}) {
     using input = std::remove_cvref_t<std::invoke_result_t<In, const Input&>>;
@@ -220,10 +248,8 @@ public:
 
   /// Adds a graph with another state type as a node whose input is the state; see the overload
   /// above.
-  template <class Child, std::invocable<const State&> In, std::invocable<const Child&> Out>
-    requires detail::nested_input<std::remove_cvref_t<std::invoke_result_t<In, const State&>>,
-                                  Child> &&
-             std::convertible_to<std::invoke_result_t<Out, const Child&>, update<State>>
+  template <class Child, class In, class Out>
+    requires detail::nested_mappings<In, Out, State, Child, State>
   graph& add(std::string_view name, compiled_graph<Child> child, In to_child, Out from_child,
              node_options options = {}) {
     return add(superstep::node<State>{name}, std::move(child), std::move(to_child),
@@ -238,6 +264,52 @@ public:
         superstep::node<State>{name}, std::move(child), [](const State& state) { return state; },
         [](const State& state) { return detail::update_of_all(state); }, std::move(options));
   }
+
+  // The overloads below reject functions that the overloads above do not accept. Their compile
+  // errors state what to change.
+  /// Does not compile: the function is not a body. @{
+  template <class Input, detail::misfit_body<Input, State> F>
+  graph& add(node<Input>, F, const node_options& = {}) {
+    detail::explain_body<F, Input, State>();
+    return *this;
+  }
+  template <detail::misfit_body<State, State> F>
+  graph& add(std::string_view, F, const node_options& = {}) {
+    detail::explain_body<F, State, State>();
+    return *this;
+  }
+  template <class Input, detail::misfit_body<Input, State> F>
+  graph& on_error(node<Input>, F, const node_options& = {}) {
+    detail::explain_body<F, Input, State>();
+    return *this;
+  }
+  template <detail::misfit_body<State, State> F>
+  graph& on_error(std::string_view, F, const node_options& = {}) {
+    detail::explain_body<F, State, State>();
+    return *this;
+  }
+  /// @}
+  /// Does not compile: a graph with another state needs two mappings, and these are not valid. @{
+  template <class Child>
+    requires(!std::same_as<Child, State>)
+  graph& add(std::string_view, const compiled_graph<Child>&, const node_options& = {}) {
+    static_assert(detail::never<Child>, "a graph with another state needs two functions: "
+                                        "add(name, graph, to_child, from_child)");
+    return *this;
+  }
+  template <class Input, class Child, class In, class Out>
+    requires(!detail::nested_mappings<In, Out, Input, Child, State>)
+  graph& add(node<Input>, const compiled_graph<Child>&, In, Out, const node_options& = {}) {
+    detail::explain_mappings<In, Out, Input, Child, State>();
+    return *this;
+  }
+  template <class Child, class In, class Out>
+    requires(!detail::nested_mappings<In, Out, State, Child, State>)
+  graph& add(std::string_view, const compiled_graph<Child>&, In, Out, const node_options& = {}) {
+    detail::explain_mappings<In, Out, State, Child, State>();
+    return *this;
+  }
+  /// @}
 
   /// Adds an edge: `to` runs in the super-step after `from`. An edge from `start` makes `to` an
   /// entry of the graph; an edge to `end` activates no node.
@@ -301,6 +373,22 @@ public:
         std::string{from.name()},
         std::make_unique<detail::labelled_router<State, R>>(std::move(route), std::move(targets)),
         std::move(names));
+    return *this;
+  }
+
+  /// Does not compile: the function is not a router.
+  template <class R>
+    requires(!detail::typed_router<R, State> && !detail::labelling_router<R, State>)
+  graph& branch(destination, R, std::initializer_list<destination> = {}) {
+    detail::explain_router<R, State>();
+    return *this;
+  }
+  /// Does not compile: a router that returns labels needs a map.
+  template <detail::labelling_router<State> R>
+    requires(!detail::typed_router<R, State>)
+  graph& branch(destination, R) {
+    static_assert(detail::never<R>, "a router that returns a bool, an enumerator or a std::string "
+                                    "needs a map from these labels to nodes as third argument");
     return *this;
   }
 

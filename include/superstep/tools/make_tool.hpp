@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/never.hpp>
 #include <superstep/tools/detail/described_json.hpp>
 #include <superstep/tools/tool.hpp>
 
@@ -106,6 +107,19 @@ template <class F>
 concept telling_function = requires { typename first_parameter<F>::type; } &&
                            described_struct<typename first_parameter<F>::type>;
 
+/// Fails to compile, with a sentence that states why F is not a telling_function.
+template <class F>
+void explain_tool() {
+  if constexpr (requires { typename first_parameter<F>::type; })
+    static_assert(never<F>, "the first parameter of a tool's function must be a described struct "
+                            "with the arguments: BOOST_DESCRIBE_STRUCT(your_args, (), (member, "
+                            "...))");
+  else
+    static_assert(never<F>, "the function of the tool has no parameter, or has no single parameter "
+                            "list (auto, or overloads): call make_tool<your_args>(...), where "
+                            "your_args is a described struct");
+}
+
 /// A tool that calls a function with a described struct of arguments.
 template <class Args, class Fn>
 class function_tool final : public tool {
@@ -191,10 +205,15 @@ private:
 /// Source: the decorator `tool` in langchain-core 1.7.2, tools/convert.py.
 template <class Args, class Fn>
 [[nodiscard]] tool_ptr make_tool(std::string name, std::string description, Fn fn) {
-  auto definition =
-      tool_definition{std::move(name), std::move(description), detail::schema_of_struct<Args>()};
-  return std::make_shared<const detail::function_tool<Args, Fn>>(std::move(definition),
-                                                                 std::move(fn));
+  static_assert(detail::described_struct<Args>,
+                "the arguments of a tool must be a described struct: "
+                "BOOST_DESCRIBE_STRUCT(your_args, (), (member, ...))");
+  if constexpr (detail::described_struct<Args>) {
+    auto definition =
+        tool_definition{std::move(name), std::move(description), detail::schema_of_struct<Args>()};
+    return std::make_shared<const detail::function_tool<Args, Fn>>(std::move(definition),
+                                                                   std::move(fn));
+  }
 }
 
 /// Makes a tool from a function whose first parameter is a described struct:
@@ -214,6 +233,14 @@ template <detail::telling_function Fn>
 [[nodiscard]] tool_ptr make_tool(std::string name, std::string description, Fn fn) {
   return make_tool<typename detail::first_parameter<Fn>::type>(
       std::move(name), std::move(description), std::move(fn));
+}
+
+/// Does not compile: the function does not take a described struct.
+template <class Fn>
+  requires(!detail::telling_function<Fn>)
+[[nodiscard]] tool_ptr make_tool(const std::string&, const std::string&, Fn) {
+  detail::explain_tool<Fn>();
+  return nullptr;
 }
 
 } // namespace superstep

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/never.hpp>
+
 #include <concepts>
 #include <optional>
 #include <type_traits>
@@ -47,6 +49,9 @@ consteval bool always_fits() {
 template <class From, class To>
 concept constant_may_fit = std::integral<From> && std::integral<To> && !always_fits<From, To>();
 
+/// Shown in the error for a value that is not a constant and may not fit; see exact.
+struct use_static_cast_if_the_value_always_fits;
+
 /// The parameter type for a target of type T, which is a number or std::optional of a number.
 /// Accepts only values that T can represent: numbers of a type that always fits, and integer
 /// constants that fit.
@@ -59,12 +64,26 @@ public:
   template <class V>
     requires(std::is_arithmetic_v<V> && always_fits<V, number>())
   constexpr exact(V v) : value_(static_cast<number>(v)) {}
-  template <class V>
+  template <class V, class Hint = use_static_cast_if_the_value_always_fits>
     requires constant_may_fit<V, number>
   consteval exact(V v) : value_(static_cast<number>(v)) {
     if (static_cast<V>(static_cast<number>(v)) != v ||
         (v < V{}) != (static_cast<number>(v) < number{}))
       throw "the constant does not fit the type of the field";
+  }
+  /// Rejects fractions for whole numbers and flags.
+  template <class V>
+    requires(std::is_floating_point_v<V> && !always_fits<V, number>())
+  constexpr exact(V) {
+    static_assert(never<V>, "a number with a fraction does not fit this field of whole numbers: "
+                            "round it, or change the type of the field to double");
+  }
+  /// Rejects text and other pointers.
+  template <class V>
+    requires(std::is_pointer_v<std::decay_t<V>>)
+  constexpr exact(V&&) {
+    static_assert(never<V>, "text does not fit this field: the field is a number or a bool, so "
+                            "convert the text first");
   }
   /// Accepts types that are not numbers but convert to T: std::optional, enumerators,
   /// std::true_type.

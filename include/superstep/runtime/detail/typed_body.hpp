@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/never.hpp>
 #include <superstep/runtime/update.hpp>
 
 #include <concepts>
@@ -60,6 +61,21 @@ concept node_result =
 
 template <class F, class In, class State>
 concept typed_body = body_arguments<F, In> && node_result<awaited_t<body_result<F, In>>, State>;
+
+/// Fails to compile, with a sentence that states why F is not a typed_body.
+template <class F, class In, class State>
+void explain_body() {
+  if constexpr (!body_arguments<F, In>)
+    static_assert(never<F>, "a body takes its input as (const Input&), which is the state unless "
+                            "the node is a node<Input>, and optionally const run_config& and "
+                            "runtime; it can be called as const");
+  else if constexpr (std::same_as<awaited_t<body_result<F, In>>, State>)
+    static_assert(never<F>, "a body returns the changes of the state, not a whole state: return "
+                            "set<&State::field>(value), or update{set<...>(...), ...}");
+  else
+    static_assert(never<F>, "a body returns nothing, update<State>, set<&State::field>(value), "
+                            "command<State> or a parent_command, or a task<> of one of these");
+}
 
 template <class State>
 void into_output(update<State>&& u, const program&, node_output& out) {
@@ -171,6 +187,19 @@ concept route_result = std::convertible_to<R, destination> || std::convertible_t
 
 template <class F, class State>
 concept typed_router = body_arguments<F, State> && route_result<body_result<F, State>>;
+
+/// Fails to compile, with a sentence that states why F is neither a typed_router nor a
+/// labelling_router.
+template <class F, class State>
+void explain_router() {
+  if constexpr (!body_arguments<F, State>)
+    static_assert(never<F>, "a router takes (const State&), and optionally const run_config& and "
+                            "runtime; it can be called as const");
+  else
+    static_assert(never<F>, "a router returns a destination (a node, its name, or a Send) or a "
+                            "list of them, such as send_each(); with a map from labels to nodes, "
+                            "it returns a bool, an enumerator or a std::string");
+}
 
 /// Adds the destinations that a router returned to the output of its node.
 template <route_result R>

@@ -9,6 +9,7 @@
 #include <boost/mp11.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -129,9 +130,14 @@ json::object schema_of() {
   }
 }
 
+/// The treatment of members that a struct does not have, in argument_reader.
+enum class unknown_keys : std::uint8_t { rejected, ignored };
+
 /// Converts arguments to C++ values and collects the errors, each with its path.
 class argument_reader {
 public:
+  explicit argument_reader(unknown_keys unknown = unknown_keys::rejected) : unknown_{unknown} {}
+
   /// Converts one value.
   /// @param path the location of the value, for errors
   template <class T>
@@ -187,7 +193,7 @@ public:
         fail(at, "is required");
       }
     });
-    if (known != from.size())
+    if (known != from.size() && unknown_ == unknown_keys::rejected)
       fail(path, unknown_members<T>(from));
   }
 
@@ -270,6 +276,7 @@ private:
       fail(path, "must be one of " + names);
   }
 
+  unknown_keys unknown_;
   std::vector<argument_fault> faults_;
 };
 
@@ -298,7 +305,13 @@ json::value written(const T& from) {
         [&](auto member) { out[member.name] = written(from.*member.pointer); });
     return out;
   } else {
-    return json::value(from);
+    static_assert(
+        std::constructible_from<json::value, const T&>,
+        "a tool's function returns text, a number, a bool, a json value, a struct or enum "
+        "described with BOOST_DESCRIBE_STRUCT or BOOST_DESCRIBE_ENUM, a message, a "
+        "tool_command, a tool_output, or a task<> of one of these");
+    if constexpr (std::constructible_from<json::value, const T&>)
+      return json::value(from);
   }
 }
 

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mistakes whose compile errors must contain a sentence that states what to do. check_mistakes
+// compiles this file and compares the errors with the texts after "expect:".
+#include <superstep/runtime/graph.hpp>
+#include <superstep/tools/make_tool.hpp>
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ss = superstep;
+
+struct order {
+  int amount = 0;
+  std::uint8_t level = 0;
+  bool is_paid = false;
+  std::string status;
+};
+BOOST_DESCRIBE_STRUCT(order, (), (amount, level, is_paid, status))
+
+struct basket {
+  int total = 0;
+};
+BOOST_DESCRIBE_STRUCT(basket, (), (total))
+
+struct undescribed {
+  std::string city;
+};
+
+struct odd_args {
+  std::set<std::string> cities;
+};
+BOOST_DESCRIBE_STRUCT(odd_args, (), (cities))
+
+struct city_args {
+  std::string city;
+};
+BOOST_DESCRIBE_STRUCT(city_args, (), (city))
+
+struct odd_result {
+  int n = 0;
+};
+
+void numbers(const char* text) {
+  // expect: a number with a fraction does not fit this field
+  (void)ss::set<&order::amount>(12.7);
+  // expect: text does not fit this field
+  (void)ss::set<&order::is_paid>("no");
+  // expect: text does not fit this field
+  (void)ss::set<&order::amount>(text);
+  // expect: this constant does not fit the type of the field
+  (void)ss::set<&order::level>(300);
+}
+
+void tools() {
+  // expect: the first parameter of a tool's function must be a described struct
+  (void)ss::make_tool("a", "", [](const undescribed& a) { return a.city; });
+  // expect: the first parameter of a tool's function must be a described struct
+  (void)ss::make_tool("b", "", [](const std::string& city) { return city; });
+  // expect: has no single parameter list
+  (void)ss::make_tool("c", "", [](const auto& a) { return a.city; });
+  // expect: the arguments of a tool must be a described struct
+  (void)ss::make_tool<undescribed>("d", "", [](const undescribed& a) { return a.city; });
+  // expect: a tool argument must be a string, number, bool
+  (void)ss::make_tool("e", "", [](const odd_args&) { return "x"; });
+  // expect: a tool's function takes (const Args&) or (const Args&, tool_context)
+  (void)ss::make_tool("f", "", [](const city_args& a, int) { return a.city; });
+  // expect: a tool's function returns text, a number
+  (void)ss::make_tool("g", "", [](const city_args&) { return odd_result{}; });
+}
+
+void bodies(ss::graph<order>& g, const ss::compiled_graph<basket>& child) {
+  // expect: a body takes its input as (const Input&)
+  g.add("a", [](order&) { return ss::set<&order::amount>(1); });
+  // expect: a body takes its input as (const Input&)
+  g.add("b", [](const basket&) { return ss::set<&order::amount>(1); });
+  // expect: a body takes its input as (const Input&)
+  g.add("c", [](const order&, int) { return ss::set<&order::amount>(1); });
+  // expect: a body returns the changes of the state, not a whole state
+  g.add("d", [](order o) { return o; });
+  // expect: a body returns nothing, update<State>
+  g.add("e", [](const order&) { return 1; });
+  // expect: a body returns nothing, update<State>
+  g.add("f", [](const order&) { return ss::set<&basket::total>(1); });
+  // expect: a body takes its input as (const Input&)
+  g.add(ss::node<basket>{"g"}, [](const order&) { return ss::set<&order::amount>(1); });
+  // expect: a graph with another state needs two functions
+  g.add("h", child);
+  // expect: to_child takes (const Input&)
+  g.add(
+      "i", child, [](const order&) { return 1; },
+      [](const basket& b) { return ss::set<&order::amount>(b.total); });
+  // expect: from_child takes (const Child&)
+  g.add(
+      "j", child, [](const order&) { return basket{}; }, [](const basket& b) { return b.total; });
+  // expect: a body takes its input as (const Input&)
+  g.on_error("k", [](int) {});
+  // expect: a router returns a destination
+  g.branch("l", [](const order&) { return 1; });
+  // expect: a router takes (const State&)
+  g.branch("m", [](const basket&) { return ss::end; });
+}
