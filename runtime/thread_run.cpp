@@ -142,6 +142,13 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
   return {};
 }
 
+error thread_run::nothing_to_resume() const {
+  const auto whose = key_.thread_id.empty() ? std::string{"the run has no thread"}
+                                            : "thread '" + key_.thread_id + "' has no checkpoint";
+  return {graph_errc::empty_input, whose + ", so there is nothing to resume: check the thread_id "
+                                           "and the checkpointer, or start with an input"};
+}
+
 result<void> thread_run::take_command(detail::thread_command& c, bool forks) {
   if (c.to_parent)
     return refused(graph_errc::no_parent,
@@ -150,6 +157,8 @@ result<void> thread_run::take_command(detail::thread_command& c, bool forks) {
   if (answers && !checkpointer_)
     return refused(graph_errc::no_checkpointer, "the graph has no checkpointer to resume from: set "
                                                 "compile_options::checkpointer");
+  if (answers && !at_ && !c.ignore_unknown_ids)
+    return nothing_to_resume();
   auto open = std::vector<std::string>{};
   for (const auto& r : records_)
     if (r.interrupts && !r.output)
@@ -268,8 +277,7 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
     answers_.reset();
   switch (input.what()) {
   case kind::nothing:
-    return refused(graph_errc::empty_input,
-                   "the run has no input, and the thread has nothing to resume");
+    return nothing_to_resume();
   case kind::command: {
     auto& said = input.command().output;
     run.accept_input(

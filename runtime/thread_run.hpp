@@ -132,6 +132,8 @@ public:
 
 private:
   [[nodiscard]] result<void> load(run_state&, const run_config&, const nesting*);
+  /// Returns the error of a run that resumes a thread without checkpoints.
+  [[nodiscard]] error nothing_to_resume() const;
   /// @param forks whether the run starts a branch of the thread from an older checkpoint; the
   /// command's writes are then part of the branch's first checkpoint
   [[nodiscard]] result<void> take_command(detail::thread_command&, bool forks);

@@ -33,7 +33,8 @@ namespace superstep {
 ///     engine.invoke(graph, resume({{first_id, "yes"}, {second_id, 250}}), config);
 ///     engine.invoke(graph, resume(), config);                       // continue without a value
 ///
-/// The ids are those of run_result::interrupts. A value without an id resumes the first interrupt
+/// The run fails with graph_errc::empty_input if the thread has no checkpoint. The ids are those of
+/// run_result::interrupts. A value without an id resumes the first interrupt
 /// of the interrupted task. If several tasks are interrupted, the run fails with
 /// graph_errc::ambiguous_resume. An id that is not pending fails it with
 /// graph_errc::unknown_interrupt.
@@ -52,8 +53,8 @@ public:
   /// Resumes pending interrupts, each with the value for its id.
   explicit resume(std::map<std::string, json::value> values) : by_id_{std::move(values)} {}
 
-  /// Makes the run ignore values for interrupts that are not pending, as LangGraph does. Otherwise
-  /// such a value fails the run.
+  /// Makes the run ignore values for interrupts that are not pending, as LangGraph does, also on a
+  /// thread without checkpoints. Otherwise such a value fails the run.
   [[nodiscard]] resume&& ignoring_unknown_ids() && noexcept {
     ignores_unknown_ids_ = true;
     return std::move(*this);

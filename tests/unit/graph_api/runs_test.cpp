@@ -111,7 +111,26 @@ BOOST_AUTO_TEST_CASE(resume_without_checkpoint_is_an_error) {
   BOOST_TEST_REQUIRE(refused.raw.error.has_value());
   BOOST_TEST((refused.raw.error->code == ss::graph_errc::empty_input));
   BOOST_TEST(refused.raw.error->text ==
-             "the run has no input, and the thread has nothing to resume");
+             "thread 'new' has no checkpoint, so there is nothing to resume: check the thread_id "
+             "and the checkpointer, or start with an input");
+}
+
+BOOST_AUTO_TEST_CASE(resume_value_without_checkpoint_is_an_error) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = chain_of_three(kept());
+  auto said = ss::json_command{};
+  said.resume = ss::resume(1);
+  const auto check = [&](const auto& refused) {
+    BOOST_TEST_REQUIRE(refused.raw.error.has_value());
+    BOOST_TEST(refused.raw.error->code == ss::graph_errc::empty_input);
+    BOOST_TEST(refused.raw.error->text.find("'new'") != std::string::npos);
+  };
+  check(run(e, graph, ss::resume("yes"), on("new")));
+  check(run(e, graph, ss::resume({{"some id", "yes"}}), on("new")));
+  check(run(e, graph, said, on("new")));
+  BOOST_TEST(!e.get_state(graph, on("new")).checkpoint, "nothing was saved");
+  const auto ignored = run(e, graph, ss::resume("yes").ignoring_unknown_ids(), on("new"));
+  BOOST_TEST(!ignored.raw.error.has_value(), "as in LangGraph, the run starts without input");
 }
 
 // B044, B045: a command in place of an input.
