@@ -6,7 +6,6 @@
 #include <superstep/superstep.hpp>
 
 #include <iostream>
-#include <string>
 
 namespace ss = superstep;
 
@@ -26,16 +25,15 @@ int main() {
   engine.invoke(agent, "I live in Rome.", config);
   engine.invoke(agent, "I move to Oslo.", config); // the model reads the first turn as well
 
-  auto first_turn = std::string{};
+  auto first_turn = config;
   for (const auto& s : engine.get_state_history(agent, config)) { // newest first
     std::cout << "step " << s.checkpoint->step << ": " << s.values->messages.size()
               << " messages\n";
     if (s.next.empty()) // no next nodes: the end of a turn
-      first_turn = s.checkpoint->id;
+      first_turn = s.config();
   }
 
-  config.thread = ss::thread_options{.checkpoint_id = first_turn};
-  auto branch = engine.invoke(agent, "I move to Lima.", config);
+  auto branch = engine.invoke(agent, "I move to Lima.", first_turn);
   for (const auto& m : branch.state.messages)
     std::cout << ss::text_of(m) << '\n';
 }

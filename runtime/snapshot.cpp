@@ -93,7 +93,7 @@ public:
     run.restore(saved.checkpoint.get());
     auto step = super_step{};
     (void)prepare(run, step);
-    auto out = state_snapshot{table_, saved.checkpoint, {}, {}, {}};
+    auto out = state_snapshot{table_, saved.checkpoint, {}, {}, {}, key_.thread_id, key_.ns};
     for (const auto number : in_declaration_order(step)) {
       const auto& t = step.tasks[number];
       out.tasks.push_back(describe(saved, t, is_live));
@@ -149,7 +149,7 @@ private:
       const auto found = checkpointer_.load(below, "", child->layout());
       out.nested = std::make_shared<const state_snapshot>(
           found ? reader{child, below, checkpointer_, true}.read(*found, is_live)
-                : state_snapshot{child, {}, {}, {}, {}});
+                : state_snapshot{child, {}, {}, {}, {}, below.thread_id, below.ns});
     }
     return out;
   }
@@ -192,6 +192,17 @@ std::vector<interrupt> state_snapshot::interrupts() const {
   return out;
 }
 
+run_config state_snapshot::config() const {
+  auto out = run_config{};
+  out.thread_id = thread_id;
+  if (checkpoint != nullptr || !ns.empty()) {
+    auto& place = out.thread.emplace();
+    place.checkpoint_id = checkpoint != nullptr ? checkpoint->id : std::string{};
+    place.checkpoint_ns = ns;
+  }
+  return out;
+}
+
 state_snapshot detail::get_state(const detail::program_ptr& table,
                                  const detail::thread_place& place, bool with_subgraphs) {
   auto& checkpointer = checkpointer_of(*table);
@@ -202,7 +213,7 @@ state_snapshot detail::get_state(const detail::program_ptr& table,
                                                           "' has no checkpoint '" +
                                                           place.checkpoint_id + "'");
   if (!saved)
-    return {table, {}, {}, {}, {}};
+    return {table, {}, {}, {}, {}, key.thread_id, key.ns};
   return reader{table, key, checkpointer, with_subgraphs}.read(*saved, place.checkpoint_id.empty());
 }
 

@@ -160,6 +160,13 @@ public:
                               open_stream(program, detail::input_for(graph, std::move(input)),
                                           modes, std::move(config), buffer_max)};
   }
+  /// Starts a run and returns its `updates` events, which is LangGraph's default for a graph;
+  /// otherwise as the overload above.
+  template <class State, run_input_of<State> Input = detail::default_input<State>>
+  [[nodiscard]] event_range<State> stream(const compiled_graph<State>& graph, Input input,
+                                          run_config config = {}) {
+    return stream(graph, std::move(input), stream_mode::updates, std::move(config));
+  }
 
   /// Runs a graph once for each input and returns the results in the order of the inputs. Blocks
   /// until all runs have ended. Failures, also of invalid inputs, are reported in

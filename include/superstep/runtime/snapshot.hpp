@@ -44,6 +44,13 @@ struct state_snapshot {
   state_view state;                 ///< the values; null if `checkpoint` is null
   std::vector<task_snapshot> tasks; ///< tasks of the next super-step: Sends first, then nodes
   std::vector<std::string> next;    ///< nodes that have not run yet, one entry per task
+  std::string thread_id{};          ///< the thread
+  std::string ns{};                 ///< the subgraph, as in task_snapshot::nested_ns; else empty
+  /// Returns a configuration that names the thread and this checkpoint: a run with it continues
+  /// from the checkpoint (time travel), and engine::update_state() with it adds a checkpoint that
+  /// follows it. Later checkpoints of the thread are kept. Without a checkpoint, it names only the
+  /// thread. The counterpart of `StateSnapshot.config` in langgraph/types.py.
+  [[nodiscard]] run_config config() const;
   /// Returns the pending interrupts of all tasks, in the order of `tasks`.
   [[nodiscard]] std::vector<interrupt> interrupts() const;
   /// Returns the values as the state struct of their graph; for snapshots of subgraphs, whose state

@@ -50,6 +50,23 @@ std::string words(const std::vector<ss::detail::run_event>& all) {
 
 } // namespace
 
+BOOST_AUTO_TEST_CASE(stream_without_modes_returns_updates) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = chain({"a", "b"}, kept());
+  const auto updates_in = [](auto range) {
+    auto out = std::string{};
+    for (const auto& event : range) {
+      const auto* update = std::get_if<ss::update_event>(&event);
+      BOOST_TEST_REQUIRE(update != nullptr);
+      out += update->node;
+    }
+    return out;
+  };
+  BOOST_TEST(updates_in(e.stream(graph, input_of(graph), on("t"))) == "ab");
+  BOOST_TEST(updates_in(e.stream(graph, input_of(graph), {.thread_id = "u"})) == "ab");
+  BOOST_TEST(!e.get_state_history(graph, on("u")).empty());
+}
+
 BOOST_AUTO_TEST_CASE(several_modes_share_one_ordered_stream) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});

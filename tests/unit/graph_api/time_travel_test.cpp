@@ -149,6 +149,35 @@ BOOST_AUTO_TEST_CASE(newest_checkpoint_is_replayed_if_given_by_id) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(snapshot_config_names_its_checkpoint) {
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = chain({"a", "b", "c"});
+  BOOST_TEST(e.get_state(graph, on("t")).config().thread_id == "t");
+  BOOST_TEST(!e.get_state(graph, on("t")).config().thread, "there is no checkpoint yet");
+  (void)run(e, graph, json::object{}, on("t"));
+  const auto history = e.get_state_history(graph, on("t")); // after c, b, a, START
+  const auto& before_c = history.at(1);
+  BOOST_TEST(before_c.config().thread->checkpoint_id == before_c.checkpoint->id);
+  BOOST_TEST(log_of(run(e, graph, ss::resume(), before_c.config())) == "a b c");
+  BOOST_TEST(log_of(run(e, graph, said_x, history.at(2).config())) == "a x a b c");
+  (void)e.update_state(graph, before_c.config(), said_x);
+  BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a b x c");
+  BOOST_TEST(log_in(graph, e.get_state(graph, before_c.config())) == "a b", "is not changed");
+}
+
+BOOST_AUTO_TEST_CASE(snapshot_config_names_the_subgraph) {
+  auto e = ss::engine{{.workers = 1}};
+  auto stopping = ss::compile_options{};
+  stopping.interrupt_after = {"k"};
+  const auto graph = loop_of(keep(stopping));
+  (void)run(e, graph, json::object{{"n", 0}}, on("t"));
+  const auto whole = e.get_state(graph, on("t"), true);
+  const auto& nested = *whole.tasks.at(0).nested;
+  BOOST_TEST(nested.config().thread_id == "t");
+  BOOST_TEST(nested.config().thread->checkpoint_ns == whole.tasks.at(0).nested_ns);
+  BOOST_TEST(nested.config().thread->checkpoint_id == nested.checkpoint->id);
+}
+
 // A command's writes belong to the new branch, not to the checkpoint it returns to.
 BOOST_AUTO_TEST_CASE(command_writes_belong_to_new_branch) {
   auto e = ss::engine{{.workers = 1}};
