@@ -3,6 +3,7 @@
 // token usage, and measured times of calls. The builder is in agents/detail/agent_builder.hpp.
 #include <superstep/agents/create_agent.hpp>
 
+#include <stdexcept>
 #include <utility>
 
 namespace superstep {
@@ -23,12 +24,20 @@ void add_token_usage::operator()(token_usage& into, token_usage&& more) const {
   add(into.output_details, more.output_details);
 }
 
-void call_times::add(std::chrono::nanoseconds one) const {
-  const auto lock = std::scoped_lock{mutex_};
-  times_.push_back(one);
+agent_tools::agent_tools(tool_list tools) : node_{tool_list{}}, is_list_{true} {
+  try {
+    node_ = tool_node{std::move(tools)};
+  } catch (const std::invalid_argument& e) {
+    fault_ = e.what();
+  }
 }
 
-std::vector<std::chrono::nanoseconds> call_times::take() const {
+void call_times::add(call_time one) const {
+  const auto lock = std::scoped_lock{mutex_};
+  times_.push_back(std::move(one));
+}
+
+std::vector<call_time> call_times::take() const {
   const auto lock = std::scoped_lock{mutex_};
   return std::exchange(times_, {});
 }

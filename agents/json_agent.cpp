@@ -161,6 +161,7 @@ void agent_table<json::value>::add_response(core_ptr agent) {
 }
 
 void agent_table<json::value>::add_tools(core_ptr agent, bool /*takes_calls*/) {
+  react::check_injections(*agent->tools, {"the state", seen_by_hooks_});
   auto options = reading_options();
   options.on_failure = [agent](const json::value& given, const run_error& why) {
     return answer_stopped_tools(*agent->tools, given, why);

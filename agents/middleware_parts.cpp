@@ -142,7 +142,11 @@ agent_tools with_middleware(const agent_tools& own, const tool_list& more,
     options.errors = errors_outside();
   auto tools = own.node().tools();
   tools.insert(tools.end(), more.begin(), more.end());
-  return tool_node{std::move(tools), std::move(options)};
+  try {
+    return tool_node{std::move(tools), std::move(options)};
+  } catch (const std::invalid_argument& e) {
+    refuse_options("tools of the agent and its middleware: " + std::string{e.what()});
+  }
 }
 
 agent_tools with_limit(const agent_tools& tools, std::size_t calls_at_once) {
@@ -188,6 +192,37 @@ chat_model_ptr resolved_model(const std::string& spec) {
   if (!made)
     refuse_options("model \"" + spec.substr(0, 200) + "\": " + made.error().text);
   return *std::move(made);
+}
+
+namespace {
+
+/// Returns why a field cannot be injected; empty if it can.
+std::string misfit_of(const injection& wanted, const std::string& tool,
+                      const state_fields& fields) {
+  if (wanted.from != injection::source::field || wanted.default_value ||
+      std::ranges::find(fields.readable, wanted.field) != fields.readable.end())
+    return {};
+  auto out = "tool '" + tool + "' injects the state field '" + wanted.field +
+             "' into its parameter '" + wanted.argument + "', but ";
+  if (std::ranges::find(fields.unreadable, wanted.field) != fields.unreadable.end())
+    return out + "the type of this field in " + fields.state +
+           " has no JSON form; inject another field";
+  out += fields.state + " has no such field (its fields:";
+  for (const auto& name : fields.readable)
+    out += (&name == &fields.readable.front() ? " " : ", ") + name;
+  return out + "); add the field to the state, or make the parameter a std::optional";
+}
+
+} // namespace
+
+void check_injections(const tool_node& tools, const state_fields& fields) {
+  auto faults = std::vector<fault>{};
+  for (const auto& tool : tools.tools())
+    for (const auto& wanted : tool->injections())
+      if (auto text = misfit_of(wanted, tool->definition().name, fields); !text.empty())
+        faults.push_back({graph_errc::invalid_graph, tools_name, std::move(text)});
+  if (!faults.empty())
+    throw compile_error{std::move(faults)};
 }
 
 void check_timeouts(const tool_timeouts& timeouts, const tool_node& tools) {

@@ -62,11 +62,11 @@ public:
     if (asked_->observe)
       asked_->observe("tool_start", call_id);
   }
-  void on_end(std::string_view call_id, std::chrono::nanoseconds took) const override {
+  void on_end(call_time ended) const override {
     if (asked_->observe)
-      asked_->observe("tool_end", call_id);
-    if (asked_->tool_times && took.count() >= 0)
-      asked_->tool_times->add(took);
+      asked_->observe("tool_end", ended.call_id);
+    if (asked_->tool_times && ended.took.count() >= 0)
+      asked_->tool_times->add(std::move(ended));
   }
 
 private:

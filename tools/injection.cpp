@@ -76,12 +76,12 @@ tool_state_ptr fields_of_list(const std::vector<injection>& wanted, const tool_c
                          "state"};
 }
 
-void add_field(json::object& args, const injection& wanted, const tool_state* state) {
+void add_field(tool_call& call, const injection& wanted, const tool_state* state) {
   auto found = state != nullptr ? state->field(wanted.field) : std::nullopt;
   if (found)
-    args[wanted.argument] = *std::move(found);
+    call.args[wanted.argument] = *std::move(found);
   else if (!wanted.default_value)
-    throw missing_state_field{wanted.field};
+    throw missing_state_field{wanted.field, call.name, wanted.argument};
 }
 
 [[noreturn]] void throw_no_store() {
@@ -110,7 +110,7 @@ tool_call inject_tool_args(const std::vector<injection>& wanted, tool_call call,
     if (i.from == injection::source::state)
       call.args[i.argument] = state ? state->whole() : json::object{};
     else if (i.from == injection::source::field)
-      add_field(call.args, i, state.get());
+      add_field(call, i, state.get());
   }
   const auto is_store = [](const injection& i) { return i.from == injection::source::store; };
   if (environment.store == nullptr && std::ranges::any_of(wanted, is_store))

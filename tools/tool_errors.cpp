@@ -12,20 +12,24 @@
 
 namespace superstep {
 
-// The text is only the name in quotes, as in LangGraph, because Python formats a KeyError in this
-// way.
-missing_state_field::missing_state_field(std::string field)
-    : std::out_of_range{python_text(field)}, field_{std::move(field)} {}
+missing_state_field::missing_state_field(std::string field, const std::string& tool,
+                                         const std::string& argument)
+    : std::out_of_range{"tool '" + tool + "' injects the state field '" + field +
+                        "' into its parameter '" + argument +
+                        "', but the state has no such field; add the field to the state, or make "
+                        "the parameter a std::optional"},
+      field_{std::move(field)} {}
 
 std::string error_template(const std::exception& e) {
   const auto* named = dynamic_cast<const named_error*>(&e);
-  const auto is_shown = dynamic_cast<const missing_state_field*>(&e) != nullptr;
-  const auto text = std::string{e.what()};
+  // As in LangGraph, the model reads only the name of the field.
+  const auto* missing = dynamic_cast<const missing_state_field*>(&e);
+  const auto text = missing != nullptr ? missing->field() : std::string{e.what()};
   auto what = std::string{"Error: "};
   if (named == nullptr)
     what += text;
   else
-    what += std::string{named->error_name()} + '(' + (is_shown ? text : python_text(text)) + ')';
+    what += std::string{named->error_name()} + '(' + python_text(text) + ')';
   return what + "\n Please fix your mistakes.";
 }
 

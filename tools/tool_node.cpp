@@ -173,24 +173,26 @@ std::unique_ptr<tool_call> inject(const tool_node::table& t, const tool_node::ta
 /// cancelled.
 class observed_call {
 public:
-  observed_call(std::shared_ptr<const call_observer> observer, std::string id,
+  observed_call(std::shared_ptr<const call_observer> observer, const tool_call& call,
                 execution_context& at)
-      : observer_{std::move(observer)}, id_{std::move(id)}, start_{at.where->now()} {
+      : observer_{std::move(observer)}, id_{call.id}, tool_{call.name}, start_{at.where->now()} {
     observer_->on_start(id_);
   }
   observed_call(const observed_call&) = delete;
   observed_call& operator=(const observed_call&) = delete;
   ~observed_call() {
     if (observer_)
-      observer_->on_end(id_, std::chrono::nanoseconds{-1});
+      observer_->on_end({std::move(id_), std::move(tool_), std::chrono::nanoseconds{-1}});
   }
   void end(execution_context& at) {
-    std::exchange(observer_, nullptr)->on_end(id_, at.where->now() - start_);
+    std::exchange(observer_, nullptr)
+        ->on_end({std::move(id_), std::move(tool_), at.where->now() - start_});
   }
 
 private:
   std::shared_ptr<const call_observer> observer_;
   std::string id_;
+  std::string tool_;
   executor::time_point start_;
 };
 
@@ -221,7 +223,7 @@ task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
 /// are smaller.
 task<tool_answer> execute_observed(table_ptr t, tool_call call, tool_context context) {
   auto& at = co_await this_context{};
-  auto observed = observed_call{std::move(context.observer), call.id, at};
+  auto observed = observed_call{std::move(context.observer), call, at};
   auto running = execute(std::move(t), std::move(call), std::move(context));
   auto answer = co_await running;
   observed.end(at);

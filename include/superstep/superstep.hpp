@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Includes everything that a program with graphs and agents needs. Including single headers instead
-// saves compile time: <superstep/actors/engine.hpp> is enough to build and run a graph<State>.
+// Includes everything that a program with graphs and agents needs, also BOOST_DESCRIBE_STRUCT,
+// std::string, std::vector and std::optional. Including single headers instead saves compile time:
+// <superstep/actors/engine.hpp> is enough to build and run a graph<State>.
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_agent.hpp>
 #include <superstep/agents/multi_agent.hpp>
+#include <superstep/agents/structured_response.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
 #include <superstep/checkpoint/store.hpp>
@@ -18,3 +20,9 @@
 #include <superstep/runtime/json_graph.hpp>
 #include <superstep/tools/command.hpp>
 #include <superstep/tools/make_tool.hpp>
+
+#include <boost/describe/class.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>

@@ -131,6 +131,31 @@ BOOST_AUTO_TEST_CASE(react_agents) {
   BOOST_TEST(engine.invoke(agent, about_rome()).state.messages.back().content == "It is sunny.");
 }
 
+BOOST_AUTO_TEST_CASE(tokens_and_times_of_a_run) {
+  auto engine = superstep::engine{};
+  const auto model = scripted(asks_weather);
+  //! [tokens]
+  auto options = agent_options<chat_state>{};
+  options.model = model;
+  options.tools = {weather_tool()};
+  const auto agent = create_agent(std::move(options));
+
+  const auto times = std::make_shared<const call_times>();
+  auto context = std::make_shared<agent_context>();
+  context->tool_times = times;
+  auto config = run_config{};
+  config.context = context;
+  const auto done = engine.invoke(agent, "What is the weather in Rome?", config);
+
+  std::cout << done.state.usage.total_tokens << " tokens, " << done.state.model_calls
+            << " answers\n";
+  for (const auto& call : times->take())
+    std::cout << call.tool << " (" << call.call_id << "): " << call.took.count() << " ns\n";
+  //! [tokens]
+  BOOST_TEST(done.state.model_calls == 2U);
+  BOOST_TEST(done.state.tool_calls == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(agents_and_teams_of_provider_models) {
   const auto use = [] { // calls a server, so it is only compiled
     //! [agent]

@@ -37,18 +37,24 @@ namespace superstep {
 
 /// Collects the durations of the tool calls of one run. They are not part of the state, because a
 /// state must not depend on a clock. Batch rows use them for the percentiles of the summary.
+///
+///     auto times = std::make_shared<const call_times>();
+///     auto config = run_config{.context = std::make_shared<agent_context>(
+///                                  agent_context{.tool_times = times})};
+///     engine.invoke(agent, "…", config);
+///     for (const auto& call : times->take()) { … } // call.tool, call.call_id, call.took
 /// @par Threads
 /// All members may be called by any thread.
 class call_times {
 public:
-  /// Adds the duration of one call.
-  void add(std::chrono::nanoseconds one) const;
-  /// Returns the durations added so far and clears the list.
-  [[nodiscard]] std::vector<std::chrono::nanoseconds> take() const;
+  /// Adds a call.
+  void add(call_time one) const;
+  /// Returns the calls added so far, in the order in which they ended, and clears the list.
+  [[nodiscard]] std::vector<call_time> take() const;
 
 private:
   mutable std::mutex mutex_;
-  mutable std::vector<std::chrono::nanoseconds> times_;
+  mutable std::vector<call_time> times_;
 };
 
 /// Options of one run for the agents in it: pass them as run_config::context. Optional.
@@ -243,6 +249,8 @@ private:
 /// The tools of an agent: a list, or a tool_node with options for their execution. For a list,
 /// every failure of a tool is answered with an error that the model reads. An agent without tools
 /// only calls its model.
+///
+/// The builder of the agent throws compile_error for a list that tool_node does not accept.
 /// @par Threads
 /// Immutable; any number of threads may use one object at once.
 class agent_tools {
@@ -250,8 +258,7 @@ public:
   /// No tools.
   agent_tools() : node_{tool_list{}} {}
   /// A list of tools, run by a tool_node with default options.
-  /// @throws std::invalid_argument as the constructor of tool_node
-  agent_tools(tool_list tools) : node_{std::move(tools)}, is_list_{true} {}
+  agent_tools(tool_list tools);
   /// A list of tools in braces, as from a tool_list.
   agent_tools(std::initializer_list<tool_ptr> tools) : agent_tools{tool_list{tools}} {}
   /// The tools of a node, run with the node's options.
@@ -263,10 +270,13 @@ public:
   [[nodiscard]] bool empty() const noexcept { return node_.definitions()->empty(); }
   /// Whether the tools were given as a list.
   [[nodiscard]] bool is_list() const noexcept { return is_list_; }
+  /// Why the list is not valid, for example because two tools have the same name; empty if it is.
+  [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
 
 private:
   tool_node node_;
   bool is_list_ = false;
+  std::string fault_;
 };
 
 /// The structured response of an agent: a JSON value that matches a schema. A run produces it in

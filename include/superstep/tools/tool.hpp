@@ -139,6 +139,13 @@ struct tool_context;
 /// @throws tool_value_error if there is none
 [[nodiscard]] superstep::store* store_of(const tool_context& context);
 
+/// A tool call that has ended, and how long it took.
+struct call_time {
+  std::string call_id;              ///< id of the tool call
+  std::string tool;                 ///< name of the tool
+  std::chrono::nanoseconds took{0}; ///< from its start to its end
+};
+
 /// Receives notifications of the calls that a tool_node runs; see tool_context::observer.
 ///
 /// A call starts after it has waited for its limits and before its arguments are checked. It ends
@@ -152,9 +159,8 @@ public:
   /// @param call_id id of the tool call
   virtual void on_start(std::string_view call_id) const = 0;
   /// Called when a call ends.
-  /// @param call_id id of the tool call
-  /// @param took duration since on_start(); negative if the call was cancelled
-  virtual void on_end(std::string_view call_id, std::chrono::nanoseconds took) const = 0;
+  /// @param ended the call; `took` is negative if it was cancelled
+  virtual void on_end(call_time ended) const = 0;
 };
 
 class call_observer;

@@ -106,7 +106,9 @@ public:
 class missing_state_field : public std::out_of_range, public named_error {
 public:
   /// @param field name of the field
-  explicit missing_state_field(std::string field);
+  /// @param tool name of the tool
+  /// @param argument name of the argument that the field is injected into
+  missing_state_field(std::string field, const std::string& tool, const std::string& argument);
   [[nodiscard]] std::string_view error_name() const noexcept override { return "KeyError"; }
   /// The name of the missing field.
   [[nodiscard]] const std::string& field() const noexcept { return field_; }

@@ -4,11 +4,8 @@
 //! [program]
 #include <superstep/superstep.hpp>
 
-#include <boost/describe/class.hpp>
-
 #include <cstdlib>
 #include <iostream>
-#include <string>
 
 namespace ss = superstep;
 

@@ -2,8 +2,6 @@
 // Human review across two processes: the first run asks, the second one resumes the thread.
 #include <superstep/superstep.hpp>
 
-#include <boost/describe/class.hpp>
-
 #include <iostream>
 #include <string>
 

@@ -2,8 +2,6 @@
 // Map-reduce: one Send for each line, and a reducer that adds up what the tasks write.
 #include <superstep/superstep.hpp>
 
-#include <boost/describe/class.hpp>
-
 #include <functional>
 #include <iostream>
 #include <sstream>

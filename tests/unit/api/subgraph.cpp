@@ -2,8 +2,6 @@
 // A subgraph with a state of its own: two functions map the parent's state to it and back.
 #include <superstep/superstep.hpp>
 
-#include <boost/describe/class.hpp>
-
 #include <iostream>
 #include <string>
 

@@ -158,8 +158,13 @@ BOOST_AUTO_TEST_CASE(function_can_have_injected_members) {
 
 BOOST_AUTO_TEST_CASE(missing_state_field_fails_node_without_default) {
   const auto wanted = injection{"st", injection::source::field, "foo", {}};
-  BOOST_CHECK_THROW(run_calls(node_of({wanted}), {call_of("telling", {{"x", 1}})}),
-                    missing_state_field);
+  BOOST_CHECK_EXCEPTION(run_calls(node_of({wanted}), {call_of("telling", {{"x", 1}})}),
+                        missing_state_field, [](const missing_state_field& e) {
+                          return e.field() == "foo" &&
+                                 std::string_view{e.what()}.starts_with(
+                                     "tool 'telling' injects the state field 'foo' into its "
+                                     "parameter 'st', but the state has no such field");
+                        });
   auto optional = wanted;
   optional.default_value = json::value("none");
   BOOST_TEST(message_at(run_calls(node_of({optional}), {call_of("telling", {{"x", 1}})}), 0)

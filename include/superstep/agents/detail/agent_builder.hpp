@@ -63,6 +63,8 @@ private:
       o.model = react::resolved_model(o.model.spec());
     if (!o.model.object() && !o.model.choose())
       react::refuse_options("an agent needs a model");
+    if (!o.tools.fault().empty())
+      react::refuse_options("agent_options::tools: " + o.tools.fault());
     auto names = std::vector<std::string>{};
     auto wraps = std::vector<tool_interceptor>{};
     auto more = tool_list{};

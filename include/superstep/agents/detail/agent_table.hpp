@@ -269,6 +269,8 @@ public:
   /// Adds the node that runs the tools.
   /// @param takes_calls whether each call is a Send to the node (v2)
   void add_tools(core_ptr agent, bool takes_calls) {
+    react::check_injections(*agent->tools, {type_name(typeid(State)), tool_fields<State>(true),
+                                            tool_fields<State>(false)});
     table_.add_node(react::tools_name, std::make_unique<agent_tools_body<State>>(std::move(agent)),
                     takes_calls, answering_options<State>());
   }

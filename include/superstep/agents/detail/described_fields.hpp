@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 // Gives tools access to the fields of a described state, as JSON in the form that checkpoints use.
 // Fields that checkpoints cannot store are not accessible.
@@ -26,6 +27,18 @@ json::value field_json(const T& from) {
   auto text = std::string{};
   write_stored(text, from);
   return parse_json(text).value();
+}
+
+/// Returns the names of the fields of a described state that tools may read, or of the others.
+template <class State>
+std::vector<std::string> tool_fields(bool readable) {
+  auto out = std::vector<std::string>{};
+  boost::mp11::mp_for_each<fields_of<State>>([&](auto d) {
+    using held = typename field<decltype(d)::pointer>::type;
+    if (storable<held> == readable)
+      out.emplace_back(d.name);
+  });
+  return out;
 }
 
 /// The state that the tools of one activation may read. Keeps a pointer to the state, which must

@@ -80,6 +80,16 @@ struct continuation {
 /// Creates the model of a spec with make_model(). Throws compile_error.
 [[nodiscard]] chat_model_ptr resolved_model(const std::string& spec);
 
+/// The fields of a state, for check_injections().
+struct state_fields {
+  std::string state;                     ///< name of the state, for error texts
+  std::vector<std::string> readable;     ///< fields that tools may read
+  std::vector<std::string> unreadable{}; ///< fields without a JSON form
+};
+/// Throws compile_error for tools that inject a field which the state lacks or tools cannot read,
+/// unless the injection has a default value.
+void check_injections(const tool_node& tools, const state_fields& fields);
+
 /// Throws compile_error for a timeout of an unknown tool or a timeout out of range.
 void check_timeouts(const tool_timeouts& timeouts, const tool_node& tools);
 /// Returns error answers to the calls of a task that was stopped. A cancelled run stops all its
