@@ -49,7 +49,7 @@ void numbers(const char* text) {
   (void)ss::set<&order::is_paid>("no");
   // expect: text does not fit this field
   (void)ss::set<&order::amount>(text);
-  // expect: this constant does not fit the type of the field
+  // expect: the constant does not fit the type of the field
   (void)ss::set<&order::level>(300);
 }
 
@@ -64,7 +64,7 @@ void tools() {
   (void)ss::make_tool<undescribed>("d", "", [](const undescribed& a) { return a.city; });
   // expect: a tool argument must be a string, number, bool
   (void)ss::make_tool("e", "", [](const odd_args&) { return "x"; });
-  // expect: a tool's function takes (const Args&) or (const Args&, tool_context)
+  // expect: a tool's function must take (const Args&) or (const Args&, const tool_context&)
   (void)ss::make_tool("f", "", [](const city_args& a, int) { return a.city; });
   // expect: a tool's function returns text, a number
   (void)ss::make_tool("g", "", [](const city_args&) { return odd_result{}; });
