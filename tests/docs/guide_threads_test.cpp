@@ -197,15 +197,10 @@ BOOST_AUTO_TEST_CASE(time_travel) {
   const auto history = engine.get_state_history(graph, config); // newest first
   const auto& before_pay = history.at(1);                       // before_pay.values->total == 0
   const auto paid = engine.invoke(graph, ss::resume(), before_pay.config()); // runs `pay` again
-
-  // Edits the state at this checkpoint. The run then continues from the edit.
-  engine.update_state(graph, before_pay.config(), ss::set<&order::price>(25));
-  const auto cheaper = engine.invoke(graph, ss::resume(), config); // cheaper.state.total == 25
   //! [replay]
   BOOST_TEST(history.at(1).values->total == 0);
   BOOST_TEST(paid.state.total == 30);
-  BOOST_TEST(cheaper.state.total == 25);
-  BOOST_TEST(engine.get_state_history(graph, config).size() == history.size() + 4);
+  BOOST_TEST(engine.get_state_history(graph, config).size() == history.size() + 2);
 }
 
 BOOST_AUTO_TEST_CASE(subgraphs) {

@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(duplicate_tool_names_are_compile_errors) {
   around.tools = {tool_of<no_args>("a")};
   const auto both = fault_of<messages_state>({tool_of<no_args>("a")}, {around});
   BOOST_TEST(contains(both, "two tools have the name 'a'"), both);
-  BOOST_TEST(contains(fault_of<messages_state>({tool_of<no_args>("")}), "has no name"));
+  BOOST_TEST(contains(fault_of<messages_state>({tool_of<no_args>("")}), "an empty name"));
 }
 
 BOOST_AUTO_TEST_CASE(response_is_converted_to_a_struct) {
