@@ -323,9 +323,10 @@ void sqlite_file_checkpointer::impl::put_task(const thread_key& key, const check
   if (thread->failed)
     throw checkpoint_error{*thread->failed};
   if (!is_at(head->newest, point.id) || head->newest.saved.checkpoint->layout != point.layout) {
-    // The checkpoint is not the cached newest one, so the record gets a row of its own.
+    // The checkpoint is not the cached newest one, or the cached one has another layout: the record
+    // gets a row of its own.
     writer_->flush(thread);
-    if (is_at(head->newest, point.id)) { // the cached checkpoint has another layout: drop it
+    if (is_at(head->newest, point.id)) { // the layout differs: drop the cached one
       head->is_known = false;
       head->newest = {};
     }

@@ -25,7 +25,7 @@ namespace superstep::models {
 [[nodiscard]] result<message> read_answer(provider_api api, std::string_view body,
                                           std::size_t calls_max = 0, std::size_t spare = 0);
 
-/// Combines the events of a streamed answer to a message. The bytes may be split anywhere.
+/// Combines the events of a streamed answer into a message. The bytes may be split anywhere.
 class answer_stream {
 public:
   /// Limits of one answer. Adding a piece takes time proportional to the number of parts, so

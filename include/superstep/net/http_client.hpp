@@ -38,9 +38,11 @@ struct http_client_options {
   /// The limit of a request, including its wait; at least 1 ms. Unset: no limit.
   std::optional<std::chrono::milliseconds> total_timeout{std::chrono::milliseconds{300'000}};
   std::chrono::milliseconds keep_alive{
-      30'000};                              ///< maximum idle time of a connection that is reused
-  std::size_t header_bytes_max = 64 * 1024; ///< of a response
-  std::size_t response_bytes_max = 16 * 1024 * 1024; ///< of a body; more is errc::too_large
+      30'000}; ///< maximum idle time of a connection that is reused
+  /// Maximum size of the headers of a response; larger headers are errc::too_large.
+  std::size_t header_bytes_max = 64 * 1024;
+  /// Maximum size of the body of a response; a larger body is errc::too_large.
+  std::size_t response_bytes_max = 16 * 1024 * 1024;
   bool tls_verify = true; ///< whether to check the certificate and the host name
   std::string ca_file{};  ///< PEM file of trusted root certificates; empty: the system's
   /// The User-Agent field of requests that do not set it.

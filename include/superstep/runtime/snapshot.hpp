@@ -143,7 +143,8 @@ template <class State>
 struct snapshot : state_snapshot {
   /// Creates a snapshot without values.
   snapshot() = default;
-  /// Adds the type of the state to `erased`. Copies the values.
+  /// For the library: creates a snapshot of a graph with this type of state, and copies the values.
+  /// Programs get snapshots from engine::get_state().
   snapshot(const detail::state_adapter<State>& adapter, state_snapshot erased)
       : state_snapshot{std::move(erased)} {
     if (this->state)

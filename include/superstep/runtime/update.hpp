@@ -259,6 +259,7 @@ public:
   /// Creates an empty update.
   update() = default;
   /// Creates an update from writes: `update{set<&chat::calls>(1), overwrite<&chat::name>("x")}`.
+  /// For several writes to one field see add().
   template <auto... Members>
     requires(std::same_as<typename detail::field<Members>::state, State> && ...)
   explicit(sizeof...(Members) == 0) update(assignment<Members>... values) {

@@ -327,19 +327,19 @@ public:
   /// @return the answer; the task throws failures that tool_node_options::errors does not answer
   [[nodiscard]] task<tool_answer> run(tool_call call, tool_context context) const;
 
-  /// Makes the input of run() from a state: the calls of the last AI message under
+  /// Makes the input of run_each() from a state: the calls of the last AI message under
   /// tool_node_options::messages_key.
   /// @param state must not be null
   /// @throws tool_value_error if there are no messages or no AI message
   [[nodiscard]] tool_node_input from_state(tool_state_ptr state) const;
-  /// Makes the input of run() from the list `messages`: the calls of its last AI message.
+  /// Makes the input of run_each() from the list `messages`: the calls of its last AI message.
   /// @throws empty_message_list for an empty list
   /// @throws tool_value_error if there is no AI message
   [[nodiscard]] tool_node_input from_list(message_list messages) const;
-  /// Makes the input of run() from calls, without a state.
+  /// Makes the input of run_each() from calls, without a state.
   [[nodiscard]] tool_node_input from_calls(std::vector<tool_call> calls) const;
-  /// Makes the input of run() from one call and the state at the time of the call, as a Send
-  /// carries them. The state may be null.
+  /// Makes the input of run_each() from one call and the state at the time of the call, as a
+  /// Send carries them. The state may be null.
   [[nodiscard]] tool_node_input from_call(tool_call call, tool_state_ptr state) const;
 
   /// Runs the calls concurrently, at most `run_config::max_concurrency` at once. Destroying the

@@ -27,14 +27,14 @@ namespace superstep {
 [[nodiscard]] tool_ptr journaled(tool_ptr);
 /// @}
 
-/// Returns the tool with a timeout for each call, in whatever kind of activation the call runs. A
-/// call that exceeds the timeout is answered with an error, independent of the node's tool_errors.
-/// Other calls of the activation keep their results. Waiting for tool limits or for a person does
-/// not count.
+/// Returns the tool with a timeout for each call, whether the node `tools` runs all calls of an
+/// answer in one task or each call in its own task. A call that exceeds the timeout is answered
+/// with an error, independent of the node's tool_errors. Other calls of the same task keep their
+/// results. Waiting for tool limits or for a person does not count.
 ///
 /// At the timeout, the coroutine of a suspended tool is destroyed. A blocking function cannot be
 /// stopped: it is notified by tool_context::stop, and its result is discarded, but its super-step
-/// waits until it returns. Agents that run each call in a separate activation can use
+/// waits until it returns. Agents that run each call in its own task can use
 /// agent_options::tool_timeouts instead.
 ///
 /// The given tool must not be null; the returned tool shares it. Like every tool it may be called

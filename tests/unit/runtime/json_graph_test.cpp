@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(bodies_receive_written_channels_config_and_runtime) {
              R"({"log":[{"log":[],"n":1},"run",1,{"n":1}],"n":2})");
 }
 
-BOOST_AUTO_TEST_CASE(sends_joins_and_branches_carry_any_json) {
+BOOST_AUTO_TEST_CASE(sends_carry_any_json_and_branches_use_labels) {
   auto g = json_graph{};
   g.channel("log", "append");
   g.add("w", [](const json::value& in) { return json::object{{"log", {in}}}; });
