@@ -35,8 +35,8 @@ void make_nullable(json::object& schema) {
     all.emplace_back(member.key());
     if (std::ranges::find(required, json::value(member.key())) != required.end())
       continue;
-    auto choices = json::array{std::move(member.value()), json::object{{"type", "null"}}};
-    member.value() = json::object{{"anyOf", std::move(choices)}};
+    auto either = json::array{std::move(member.value()), json::object{{"type", "null"}}};
+    member.value() = json::object{{"anyOf", std::move(either)}};
   }
   schema["required"] = std::move(all);
 }
