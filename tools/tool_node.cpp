@@ -280,6 +280,29 @@ void check(const tool_node_options& options) {
         "tool_node_options::calls_at_once must be at least 1; leave it unset for no limit"};
 }
 
+/// Returns the gate of the limit `wanted` in the node `from`; null if that node does not have the
+/// same limit.
+std::shared_ptr<detail::call_gate> gate_of(const tool_node::table& from, const tool_limit& wanted) {
+  const auto same = std::find(from.options.limits.begin(), from.options.limits.end(), wanted);
+  return same == from.options.limits.end() ? nullptr : from.by_name.find(wanted.tool)->second.gate;
+}
+
+/// Creates the limits of made.options. Limits that the node `from` has as well are shared with it.
+/// @param from null for a node without an origin
+void set_limits(tool_node::table& made, const tool_node::table* from) {
+  if (from == nullptr || from->options.calls_at_once != made.options.calls_at_once)
+    made.whole = limiter{made.options.calls_at_once.value_or(0)};
+  for (auto& [name, entry] : made.by_name)
+    entry.gate = nullptr;
+  for (const auto& limit : made.options.limits) {
+    const auto found = made.by_name.find(limit.tool);
+    auto* tool = found == made.by_name.end() ? nullptr : &found->second;
+    check(limit, tool);
+    auto gate = from == nullptr ? nullptr : gate_of(*from, limit);
+    tool->gate = gate ? std::move(gate) : std::make_shared<detail::call_gate>(limit);
+  }
+}
+
 /// Runs one call through the node's interceptor.
 task<tool_answer> execute_wrapped(table_ptr t, tool_call call, tool_context context) {
   auto in_hand = call_in_hand{call.id, call.name, surroundings_of(context).form};
@@ -342,13 +365,7 @@ tool_node::tool_node(tool_list tools, tool_node_options options) {
     if (!made->by_name.emplace(definition.name, std::move(entry)).second)
       throw std::invalid_argument{"two tools have the name '" + definition.name + "'"};
   }
-  made->whole.set_limit(made->options.calls_at_once.value_or(0));
-  for (const auto& limit : made->options.limits) {
-    const auto found = made->by_name.find(limit.tool);
-    auto* tool = found == made->by_name.end() ? nullptr : &found->second;
-    check(limit, tool);
-    tool->gate = std::make_shared<detail::call_gate>(limit);
-  }
+  set_limits(*made, nullptr);
   made->definitions = std::move(definitions);
   table_ = std::move(made);
 }
@@ -411,6 +428,7 @@ tool_node tool_node::with_options(tool_node_options options) const {
   check(options);
   auto made = std::make_shared<table>(*table_); // its names refer to the shared definitions
   made->options = std::move(options);
+  set_limits(*made, table_.get());
   return tool_node{std::shared_ptr<const table>{std::move(made)}};
 }
 

@@ -261,6 +261,7 @@ struct tool_limit {
   std::size_t at_once = 1; ///< maximum number of calls in flight; at least 1
   /// Name of an argument: the limit applies separately to each of its values. Empty: to all calls.
   std::string key{};
+  friend bool operator==(const tool_limit&, const tool_limit&) = default;
 };
 
 /// Options of a tool_node.
@@ -386,9 +387,10 @@ public:
   [[nodiscard]] bool needs_surroundings() const noexcept;
   /// The options of this node; valid as long as the node.
   [[nodiscard]] const tool_node_options& options() const noexcept;
-  /// Returns a node with the same tools and other options. The new node shares the limits of this
-  /// node: calls of both are counted together.
-  /// @throws std::invalid_argument if `calls_at_once` is 0
+  /// Returns a node with the same tools and other options. Limits that are equal in both options
+  /// are shared: calls of both nodes are counted together. Other limits count only the calls of the
+  /// new node and its copies.
+  /// @throws std::invalid_argument if a limit is not valid, as in the constructor
   [[nodiscard]] tool_node with_options(tool_node_options options) const;
 
   struct table;

@@ -18,6 +18,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 using namespace superstep;
@@ -310,12 +311,57 @@ BOOST_AUTO_TEST_CASE(limit_of_no_call_is_rejected) {
   BOOST_CHECK_THROW(static_cast<void>(node.with_options(options)), std::invalid_argument);
 }
 
+BOOST_AUTO_TEST_CASE(with_options_applies_new_limits) {
+  const auto most_with = [](const tool_node_options& before, const tool_node_options& after) {
+    auto all = crowd{"busy"};
+    run_twelve(tool_node{{all.tool()}, before}.with_options(after), "busy");
+    return all.most();
+  };
+  const auto unlimited = tool_node_options{};
+  auto exclusive = tool_node_options{};
+  exclusive.limits = {{"busy", 1, {}}};
+  auto two_at_once = tool_node_options{};
+  two_at_once.limits = {{"busy", 2, {}}};
+  auto two_of_node = tool_node_options{};
+  two_of_node.calls_at_once = 2;
+  auto four_of_node = tool_node_options{};
+  four_of_node.calls_at_once = 4;
+  BOOST_TEST(most_with(unlimited, exclusive) == 1);
+  BOOST_TEST(most_with(two_at_once, exclusive) == 1);
+  BOOST_TEST(most_with(unlimited, two_of_node) == 2);
+  BOOST_TEST(most_with(four_of_node, two_of_node) == 2);
+  BOOST_TEST(most_with(two_of_node, four_of_node) == 4);
+  BOOST_TEST(most_with(exclusive, unlimited) == 12);
+}
+
+BOOST_AUTO_TEST_CASE(with_options_shares_equal_limits) {
+  const auto most_of_both = [](const tool_node_options& options) {
+    auto all = crowd{"busy"};
+    const auto node = tool_node{{all.tool()}, options};
+    auto other = options;
+    other.result_bytes_max = 100;
+    const auto copy = node.with_options(other);
+    auto second = std::thread{[&copy] { run_twelve(copy, "busy"); }};
+    run_twelve(node, "busy");
+    second.join();
+    return all.most();
+  };
+  auto exclusive = tool_node_options{};
+  exclusive.limits = {{"busy", 1, {}}};
+  BOOST_TEST(most_of_both(exclusive) == 1);
+  auto two_of_node = tool_node_options{};
+  two_of_node.calls_at_once = 2;
+  BOOST_TEST(most_of_both(two_of_node) <= 2);
+}
+
 BOOST_AUTO_TEST_CASE(inapplicable_limits_are_rejected) {
   auto all = crowd{"busy"};
+  const auto unlimited = tool_node{{all.tool()}};
   for (const auto& limit : {tool_limit{"idle", 1, {}}, tool_limit{"busy", 0, {}}}) {
     auto options = tool_node_options{};
     options.limits = {limit};
     BOOST_CHECK_THROW((tool_node{{all.tool()}, options}), std::invalid_argument);
+    BOOST_CHECK_THROW(static_cast<void>(unlimited.with_options(options)), std::invalid_argument);
   }
 }
 
