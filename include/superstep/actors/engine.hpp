@@ -254,8 +254,8 @@ public:
   /// @param config names the thread (thread_id), and optionally a checkpoint and a subgraph
   /// (thread_options)
   /// @param values an update or a projection, a JSON object, or channel_writes
-  /// @param as_node the node whose result the values count as. Empty: the node that ran last.
-  /// START: the values are an input of the graph.
+  /// @param as_node the node whose result the values count as. Empty: the node that ran last; an
+  /// update is not a run. START: the values are an input of the graph.
   /// @returns the id of the new checkpoint, which has been saved
   template <class State, edit_of<State> Values = typename detail::state_adapter<State>::update_type>
   std::string update_state(const compiled_graph<State>& graph, const run_config& config,

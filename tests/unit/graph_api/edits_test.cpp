@@ -34,6 +34,25 @@ BOOST_AUTO_TEST_CASE(state_update_continues_after_last_or_named_node) {
   BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a x x c");
 }
 
+// B192: an update as a node is not a run of it, also at an old checkpoint. Source: `apply_writes()`
+// in LangGraph 1.2.22, pregel/_algo.py, which marks only the triggers of runs as seen.
+BOOST_AUTO_TEST_CASE(state_update_is_not_a_run_of_its_node) {
+  auto e = ss::engine{{.workers = 1}};
+  auto options = kept();
+  options.interrupt_before = {"b"};
+  const auto graph = chain({"a", "b", "c"}, options);
+  (void)run(e, graph, json::object{}, on("t"));
+  const auto updated = e.update_state(graph, on("t"), said_x, "b"); // next is c
+  BOOST_TEST(log_of(run(e, graph, ss::resume(), on("t"))) == "a x c");
+  const auto next_after = [&](const std::string& checkpoint, const std::string& as_node) {
+    return e.get_state(graph, at(e.update_state(graph, at(checkpoint), said_x, as_node))).next;
+  };
+  BOOST_TEST(next_after(updated, {}) == std::vector<std::string>{"b"},
+             boost::test_tools::per_element());
+  BOOST_TEST(next_after(updated, "b") == std::vector<std::string>{"c"},
+             boost::test_tools::per_element());
+}
+
 // B194: the error names the node.
 BOOST_AUTO_TEST_CASE(state_update_as_unknown_node_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
