@@ -11,6 +11,7 @@
 #include <superstep/net/detail/child_process.hpp>
 #include <superstep/runtime/drawing.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -29,10 +30,21 @@ constexpr auto all_levels = std::size_t{32};
 
 struct graph_arguments {
   inspect_arguments agent;
-  std::string format = "mermaid";
+  std::string format; // empty: see format_of()
   std::string output; // empty: standard output
   bool expand = false;
 };
+
+/// Returns the format for an output file: that of its extension, otherwise mermaid.
+std::string format_of(const std::string& path) {
+  auto extension = std::filesystem::path{path}.extension().string();
+  std::ranges::transform(extension, extension.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
+  if (extension == ".svg" || extension == ".png")
+    return extension.substr(1);
+  return extension == ".dot" || extension == ".gv" ? "dot" : "mermaid";
+}
 
 int refuse(const std::string& text) {
   std::cerr << "superstep graph: " << text << '\n';
@@ -120,7 +132,7 @@ int graph(const graph_arguments& given) {
 
 constexpr auto draw_examples = R"(Examples:
   superstep graph agent.yaml > agent.mmd
-  superstep graph agent.yaml --format svg --output agent.svg
+  superstep graph agent.yaml --output agent.svg
 
 SVG and PNG need Graphviz's program 'dot'. Exit code: 0 success, 4 the machine lacks file
 descriptors or memory, 1 any other error.)";
@@ -131,9 +143,10 @@ void add_graph(CLI::App& program, action& chosen) {
   auto given = std::make_shared<graph_arguments>();
   auto& verb = *program.add_subcommand("graph", "Draw the agent's graph");
   add_agent_options(verb, given->agent);
-  verb.add_option("--format", given->format, "Format of the output")
-      ->check(one_of({"mermaid", "dot", "svg", "png"}))
-      ->capture_default_str();
+  verb.add_option("--format", given->format,
+                  "Format of the output; default: that of the output file's extension (.svg, .png, "
+                  ".dot, .gv), otherwise mermaid")
+      ->check(one_of({"mermaid", "dot", "svg", "png"}));
   verb.add_option("-o,--output", given->output, "Output file; default and -: standard output")
       ->check(not_empty());
   verb.add_flag("--expand", given->expand, "Also draw the nodes inside subgraphs and sub-agents");
@@ -141,6 +154,8 @@ void add_graph(CLI::App& program, action& chosen) {
   verb.callback([given, &chosen] {
     if (given->output == "-")
       given->output.clear();
+    if (given->format.empty())
+      given->format = format_of(given->output);
     chosen = [given] { return graph(*given); };
   });
 }
