@@ -35,6 +35,8 @@ int run_program(int argc, char** argv) {
   superstep::cli::add_graph(program, chosen);
   superstep::cli::add_check(program, chosen);
   superstep::cli::add_threads(program, chosen);
+  program.set_version_flag("--version", "superstep " SUPERSTEP_VERSION,
+                           "Print the version and exit");
   program.require_subcommand(1);
   program.failure_message(superstep::cli::usage_error);
   program.footer("superstep VERB --help shows details and examples.");
