@@ -29,13 +29,15 @@ namespace superstep::models {
                                                     std::to_string(bytes_max) +
                                                     " bytes; raise file_bytes_max"};
   auto out = std::string(static_cast<std::size_t>(size), '\0');
+  errno = 0;
   auto in = std::ifstream{path, std::ios::binary};
-  if (const auto code = std::error_code{errno, std::generic_category()};
-      !in.is_open() && is_shortage(code))
-    return error{errc::shortage, "cannot read \"" + path + "\": " + code.message()};
-  if (!in.read(out.data(), static_cast<std::streamsize>(out.size())))
-    return error{model_errc::bad_configuration, "cannot read \"" + path + "\""};
-  return out;
+  if (in.is_open() && in.read(out.data(), static_cast<std::streamsize>(out.size())))
+    return out;
+  const auto code = std::error_code{errno, std::generic_category()};
+  return error{is_shortage(code) ? make_error_code(errc::shortage)
+                                 : make_error_code(model_errc::bad_configuration),
+               "cannot read \"" + path +
+                   "\": " + (code ? code.message() : "the file became shorter while it was read")};
 }
 
 } // namespace superstep::models

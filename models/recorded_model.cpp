@@ -4,6 +4,7 @@
 #include "base/utf8.hpp"
 #include "messages/openai_json.hpp"
 #include "models/hash.hpp"
+#include "models/line_faults.hpp"
 #include "models/read_text_file.hpp"
 
 #include <superstep/base/await.hpp>
@@ -84,30 +85,22 @@ public:
           // A crash of the writer can leave an incomplete last line, which has no newline and is
           // ignored. A line that ends with a closing brace is complete, so its fault is reported.
           if (end < bytes_ || into_.rows.empty() || text.ends_with('}'))
-            add_fault(line, why);
+            faults_.add(line, why);
           else
             torn_line = line; // its turns remain in the list, but no row refers to them
         }
       begin = end + 1;
     }
     into_.text.resize(bytes_);
-    if (faults_.empty())
-      return std::nullopt;
-    return error{model_errc::bad_configuration, std::move(faults_)};
+    auto fault = std::move(faults_).take();
+    if (!fault && into_.rows.empty())
+      fault = error{model_errc::bad_configuration, into_.path + ": has no recorded rows"};
+    return fault;
   }
 
   std::size_t torn_line = 0; ///< number of the incomplete last line; 0 = none
 
 private:
-  /// Adds the error of a line. Only the first errors are kept: a file of another kind has one in
-  /// each line.
-  void add_fault(std::size_t line, std::string_view why) {
-    constexpr auto faults_max = 20;
-    if (++fault_count_ <= faults_max)
-      faults_ += (faults_.empty() ? "" : "\n") + into_.path + ':' + std::to_string(line) + ": " +
-                 std::string{why};
-  }
-
   std::string read_line(std::size_t begin, std::string_view text, std::size_t line) {
     try { // simdjson reports errors as exceptions
       auto document = parser_.iterate(text.data(), text.size(), into_.text.size() - begin);
@@ -172,8 +165,7 @@ private:
 
   recording& into_;
   std::size_t bytes_;
-  std::string faults_; ///< one line each
-  int fault_count_ = 0;
+  models::line_faults faults_{into_.path};
   simdjson::ondemand::parser parser_;
 };
 

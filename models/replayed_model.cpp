@@ -2,6 +2,7 @@
 // A model that replays the answers that record_model.cpp has recorded.
 #include "models/hash.hpp"
 #include "models/journal_format.hpp"
+#include "models/line_faults.hpp"
 #include "models/read_text_file.hpp"
 
 #include <superstep/base/await.hpp>
@@ -29,6 +30,7 @@ public:
     auto k = key{entry.run, entry.turn, entry.question};
     rows_[std::move(k)].push_back(std::make_shared<const models::journal_entry>(std::move(entry)));
   }
+  [[nodiscard]] bool is_empty() const { return rows_.empty(); }
   /// Returns the next answer to a request; null if there is none. Several answers to the same
   /// request are returned one after the other, and then again from the first.
   [[nodiscard]] entry_ptr next(const model_request& request) const {
@@ -104,6 +106,7 @@ result<chat_model_ptr> make_replayed_model(replayed_model_options options) {
   auto loaded = std::make_shared<journal>();
   loaded->path = options.path;
   loaded->content_hash = models::hash(*text);
+  auto faults = models::line_faults{options.path};
   auto number = std::size_t{0};
   for (auto begin = std::size_t{0}; begin < text->size();) {
     const auto end = text->find('\n', begin);
@@ -117,11 +120,15 @@ result<chat_model_ptr> make_replayed_model(replayed_model_options options) {
     const auto line = std::string_view{*text}.substr(begin, end - begin);
     begin = end + 1;
     auto entry = models::read_line(line);
-    if (!entry)
-      return error{model_errc::bad_configuration,
-                   fmt::format("{}:{}: {}", options.path, number, entry.error().text)};
-    loaded->add(*std::move(entry));
+    if (entry)
+      loaded->add(*std::move(entry));
+    else
+      faults.add(number, entry.error().text);
   }
+  if (auto fault = std::move(faults).take())
+    return *std::move(fault);
+  if (loaded->is_empty())
+    return error{model_errc::bad_configuration, options.path + ": has no recorded answers"};
   return std::make_shared<const replayed_model>(std::move(loaded), options.with_timing);
 }
 

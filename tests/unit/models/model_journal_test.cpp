@@ -9,6 +9,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -179,6 +180,36 @@ BOOST_AUTO_TEST_CASE(damaged_line_of_recording_is_reported_by_number) {
   const auto refused = make_replayed_model(options);
   BOOST_REQUIRE(refused.has_error());
   BOOST_TEST(refused.error().text.find(file.path + ":2: ") == 0U, refused.error().text);
+}
+
+BOOST_AUTO_TEST_CASE(all_damaged_lines_of_recording_are_reported) {
+  const auto file = journal_path{};
+  auto options = replayed_model_options{};
+  options.path = file.path;
+  write_all(file.path, "x\n[]\n");
+  const auto refused = make_replayed_model(options);
+  BOOST_REQUIRE(refused.has_error());
+  const auto& text = refused.error().text;
+  BOOST_TEST(text.starts_with(file.path + ":1: "), text);
+  BOOST_TEST(text.find('\n' + file.path + ":2: ") != std::string::npos, text);
+  auto many = std::string{};
+  for (auto i = 0; i < 1'000; ++i)
+    many += "x\n";
+  write_all(file.path, many);
+  const auto bounded = make_replayed_model(options).error().text;
+  BOOST_TEST(std::count(bounded.begin(), bounded.end(), '\n') == 19);
+}
+
+BOOST_AUTO_TEST_CASE(recording_without_answers_is_rejected) {
+  const auto file = journal_path{};
+  auto options = replayed_model_options{};
+  options.path = file.path;
+  for (const auto* text : {"", R"({"run":)"}) {
+    write_all(file.path, text);
+    const auto refused = make_replayed_model(options);
+    BOOST_REQUIRE(refused.has_error());
+    BOOST_TEST(refused.error().text == file.path + ": has no recorded answers");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(recording_is_not_appended_to_other_files) {

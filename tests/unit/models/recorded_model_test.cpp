@@ -68,6 +68,8 @@ std::ostream& operator<<(std::ostream& out, const bad_case& c) {
   return out << c.text;
 }
 const auto bad_cases = std::vector<bad_case>{
+    {"", ".jsonl: has no recorded rows"},
+    {" \n\n", ".jsonl: has no recorded rows"},
     {"\n{\"custom_id\": 1", ":2: invalid JSON"},
     {"[]", ":1: a row must be an object"},
     {R"({"id":"a","turns":"x"})", ":1: \"turns\" must be a list"},
@@ -147,4 +149,17 @@ BOOST_AUTO_TEST_CASE(missing_file_is_reported) {
   options.path = "/no/such/file.jsonl";
   const auto model = make_recorded_model(std::move(options));
   BOOST_TEST(model.error().text.find("/no/such/file.jsonl") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(unreadable_file_is_reported_with_reason) {
+  const auto file = temporary_file{good};
+  std::filesystem::permissions(file.path(), std::filesystem::perms::none);
+  const auto is_root = ::geteuid() == 0; // root may read all files
+  if (is_root)
+    BOOST_REQUIRE(::seteuid(65'534) == 0);
+  const auto model = load(file);
+  if (is_root)
+    BOOST_REQUIRE(::seteuid(0) == 0);
+  BOOST_REQUIRE(model.has_error());
+  BOOST_TEST(model.error().text == "cannot read \"" + file.path() + "\": Permission denied");
 }
