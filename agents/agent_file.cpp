@@ -11,6 +11,7 @@
 #include "agents/yaml_fields.hpp"
 #include "base/utf8.hpp"
 #include "base/visible_text.hpp"
+#include "models/yaml_error_text.hpp"
 
 #include <superstep/agents/agent_file.hpp>
 
@@ -208,7 +209,7 @@ agent_reading read_agent_text(std::string_view text, const std::string& name,
     read_root(document, folder, faults, out.spec);
   } catch (const YAML::Exception& e) {
     faults.add(e.mark.is_null() ? 0 : static_cast<std::size_t>(e.mark.line) + 1, "",
-               "is not valid YAML: " + detail::text_of(e));
+               "is not valid YAML: " + models::yaml_error_text(e));
   }
   out.spec.overridden = faults.overridden_keys();
   out.faults = std::move(faults).take();

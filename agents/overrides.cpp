@@ -4,6 +4,7 @@
 #include "agents/overrides.hpp"
 
 #include "base/utf8.hpp"
+#include "models/yaml_error_text.hpp"
 
 #include <fmt/format.h>
 
@@ -93,7 +94,7 @@ void apply_override(YAML::Node& document, const std::string& option, fault_list&
   try {
     value = YAML::Load(option.substr(equals + 1));
   } catch (const YAML::Exception& e) {
-    faults.add(0, path, "the value is not valid YAML: " + text_of(e));
+    faults.add(0, path, "the value is not valid YAML: " + models::yaml_error_text(e));
     return;
   }
   // A YAML::Node is a handle to a node of the tree. Assigning to it changes the tree; reset() makes

@@ -7,10 +7,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <yaml-cpp/depthguard.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -123,25 +121,6 @@ YAML::Node deepest_node(const YAML::Node& from, std::string_view path) {
 }
 
 } // namespace
-
-std::string text_of(const YAML::Exception& e) {
-  if (dynamic_cast<const YAML::DeepRecursion*>(&e) != nullptr)
-    return "nested too deeply";
-  constexpr auto clearer = std::array<std::pair<std::string_view, const char*>, 7>{
-      {{YAML::ErrorMsg::END_OF_SEQ_FLOW, "'[' has no closing ']', or a ',' is missing"},
-       {YAML::ErrorMsg::END_OF_MAP_FLOW, "'{' has no closing '}', or a ',' is missing"},
-       {YAML::ErrorMsg::END_OF_MAP, "the indentation of this line does not match the lines above"},
-       {YAML::ErrorMsg::END_OF_SEQ, "the indentation of this line does not match the lines above"},
-       {YAML::ErrorMsg::EOF_IN_SCALAR, "a quoted text has no closing quote"},
-       {YAML::ErrorMsg::TAB_IN_INDENTATION, "a line is indented with a tab; use spaces"},
-       {YAML::ErrorMsg::MAP_VALUE,
-        "a ':' is not allowed here; check the indentation (spaces, no tabs), and put texts that "
-        "contain ': ' in quotes"}}};
-  for (const auto& [text, better] : clearer)
-    if (e.msg == text)
-      return better;
-  return e.msg;
-}
 
 std::size_t line_of(const YAML::Node& node) {
   const auto mark = node.Mark();
@@ -338,7 +317,7 @@ void fields::done() {
   if (!node_.IsMap()) {
     if (!node_.IsNull())
       faults_.add(line_, path_,
-                  fmt::format("must be a mapping with keys: {}", fmt::join(known_, ", ")));
+                  fmt::format("must be a mapping; known keys: {}", fmt::join(known_, ", ")));
     return;
   }
   auto seen = std::set<std::string, std::less<>>{};

@@ -47,9 +47,6 @@ private:
   std::vector<agent_fault> faults_;
 };
 
-/// Returns the reason of a syntax error. That of yaml-cpp for deep nesting is "bad file".
-[[nodiscard]] std::string text_of(const YAML::Exception& e);
-
 /// Returns the line of a node, counted from 1; 0 if the node is not from the file.
 [[nodiscard]] std::size_t line_of(const YAML::Node& node);
 

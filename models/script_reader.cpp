@@ -3,8 +3,8 @@
 #include "models/script_reader.hpp"
 
 #include "base/utf8.hpp"
+#include "models/yaml_error_text.hpp"
 
-#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -331,8 +331,7 @@ result<script> read_script(const std::string& text, const std::string& name) {
   try {
     out = from.read(YAML::Load(text));
   } catch (const YAML::Exception& e) { // syntax errors
-    const auto is_too_deep = dynamic_cast<const YAML::DeepRecursion*>(&e) != nullptr;
-    from.fault(e.mark, "", "invalid YAML: " + (is_too_deep ? "nested too deeply" : e.msg));
+    from.fault(e.mark, "", "is not valid YAML: " + yaml_error_text(e));
   }
   if (auto faults = from.faults(); !faults.empty())
     return error{model_errc::bad_configuration, std::move(faults)};

@@ -73,7 +73,7 @@ private:
     // Each fault has a range of [0, 1) as wide as its probability. `draw` is in at most one range.
     for (const auto& [kind, chance] : script_.faults) {
       if (draw < chance)
-        return error{kind, "fault injected by the script: " + make_error_code(kind).message()};
+        return error{kind, "fault injected by the script"};
       draw -= chance;
     }
     if (request.messages.empty() && !request.system)

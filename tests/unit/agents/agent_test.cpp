@@ -133,9 +133,9 @@ BOOST_AUTO_TEST_CASE(independent_faults_are_reported_together) {
 BOOST_AUTO_TEST_CASE(values_of_wrong_type_are_reported_once) {
   const auto in = folder{};
   for (const auto& [text, expected] : std::vector<std::pair<const char*, const char*>>{
-           {"store: memory.db\n", "a.yaml:2: store: must be a mapping with keys: path"},
+           {"store: memory.db\n", "a.yaml:2: store: must be a mapping; known keys: path"},
            {"tools: [{read_file: data}]\n",
-            "a.yaml:2: tools.0.read_file: must be a mapping with keys: root, max_bytes"},
+            "a.yaml:2: tools.0.read_file: must be a mapping; known keys: root, max_bytes"},
            {"tools: [{http_get: {allow_hosts: 'http://a/'}}]\n",
             "a.yaml:2: tools.0.http_get.allow_hosts: must be a list of texts with at least one "
             "item, such as [a, b]"},
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(values_of_wrong_type_are_reported_once) {
     BOOST_TEST(to_text(build(in, text).faults) == expected);
   const auto root = read_agent_text("hello", "a.yaml", ".").faults;
   BOOST_TEST(root.size() == 1U);
-  BOOST_TEST(to_text(root).starts_with("a.yaml:1: must be a mapping with keys: name, model"));
+  BOOST_TEST(to_text(root).starts_with("a.yaml:1: must be a mapping; known keys: name, model"));
   const auto protocol = build_agent(
       read_agent_text("model: {provider: openai, model: m, api_key_env: '', protocol: yml}\n",
                       "a.yaml", "."),

@@ -166,6 +166,23 @@ BOOST_AUTO_TEST_CASE(each_script_fault_is_reported_once) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(syntax_errors_of_script_name_cause_and_line) {
+  for (const auto& [text, expected] : std::vector<std::pair<const char*, const char*>>{
+           {"rules: [", "script:1: is not valid YAML: '[' has no closing ']', or a ',' is missing"},
+           {"rules:\n  - {match: a, text: b\n",
+            "script:3: is not valid YAML: '{' has no closing '}', or a ',' is missing"},
+           {"rules:\n\t- a\n", "script:2: is not valid YAML: a '-' is not allowed here; check the "
+                               "indentation (spaces, no tabs)"},
+           {"rules: *all\n", "script:1: is not valid YAML: '*' refers to an anchor that is not "
+                             "defined; put texts that begin with '*' in quotes"},
+           {"default: {text: @me}\n", "script:1: is not valid YAML: a text begins with a character "
+                                      "that YAML reserves; put the text in quotes"}}) {
+    const auto model = make(text);
+    BOOST_REQUIRE(model.has_error());
+    BOOST_TEST(model.error().text == expected);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(invalid_yaml_is_rejected) {
   for (const auto* text : {"", "rules: [", "- 1", "rules: {}", "default: {}", "default: 3", "{}",
                            "{default: {text: a}, default: {text: b}}"})
@@ -237,4 +254,15 @@ BOOST_AUTO_TEST_CASE(injected_fault_streams_nothing) {
   const auto told = stream(*model, human_message("x"));
   BOOST_TEST(!told.answer.has_value());
   BOOST_TEST(told.pieces.empty());
+}
+
+// Callers print the text before or after the message of the code.
+BOOST_AUTO_TEST_CASE(injected_fault_text_omits_code_message) {
+  for (const auto* kind : {"server_error", "rate_limited", "unreachable"}) {
+    const auto model = make("{faults: {" + std::string{kind} + ": 1}, default: {text: hello}}");
+    const auto failed = ask(*model, human_message("x")).answer;
+    BOOST_REQUIRE(failed.has_error());
+    const auto message = failed.error().code.message();
+    BOOST_TEST(failed.error().text.find(message) == std::string::npos, failed.error().text);
+  }
 }
