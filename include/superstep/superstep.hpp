@@ -8,10 +8,12 @@
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/create_agent.hpp>
 #include <superstep/agents/multi_agent.hpp>
+#include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/agents/structured_response.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
 #include <superstep/checkpoint/store.hpp>
+#include <superstep/messages/history.hpp>
 #include <superstep/models/chat_model.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/models/scripted_model.hpp>

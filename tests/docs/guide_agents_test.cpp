@@ -84,6 +84,12 @@ rules:
   - {type: tool, text: 'It is sunny.'}
 )";
 
+constexpr auto asks_to_book = R"(
+rules:
+  - {type: human, calls: [{name: book, args: {city: Rome}}]}
+  - {type: tool, text: 'It is booked.'}
+)";
+
 my_state about_rome() {
   auto out = my_state{};
   out.messages.push_back(human_message("How is the weather in Rome?"));
@@ -189,6 +195,18 @@ BOOST_AUTO_TEST_CASE(reviewed_calls) {
   options.tools = tool_node{{book, weather_tool()}, reviewed};
   //! [review]
   BOOST_TEST(engine.invoke(create_agent(options), about_rome()).state.messages.size() == 4U);
+
+  options.model = scripted(asks_to_book);
+  options.checkpointer = memory_checkpointer();
+  const auto agent = create_agent(options);
+  auto config = run_config{};
+  config.thread_id = "trip";
+  BOOST_TEST(engine.invoke(agent, about_rome(), config).interrupts.size() == 1U);
+  //! [response]
+  const auto answer = human_response{.type = human_response::kind::accept, .args = {}};
+  const auto done = engine.invoke(agent, resume(to_json(answer)), config);
+  //! [response]
+  BOOST_TEST(done.state.messages.back().content == "It is booked.");
 }
 
 BOOST_AUTO_TEST_CASE(tool_nodes_in_bodies) {

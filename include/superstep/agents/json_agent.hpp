@@ -53,6 +53,9 @@ public:
              std::invocable<const F&, const json::value&, runtime>)
   json_step(F f) {
     using made = std::invoke_result_t<const F&, const json::value&, runtime>;
+    static_assert(detail::owns_its_runtime<F>,
+                  "a coroutine takes runtime by value, not as const runtime&: the reference "
+                  "would dangle after the first co_await");
     static_assert(detail::json_result<awaited_t<made>>,
                   "a hook must return nothing, a json::object, a json::value or a json_command, or "
                   "a task<> of one of these");

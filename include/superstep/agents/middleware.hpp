@@ -4,6 +4,7 @@
 #include <superstep/base/task.hpp>
 #include <superstep/messages/messages.hpp>
 #include <superstep/models/chat_model.hpp>
+#include <superstep/runtime/detail/owns_runtime.hpp>
 #include <superstep/runtime/runtime.hpp>
 #include <superstep/runtime/update.hpp>
 #include <superstep/tools/tool_node.hpp>
@@ -107,6 +108,9 @@ public:
     requires(!std::same_as<std::remove_cvref_t<F>, middleware_hook> &&
              std::invocable<const F&, const State&, runtime>)
   middleware_hook(F f, std::vector<jump> jumps = {}) : jumps_{std::move(jumps)} {
+    static_assert(detail::owns_its_runtime<F>,
+                  "a coroutine takes runtime by value, not as const runtime&: the reference "
+                  "would dangle after the first co_await");
     using made = std::invoke_result_t<const F&, const State&, runtime>;
     call_ = [f = std::move(f)](const State& state, runtime rt) -> task<hook_step<State>> {
       if constexpr (is_task_v<made>)
@@ -191,6 +195,9 @@ public:
               std::invocable<const F&, model_call, model_ask, runtime> ||
               std::invocable<const F&, model_call, model_ask>))
   model_wrap(F f) {
+    static_assert(detail::owns_its_runtime<F>,
+                  "a coroutine takes runtime by value, not as const runtime&: the reference "
+                  "would dangle after the first co_await");
     if constexpr (std::invocable<const F&, const State&, model_call, model_ask, runtime>)
       call_ = std::move(f);
     else

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <superstep/base/detail/never.hpp>
+#include <superstep/base/detail/signature.hpp>
 #include <superstep/tools/detail/described_json.hpp>
 #include <superstep/tools/tool.hpp>
 
 #include <concepts>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -84,33 +86,27 @@ void give_store(Args& args, const tool_context& context) {
   });
 }
 
-/// The type of the first parameter of a function or of an object with one operator().
-template <class F>
-struct first_parameter {};
-template <class F>
-  requires requires { &F::operator(); }
-struct first_parameter<F> : first_parameter<decltype(&F::operator())> {};
-template <class R, class A, class... More>
-struct first_parameter<R (*)(A, More...)> {
+template <class Parameters>
+struct first_of {};
+template <class A, class... More>
+struct first_of<std::tuple<A, More...>> {
   using type = std::remove_cvref_t<A>;
 };
-template <class R, class A, class... More>
-struct first_parameter<R (*)(A, More...) noexcept> : first_parameter<R (*)(A, More...)> {};
-template <class C, class R, class A, class... More>
-struct first_parameter<R (C::*)(A, More...) const> : first_parameter<R (*)(A, More...)> {};
-template <class C, class R, class A, class... More>
-struct first_parameter<R (C::*)(A, More...) const noexcept> : first_parameter<R (*)(A, More...)> {};
+
+/// The type of the first parameter of a function or of an object with one operator().
+template <class F>
+using first_parameter = typename first_of<typename signature<F>::parameters>::type;
 
 /// Whether F is a function whose first parameter is a described struct, which then is the type of
 /// the tool's arguments.
 template <class F>
-concept telling_function = requires { typename first_parameter<F>::type; } &&
-                           described_struct<typename first_parameter<F>::type>;
+concept telling_function =
+    requires { typename first_parameter<F>; } && described_struct<first_parameter<F>>;
 
 /// Fails to compile, with a sentence that states why F is not a telling_function.
 template <class F>
 void explain_tool() {
-  if constexpr (requires { typename first_parameter<F>::type; })
+  if constexpr (requires { typename first_parameter<F>; })
     static_assert(never<F>, "the first parameter of a tool's function must be a described struct "
                             "with the arguments: BOOST_DESCRIBE_STRUCT(your_args, (), (member, "
                             "...))");
@@ -231,8 +227,8 @@ template <class Args, class Fn>
 /// @param fn shared by all calls and called by any number of threads at once
 template <detail::telling_function Fn>
 [[nodiscard]] tool_ptr make_tool(std::string name, std::string description, Fn fn) {
-  return make_tool<typename detail::first_parameter<Fn>::type>(
-      std::move(name), std::move(description), std::move(fn));
+  return make_tool<detail::first_parameter<Fn>>(std::move(name), std::move(description),
+                                                std::move(fn));
 }
 
 /// Does not compile: the function does not take a described struct.

@@ -163,8 +163,6 @@ public:
   virtual void on_end(call_time ended) const = 0;
 };
 
-class call_observer;
-
 /// The result of a tool.
 struct tool_output {
   std::string content;                ///< the text that the model reads

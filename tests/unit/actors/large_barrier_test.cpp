@@ -63,7 +63,8 @@ ss::graph<sums> wide_graph() {
 /// An engine with one lane, whose reducer waits at a door when it is called first. A waiting run
 /// makes the lane have two runs.
 struct one_lane {
-  ss::engine e{{.workers = 1}};
+  std::optional<ss::engine> owned{std::in_place, ss::engine_options{.workers = 1}};
+  ss::engine& e = *owned;
   door inside;
   gate held;
   ss::compiled_graph<numbers> waiting_graph = [this] {
@@ -90,6 +91,7 @@ struct one_lane {
     inside.open();
     held.open();
     (void)waiting.result();
+    owned.reset(); // waits for the barrier of a run that has ended at its deadline
     hook.called = nullptr;
   }
 

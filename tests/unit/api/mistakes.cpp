@@ -70,6 +70,10 @@ void tools() {
   (void)ss::make_tool("g", "", [](const city_args&) { return odd_result{}; });
 }
 
+ss::task<ss::update<order>> coroutine_body(const order&, const ss::runtime&) noexcept {
+  co_return ss::update<order>{};
+}
+
 void bodies(ss::graph<order>& g, const ss::compiled_graph<basket>& child) {
   // expect: a body takes its input as (const Input&)
   g.add("a", [](order&) { return ss::set<&order::amount>(1); });
@@ -96,6 +100,10 @@ void bodies(ss::graph<order>& g, const ss::compiled_graph<basket>& child) {
       "j", child, [](const order&) { return basket{}; }, [](const basket& b) { return b.total; });
   // expect: a body takes its input as (const Input&)
   g.on_error("k", [](int) {});
+  // expect: a coroutine takes runtime by value
+  g.add("n", [](const order&, const ss::runtime&) -> ss::task<> { co_return; });
+  // expect: a coroutine takes runtime by value
+  g.add("o", coroutine_body);
   // expect: a router returns a destination
   g.branch("l", [](const order&) { return 1; });
   // expect: a router takes (const State&)

@@ -4,7 +4,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 
 using superstep::optional_box;
 
@@ -30,4 +33,11 @@ BOOST_AUTO_TEST_CASE(copy_of_optional_box_is_deep) {
   BOOST_TEST(*one == "ccc");
   one.reset();
   BOOST_TEST(!one);
+}
+
+BOOST_AUTO_TEST_CASE(access_to_empty_optional_box_throws) {
+  auto empty = optional_box<std::string>{};
+  BOOST_CHECK_THROW(std::ignore = *empty, std::bad_optional_access);
+  BOOST_CHECK_THROW(empty->push_back('a'), std::bad_optional_access);
+  BOOST_CHECK_THROW(std::ignore = std::as_const(empty).value(), std::bad_optional_access);
 }

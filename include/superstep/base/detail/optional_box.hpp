@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/detail/assert.hpp>
-
 #include <memory>
 #include <optional>
 #include <utility>
@@ -11,7 +9,8 @@ namespace superstep {
 
 /// An optional that stores its value on the heap, so that an empty object has the size of a
 /// pointer. For members that most objects leave unset. A copy contains a copy of the value. The
-/// interface is that of std::optional, except that value() requires a value and does not throw.
+/// interface is that of std::optional, except that `*` and `->` throw std::bad_optional_access if
+/// there is no value, as value() does.
 template <class T>
 class optional_box {
 public:
@@ -35,19 +34,16 @@ public:
   [[nodiscard]] bool has_value() const noexcept { return at_ != nullptr; }
   explicit operator bool() const noexcept { return has_value(); }
   operator std::optional<T>() const { return at_ ? std::optional<T>{*at_} : std::nullopt; }
-  [[nodiscard]] T& operator*() noexcept { return value(); }
-  [[nodiscard]] const T& operator*() const noexcept { return value(); }
-  [[nodiscard]] T* operator->() noexcept { return &value(); }
-  [[nodiscard]] const T* operator->() const noexcept { return &value(); }
-  /// @pre has_value()
-  [[nodiscard]] T& value() noexcept {
-    SUPERSTEP_ASSERT(at_ != nullptr);
+  [[nodiscard]] T& operator*() { return value(); }
+  [[nodiscard]] const T& operator*() const { return value(); }
+  [[nodiscard]] T* operator->() { return &value(); }
+  [[nodiscard]] const T* operator->() const { return &value(); }
+  [[nodiscard]] T& value() {
+    if (at_ == nullptr) [[unlikely]]
+      throw std::bad_optional_access{};
     return *at_;
   }
-  [[nodiscard]] const T& value() const noexcept {
-    SUPERSTEP_ASSERT(at_ != nullptr);
-    return *at_;
-  }
+  [[nodiscard]] const T& value() const { return const_cast<optional_box&>(*this).value(); }
   [[nodiscard]] T value_or(T default_value) const { return at_ ? *at_ : std::move(default_value); }
   template <class... Args>
   T& emplace(Args&&... args) {

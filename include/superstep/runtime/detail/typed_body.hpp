@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/detail/never.hpp>
+#include <superstep/runtime/detail/owns_runtime.hpp>
 #include <superstep/runtime/update.hpp>
 
 #include <concepts>
@@ -16,11 +17,12 @@ namespace superstep::detail {
 // reads.
 
 template <class F, class... In>
-concept body_arguments = std::invocable<const F&, const In&...> ||
-                         std::invocable<const F&, const In&..., const run_config&> ||
-                         std::invocable<const F&, const In&..., runtime> ||
-                         std::invocable<const F&, const In&..., const run_config&, runtime> ||
-                         std::invocable<const F&, const In&..., runtime, const run_config&>;
+concept body_arguments =
+    owns_its_runtime<F> && (std::invocable<const F&, const In&...> ||
+                            std::invocable<const F&, const In&..., const run_config&> ||
+                            std::invocable<const F&, const In&..., runtime> ||
+                            std::invocable<const F&, const In&..., const run_config&, runtime> ||
+                            std::invocable<const F&, const In&..., runtime, const run_config&>);
 
 template <class F, class... In>
 decltype(auto) call_body(const F& f, const body_input& given, const In&... in) {
@@ -65,10 +67,14 @@ concept typed_body = body_arguments<F, In> && node_result<awaited_t<body_result<
 /// Fails to compile, with a sentence that states why F is not a typed_body.
 template <class F, class In, class State>
 void explain_body() {
-  if constexpr (!body_arguments<F, In>)
+  if constexpr (!owns_its_runtime<F>)
+    static_assert(never<F>, "a coroutine takes runtime by value, not as const runtime&: the "
+                            "reference would dangle after the first co_await");
+  else if constexpr (!body_arguments<F, In>)
     static_assert(never<F>, "a body takes its input as (const Input&), which is the state unless "
                             "the node is a node<Input>, and optionally const run_config& and "
-                            "runtime; it can be called as const");
+                            "runtime; it can be called as const. If an error inside the body is "
+                            "reported above, correct that error first");
   else if constexpr (std::same_as<awaited_t<body_result<F, In>>, State>)
     static_assert(never<F>, "a body returns the changes of the state, not a whole state: return "
                             "set<&State::field>(value), or update{set<...>(...), ...}");
