@@ -21,10 +21,10 @@ enum class graph_errc {
   actor_exited,        ///< the actor of a task or of the run received an exit message
   cancelled,           ///< the run was cancelled
   deadline,            ///< the deadline of the run passed
-  empty_input,         ///< resume() or resume(value) on a thread that has no checkpoint
+  empty_input,         ///< the input is resume, but there is no checkpoint to resume from
   invalid_graph,       ///< faults found by compile()
   unknown_label,       ///< a branch returned a label that its path map does not contain
-  bad_destination,     ///< a branch chose nothing, or START
+  bad_destination,     ///< a branch of a json_graph returned START or an empty name
   no_checkpointer,     ///< the call needs a checkpointer, and the graph has none
   unknown_checkpoint,  ///< the thread has no such checkpoint
   ambiguous_resume,    ///< a resume value without an id, but several tasks are interrupted

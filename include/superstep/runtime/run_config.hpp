@@ -112,13 +112,15 @@ struct run_config {
   /// Names the run in error texts. It is also the first part of the ids that the run generates, for
   /// example for messages without an id. May be empty.
   std::string run_id{};
-  /// The thread (the conversation) that the run belongs to. Required if there is a checkpointer.
+  /// The thread (the conversation) that the run belongs to. Required if there is a checkpointer:
+  /// without it, the run fails with errc::invalid_argument.
   std::string thread_id{};
   /// The run fails with graph_errc::recursion_limit unless it ends in fewer super-steps than this.
   /// At least 1. A chain of n nodes needs n + 1.
   std::uint32_t recursion_limit = default_recursion_limit;
-  /// The largest number of tasks that have started but not ended. Not set, or 0: no limit. Each
-  /// subgraph counts its own tasks.
+  /// The largest number of tasks that have started but not ended; a task that waits for its next
+  /// attempt does not count. Not set, or 0: no limit. With a limit, no task starts after another
+  /// one has failed. Each subgraph counts its own tasks.
   std::optional<std::uint32_t> max_concurrency{};
   /// The longest time that the whole run may take, including the wait for its thread. The run then
   /// fails with graph_errc::deadline. Not set: no limit.

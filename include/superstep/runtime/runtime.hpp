@@ -180,8 +180,9 @@ public:
   ///     auto done = co_await rt.invoke(summary_graph, article{.text = text});
   ///
   /// The nested run uses the stream, thread, store, cache and resume values of the body's run. It
-  /// counts its own super-steps against the same recursion limit. If it is interrupted, the body is
-  /// interrupted as well, and runs again from its beginning when the thread is resumed.
+  /// counts its own super-steps; the recursion limit has the same value. If it is interrupted, the
+  /// body is interrupted as well, and runs again from its beginning when the thread is resumed. If
+  /// it changed no output channel, the result is a default-constructed State.
   ///
   /// The call throws graph_error{invalid_graph} if `input` is a whole state and `graph` keeps its
   /// state between calls (persistence::per_thread). Awaiting the task throws the exception of the

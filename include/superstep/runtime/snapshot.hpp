@@ -42,14 +42,15 @@ struct state_snapshot {
   detail::program_ptr table;        ///< the program of the graph
   checkpoint_ptr checkpoint;        ///< null if the thread has no checkpoint
   state_view state;                 ///< the values; null if `checkpoint` is null
-  std::vector<task_snapshot> tasks; ///< tasks of the next super-step: Sends first, then nodes
+  std::vector<task_snapshot> tasks; ///< tasks of the next super-step: START, Sends, then nodes
   std::vector<std::string> next;    ///< nodes that have not run yet, one entry per task
   std::string thread_id{};          ///< the thread
   std::string ns{};                 ///< the subgraph, as in task_snapshot::nested_ns; else empty
-  /// Returns a configuration that names the thread and this checkpoint: a run with it continues
-  /// from the checkpoint (time travel), and engine::update_state() with it adds a checkpoint that
-  /// follows it. Later checkpoints of the thread are kept. Without a checkpoint, it names only the
-  /// thread. The counterpart of `StateSnapshot.config` in langgraph/types.py.
+  /// Returns a configuration that names the thread, the subgraph (`ns`) and this checkpoint. A run
+  /// with it continues from the checkpoint (time travel); engine::update_state() with it adds a
+  /// checkpoint that follows this one. Later checkpoints of the thread are kept. Without a
+  /// checkpoint, it names only the thread and the subgraph. The counterpart of
+  /// `StateSnapshot.config` in langgraph/types.py.
   [[nodiscard]] run_config config() const;
   /// Returns the pending interrupts of all tasks, in the order of `tasks`.
   [[nodiscard]] std::vector<interrupt> interrupts() const;
@@ -91,8 +92,8 @@ struct thread_place {
                                        bool with_subgraphs = false);
 
 /// Returns the states of a thread at its checkpoints, newest first. Each shows the tasks of the
-/// step that followed. Throws graph_error if the graph has no checkpointer, and checkpoint_error if
-/// a checkpoint cannot be read.
+/// step that follows it. Throws graph_error if the graph has no checkpointer, or if the writes of a
+/// command do not fit their channels, and checkpoint_error if a checkpoint cannot be read.
 [[nodiscard]] std::vector<state_snapshot> state_history(const program_ptr&, const thread_place&,
                                                         const checkpoint_query& = {});
 
