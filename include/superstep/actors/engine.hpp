@@ -244,8 +244,8 @@ public:
 
   /// Writes to a thread as if a node had returned these values (`update_state()` in
   /// langgraph/pregel/main.py). The node's edges fire, and its branches choose the next nodes;
-  /// their routers are called on the calling thread. Tasks that were pending before are discarded.
-  /// Uses the graph's checkpointer.
+  /// their routers are called on the calling thread. Pending tasks are discarded, except those of
+  /// complete joins and of deferred nodes that are due. Uses the graph's checkpointer.
   ///
   /// Waits up to edit_timeout for a run that holds the thread, then throws
   /// checkpoint_error{in_use}. Throws graph_error if the update is invalid, if the graph has no

@@ -130,7 +130,8 @@ struct interrupt {
   json::value value; ///< the question, as the task passed it
 };
 
-/// Reasons why a node is scheduled, combined as bits. A state edit clears only some of them.
+/// Reasons why a node is scheduled, combined as bits. A state edit clears only `branch`, because
+/// only a run of the node clears the others.
 enum class trigger_cause : std::uint8_t {
   branch = 1,    ///< an edge, a router or a command leads to the node
   join = 2,      ///< all sources of a join have run
@@ -144,9 +145,9 @@ struct trigger {
 };
 
 /// Version numbers of writes and of the reads that followed them. The barrier of each super-step
-/// uses the next number. A state edit that names no author is attributed to the node that ran last,
-/// which these numbers identify. Source: `channel_versions` and `versions_seen` of `Checkpoint` in
-/// LangGraph 1.2.22.
+/// uses the next number. A state edit that does not name a node counts as the result of the node
+/// that ran last, which these numbers identify. Source: `channel_versions` and `versions_seen` of
+/// `Checkpoint` in LangGraph 1.2.22.
 struct seen_versions {
   std::uint64_t last = 0;                 ///< the highest number used so far
   std::uint64_t entry = 0;                ///< number of the latest input
@@ -334,7 +335,8 @@ struct prune_options {
 ///
 /// Checkpoints are immutable. Records of the tasks that run after a checkpoint are stored under its
 /// id. All writes to one thread become durable in the order of the calls, and are visible at once
-/// to every later load. A checkpoint and the task records before it are committed together.
+/// to every later load. A checkpoint never becomes durable without the task records that were
+/// stored before it.
 ///
 /// The parameter `as` is the layout that a checkpoint is read for. Channels, nodes and joins are
 /// matched by name. A new channel has its initial value, and the value of a removed channel is

@@ -111,9 +111,9 @@ struct sqlite_store_options {
 ///
 /// search() returns items ordered by namespace, then by key. Filters and vectors are compared item
 /// by item, so the cost grows with the number of items below the query's prefix. All functions
-/// throw checkpoint_error if the file cannot be read or written. put() and search() throw
-/// std::invalid_argument if vectors of the embedding have different lengths, also if those of
-/// stored items have another length.
+/// throw checkpoint_error if the file cannot be read or written. put() throws std::invalid_argument
+/// if the vectors of one item differ in length, and search() if a stored vector differs in length
+/// from that of the query's text.
 /// @par Threads
 /// All members may be called from any thread.
 class sqlite_store final : public store {

@@ -91,8 +91,8 @@ private:
 using json_naming_reducer =
     std::function<void(json::value& into, json::value&& more, id_source& ids)>;
 
-/// Whether a reducer that throws may have changed the value. If so, the barrier copies the value
-/// before each call of the reducer.
+/// Whether a reducer that throws may have changed the value. If so, each step that calls the
+/// reducer first copies the value.
 enum class failed_fold : bool { may_change_value, leaves_value };
 
 /// Options of a json_graph.
@@ -286,7 +286,7 @@ public:
   /// returns a json_target, a text, or a list of either. START or an empty name fails the task
   /// (graph_errc::bad_destination).
   /// @param map the node for each label that the router may return. Any other label fails the task
-  /// (graph_errc::unknown_label). Sends name their node directly. Empty: the router returns names
+  /// (graph_errc::unknown_label). Sends do not use the map. Empty: the router returns names
   /// of nodes.
   template <detail::json_router F>
   json_graph& branch(std::string from, F route, json_path_map map = {}) {

@@ -91,9 +91,10 @@ public:
   /// cancellation or a timeout. A body that blocks should poll it.
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
   /// Returns the time at which the call is cancelled at the latest: the earliest of the deadline of
-  /// the run, the step_timeout, the timeout of this attempt (timeout_policy::run), and those of the
-  /// calls that a nested graph is part of. nullopt if none of these is limited. The engine destroys
-  /// a suspended body at that time. A blocking body should limit its own calls to it.
+  /// the run, the step_timeout and the timeout of this attempt (timeout_policy::run). In a nested
+  /// graph, the limits of the calls that it is part of count as well. nullopt if there is no limit.
+  /// The engine destroys a suspended body at that time. A blocking body should limit its own calls
+  /// to it.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept {
     return deadline_;
   }

@@ -30,7 +30,8 @@ struct task_snapshot {
   /// The exception of a task that failed; a restored_error if the checkpointer read it from
   /// storage.
   std::exception_ptr cause;
-  /// The state of the subgraph that the task runs. Set by engine::get_state() with subgraphs.
+  /// The state of the subgraph that the task runs. Set by engine::get_state() if its parameter
+  /// with_subgraphs is true.
   std::shared_ptr<const state_snapshot> nested;
   /// The namespace of the checkpoints of the subgraph that the task runs; empty for other tasks.
   std::string nested_ns;
@@ -113,8 +114,9 @@ struct state_edit {
 };
 
 /// Writes to a thread as if a node had just run. The node's edges fire, and its branches choose the
-/// next nodes; their routers are called on the calling thread. Tasks that were pending before are
-/// discarded. Returns the id of the new checkpoint, which is durable if the checkpointer is.
+/// next nodes; their routers are called on the calling thread. Pending tasks are discarded, except
+/// those of complete joins and of deferred nodes that are due. Returns the id of the new
+/// checkpoint, which is durable if the checkpointer is.
 ///
 /// Throws graph_error if the edit is invalid, and checkpoint_error if the checkpoint could not be
 /// saved; no checkpoint is then added. An edit has exclusive access to the thread, like a run. If a

@@ -37,7 +37,7 @@ namespace superstep {
 /// of the interrupted task.
 ///
 /// The run fails with graph_errc::empty_input if the thread has no checkpoint, and with
-/// graph_errc::no_checkpointer if a value is passed to a graph without a checkpointer. It fails
+/// graph_errc::no_checkpointer if a value is passed to a run without a checkpointer. It fails
 /// with graph_errc::ambiguous_resume for a value without an id if several tasks are interrupted,
 /// and with graph_errc::unknown_interrupt for an id that is not pending.
 class resume {
@@ -321,7 +321,8 @@ struct command {
 
 /// A command to the parent graph (`Command.PARENT` in langgraph/types.py): an update of the
 /// parent's state and the parent's next destinations. A node of a subgraph returns it. The subgraph
-/// ends at once, and the command becomes its result in the parent graph.
+/// ends at once, and the command becomes its result in the parent graph. Without a parent graph, it
+/// is an error (graph_errc::no_parent).
 template <class Parent>
 struct parent_command {
   superstep::update<Parent> update{}; ///< the writes to the parent's state
