@@ -49,7 +49,7 @@ struct state_adapter<channel_values> {
 /// generated graphs and for new kinds of channels.
 ///
 ///     auto g = channel_graph{};
-///     auto log = g.reduce<std::vector<std::string>>("log", append);
+///     auto log = g.reduce<std::vector<std::string>>("log", append_items{});
 ///     auto last = g.last_value<int>("last");
 ///     auto add = g.add("add", reads{log, last},
 ///                       [=](const auto& lines, const std::optional<int>& n) {

@@ -136,8 +136,9 @@ private:
 /// A graph whose state is a described struct; the counterpart of LangGraph's `StateGraph`
 /// (langgraph/graph/state.py).
 ///
+///     namespace ss = superstep;
 ///     struct counter { int n = 0; std::vector<std::string> log;
-///       using reducers = superstep::reducers<by<&counter::log, append>>; };
+///       using reducers = ss::reducers<ss::by<&counter::log, ss::append_items>>; };
 ///     BOOST_DESCRIBE_STRUCT(counter, (), (n, log))
 ///
 /// Every described field is a channel. A field with a rule combines the writes of a step by that

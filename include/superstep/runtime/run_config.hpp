@@ -88,8 +88,8 @@ struct thread_options {
   /// Whether the run waits, fails or takes the thread over if another run holds it.
   busy_policy on_busy = busy_policy::wait;
   /// Nodes before which the run is interrupted; `*` names all. Replaces
-  /// compile_options::interrupt_before; not set: those apply. A run that names an unknown node
-  /// fails with graph_errc::unknown_node.
+  /// compile_options::interrupt_before, which applies if this is not set and in subgraphs. A run
+  /// that names an unknown node fails with graph_errc::unknown_node.
   std::optional<std::vector<std::string>> interrupt_before{};
   /// Nodes after which the run is interrupted; otherwise as interrupt_before.
   std::optional<std::vector<std::string>> interrupt_after{};
@@ -128,7 +128,8 @@ struct run_config {
   /// Free for the application's use; the engine does not read them.
   std::vector<std::string> tags{};
   /// Entries that are saved with the run's checkpoints, if they are texts, numbers or booleans.
-  /// Used to select checkpoints (checkpoint_query::metadata).
+  /// Used to select checkpoints (checkpoint_query::metadata). Names that LangGraph reserves, such
+  /// as `step` and those that start with `__` or `langgraph_`, are not saved.
   json::object metadata{};
   /// Parameters that bodies read with runtime::config(). Saved with checkpoints like `metadata`.
   json::object configurable{};

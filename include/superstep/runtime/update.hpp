@@ -248,7 +248,8 @@ set(detail::written_as<typename detail::field<Member>::type> value) {
 }
 
 /// Returns a write that replaces the value of a field without calling its reducer (`Overwrite` in
-/// langgraph/types.py). At most one overwrite per field and super-step is allowed.
+/// langgraph/types.py). If a super-step overwrites a field with a reducer twice, the run fails with
+/// channel_errc::invalid_update.
 template <auto Member>
 [[nodiscard]] assignment<Member>
 overwrite(detail::written_as<typename detail::field<Member>::type> value) {
