@@ -302,7 +302,7 @@ public:
 using lease_ptr = std::shared_ptr<thread_lease>;
 
 /// The record of a side effect outside the program, such as sending a mail. With it a resumed run
-/// can avoid repeating the effect. See idempotent() and journaled().
+/// can avoid repeating the effect. See idempotent() and journaled() in tools/tool_wrappers.hpp.
 struct effect_record {
   bool has_ended = false; ///< false: the effect was started, and its outcome is unknown
   std::string result{};   ///< the result, in the caller's own format

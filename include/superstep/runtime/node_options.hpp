@@ -145,7 +145,7 @@ struct node_options {
 /// Whether a subgraph keeps its state between calls (`checkpointer` in LangGraph's `compile()`:
 /// None, True, False).
 enum class persistence : std::uint8_t {
-  per_call, ///< each call starts from the initial state; an interrupted or retried call is resumed
+  per_call,   ///< a call starts from the initial state; an interrupted or retried one is resumed
   per_thread, ///< a call starts from the state at the end of the last call on the thread
   none,       ///< nothing is saved: an interrupted call starts over
 };
