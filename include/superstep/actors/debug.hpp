@@ -37,7 +37,8 @@ enum class call_state : std::uint8_t {
 class actor_ref {
 public:
   /// Sends the actor an exit message, which ends it; does not wait. A task that the actor serves
-  /// fails with graph_errc::actor_exited and is not retried. The exit of a coordinator, or of an
+  /// fails with graph_errc::actor_exited and is not retried; failure handlers apply. Forked work
+  /// that the actor serves ends without a result; see settled. The exit of a coordinator, or of an
   /// idle node actor, fails the run with the same code. No effect on an actor that has ended.
   void exit() const;
   /// Calls `down` once when the actor ends. The call comes from a thread of the engine, or from

@@ -172,7 +172,8 @@ public:
   /// until all runs have ended. Failures, also of invalid inputs, are reported in
   /// run_result::error.
   /// @param inputs one input for each run
-  /// @param config the options of every run; with a thread_id, all runs use the same thread in turn
+  /// @param config the options of every run; with a thread_id, all runs use the same thread, by
+  /// default one at a time (see thread_options::on_busy)
   /// @param runs_max the largest number of runs at the same time; 0 counts as 1
   template <class State, run_input_of<State> Input>
   [[nodiscard]] std::vector<run_result<State>>
@@ -218,7 +219,7 @@ public:
   /// @param config names the thread (thread_id), and optionally a checkpoint and a subgraph
   /// (thread_options). Without a checkpoint id, the newest checkpoint is used, and the outputs of
   /// tasks that have ended since are applied to it.
-  /// @param with_subgraphs whether to set task_snapshot::nested for tasks that run subgraphs
+  /// @param with_subgraphs whether to set task_snapshot::nested for tasks whose node is a subgraph
   template <class State>
   [[nodiscard]] snapshot<State> get_state(const compiled_graph<State>& graph,
                                           const run_config& config, bool with_subgraphs = false) {
@@ -227,8 +228,8 @@ public:
   }
 
   /// Returns the states of a thread at its checkpoints, newest first (`get_state_history()` in
-  /// langgraph/pregel/main.py). Each shows the tasks of the step that followed. Throws as
-  /// get_state() does.
+  /// langgraph/pregel/main.py). Each shows the tasks of the step that follows it. Throws as
+  /// get_state() does; a checkpoint_id in `config` has no effect.
   /// @param config names the thread (thread_id), and optionally a subgraph (checkpoint_ns)
   /// @param query selects the checkpoints, and limits their number
   template <class State>
@@ -243,8 +244,8 @@ public:
 
   /// Writes to a thread as if a node had returned these values (`update_state()` in
   /// langgraph/pregel/main.py). The node's edges fire, and its branches choose the next nodes;
-  /// their routers are called on the calling thread. Tasks that were pending before are discarded.
-  /// Uses the graph's checkpointer.
+  /// their routers are called on the calling thread. Pending tasks are discarded, except those of
+  /// complete joins and of deferred nodes that are due. Uses the graph's checkpointer.
   ///
   /// Waits up to edit_timeout for a run that holds the thread, then throws
   /// checkpoint_error{in_use}. Throws graph_error if the update is invalid, if the graph has no
@@ -274,7 +275,7 @@ public:
                                 detail::edit_for(graph, std::move(change)), timeout);
   }
   /// Writes several updates to a thread (`bulk_update_state()` in langgraph/pregel/main.py). Waits
-  /// and throws as update_state() does. If one of the updates fails, none is saved.
+  /// and throws as update_state() does. If one of the updates is invalid, none is saved.
   /// @param steps each inner list is one super-step. Its updates are applied together, in the order
   /// of the list. If it has several updates, each must set as_node. Neither list may be empty.
   /// @param timeout the longest wait for a run that holds the thread; 0: does not wait
@@ -295,8 +296,8 @@ public:
   /// Copies a checkpoint of a thread to a new one, from which the thread continues. Waits and
   /// throws as update_state() does; also throws graph_error{unknown_checkpoint} if the thread has
   /// no checkpoint.
-  /// @param config names the thread (thread_id), and the checkpoint (thread_options::checkpoint_id;
-  /// empty: the newest)
+  /// @param config names the thread (thread_id), the checkpoint (thread_options::checkpoint_id;
+  /// empty: the newest), and optionally a subgraph (thread_options::checkpoint_ns)
   /// @param timeout the longest wait for a run that holds the thread; 0: does not wait
   /// @returns the id of the copy
   template <class State>

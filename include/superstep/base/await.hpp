@@ -73,7 +73,7 @@ private:
 template <class T>
 class completer {
 public:
-  /// Called by await_callback().
+  /// Creates the completer of a wait; for await_callback().
   explicit completer(boost::intrusive_ptr<detail::callback_wait<T>> wait)
       : wait_{std::move(wait)} {}
 
@@ -81,7 +81,7 @@ public:
   /// before it returns.
   /// @param value the result of the operation
   void operator()(T value) const { wait_->complete(std::move(value)); }
-  /// Whether the coroutine was destroyed, so that the result is no longer needed.
+  /// Whether the coroutine was destroyed while it waited, so that the result is not needed.
   [[nodiscard]] bool abandoned() const noexcept { return wait_->abandoned(); }
   /// Registers a function that cancels the operation. It is called at most once: when the coroutine
   /// is destroyed before completion, or at once if that has already happened. It may run on any
@@ -191,7 +191,7 @@ private:
 /// it: `auto& at = co_await this_context{};`
 struct this_context {
   execution_context* at = nullptr; ///< set by await_suspend()
-  /// Asks for await_suspend(), which has access to the coroutine.
+  /// Returns false, so that await_suspend() is called, which has access to the coroutine.
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   /// Stores the coroutine's execution context and resumes the coroutine at once.
   template <class Promise>

@@ -25,7 +25,8 @@ public:
 /// Generates ids of the form `<key>-<step>-<n>`, where n counts the ids of one super-step from 0.
 /// The ids depend only on the run, so a replayed run gets the same ids.
 /// @par Threads
-/// Owned by a run; called only at its barrier.
+/// Not thread-safe. A run has one for its barriers, and creates another one for each state that it
+/// computes for routers.
 class id_source {
 public:
   /// @param key the first part of every id
@@ -40,7 +41,7 @@ public:
   [[nodiscard]] std::string next() {
     return key_ + '-' + std::to_string(step_) + '-' + std::to_string(count_++);
   }
-  /// The first part of every id.
+  /// Returns the first part of every id.
   [[nodiscard]] std::string_view key() const noexcept { return key_; }
 
 private:

@@ -28,7 +28,7 @@ struct json_limits {
 ///
 /// @param text the complete text, in UTF-8
 /// @param limits see json_limits
-/// @param memory allocates the value, and every copy that is made without another storage
+/// @param memory allocates the value, and its copies unless they specify another storage
 /// @return the value; errc::parse_failed with byte offset and an excerpt of the text;
 /// errc::too_large beyond `limits`
 /// @par Threads

@@ -97,8 +97,8 @@ struct stored_variant : std::false_type {};
 template <class... T>
 struct stored_variant<std::variant<T...>> : std::true_type {};
 
-/// Whether an optional of T is stored as a list of zero or one elements. For other types, an absent
-/// value is stored as null. For these types null may be a value, so it cannot mean "absent".
+/// Whether an optional of T is stored as a list of zero or one elements. Null may be a value of
+/// such a T, so it cannot mean "absent". For other types, an absent value is stored as null.
 template <class T>
 inline constexpr bool optional_in_list =
     stored_optional<T>::value || std::same_as<T, json::value> || std::same_as<T, std::monostate>;

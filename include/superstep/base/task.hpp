@@ -126,7 +126,7 @@ public:
   /// Sets `at` as the execution context of an outermost task. Must be called before the first
   /// resume(); used by the engine and sync_wait().
   void start_in(execution_context& at) noexcept { frame_.promise().at = &at; }
-  /// The coroutine, to resume it.
+  /// Returns the coroutine, for the executor that resumes it.
   [[nodiscard]] std::coroutine_handle<> handle() const noexcept { return frame_; }
   /// Whether the coroutine has ended. Must not be called for an empty task.
   [[nodiscard]] bool done() const noexcept { return frame_.done(); }

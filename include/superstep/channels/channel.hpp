@@ -104,9 +104,9 @@ public:
   /// channel fails. Throws what copying the value throws. @pre is_undone()
   [[nodiscard]] virtual std::unique_ptr<kept_value> keep(const state_block&) const;
   /// Applies the writes of one step to the channel. The writes are in task order, and are consumed
-  /// even if the update fails. Returns an error (channel_errc) if the writes do not fit the channel
-  /// or a reducer throws. May throw what operations of the value's type throw. If is_undone(), the
-  /// value is unchanged after an error or exception.
+  /// even if the update fails. Returns an error if the writes do not fit the channel or a reducer
+  /// throws: a channel_errc, or errc::shortage if memory is lacking. May throw what operations of
+  /// the value's type throw. If is_undone(), the value is unchanged after an error or exception.
   /// @returns whether the value was changed
   [[nodiscard]] virtual result<changed> update(state_block&, std::span<write* const>,
                                                id_source&) const = 0;
@@ -120,8 +120,8 @@ public:
   [[nodiscard]] virtual bool may_fail_to_empty() const noexcept { return true; }
   /// Whether the channel holds a value.
   [[nodiscard]] virtual bool is_available(const state_block&) const noexcept = 0;
-  /// Empties the channel when a thread is resumed. For channels whose values are not saved; does
-  /// nothing by default.
+  /// Empties a channel whose value is not saved, in a state that is saved or resumed. Does nothing
+  /// by default.
   virtual void drop_unkept(state_block&) const {}
 
   // The members below define the checkpoint form of the channel. By default, the value is not
@@ -137,8 +137,8 @@ public:
   /// Returns the C++ type name of the value, for error texts. Empty by default.
   [[nodiscard]] virtual std::string value_type_name() const { return {}; }
   /// Appends the change of the value since an earlier state, as checkpoints store it; if `before`
-  /// is null, the whole value. Returns false and appends nothing if the value is unchanged. Throws
-  /// what writing the value throws.
+  /// is null, the whole value. Returns false and appends nothing if the value is unchanged or has
+  /// no stored form. Throws what writing the value throws.
   virtual bool write_change(std::string&, const state_block* /*before*/,
                             const state_block& /*now*/) const {
     return false;

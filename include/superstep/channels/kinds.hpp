@@ -19,7 +19,9 @@
 namespace superstep {
 
 /// A reducer: a function that combines a new value with the value of a channel. Runs call it at the
-/// barrier, several runs at the same time, so it must be thread-safe. It has one of three forms:
+/// barrier and before they call a router, several runs at the same time, so it must be thread-safe.
+/// engine::get_state() and engine::update_state() call it on the calling thread. It has one of
+/// three forms:
 ///
 ///     void fn(T& into, T&& more)                  // changes `into`
 ///     void fn(T& into, T&& more, id_source& ids)  // changes `into`; `ids` makes ids for new parts
@@ -140,8 +142,8 @@ struct holder<std::optional<T>> {
   static bool has(const std::optional<T>& t) noexcept { return t.has_value(); }
 };
 
-/// The base of all kinds: the place of the value, and its checkpoint form. `Written` is the type
-/// that is written to the channel.
+/// The base class of all kinds of channels. It knows the place of the value, and implements the
+/// checkpoint form. `Written` is the type that is written to the channel.
 template <class Place, class Written>
 class placed_channel : public channel {
 public:
@@ -480,7 +482,7 @@ private:
 
 namespace detail {
 
-/// Converts a write to a topic into items. This one is for writes that are lists of items.
+/// Converts a write to a topic into items, for topics whose writes are lists of items.
 template <class Item>
 struct listed_items {
   using written = std::vector<Item>;
@@ -490,8 +492,8 @@ struct listed_items {
 } // namespace detail
 
 /// Holds the items written in the latest step, in task order; with `accumulate`, the items of all
-/// steps
-/// (`Topic` in langgraph/channels/topic.py). `Items` converts a write to a list of items.
+/// steps (`Topic` in langgraph/channels/topic.py). `Items` is a function object that converts a
+/// write to a list of items.
 template <class Place, class Item, class Items = detail::listed_items<Item>>
 class topic final : public detail::placed_channel<Place, typename Items::written> {
   using base = detail::placed_channel<Place, typename Items::written>;

@@ -104,8 +104,9 @@ struct graph_layout {
   std::vector<join> joins;                              ///< a join's number is its index
   std::function<state_ptr()> make_state;                ///< returns a new state with initial values
   value_converter convert; ///< if empty, values of changed types are errors
-  /// Extra error categories whose codes are stored with task exceptions, besides the standard ones
-  /// and those of channels and checkpointers; codes of other categories are dropped.
+  /// Error categories whose codes are restored with task exceptions, in addition to the generic and
+  /// the system category and those of errc, channel_errc and checkpoint_errc. An exception with a
+  /// code of another category is restored without its code.
   std::vector<const std::error_category*> error_categories;
 };
 using layout_ptr = std::shared_ptr<const graph_layout>;
@@ -123,13 +124,14 @@ struct send {
 /// A pending question of a task to a human.
 /// Source: `Interrupt` in LangGraph 1.2.22, types.py.
 struct interrupt {
-  /// The id, derived from the task and the question. It stays the same in every process until the
-  /// question is answered.
+  /// The id, derived from the task and the position of the question among those of the task. It
+  /// stays the same in every process until the question is answered.
   std::string id;
   json::value value; ///< the question, as the task passed it
 };
 
-/// Reasons why a node is scheduled, combined as bits. A state edit clears only some of them.
+/// Reasons why a node is scheduled, combined as bits. A state edit clears only `branch`, because
+/// only a run of the node clears the others.
 enum class trigger_cause : std::uint8_t {
   branch = 1,    ///< an edge, a router or a command leads to the node
   join = 2,      ///< all sources of a join have run
@@ -143,9 +145,9 @@ struct trigger {
 };
 
 /// Version numbers of writes and of the reads that followed them. The barrier of each super-step
-/// uses the next number. A state edit that names no author is attributed to the node that ran last,
-/// which these numbers identify. Source: `channel_versions` and `versions_seen` of `Checkpoint` in
-/// LangGraph 1.2.22.
+/// uses the next number. A state edit that does not name a node counts as the result of the node
+/// that ran last, which these numbers identify. Source: `channel_versions` and `versions_seen` of
+/// `Checkpoint` in LangGraph 1.2.22.
 struct seen_versions {
   std::uint64_t last = 0;                 ///< the highest number used so far
   std::uint64_t entry = 0;                ///< number of the latest input
@@ -300,7 +302,7 @@ public:
 using lease_ptr = std::shared_ptr<thread_lease>;
 
 /// The record of a side effect outside the program, such as sending a mail. With it a resumed run
-/// can avoid repeating the effect. See idempotent() and journaled().
+/// can avoid repeating the effect. See idempotent() and journaled() in tools/tool_wrappers.hpp.
 struct effect_record {
   bool has_ended = false; ///< false: the effect was started, and its outcome is unknown
   std::string result{};   ///< the result, in the caller's own format
@@ -319,8 +321,8 @@ struct thread_summary {
 /// Selects checkpoints to delete. A checkpoint is deleted only if all conditions allow it.
 struct prune_options {
   std::string thread_id{}; ///< the thread to prune; empty for all threads
-  /// Number of newest checkpoints to keep in each namespace. Checkpoints of subgraphs that these
-  /// need are kept as well.
+  /// Number of newest checkpoints to keep in each namespace; 0 counts as 1. Checkpoints of
+  /// subgraphs that these need are kept as well.
   std::size_t keep_last = 1;
   std::chrono::seconds older_than{0}; ///< minimum age of deleted checkpoints; 0 for any age
   /// Whether a thread is deleted completely if the age of its newest checkpoint is at least
@@ -333,7 +335,8 @@ struct prune_options {
 ///
 /// Checkpoints are immutable. Records of the tasks that run after a checkpoint are stored under its
 /// id. All writes to one thread become durable in the order of the calls, and are visible at once
-/// to every later load. A checkpoint and the task records before it are committed together.
+/// to every later load. A checkpoint never becomes durable without the task records that were
+/// stored before it.
 ///
 /// The parameter `as` is the layout that a checkpoint is read for. Channels, nodes and joins are
 /// matched by name. A new channel has its initial value, and the value of a removed channel is
@@ -378,7 +381,8 @@ public:
   [[nodiscard]] virtual std::string head(const thread_key&) = 0;
   /// Stores a checkpoint. It may become durable later; see when_saved().
   /// @throws checkpoint_error{not_storable} for a value that cannot be written, {conflict} if a
-  /// checkpoint with this or a later id exists, or the error of an earlier write to the thread
+  /// checkpoint with this or a later id exists, or the error of an earlier write to the thread.
+  /// memory_checkpointer() throws none of these
   virtual void put(const thread_key&, checkpoint_ptr) = 0;
   /// Stores a checkpoint like put(), for a caller that then waits until it is durable. If nothing
   /// else is being written, an implementation may write on the calling thread before it returns,
@@ -434,17 +438,16 @@ public:
   /// Adds an exported thread under a new id.
   /// @param thread_id id of the new thread
   /// @param bytes text from export_thread() or cut_thread()
-  /// @throws checkpoint_error if the id is in use, or the bytes are damaged, incomplete or of a
-  /// newer
-  ///   format; nothing is then imported
+  /// @throws checkpoint_error if a thread with the id exists, or the bytes are damaged, incomplete
+  /// or of a newer format; nothing is then imported
   virtual void import_thread(std::string_view thread_id, std::string_view bytes) = 0;
 
   /// Acquires the lease on a thread and its subgraphs for one run. The second parameter selects the
   /// behaviour if another run holds the lease.
   ///
-  /// Leases do not protect against processes that do not use them. Therefore every put() also
-  /// checks that the newest stored checkpoint is the newest one that the run knows, and fails with
-  /// checkpoint_errc::conflict otherwise.
+  /// Leases do not protect against processes that do not use them. Therefore, if other processes
+  /// can write to the storage, every put() also checks that the newest stored checkpoint is the
+  /// newest one that the run knows, and fails with checkpoint_errc::conflict otherwise.
   /// @param done receives the lease, or the error checkpoint_errc::in_use. Implementations without
   ///   leases, such as the default, pass null. Called before take() returns, or later by the thread
   ///   that returns the lease
@@ -456,7 +459,8 @@ public:
   // Inspection and maintenance. By default these functions are not supported: they throw
   // checkpoint_error{failed}.
 
-  /// Returns threads sorted by id.
+  /// Returns threads sorted by id. A thread whose first checkpoint is not durable yet may be
+  /// missing.
   /// @param after only ids greater than this one; empty for all
   /// @param limit maximum number
   [[nodiscard]] virtual std::vector<thread_summary> threads(std::string_view after = {},
@@ -509,9 +513,8 @@ private:
   std::string type_;
 };
 
-/// A restored std::system_error. Used if the error category is one of
-/// graph_layout::error_categories, a standard one, or one of this library; otherwise the exception
-/// is restored as restored_error.
+/// A restored std::system_error. Used if the error category can be restored (see
+/// graph_layout::error_categories); otherwise the exception is restored as restored_error.
 class restored_system_error : public std::system_error, public named_exception {
 public:
   /// @param code code of the original exception

@@ -58,8 +58,8 @@ struct sqlite_checkpointer_options {
 /// Returns the owner stored in a database; see sqlite_checkpointer_options::owner. Does not write
 /// to the file. May be called from any thread.
 /// @param path path of the file
-/// @return the owner; nullopt if the file does not exist, is not a superstep database, or has no
-/// owner
+/// @return the owner; nullopt if the file has no owner, does not exist, or cannot be read: it is
+/// not a superstep database, is damaged, is not readable for this user, or stays locked for 1 s
 [[nodiscard]] std::optional<std::string> sqlite_owner(const std::string& path);
 
 /// Truncates an exported thread, for example to import it as the start of a new branch. May be
@@ -85,7 +85,7 @@ struct sqlite_checkpointer_options {
 /// @param options see sqlite_checkpointer_options
 /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
 ///   has a newer format, the key does not match, or the file has another owner
-/// @throws std::invalid_argument for options out of range, as do sqlite_store and sqlite_cache
+/// @throws std::invalid_argument for options out of range; busy_timeout is limited to 24 days
 [[nodiscard]] std::shared_ptr<checkpointer>
 sqlite_checkpointer(std::string path, sqlite_checkpointer_options options = {});
 
@@ -111,7 +111,9 @@ struct sqlite_store_options {
 ///
 /// search() returns items ordered by namespace, then by key. Filters and vectors are compared item
 /// by item, so the cost grows with the number of items below the query's prefix. All functions
-/// throw checkpoint_error if the file cannot be read or written.
+/// throw checkpoint_error if the file cannot be read or written. put() throws std::invalid_argument
+/// if the vectors of one item differ in length, and search() if a stored vector differs in length
+/// from that of the query's text.
 /// @par Threads
 /// All members may be called from any thread.
 class sqlite_store final : public store {
@@ -121,6 +123,7 @@ public:
   /// @param options see sqlite_store_options
   /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
   /// has a newer format, or the key does not match
+  /// @throws std::invalid_argument if busy_timeout is not from 0 to 24 days
   explicit sqlite_store(std::string path, sqlite_store_options options = {});
   /// Closes the database; no run may use the store.
   ~sqlite_store() override;
@@ -156,7 +159,8 @@ struct sqlite_cache_options {
 /// Several processes may use one file. A power failure may lose the latest entries.
 ///
 /// Failures of the cache do not fail the run. An output that cannot be written is not cached, and
-/// an output that cannot be read counts as not found. last_failure() returns the reason.
+/// an output that cannot be read counts as not found. last_failure() returns the reason. An output
+/// with a write to an untracked channel is not cached either, because the write cannot be stored.
 /// @par Threads
 /// All members may be called from any thread.
 class sqlite_cache final : public write_cache {
@@ -166,6 +170,7 @@ public:
   /// @param options see sqlite_cache_options
   /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
   /// has a newer format, or the key does not match
+  /// @throws std::invalid_argument if busy_timeout is not from 0 to 24 days, or entries_max is 0
   explicit sqlite_cache(std::string path, sqlite_cache_options options = {});
   /// Closes the database; no run may use the cache.
   ~sqlite_cache() override;

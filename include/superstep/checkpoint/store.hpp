@@ -37,12 +37,14 @@ struct store_query {
   /// Conditions on top-level fields; all must match.
   ///
   /// A plain value must be equal to the field. A missing field reads as null, and 1, 1.0 and true
-  /// are equal, as in LangGraph. Lists are compared item by item and objects member by member. An
-  /// object with the keys $eq, $ne, $gt, $gte, $lt and $lte compares with these operators.
+  /// are equal, as in LangGraph. Lists must have the same length and match item by item. Of an
+  /// object, only the members that the filter names are compared. An object with the keys $eq, $ne,
+  /// $gt, $gte, $lt and $lte compares with these operators.
   ///
-  /// The ordered operators compare numbers. For other values a memory_store throws
-  /// store_filter_error and an sqlite_store skips the item, like LangGraph's InMemoryStore and
-  /// SqliteStore (1.2.22).
+  /// The ordered operators compare numbers. A memory_store also accepts booleans and texts that are
+  /// numbers, and throws store_filter_error for other values, like LangGraph's InMemoryStore
+  /// (1.2.22). An sqlite_store skips items whose value is not a number, like LangGraph's
+  /// SqliteStore.
   json::object filter{};
   std::size_t limit = 10; ///< maximum number of items
   std::size_t offset = 0; ///< number of matching items to skip
@@ -72,7 +74,7 @@ struct store_put_options {
   std::optional<std::chrono::milliseconds> ttl{};
 };
 
-/// Thrown for a filter that compares a value that is not a number.
+/// Thrown by an ordered comparison ($gt, $gte, $lt, $lte) with a value that is not a number.
 class store_filter_error : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
@@ -84,9 +86,9 @@ class store_filter_error : public std::invalid_argument {
 ///
 /// All functions throw std::invalid_argument for an invalid namespace or filter, and stores on disk
 /// throw checkpoint_error if the file cannot be read or written. put() also throws
-/// std::invalid_argument for an empty namespace, for the first label "langgraph", and for a value
-/// that could not be read back: text that is not UTF-8, or more than 1,000 nested lists and
-/// objects.
+/// std::invalid_argument for an empty namespace, for the first label "langgraph", for a negative
+/// lifetime, and for a value that could not be read back: text that is not UTF-8, or more than
+/// 1,000 nested lists and objects.
 /// @par Threads
 /// All members may be called from any thread. A call blocks its thread until it has finished.
 ///
@@ -112,14 +114,15 @@ public:
   /// With a text in the query, the most similar items come first, and items without an index last.
   /// Throws what the embedding throws.
   [[nodiscard]] virtual std::vector<store_item> search(const store_query&) = 0;
-  /// Returns the selected namespaces that contain items, sorted by their labels.
+  /// Returns the selected namespaces that contain items, sorted by their labels. Throws
+  /// std::invalid_argument if depth_max is 0.
   [[nodiscard]] virtual std::vector<store_namespace> list(const namespace_query& = {}) = 0;
 };
 
 /// A function that maps texts to vectors, one per text and all of the same length, so that similar
 /// texts have similar vectors. Called by the thread that calls put() or search(), and by several
-/// threads at once. Stores call it without holding a lock, and put() and search() throw what it
-/// throws.
+/// threads at once. Stores call it without holding a lock. put() and search() throw what it throws,
+/// and std::invalid_argument if it does not return one vector per text.
 using embedding = std::function<std::vector<std::vector<float>>(std::span<const std::string>)>;
 
 /// Options of a memory_store.
@@ -135,9 +138,9 @@ struct memory_store_options {
   const superstep::clock* time = &system_clock(); ///< must outlive the store; for tests
 };
 
-/// A long-term store in memory; items live as long as the object. search() returns items ordered by
-/// the first use of their namespace, then of their key. A namespace remains listed after its last
-/// item was erased.
+/// A long-term store in memory; items live as long as the object. search() returns items in the
+/// order in which their namespaces were first used, and within a namespace in the order in which
+/// they were added. A namespace remains listed after its last item was erased.
 /// @par Threads
 /// All members may be called from any thread.
 class memory_store final : public store {
@@ -163,7 +166,8 @@ private:
   std::unique_ptr<impl> impl_;
 };
 
-/// The treatment of a value that is not a number by an ordered comparison ($gt, $gte, $lt, $lte).
+/// The treatment of a value that is not a number by an ordered comparison ($gt, $gte, $lt, $lte);
+/// see store_query::filter.
 enum class non_number {
   fail, ///< throws store_filter_error
   skip, ///< does not match
@@ -172,7 +176,7 @@ enum class non_number {
 /// Whether a value matches a filter. For implementations of store. May be called from any thread.
 /// @param filter see store_query::filter
 /// @param value value of an item
-/// @param held treatment of values that are not numbers
+/// @param held treatment of values that are not numbers by ordered comparisons
 /// @throws std::invalid_argument for an unknown operator or a filter nested deeper than 32 objects
 /// @throws store_filter_error for a comparison with a value that is not a number, if `held` is fail
 [[nodiscard]] bool matches(const json::object& filter, const json::object& value,

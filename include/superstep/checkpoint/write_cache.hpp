@@ -59,7 +59,7 @@ public:
   /// Returns the current time; called by any thread.
   using clock = std::function<std::chrono::steady_clock::time_point()>;
   /// Makes an empty cache.
-  /// @param entries_max maximum number of outputs, at least 1
+  /// @param entries_max maximum number of outputs; 0 throws std::invalid_argument
   /// @param now replaces std::chrono::steady_clock in tests
   explicit memory_cache(std::size_t entries_max = 100'000, clock now = {});
 

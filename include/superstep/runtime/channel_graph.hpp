@@ -49,7 +49,7 @@ struct state_adapter<channel_values> {
 /// generated graphs and for new kinds of channels.
 ///
 ///     auto g = channel_graph{};
-///     auto log = g.reduce<std::vector<std::string>>("log", append);
+///     auto log = g.reduce<std::vector<std::string>>("log", append_items{});
 ///     auto last = g.last_value<int>("last");
 ///     auto add = g.add("add", reads{log, last},
 ///                       [=](const auto& lines, const std::optional<int>& n) {
@@ -155,9 +155,10 @@ public:
 
   /// Adds an edge: `to` runs in the super-step after `from`; see graph::edge().
   channel_graph& edge(destination from, destination to);
-  /// Adds a join: `to` runs when all nodes in `from` have run, even in different super-steps.
+  /// Adds a join: `to` runs when all nodes in `from` have run, even in different super-steps; see
+  /// graph::edge().
   channel_graph& edge(std::initializer_list<destination> from, destination to);
-  /// Adds an edge from each node of the list to the next one.
+  /// Adds an edge from each node of the list to the next one; see graph::sequence().
   channel_graph& sequence(std::initializer_list<destination> nodes);
   /// Adds a branch; see graph::branch(). Throws graph_error{invalid_update} if a handle belongs to
   /// another graph.

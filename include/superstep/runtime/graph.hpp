@@ -136,8 +136,9 @@ private:
 /// A graph whose state is a described struct; the counterpart of LangGraph's `StateGraph`
 /// (langgraph/graph/state.py).
 ///
+///     namespace ss = superstep;
 ///     struct counter { int n = 0; std::vector<std::string> log;
-///       using reducers = superstep::reducers<by<&counter::log, append>>; };
+///       using reducers = ss::reducers<ss::by<&counter::log, ss::append_items>>; };
 ///     BOOST_DESCRIBE_STRUCT(counter, (), (n, log))
 ///
 /// Every described field is a channel. A field with a rule combines the writes of a step by that
@@ -203,7 +204,8 @@ public:
     return on_error(superstep::node<State>{name}, std::move(handler), std::move(options));
   }
   /// Adds the error handler of all nodes that do not have one; see the overload above. Its input is
-  /// the state, even if the failed task was activated by a Send.
+  /// the state, unless a Send with a State as its input activated the failed task. The handler then
+  /// receives that State.
   template <detail::typed_body<State, State> F>
   graph& on_error(F handler, node_options options = {}) {
     builder_.set_error_handler(
@@ -225,7 +227,8 @@ public:
   /// Child: each call would reset every field without a reducer, so compile() reports it.
   /// @param to_child converts the input of the node to an input of `child`: a Child, an update or a
   /// projection of it, or messages
-  /// @param from_child converts the last state of `child` to an update of this graph's state
+  /// @param from_child converts the last state of `child` to an update of this graph's state. It is
+  /// not called if the run of `child` changed no channel; the node then writes nothing
   ///
   /// Both functions are called on lane threads by several runs at the same time.
   template <class Input, class Child, class In, class Out>
@@ -343,8 +346,8 @@ public:
   /// tasks of the step. Optionally takes `const run_config&` and `runtime`. Returns a
   /// destination or a list of destinations, for example send_each(). An exception fails the task of
   /// `from`. Called on lane threads by several runs at the same time.
-  /// @param declared the possible targets, which are drawn, and checked by compile(); empty:
-  /// unknown
+  /// @param declared the possible targets, for drawings and for the checks of compile(); a run does
+  /// not check the router's choice against them. Empty: any node
   template <detail::typed_router<State> R>
   graph& branch(destination from, R route, std::initializer_list<destination> declared = {}) {
     auto names = std::vector<std::pair<std::string, std::string>>{};

@@ -21,10 +21,10 @@ enum class graph_errc {
   actor_exited,        ///< the actor of a task or of the run received an exit message
   cancelled,           ///< the run was cancelled
   deadline,            ///< the deadline of the run passed
-  empty_input,         ///< resume() or resume(value) on a thread that has no checkpoint
+  empty_input,         ///< the input is resume, but there is no checkpoint to resume from
   invalid_graph,       ///< faults found by compile()
   unknown_label,       ///< a branch returned a label that its path map does not contain
-  bad_destination,     ///< a branch chose nothing, or START
+  bad_destination,     ///< a branch of a json_graph returned START or an empty name
   no_checkpointer,     ///< the call needs a checkpointer, and the graph has none
   unknown_checkpoint,  ///< the thread has no such checkpoint
   ambiguous_resume,    ///< a resume value without an id, but several tasks are interrupted
@@ -47,15 +47,15 @@ struct run_error {
   std::int64_t step = 0;      ///< super-step of the failure; 0 if it was outside a step
   std::string task;           ///< task path, e.g. `agent` or `tools#3` (the fourth Send)
   std::uint32_t attempts = 1; ///< attempts of the task, including the last; see retry_policy
-  std::exception_ptr cause;   ///< the exception that a body threw; null if none did
+  std::exception_ptr cause;   ///< the exception of a body or of other user code; null if none
 };
 
 /// Prints the name of the code and the text: `graph_errc::deadline: …`.
 std::ostream& operator<<(std::ostream& out, const run_error& error);
 
 /// The exception that engine::invoke() throws when a run fails, and that other functions throw for
-/// an invalid graph, input or thread. If a body threw, invoke() nests the body's exception in it
-/// (std::rethrow_if_nested); details().cause has the exception in all cases.
+/// an invalid graph, input or thread. If a body or other user code threw, invoke() nests that
+/// exception in it (std::rethrow_if_nested); details().cause has the exception in all cases.
 class graph_error : public std::system_error {
 public:
   /// Creates an exception with the code of `e`; what() is its text.

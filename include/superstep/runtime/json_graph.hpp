@@ -91,8 +91,8 @@ private:
 using json_naming_reducer =
     std::function<void(json::value& into, json::value&& more, id_source& ids)>;
 
-/// Whether a reducer that throws may have changed the value. If so, the barrier copies the value
-/// before each call of the reducer.
+/// Whether a reducer that throws may have changed the value. If so, each step that calls the
+/// reducer first copies the value.
 enum class failed_fold : bool { may_change_value, leaves_value };
 
 /// Options of a json_graph.
@@ -208,12 +208,12 @@ public:
   /// - untracked_any: like untracked, but of several writes in a step the last one is kept
   /// - topic: holds the items of the latest step; a write is one item or a list of items
   /// - accumulating_topic: like topic, but holds the items of all steps
-  /// - add, max: combine numbers, from 0
-  /// - concat, append, merge: combine texts, lists or objects
+  /// - add, max: combine numbers; the initial value is 0
+  /// - concat, append, merge: combine texts, lists or objects; the initial value is empty
   /// - remaining_steps, is_last_step: read-only; see runtime::remaining_steps()
   ///
-  /// In channels with the rules add, max, concat, append and merge, a write
-  /// `{"__overwrite__": value}` replaces the value.
+  /// In channels with the rules add, max, concat, append and merge, and in those with a reducer
+  /// function, a write `{"__overwrite__": value}` replaces the value.
   json_graph& channel(std::string name, std::string_view rule = "last");
   /// Adds a channel that combines the writes of a step with its value by a function, in task order.
   /// The last parameter states whether the function leaves the value unchanged if it throws.
@@ -232,36 +232,43 @@ public:
   /// fails. compile() reports an invalid shape and an unknown channel.
   json_graph& shape(std::string channel, const json::value& written);
 
-  /// Adds a node; see the class for its body.
+  /// Adds a node; see the class for its body. compile() reports unknown names in the options.
   template <detail::json_body F>
   json_graph& add(std::string name, F body, json_node_options options = {}) {
     add_node(std::move(name), detail::erase_body(std::move(body)), detail::gives_json_commands<F>,
              std::move(options));
     return *this;
   }
-  /// Adds the error handler of a node; see graph::on_error(). Its input has all channels.
+  /// Adds the error handler of a node; see graph::on_error(). Its input is an object of all
+  /// channels that hold a value, or the input of the Send that activated the failed task.
   template <detail::json_body F>
   json_graph& on_error(std::string node, F handler) {
     add_handler(std::move(node), detail::erase_body(std::move(handler)),
                 detail::gives_json_commands<F>);
     return *this;
   }
-  /// Adds the error handler of all nodes that do not have one; see graph::on_error().
+  /// Adds the error handler of all nodes that do not have one. Its input is that of the overload
+  /// above.
   template <detail::json_body F>
   json_graph& on_error(F handler) {
     add_handler({}, detail::erase_body(std::move(handler)), detail::gives_json_commands<F>);
     return *this;
   }
-  /// Adds a graph as a node (a subgraph). The channels that the node reads are its input, as far
-  /// as they are input channels of the subgraph. A name that is not a channel of the
-  /// subgraph fails the task, unless the subgraph ignores unknown channels. The output of the
-  /// subgraph is written to the channels of the same names.
+  /// Adds a graph as a node (a subgraph). Its input is an object of the channels that the node
+  /// reads, or the input of a Send. Members for channels that are not input channels of the
+  /// subgraph are ignored. The output of the subgraph is written to the channels of this graph with
+  /// the same names.
+  ///
+  /// A task of the node fails with graph_errc::invalid_update if its input is not an object or has
+  /// a member that is not a channel of the subgraph, or if the output has a member that is not a
+  /// channel of this graph. A graph with ignore_unknown_channels ignores such members instead.
   json_graph& add(std::string name, compiled_json_graph subgraph, json_node_options options = {});
   /// Limits the channels that the input of a run sets (`input_schema` in LangGraph); values of
   /// other channels are ignored. Default: all channels but remaining_steps and is_last_step.
+  /// compile() reports names that are not channels, and these two.
   json_graph& input(std::vector<std::string> channels);
-  /// Limits the channels that the result of a run contains (`output_schema` in LangGraph). Default:
-  /// all channels but remaining_steps and is_last_step.
+  /// Limits the channels that the result of a run contains (`output_schema` in LangGraph). Default
+  /// and faults as for input().
   json_graph& output(std::vector<std::string> channels);
   /// Adds an edge: `to` runs in the super-step after `from`. An edge from `__start__` makes `to` an
   /// entry of the graph; an edge to `__end__` activates no node.
@@ -279,7 +286,8 @@ public:
   /// returns a json_target, a text, or a list of either. START or an empty name fails the task
   /// (graph_errc::bad_destination).
   /// @param map the node for each label that the router may return. Any other label fails the task
-  /// (graph_errc::unknown_label). Empty: the router returns names of nodes.
+  /// (graph_errc::unknown_label). Sends do not use the map. Empty: the router returns names
+  /// of nodes.
   template <detail::json_router F>
   json_graph& branch(std::string from, F route, json_path_map map = {}) {
     add_branch(std::move(from), detail::erase_router(std::move(route)), std::move(map));

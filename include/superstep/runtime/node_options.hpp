@@ -66,8 +66,8 @@ struct retry_policy {
 /// The longest time that one attempt of a task may take (`TimeoutPolicy` in langgraph/types.py). An
 /// attempt that takes longer fails with node_timeout_error, which is_worth_a_retry() accepts. A
 /// suspended body is destroyed. A running body is asked to stop (runtime::stop()); it runs to
-/// completion and its result is discarded. compile() reports a policy without a limit, and limits
-/// below 1 ms.
+/// completion and its result is discarded. compile() reports a policy that sets neither `run` nor
+/// `idle`, and limits below 1 ms.
 struct timeout_policy {
   /// Limit for the time since the start of the attempt. Not set: no limit.
   std::optional<std::chrono::milliseconds> run{};
@@ -115,8 +115,8 @@ struct cache_policy {
 
 /// Options of a node.
 struct node_options {
-  /// Nodes that the commands of the node may name. They are drawn, and checked by compile(). Empty:
-  /// commands may name any node.
+  /// Nodes that the commands of the node may name, for drawings and for the checks of compile(). A
+  /// run does not check commands against the list. Empty: any node.
   std::vector<std::string> destinations{};
   json::object metadata{}; ///< shown in drawings of the graph
   /// Tags of the node. With the tag `nostream`, its messages are not streamed; other tags have no
@@ -145,7 +145,7 @@ struct node_options {
 /// Whether a subgraph keeps its state between calls (`checkpointer` in LangGraph's `compile()`:
 /// None, True, False).
 enum class persistence : std::uint8_t {
-  per_call,   ///< each call starts from an empty state; an interrupted or retried call is resumed
+  per_call,   ///< a call starts from the initial state; an interrupted or retried one is resumed
   per_thread, ///< a call starts from the state at the end of the last call on the thread
   none,       ///< nothing is saved: an interrupted call starts over
 };
@@ -169,7 +169,7 @@ struct compile_options {
   /// loading such a checkpoint fails with checkpoint_errc::type_changed.
   value_converter convert{};
   /// Numbers of the channels that a caller of the graph sees, in order of declaration; empty: all.
-  /// json_graph::output() sets it.
+  /// json_graph::compile() replaces it; see json_graph::output().
   std::vector<std::uint32_t> output{};
   /// Whether the graph keeps its state between calls; applies if it is a subgraph.
   superstep::persistence persistence = superstep::persistence::per_call;

@@ -88,8 +88,8 @@ struct thread_options {
   /// Whether the run waits, fails or takes the thread over if another run holds it.
   busy_policy on_busy = busy_policy::wait;
   /// Nodes before which the run is interrupted; `*` names all. Replaces
-  /// compile_options::interrupt_before; not set: those apply. A run that names an unknown node
-  /// fails with graph_errc::unknown_node.
+  /// compile_options::interrupt_before, which applies if this is not set and in subgraphs. A run
+  /// that names an unknown node fails with graph_errc::unknown_node.
   std::optional<std::vector<std::string>> interrupt_before{};
   /// Nodes after which the run is interrupted; otherwise as interrupt_before.
   std::optional<std::vector<std::string>> interrupt_after{};
@@ -112,13 +112,15 @@ struct run_config {
   /// Names the run in error texts. It is also the first part of the ids that the run generates, for
   /// example for messages without an id. May be empty.
   std::string run_id{};
-  /// The thread (the conversation) that the run belongs to. Required if there is a checkpointer.
+  /// The thread (the conversation) that the run belongs to. Required if there is a checkpointer:
+  /// without it, the run fails with errc::invalid_argument.
   std::string thread_id{};
   /// The run fails with graph_errc::recursion_limit unless it ends in fewer super-steps than this.
   /// At least 1. A chain of n nodes needs n + 1.
   std::uint32_t recursion_limit = default_recursion_limit;
-  /// The largest number of tasks that have started but not ended. Not set, or 0: no limit. Each
-  /// subgraph counts its own tasks.
+  /// The largest number of tasks that have started but not ended; a task that waits for its next
+  /// attempt does not count. Not set, or 0: no limit. With a limit, no task starts after another
+  /// one has failed. Each subgraph counts its own tasks.
   std::optional<std::uint32_t> max_concurrency{};
   /// The longest time that the whole run may take, including the wait for its thread. The run then
   /// fails with graph_errc::deadline. Not set: no limit.
@@ -126,7 +128,8 @@ struct run_config {
   /// Free for the application's use; the engine does not read them.
   std::vector<std::string> tags{};
   /// Entries that are saved with the run's checkpoints, if they are texts, numbers or booleans.
-  /// Used to select checkpoints (checkpoint_query::metadata).
+  /// Used to select checkpoints (checkpoint_query::metadata). Names that LangGraph reserves, such
+  /// as `step` and those that start with `__` or `langgraph_`, are not saved.
   json::object metadata{};
   /// Parameters that bodies read with runtime::config(). Saved with checkpoints like `metadata`.
   json::object configurable{};

@@ -91,9 +91,10 @@ public:
   /// cancellation or a timeout. A body that blocks should poll it.
   [[nodiscard]] const std::stop_token& stop() const noexcept { return stop_; }
   /// Returns the time at which the call is cancelled at the latest: the earliest of the deadline of
-  /// the run, the step_timeout, the timeout of this attempt (timeout_policy::run), and those of the
-  /// calls that a nested graph is part of. nullopt if none of these is limited. The engine destroys
-  /// a suspended body at that time. A blocking body should limit its own calls to it.
+  /// the run, the step_timeout and the timeout of this attempt (timeout_policy::run). In a nested
+  /// graph, the limits of the calls that it is part of count as well. nullopt if there is no limit.
+  /// The engine destroys a suspended body at that time. A blocking body should limit its own calls
+  /// to it.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept {
     return deadline_;
   }
@@ -180,8 +181,9 @@ public:
   ///     auto done = co_await rt.invoke(summary_graph, article{.text = text});
   ///
   /// The nested run uses the stream, thread, store, cache and resume values of the body's run. It
-  /// counts its own super-steps against the same recursion limit. If it is interrupted, the body is
-  /// interrupted as well, and runs again from its beginning when the thread is resumed.
+  /// counts its own super-steps; the recursion limit has the same value. If it is interrupted, the
+  /// body is interrupted as well, and runs again from its beginning when the thread is resumed. If
+  /// it changed no output channel, the result is a default-constructed State.
   ///
   /// The call throws graph_error{invalid_graph} if `input` is a whole state and `graph` keeps its
   /// state between calls (persistence::per_thread). Awaiting the task throws the exception of the

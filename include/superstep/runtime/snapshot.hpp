@@ -30,7 +30,8 @@ struct task_snapshot {
   /// The exception of a task that failed; a restored_error if the checkpointer read it from
   /// storage.
   std::exception_ptr cause;
-  /// The state of the subgraph that the task runs. Set by engine::get_state() with subgraphs.
+  /// The state of the subgraph that the task runs. Set by engine::get_state() if its parameter
+  /// with_subgraphs is true.
   std::shared_ptr<const state_snapshot> nested;
   /// The namespace of the checkpoints of the subgraph that the task runs; empty for other tasks.
   std::string nested_ns;
@@ -42,14 +43,15 @@ struct state_snapshot {
   detail::program_ptr table;        ///< the program of the graph
   checkpoint_ptr checkpoint;        ///< null if the thread has no checkpoint
   state_view state;                 ///< the values; null if `checkpoint` is null
-  std::vector<task_snapshot> tasks; ///< tasks of the next super-step: Sends first, then nodes
+  std::vector<task_snapshot> tasks; ///< tasks of the next super-step: START, Sends, then nodes
   std::vector<std::string> next;    ///< nodes that have not run yet, one entry per task
   std::string thread_id{};          ///< the thread
   std::string ns{};                 ///< the subgraph, as in task_snapshot::nested_ns; else empty
-  /// Returns a configuration that names the thread and this checkpoint: a run with it continues
-  /// from the checkpoint (time travel), and engine::update_state() with it adds a checkpoint that
-  /// follows it. Later checkpoints of the thread are kept. Without a checkpoint, it names only the
-  /// thread. The counterpart of `StateSnapshot.config` in langgraph/types.py.
+  /// Returns a configuration that names the thread, the subgraph (`ns`) and this checkpoint. A run
+  /// with it continues from the checkpoint (time travel); engine::update_state() with it adds a
+  /// checkpoint that follows this one. Later checkpoints of the thread are kept. Without a
+  /// checkpoint, it names only the thread and the subgraph. The counterpart of
+  /// `StateSnapshot.config` in langgraph/types.py.
   [[nodiscard]] run_config config() const;
   /// Returns the pending interrupts of all tasks, in the order of `tasks`.
   [[nodiscard]] std::vector<interrupt> interrupts() const;
@@ -91,8 +93,8 @@ struct thread_place {
                                        bool with_subgraphs = false);
 
 /// Returns the states of a thread at its checkpoints, newest first. Each shows the tasks of the
-/// step that followed. Throws graph_error if the graph has no checkpointer, and checkpoint_error if
-/// a checkpoint cannot be read.
+/// step that follows it. Throws graph_error if the graph has no checkpointer, or if the writes of a
+/// command do not fit their channels, and checkpoint_error if a checkpoint cannot be read.
 [[nodiscard]] std::vector<state_snapshot> state_history(const program_ptr&, const thread_place&,
                                                         const checkpoint_query& = {});
 
@@ -112,8 +114,9 @@ struct state_edit {
 };
 
 /// Writes to a thread as if a node had just run. The node's edges fire, and its branches choose the
-/// next nodes; their routers are called on the calling thread. Tasks that were pending before are
-/// discarded. Returns the id of the new checkpoint, which is durable if the checkpointer is.
+/// next nodes; their routers are called on the calling thread. Pending tasks are discarded, except
+/// those of complete joins and of deferred nodes that are due. Returns the id of the new
+/// checkpoint, which is durable if the checkpointer is.
 ///
 /// Throws graph_error if the edit is invalid, and checkpoint_error if the checkpoint could not be
 /// saved; no checkpoint is then added. An edit has exclusive access to the thread, like a run. If a

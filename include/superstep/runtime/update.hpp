@@ -33,11 +33,13 @@ namespace superstep {
 ///     engine.invoke(graph, resume({{first_id, "yes"}, {second_id, 250}}), config);
 ///     engine.invoke(graph, resume(), config);                       // continue without a value
 ///
-/// The run fails with graph_errc::empty_input if the thread has no checkpoint. The ids are those of
-/// run_result::interrupts. A value without an id resumes the first interrupt
-/// of the interrupted task. If several tasks are interrupted, the run fails with
-/// graph_errc::ambiguous_resume. An id that is not pending fails it with
-/// graph_errc::unknown_interrupt.
+/// The ids are those of run_result::interrupts. A value without an id resumes the first interrupt
+/// of the interrupted task.
+///
+/// The run fails with graph_errc::empty_input if the thread has no checkpoint, and with
+/// graph_errc::no_checkpointer if a value is passed to a run without a checkpointer. It fails
+/// with graph_errc::ambiguous_resume for a value without an id if several tasks are interrupted,
+/// and with graph_errc::unknown_interrupt for an id that is not pending.
 class resume {
 public:
   /// Continues where the thread stopped, without a value.
@@ -95,7 +97,8 @@ inline constexpr auto end = detail::end_node;
 
 /// A node to activate in the next super-step. With an input it is a Send: an additional task of the
 /// node, which receives that input instead of the state (`Send` in langgraph/types.py). The name is
-/// a view: its text must outlive the call that the destination is passed to.
+/// a view: its text must outlive the destination. A body or router must not return the name of a
+/// local string.
 class destination {
 public:
   /// Names the node to activate. Does not copy the name.
@@ -245,7 +248,8 @@ set(detail::written_as<typename detail::field<Member>::type> value) {
 }
 
 /// Returns a write that replaces the value of a field without calling its reducer (`Overwrite` in
-/// langgraph/types.py). At most one overwrite per field and super-step is allowed.
+/// langgraph/types.py). If a super-step overwrites a field with a reducer twice, the run fails with
+/// channel_errc::invalid_update.
 template <auto Member>
 [[nodiscard]] assignment<Member>
 overwrite(detail::written_as<typename detail::field<Member>::type> value) {
@@ -318,7 +322,8 @@ struct command {
 
 /// A command to the parent graph (`Command.PARENT` in langgraph/types.py): an update of the
 /// parent's state and the parent's next destinations. A node of a subgraph returns it. The subgraph
-/// ends at once, and the command becomes its result in the parent graph.
+/// ends at once, and the command becomes its result in the parent graph. Without a parent graph, it
+/// is an error (graph_errc::no_parent).
 template <class Parent>
 struct parent_command {
   superstep::update<Parent> update{}; ///< the writes to the parent's state

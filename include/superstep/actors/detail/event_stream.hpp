@@ -22,8 +22,8 @@ public:
   /// Whether the run should pause before its next step. A sink that has returned true must call the
   /// function that on_room() received when it has room again.
   [[nodiscard]] virtual bool is_full() const { return false; }
-  /// Receives the function that continues a paused run; see is_full(). It may be called from any
-  /// thread.
+  /// Receives the function that continues a paused run; see is_full(). The sink may call that
+  /// function from any thread.
   virtual void on_room(std::function<void()>) {}
 };
 

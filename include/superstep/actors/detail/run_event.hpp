@@ -66,7 +66,7 @@ struct run_event {
   std::exception_ptr cause; ///< tasks: the exception of a task that failed
   /// updates, values, tasks: the pending interrupts
   std::optional<std::vector<interrupt>> interrupts;
-  checkpoint_ptr checkpoint;     ///< checkpoints
+  checkpoint_ptr checkpoint;     ///< checkpoints: the new checkpoint
   std::vector<std::string> next; ///< checkpoints: nodes that run next
   std::string node;              ///< updates, custom, messages, tasks: name of the node
   std::uint32_t task_index = 0;
@@ -76,7 +76,8 @@ struct run_event {
   write_list writes; ///< updates: the writes of the task
   /// messages: the object that the body sent; agents send `message` and `message_chunk`
   value message;
-  json::value data; ///< custom; tasks, started: the input; debug: {"event": "step" | …}
+  /// custom: the value; tasks: the input of a task that has started; debug: see debug_event
+  json::value data;
 };
 
 /// The result of a run without the type of the state; run_result adds it.

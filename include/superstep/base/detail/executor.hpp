@@ -32,8 +32,8 @@ struct execution_context {
 /// If the coroutine's call is cancelled, the frame is destroyed before the wait has ended. Ending
 /// the wait then has no effect.
 /// @par Threads
-/// claim() and publish() may be called from any thread; abandon() and resumable() only from the
-/// coroutine's executor.
+/// claim(), publish(), end() and abandoned() may be called from any thread; abandon(),
+/// end_in_place() and resumable() only from the coroutine's executor.
 class wait : public boost::intrusive_ref_counter<wait, boost::thread_safe_counter> {
 public:
   /// @param frame the coroutine that is about to be suspended
@@ -59,7 +59,7 @@ public:
   virtual void abandon() noexcept;
   /// Whether a published wait still has its frame. The executor checks this just before it resumes.
   [[nodiscard]] bool resumable() const noexcept;
-  /// Whether the frame was destroyed before the wait ended.
+  /// Whether the frame was destroyed before the coroutine was resumed.
   [[nodiscard]] bool abandoned() const noexcept;
 
   /// The suspended coroutine. Valid only while resumable().

@@ -81,8 +81,8 @@ private:
 struct rate_limits {
   std::int64_t requests_per_minute = 0;
   std::int64_t tokens_per_minute = 0;
-  /// The part of a minute's requests and tokens that may be used at once after a pause; at least
-  /// one request.
+  /// The time whose share of the limits may be used at once after a pause. For example, with 600
+  /// requests per minute and 1 s, 10 requests; always at least one request.
   std::chrono::milliseconds burst{1'000};
 };
 

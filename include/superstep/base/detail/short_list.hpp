@@ -11,10 +11,10 @@
 
 namespace superstep::detail {
 
-/// A contiguous list that stores its first `Inline` items without allocating memory. For the parts
-/// of a task's output, most of which have one item and are moved several times: all functions that
-/// run for each task are short enough to be inlined. Moving a list empties it and invalidates its
-/// iterators.
+/// A contiguous list that stores its first `Inline` items without allocating memory. Used for the
+/// parts of a task's output. Most of these have one item and are moved several times, so all
+/// functions that run for each task are short enough to be inlined. Moving a list empties it and
+/// invalidates its iterators.
 template <class T, std::size_t Inline>
   requires std::is_nothrow_move_constructible_v<T>
 class short_list {

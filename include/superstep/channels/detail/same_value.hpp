@@ -48,7 +48,7 @@ consteval bool is_comparable() {
 }
 
 /// Whether two objects have the same checkpoint form. Compares them with == if the type has it,
-/// else member by member.
+/// else by the text of their stored_form, else member by member.
 template <class T>
 [[nodiscard]] bool same_value(const T& a, const T& b);
 

@@ -77,8 +77,9 @@ inline constexpr value_ops value_ops_for{&ops_of<T>::destroy, &ops_of<T>::copy, 
 
 /// An object of any copyable type: the content of a write, of a Send or of a streamed message.
 ///
-/// Objects of up to 24 bytes are stored in the value. Copies of a value share a larger object, so
-/// that copying is O(1). Not synchronised, but copies may be used on different threads.
+/// Objects of up to 24 bytes whose move does not throw are stored in the value. Copies of a value
+/// share any other object, so that copying is O(1). Not synchronised, but copies may be used on
+/// different threads.
 class value {
 public:
   /// Creates an empty value.

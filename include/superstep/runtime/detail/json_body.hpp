@@ -60,7 +60,8 @@ public:
   /// Keeps references to both parameters.
   json_channels(const detail::json_layout& layout, const body_input& given) noexcept
       : layout_{&layout}, given_{&given} {}
-  /// Returns the values of all channels that hold one, by name.
+  /// Returns the values of all channels that hold one, by name; also remaining_steps and
+  /// is_last_step.
   [[nodiscard]] json::object read() const;
 
 private:

@@ -138,14 +138,15 @@ const In& payload_of(const body_input& given) {
 }
 
 /// Returns the input of a node of a graph<State>: the payload of its Send, or the state. Throws
-/// graph_error if the node takes neither.
+/// graph_error{invalid_update} if the payload has another type, or is missing in a node that does
+/// not take the state.
 template <class State, class In>
 const In& input_of(const body_input& given) {
   if (given.payload)
     return payload_of<In>(given);
   if constexpr (std::same_as<In, State>)
     return static_cast<const struct_block<State>*>(given.state)->state;
-  else // the node took the state when its task was saved
+  else // an earlier version of the graph saved the task when the node still took the state
     throw_wrong_input(given);
 }
 
