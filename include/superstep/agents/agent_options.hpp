@@ -327,7 +327,7 @@ public:
   agent_hook(F f) {
     using made = std::invoke_result_t<const F&, const State&, runtime>;
     static_assert(detail::owns_its_runtime<F>,
-                  "a coroutine takes runtime by value, not as const runtime&: the reference "
+                  "a coroutine takes runtime by value, not as const runtime&: a reference "
                   "would dangle after the first co_await");
     static_assert(detail::node_result<awaited_t<made>, State>,
                   "a hook must return nothing, an update<State> or a command<State>, or a task<> "

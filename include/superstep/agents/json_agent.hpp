@@ -54,7 +54,7 @@ public:
   json_step(F f) {
     using made = std::invoke_result_t<const F&, const json::value&, runtime>;
     static_assert(detail::owns_its_runtime<F>,
-                  "a coroutine takes runtime by value, not as const runtime&: the reference "
+                  "a coroutine takes runtime by value, not as const runtime&: a reference "
                   "would dangle after the first co_await");
     static_assert(detail::json_result<awaited_t<made>>,
                   "a hook must return nothing, a json::object, a json::value or a json_command, or "

@@ -109,7 +109,7 @@ public:
              std::invocable<const F&, const State&, runtime>)
   middleware_hook(F f, std::vector<jump> jumps = {}) : jumps_{std::move(jumps)} {
     static_assert(detail::owns_its_runtime<F>,
-                  "a coroutine takes runtime by value, not as const runtime&: the reference "
+                  "a coroutine takes runtime by value, not as const runtime&: a reference "
                   "would dangle after the first co_await");
     using made = std::invoke_result_t<const F&, const State&, runtime>;
     call_ = [f = std::move(f)](const State& state, runtime rt) -> task<hook_step<State>> {
@@ -196,7 +196,7 @@ public:
               std::invocable<const F&, model_call, model_ask>))
   model_wrap(F f) {
     static_assert(detail::owns_its_runtime<F>,
-                  "a coroutine takes runtime by value, not as const runtime&: the reference "
+                  "a coroutine takes runtime by value, not as const runtime&: a reference "
                   "would dangle after the first co_await");
     if constexpr (std::invocable<const F&, const State&, model_call, model_ask, runtime>)
       call_ = std::move(f);

@@ -68,7 +68,7 @@ concept typed_body = body_arguments<F, In> && node_result<awaited_t<body_result<
 template <class F, class In, class State>
 void explain_body() {
   if constexpr (!owns_its_runtime<F>)
-    static_assert(never<F>, "a coroutine takes runtime by value, not as const runtime&: the "
+    static_assert(never<F>, "a coroutine takes runtime by value, not as const runtime&: a "
                             "reference would dangle after the first co_await");
   else if constexpr (!body_arguments<F, In>)
     static_assert(never<F>, "a body takes its input as (const Input&), which is the state unless "
