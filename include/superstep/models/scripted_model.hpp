@@ -25,7 +25,7 @@ namespace superstep {
 ///     faults: {rate_limited: 0.01, server_error: 0.02}    # probability of a failing call, by kind
 ///     rules:                        # the first matching rule answers
 ///       - type: human               # type of the last message: human, ai, system, tool
-///         turn: 0                   # number of the model's call in the run, from 0
+///         turn: 0                   # model_request::turn: AI messages before the call
 ///         tool: calculator          # name of a last message of type tool
 ///         match: 'add (\d+) and (\d+)'                    # RE2, matches anywhere in its text
 ///         text: Let me add \1 and \2.
