@@ -29,7 +29,7 @@ std::vector<json_state_key> keys_of(const agent_options<json::value>& options) {
     if (std::ranges::find(keys, name, &json_state_key::name) == keys.end())
       missing += (missing.empty() ? "'" : ", '") + name + "'";
   if (!missing.empty())
-    react::refuse_options("Missing required key(s) {" + missing + "} in state_schema");
+    react::refuse_options("state_schema: required channels are missing: " + missing);
   return keys;
 }
 
