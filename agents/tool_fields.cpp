@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -52,6 +53,21 @@ options_variant read_read_file(fields& at, const std::string& folder) {
   at.required_text("root", out.root).number("max_bytes", out.max_bytes, 1);
   out.root = in_folder(folder, out.root);
   return out;
+}
+
+/// Reads the name of a tool. Names must fit OpenAI's API, which has the strictest rule:
+/// https://platform.openai.com/docs/api-reference/chat/create (tools.function.name).
+fields& read_tool_name(fields& at, std::string& into) {
+  constexpr auto bytes_max = std::size_t{64};
+  at.required_text("name", into);
+  const auto is_allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+  };
+  if (into.size() > bytes_max || !std::ranges::all_of(into, is_allowed))
+    at.wrong("name", "must have at most 64 letters (a to z, A to Z), digits, '_' and '-', because "
+                     "model servers reject other names of tools");
+  return at;
 }
 
 bool is_variable_name(std::string_view name) {
@@ -128,7 +144,7 @@ void read_sandbox(fields& at, const std::string& folder, command_sandbox& into) 
 /// Otherwise the program is found through PATH.
 options_variant read_command(fields& at, const std::string& folder) {
   auto out = command_options{};
-  at.required_text("name", out.name)
+  read_tool_name(at, out.name)
       .text("description", out.description)
       .texts("argv", out.argv, 1)
       .schema("args_schema", out.args_schema)
@@ -147,7 +163,7 @@ options_variant read_command(fields& at, const std::string& folder) {
 
 options_variant read_simulated(fields& at, const std::string&) {
   auto out = simulated_options{};
-  at.required_text("name", out.name)
+  read_tool_name(at, out.name)
       .text("description", out.description)
       .schema("args_schema", out.args_schema)
       .duration("delay_ms", out.delay, 0)
@@ -184,7 +200,7 @@ options_variant read_recall(fields& at, const std::string&) {
 
 options_variant read_agent(fields& at, const std::string& folder) {
   auto out = sub_agent_options{};
-  at.required_text("name", out.name)
+  read_tool_name(at, out.name)
       .text("description", out.description)
       .required_text("file", out.file)
       .duration("timeout_ms", out.timeout, 0);

@@ -3,6 +3,8 @@
 // duplicate keys, and errors with line numbers. The *_fields.cpp files decide which keys exist.
 #include "agents/yaml_fields.hpp"
 
+#include "base/similar_word.hpp"
+
 #include <superstep/tools/detail/argument_schema.hpp>
 
 #include <fmt/format.h>
@@ -173,8 +175,23 @@ void fields::wrong(std::string_view key, std::string text) {
 }
 
 void fields::missing(std::string_view key) {
-  if (!node_.IsDefined() || node_.IsNull() || node_.IsMap())
-    faults_.add(line_, path_of(key), "is missing; it is required");
+  if (node_.IsDefined() && !node_.IsNull() && !node_.IsMap())
+    return;
+  if (node_.IsMap())
+    for (const auto& pair : node_)
+      if (pair.first.IsScalar() && is_misspelled(pair.first.Scalar(), key)) {
+        const auto& found = misspelled_.emplace_back(pair.first.Scalar());
+        return faults_.add(pair.first, path_of(found),
+                           fmt::format("is not a known key; did you mean '{}'?", key));
+      }
+  faults_.add(line_, path_of(key), "is missing; it is required");
+}
+
+bool fields::is_misspelled(const std::string& found, std::string_view wanted) const {
+  constexpr auto key_bytes_max = std::size_t{100}; // because the search is quadratic
+  return found.size() <= key_bytes_max &&
+         std::find(known_.begin(), known_.end(), found) == known_.end() &&
+         similar_word(found, {std::string{wanted}}).has_value();
 }
 
 YAML::Node fields::take(std::string_view key) {
@@ -325,7 +342,8 @@ void fields::done() {
     const auto key = pair.first.IsScalar() ? pair.first.Scalar() : std::string{"(not a text)"};
     if (!seen.insert(key).second)
       faults_.add(pair.first, path_of(key), "is a duplicate key");
-    else if (std::find(known_.begin(), known_.end(), key) == known_.end())
+    else if (std::find(known_.begin(), known_.end(), key) == known_.end() &&
+             std::find(misspelled_.begin(), misspelled_.end(), key) == misspelled_.end())
       faults_.add(pair.first, path_of(key),
                   fmt::format("is not a known key; known keys: {}", fmt::join(known_, ", ")));
   }

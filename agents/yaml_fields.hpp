@@ -126,7 +126,8 @@ public:
   /// Adds an error about a key. The error refers to the key's line, or to the mapping's line if the
   /// key is missing.
   void wrong(std::string_view key, std::string text);
-  /// Adds an error for a required key that the mapping does not have.
+  /// Adds an error for a required key that the mapping does not have. If a key that was not read
+  /// so far is similar, the error refers to that key.
   void missing(std::string_view key);
   /// Adds an error for each key that was not read.
   void done();
@@ -142,11 +143,15 @@ private:
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view key, std::int64_t min,
                                                     std::int64_t max);
 
+  /// Whether a key of the mapping that was not read so far probably means `wanted`.
+  [[nodiscard]] bool is_misspelled(const std::string& found, std::string_view wanted) const;
+
   YAML::Node node_;
   std::size_t line_;
   std::string path_;
   fault_list& faults_;
-  std::vector<std::string> known_; // in the order of reading, for the message of done()
+  std::vector<std::string> known_;      // in the order of reading, for the message of done()
+  std::vector<std::string> misspelled_; // reported in place of missing keys
 };
 
 } // namespace superstep::detail

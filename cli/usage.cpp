@@ -3,6 +3,7 @@
 // not name unknown verbs, and its numbers accept more than this program does.
 #include "cli/usage.hpp"
 
+#include "base/similar_word.hpp"
 #include "base/utf8.hpp"
 #include "base/visible_text.hpp"
 
@@ -19,36 +20,10 @@ namespace {
 /// Longest word of the user that is compared and printed.
 constexpr auto word_bytes_max = std::size_t{100};
 
-/// Returns the number of letters to insert, remove or replace to change one word into another.
-std::size_t distance(std::string_view from, std::string_view to) {
-  auto row = std::vector<std::size_t>(to.size() + 1);
-  for (auto j = std::size_t{0}; j <= to.size(); ++j)
-    row[j] = j;
-  for (auto i = std::size_t{0}; i < from.size(); ++i) {
-    auto diagonal = row[0]++;
-    for (auto j = std::size_t{0}; j < to.size(); ++j) {
-      const auto replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-/// Returns `; did you mean 'x'?` for the nearest word; empty if none is similar.
+/// Returns `; did you mean 'x'?` for a similar word; empty if there is none.
 std::string suggestion(std::string_view word, const std::vector<std::string>& known) {
-  const auto is_meant = [word](const std::string& other) {
-    return word.find_first_not_of('-') != std::string_view::npos &&
-           (other.starts_with(word) || std::ranges::is_permutation(word, other));
-  };
-  if (const auto meant = std::ranges::find_if(known, is_meant); meant != known.end())
-    return "; did you mean '" + *meant + "'?";
-  const auto nearest = std::ranges::min_element(
-      known, {}, [word](const std::string& other) { return distance(word, other); });
-  const auto letters = std::count_if(word.begin(), word.end(), [](char c) { return c != '-'; });
-  if (nearest == known.end() || distance(word, *nearest) > (letters < 5 ? 1U : 2U))
-    return {};
-  return "; did you mean '" + *nearest + "'?";
+  const auto meant = similar_word(word, known);
+  return meant ? "; did you mean '" + *meant + "'?" : std::string{};
 }
 
 std::string in_quotes(const std::string& word) {

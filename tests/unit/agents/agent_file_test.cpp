@@ -78,6 +78,22 @@ const auto bad_files = std::vector<bad_file>{
      "syntax)"},
     {"no model", "name: a\n", "a.yaml:1: model: is missing; it is required"},
     {"an empty file", "", "a.yaml: model: is missing; it is required"},
+    {"a misspelled required key of the file", "modle: {provider: scripted, path: a}\n",
+     "a.yaml:1: modle: is not a known key; did you mean 'model'?"},
+    {"a misspelled provider", "model: {\n  provder: scripted, path: a}\n",
+     "a.yaml:2: model.provder: is not a known key; did you mean 'provider'?"},
+    {"a misspelled required key of a tool",
+     "model: {provider: scripted, path: a}\ntools:\n  - simulated: {nmae: t}\n",
+     "a.yaml:3: tools.0.simulated.nmae: is not a known key; did you mean 'name'?"},
+    {"a tool name that model servers reject",
+     "model: {provider: scripted, path: a}\ntools:\n  - simulated: {name: look up}\n",
+     "a.yaml:3: tools.0.simulated.name: must have at most 64 letters (a to z, A to Z), digits, '_' "
+     "and '-', because model servers reject other names of tools"},
+    {"a tool name that is too long",
+     "model: {provider: scripted, path: a}\ntools:\n  - command:\n      argv: [ls]\n      name: "
+     "n2345678901234567890123456789012345678901234567890123456789012345\n",
+     "a.yaml:5: tools.0.command.name: must have at most 64 letters (a to z, A to Z), digits, '_' "
+     "and '-', because model servers reject other names of tools"},
     {"a model that is text", "model: gpt\n",
      "a.yaml:1: model: must be a mapping, such as {provider: openai, model: gpt-4o} or {provider: "
      "recorded, path: turns.jsonl}"},
@@ -103,9 +119,7 @@ const auto bad_files = std::vector<bad_file>{
      "sqlite_query, read_file, command, simulated, remember, recall, agent"},
     {"an agent as a tool without its file",
      "model: {provider: scripted, path: a}\ntools:\n  - agent: {name: expert, fle: b.yaml}\n",
-     "a.yaml:3: tools.0.agent.file: is missing; it is required\n"
-     "a.yaml:3: tools.0.agent.fle: is not a known key; known keys: name, description, file, "
-     "timeout_ms"},
+     "a.yaml:3: tools.0.agent.fle: is not a known key; did you mean 'file'?"},
     {"a tool without what it requires",
      "model: {provider: scripted, path: a}\ntools:\n  - command:\n      argv: []\n",
      "a.yaml:4: tools.0.command.name: is missing; it is required\n"

@@ -123,9 +123,7 @@ BOOST_AUTO_TEST_CASE(independent_faults_are_reported_together) {
              "API key, or set api_key_env to \"\" for a server without keys");
   BOOST_TEST(faults_of("model: {provider: scripted, pth: a}\ntools: [{sqlite_query: {path: no.db, "
                        "max_rows: 0}}]\n") ==
-             "a.yaml:1: model.path: is missing; it is required\n"
-             "a.yaml:1: model.pth: is not a known key; known keys: provider, path, record, "
-             "protocol, protocol_retries, protocol_unclosed\n"
+             "a.yaml:1: model.pth: is not a known key; did you mean 'path'?\n"
              "a.yaml:2: tools.0.sqlite_query.max_rows: must be an integer of at least 1\n"
              "a.yaml:2: tools.0.sqlite_query.path: 'no.db': unable to open database file");
 }
