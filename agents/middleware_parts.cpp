@@ -259,7 +259,11 @@ void check_names(const std::vector<std::string>& names) {
 
 void check_jumps(const std::string& hook, const std::vector<jump>& jumps, bool has_tools) {
   for (const auto to : jumps)
-    if (to == jump::none || (to == jump::tools && !has_tools))
+    if (to == jump::none)
+      refuse_options("hook '" + hook +
+                     "' declares jump::none; remove it, because a hook that does "
+                     "not jump needs no declaration");
+    else if (to == jump::tools && !has_tools)
       refuse_options("hook '" + hook + "' declares a jump to '" + std::string{name_of(to)} +
                      "', which the agent does not have");
 }
@@ -297,7 +301,8 @@ json::value read_response(const message& answer, const answer_schema& schema) {
   if (!checks)
     fail(checks.error().text);
   if (const auto faults = checks->check(parsed->get_object()); !faults.empty())
-    fail(faults.front().path + ": " + faults.front().text);
+    fail(faults.front().path.empty() ? faults.front().text
+                                     : faults.front().path + ": " + faults.front().text);
   return *std::move(parsed);
 }
 

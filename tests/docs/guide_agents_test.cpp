@@ -16,6 +16,7 @@
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool_node.hpp>
 //! [includes]
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 
 #include <boost/test/unit_test.hpp>
 

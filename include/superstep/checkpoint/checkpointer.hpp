@@ -54,6 +54,8 @@ public:
       : std::system_error{code}, text_{std::move(text)} {}
   /// Converts the error of a result<> or of a failed run.
   explicit checkpoint_error(error e) : checkpoint_error{e.code, std::move(e.text)} {}
+  /// Returns the code of the error, which a stream prints by its name.
+  [[nodiscard]] error_code code() const noexcept { return std::system_error::code(); }
   /// Returns the text, without the general message of the code, which std::system_error would
   /// append.
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }

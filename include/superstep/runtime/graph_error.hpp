@@ -62,6 +62,8 @@ public:
   explicit graph_error(run_error e);
   /// Returns run_error::text, without the general message of the code.
   [[nodiscard]] const char* what() const noexcept override { return details_.text.c_str(); }
+  /// Returns the code of the failure, which a stream prints by its name.
+  [[nodiscard]] error_code code() const noexcept { return details_.code; }
   /// Returns the name of the node that failed; empty if the failure does not belong to a node.
   [[nodiscard]] const std::string& node() const noexcept { return details_.node; }
   /// Returns the super-step in which the run failed; 0 if it was outside a step.

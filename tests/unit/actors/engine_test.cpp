@@ -5,7 +5,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sstream>
 #include <stdexcept>
+#include <string>
 
 using namespace testing;
 
@@ -127,6 +129,9 @@ BOOST_AUTO_TEST_CASE(run_error_nests_exception_of_body) {
   } catch (const ss::graph_error& x) {
     BOOST_TEST(x.node() == "worker");
     BOOST_TEST(x.step() == 1);
+    auto printed = std::ostringstream{};
+    printed << x.code();
+    BOOST_TEST(printed.str() == "graph_errc::node_failed");
     BOOST_TEST(x.details().task == "worker#2");
     BOOST_TEST(std::string{x.what()}.find("no twos") != std::string::npos);
     BOOST_CHECK_THROW(std::rethrow_if_nested(x), std::invalid_argument);
