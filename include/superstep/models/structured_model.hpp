@@ -30,7 +30,7 @@ struct structured_answer {
 /// All members may be called by any number of threads.
 class structured_model {
 public:
-  /// Use with_structured_output() instead, which checks the schema.
+  /// Wraps a model without checking the schema; with_structured_output() checks it first.
   /// @param model shared by this object; must not be null
   /// @param schema the schema of the answers
   /// @param method how the model is made to answer in JSON

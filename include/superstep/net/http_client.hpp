@@ -35,7 +35,8 @@ struct http_client_options {
   std::chrono::milliseconds connect_timeout{10'000};
   /// Maximum silence of the server during a request; at least 1 ms.
   std::chrono::milliseconds idle_timeout{60'000};
-  /// The limit of a request, including its wait; at least 1 ms. Unset: no limit.
+  /// Maximum duration of a request, including its wait for a connection; at least 1 ms. Unset: no
+  /// limit.
   std::optional<std::chrono::milliseconds> total_timeout{std::chrono::milliseconds{300'000}};
   std::chrono::milliseconds keep_alive{
       30'000}; ///< maximum idle time of a connection that is reused
