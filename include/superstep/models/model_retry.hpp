@@ -17,9 +17,9 @@ namespace superstep {
 
 /// Options of with_retry().
 struct model_retry_options {
-  std::uint32_t attempts_max = 3; ///< including the first
-  std::chrono::milliseconds backoff_base{
-      1'000}; ///< upper bound of the first wait; doubles each time
+  std::uint32_t attempts_max = 3; ///< attempts per call, the first included
+  /// Upper bound of the first wait. It doubles with each attempt.
+  std::chrono::milliseconds backoff_base{1'000};
   std::chrono::milliseconds backoff_max{60'000}; ///< limit of the upper bound
   /// Whether to retry after this error.
   std::function<bool(const error&)> retry_on = is_worth_another_try;

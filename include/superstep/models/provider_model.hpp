@@ -150,9 +150,11 @@ enum class provider_api : std::uint8_t { openai_chat, openai_responses, anthropi
 
 /// Describes a failed attempt that will be followed by another.
 struct model_attempt {
-  std::uint32_t number = 1;       ///< number of the failed attempt, from 1
-  std::uint32_t attempts_max = 1; ///< see provider_model_options::attempts_max
-  std::string why;                ///< the error of the attempt
+  /// Number of the failed attempt, from 1. Attempts that got HTTP 429 are counted separately.
+  std::uint32_t number = 1;
+  /// The option that limits `number`: attempts_max, or rate_limited_max after HTTP 429.
+  std::uint32_t attempts_max = 1;
+  std::string why; ///< the error of the attempt
 };
 
 /// Options of make_provider_model().

@@ -30,7 +30,7 @@ using http_headers = std::vector<std::pair<std::string, std::string>>;
 /// Options of http_client::make().
 struct http_client_options {
   std::size_t connections_per_host_max = 256; ///< further requests wait, in the order of arrival
-  std::size_t hosts_max = 1'000; ///< hosts with open connections; requests to others are rejected
+  std::size_t hosts_max = 1'000; ///< hosts with requests in flight; others are rejected
   /// Name look-up, connect and TLS handshake together; at least 1 ms.
   std::chrono::milliseconds connect_timeout{10'000};
   /// Maximum silence of the server during a request; at least 1 ms.
