@@ -224,9 +224,9 @@ struct context_editing_options {
 
 /// Makes a middleware that asks a person after each answer of the model. The run is interrupted
 /// with a list of human_interrupts, one for each call to review, and resumes with a list of as many
-/// human_responses in the same order. An accepted call runs; an edited call runs with the new
-/// arguments. A response in words replaces the tool's result. The answer to an ignored call states
-/// that the user rejected it. May be called from any thread.
+/// human_responses in the same order. An accepted call runs; an edited call runs with the tool name
+/// and arguments of the edit. A response in words replaces the tool's result. The answer to an
+/// ignored call states that the user rejected it. May be called from any thread.
 ///
 /// All calls of an answer are reviewed at once; review_calls() reviews each call separately. A
 /// response that the config does not allow, or a different number of responses, fails the run with

@@ -297,8 +297,9 @@ public:
   /// null
   void replace(std::size_t i, message_ptr m);
 
-  /// Random-access iterators over `const message&`.
+  /// Returns a random-access iterator to the first message.
   [[nodiscard]] const_iterator begin() const noexcept;
+  /// Returns the iterator behind the last message.
   [[nodiscard]] const_iterator end() const noexcept;
 
   /// Whether both contain equal messages in the same order.

@@ -36,7 +36,7 @@ struct schema_check_limits {
 /// Patterns are matched by RE2 in linear time, so look-around and back references are rejected.
 ///
 /// @par Threads
-/// Immutable; check() may be called by any number of threads.
+/// Immutable; all members may be called by any number of threads.
 ///
 /// Source: https://json-schema.org/draft-07/json-schema-validation
 class argument_schema {
@@ -62,7 +62,8 @@ private:
   std::shared_ptr<const compiled> compiled_;
 };
 
-/// Returns the text that the model reads about a call with invalid arguments.
+/// Returns the text that the model reads about a call with invalid arguments. May be called from
+/// any thread.
 /// @param faults the result of argument_schema::check()
 [[nodiscard]] std::string describe_faults(std::string_view tool, const json::object& arguments,
                                           const std::vector<argument_fault>& faults);
