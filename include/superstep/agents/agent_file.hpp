@@ -265,8 +265,8 @@ class agent;
 /// pidfd_open(2). Call it before the first run: a program that cannot be started later fails its
 /// run, and the model gets no result.
 ///
-/// May be called from any thread. Blocks while it tries to start sandboxes. A temporary shortage of
-/// descriptors, processes or memory is not reported.
+/// May be called from any thread except that of `io`. Blocks while it tries to start sandboxes. A
+/// temporary shortage of descriptors, processes or memory is not reported.
 /// @param checked the agent to check
 /// @param io runs the programs that test the sandboxes
 /// @return the errors, each with file, line and key; empty if there are none
@@ -274,8 +274,8 @@ class agent;
 
 /// Checks that this machine can run the tools of one agent file, without its sub-agents. The checks
 /// are those of find_setup_faults() above. They also work for a file with errors, for which
-/// build_agent() does not create an agent. May be called from any thread; blocks while it tries to
-/// start sandboxes.
+/// build_agent() does not create an agent. May be called from any thread except that of `io`;
+/// blocks while it tries to start sandboxes.
 /// @param checked the spec of the file; tools that could not be read are missing in it
 /// @param io runs the programs that test the sandboxes
 /// @return the errors, each with file, line and key; empty if there are none
