@@ -288,7 +288,7 @@ private:
   std::vector<agent_fault> warnings_;
   std::vector<std::string> files_;      ///< paths from the outermost agent to the one being built
   std::vector<std::string> identities_; ///< identity_of() of each element of `files_`
-  /// Finished agents by identity_of(); null if it has errors.
+  /// Finished agents by identity_of(); null for an agent with errors.
   std::map<std::string, std::shared_ptr<const agent>> made_;
 };
 

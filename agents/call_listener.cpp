@@ -70,7 +70,8 @@ std::vector<tool_call> call_listener::hear(const message_chunk& piece) {
     });
   };
   // A call without an index arrives in one piece. If the server reached its token limit, it may
-  // have closed the call's JSON object itself, so the arguments may be incomplete.
+  // have closed the call's JSON object itself, so the arguments may be incomplete. Such a call is
+  // dropped.
   const auto is_cut = !providers::why_cut(piece.part.response_metadata).empty();
   while (told_ < calls_.size() && calls_[told_].is == phase::over)
     ++told_;

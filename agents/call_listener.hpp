@@ -12,8 +12,8 @@ namespace superstep {
 
 /// Reads the pieces of a streamed answer and returns each tool call as soon as it is complete. A
 /// call is complete when the JSON object of its arguments is closed, and the answer has ended or
-/// continued with something else. Waiting for that is necessary, because another object after the
-/// first makes the call invalid.
+/// continued with something else. The second condition is necessary, because further text in the
+/// arguments makes the call invalid.
 class call_listener {
 public:
   struct bounds {

@@ -51,7 +51,8 @@ std::vector<std::string> detail::names_of(const std::vector<compiled_graph<messa
       react::refuse_options("agent " + std::to_string(out.size()) +
                             " of a team has no name; set agent_options::name");
     if (!seen.insert(name).second)
-      react::refuse_options("two agents of a team have the name '" + name + "'");
+      react::refuse_options("two agents of a team have the name '" + name +
+                            "'; names must be unique, also that of a supervisor");
     out.push_back(name);
   }
   return out;

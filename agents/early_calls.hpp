@@ -33,7 +33,7 @@ public:
   /// Starts the calls that are complete after this piece.
   void hear(const message_chunk& piece);
   /// Waits for all started calls. Keeps the results of calls that the final answer contains, and
-  /// discards the others. To be called once.
+  /// discards the others. Must be called once.
   [[nodiscard]] task<void> end(std::vector<tool_call> said);
 
 private:

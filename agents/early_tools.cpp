@@ -18,7 +18,7 @@ namespace {
 
 /// Runs one call early. Returns null if the tool node must run the call again. This applies to
 /// tools that return a command, because only the tool node applies commands. It also applies to
-/// errors, because the missing state may have caused them.
+/// errors: an early call has no state, and that may be the cause.
 task<message_ptr> run_early(tool_node tools, limiter limit, tool_call call, tool_context context) {
   auto entering = limit.acquire();
   auto permit = co_await entering;
@@ -112,8 +112,10 @@ early_ptr make_early(agent_tools& tools, const std::vector<std::string>& names) 
     return nullptr;
   const auto& node = tools.node();
   if (node.options().wrap_call)
-    refuse_options("early_tools: cannot be combined with tool_node_options::wrap_call, because an "
-                   "interceptor needs the state, which early calls do not have");
+    refuse_options(
+        "early_tools: cannot be combined with tool_node_options::wrap_call or "
+        "middleware::wrap_tool_call, because an interceptor needs the state, which early "
+        "calls do not have");
   for (const auto& name : names) {
     const auto* tool = node.find(name);
     if (tool == nullptr)

@@ -10,10 +10,11 @@ namespace superstep::detail {
 /// Reads the key `hooks`: `trim` and `summarise`, which shorten long conversations for the model.
 void read_hooks(fields& root, agent_spec& into);
 
-/// Reads the key `response`: the JSON Schema of the structured response.
+/// Reads the keys `response` (the JSON Schema of the structured response) and `response_method`.
 void read_response(fields& root, agent_spec& into);
 
-/// Reads the key `store`: the path of the long-term memory. A relative path refers to `folder`.
+/// Reads the key `store`: the path of the long-term memory. A relative path is resolved against
+/// `folder`.
 void read_store(fields& root, const std::string& folder, agent_spec& into);
 
 } // namespace superstep::detail

@@ -47,7 +47,7 @@ message_list routed_messages(const json::value& state, bool whole) {
   return out;
 }
 
-/// Returns the jump that the preceding hook wrote into its update; jump::none without one.
+/// Returns the jump that the preceding hook wrote into its update; jump::none if it wrote none.
 jump jump_in(const json::value& state) {
   const auto* said = state.as_object().if_contains(detail::jump_key);
   if (said == nullptr || !said->is_string())

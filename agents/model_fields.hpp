@@ -9,7 +9,7 @@
 
 namespace superstep::detail {
 
-/// Reads the key `model` of an agent file. A relative path in it refers to `folder`.
+/// Reads the key `model` of an agent file. A relative path in it is resolved against `folder`.
 void read_model(fields& root, const std::string& folder, agent_spec& into);
 
 /// Returns the file with the model's turns or rules; empty for a model without such a file.

@@ -15,8 +15,8 @@ namespace superstep {
 
 namespace {
 
-/// Returns the answer to a call from the messages of a state, without its id; nullopt if there is
-/// no answer. The id is removed because it was assigned in a step that did not complete.
+/// Returns the message that answers a call, from the messages of a state; nullopt if there is none.
+/// The message's id is removed, because it was assigned in a step that did not complete.
 std::optional<message> answer_in(const message_list& messages, const tool_call& call) {
   const auto found = std::ranges::find_if(messages, [&](const message& m) {
     return m.type == message_type::tool && m.tool_call_id == call.id;

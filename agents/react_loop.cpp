@@ -80,8 +80,8 @@ void follow(model_request& request, const context_ptr& asked) {
       request.parameters.insert_or_assign(name, set);
 }
 
-/// Returns the names in `wanted` that are missing in `held`. The format is that of a Python set,
-/// which LangGraph's error texts contain.
+/// Returns the names in `wanted` that are missing in `held`, in quotes and separated by commas, for
+/// error texts.
 std::string missing(const std::vector<tool_definition>& wanted,
                     const std::vector<tool_definition>& held) {
   auto names = std::set<std::string>{};
@@ -290,8 +290,9 @@ void check_tools(const chat_model* model, const agent_tools& tools,
     if (tools.node().find(name) == nullptr)
       refuse_options("return_direct: '" + name + "' is not a tool of the agent");
   if (has_late_hook && !tools.empty())
-    refuse_options("post_model_hook requires version v2: in v1 the tools run before the hook could "
-                   "see their calls");
+    refuse_options(
+        "post_model_hook requires version v2, and so does middleware::after_model: in v1 "
+        "the tools run before the hook could see their calls");
 }
 
 std::optional<std::string> misfit_of_bound(const chat_model& model, const tool_definitions& tools) {

@@ -117,8 +117,8 @@ public:
   /// Reads a JSON Schema. An error refers to the line of the invalid part if possible.
   fields& schema(std::string_view key, json::object& into);
 
-  /// Returns the value of a key, and marks the key as read. Returns an undefined node without the
-  /// key.
+  /// Returns the value of a key, and marks the key as read. Returns an undefined node if the key is
+  /// missing.
   [[nodiscard]] YAML::Node take(std::string_view key);
   [[nodiscard]] std::string path_of(std::string_view key) const;
   [[nodiscard]] const YAML::Node& node() const noexcept { return node_; }

@@ -18,8 +18,8 @@ bool removes_all(const message& m) {
   return m.type == message_type::remove && m.id == remove_all_messages;
 }
 
-/// Returns for each message of `more` whether it has no id yet. It will get a new id, so no earlier
-/// message can have the same id and no lookup is needed.
+/// Returns for each message of `more` whether it has no id yet. Such a message gets a new id, which
+/// no earlier message has, so its id need not be looked up.
 std::vector<bool> without_id(const message_list& more) {
   auto fresh = std::vector<bool>{};
   fresh.reserve(more.size());

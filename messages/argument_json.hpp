@@ -13,10 +13,12 @@ namespace superstep {
 /// control characters. Of duplicate keys the last value counts. A leading byte order mark is
 /// skipped.
 ///
-/// @return the value, or the error of parse_json() for the original text
+/// @return the value; the error of parse_json() for the original text; or errc::parse_failed for an
+/// integer that does not fit in 64 bits
 [[nodiscard]] result<json::value> parse_argument_json(std::string_view text);
 
-/// Returns the offset of the first integer in a JSON text that does not fit in 64 bits.
+/// Returns the offset of the first integer in a JSON text that does not fit in 64 bits; nullopt if
+/// there is none.
 [[nodiscard]] std::optional<std::size_t> find_unfit_integer(std::string_view text);
 
 /// Whether a value contains an infinite number, the result of parsing one too large for a double.

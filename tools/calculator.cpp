@@ -29,8 +29,8 @@ using detail::calculator_token;
 ///     signed  := ("+" | "-")* power
 ///     power   := operand "%"* ("^" signed)?
 ///
-/// A product without operator, such as 2(3), is a multiplication. So -2^2 is -4, 2^-1 is 0.5, 2^3^2
-/// is 512 and 6/2(3) is 9.
+/// A product without operator, such as 2(3), is a multiplication. By this grammar, -2^2 is -4, 2^-1
+/// is 0.5, 2^3^2 is 512 and 6/2(3) is 9.
 class evaluator {
 public:
   evaluator(const std::vector<calculator_token>& tokens, std::size_t depth_max)

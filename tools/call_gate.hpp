@@ -27,9 +27,9 @@ private:
 
   tool_limit limit_;
   std::mutex mutex_;
-  // A single entry if the limit has no key.
+  // Limiters by the value of the argument `limit_.key`; a single entry if the limit has no key.
   std::map<std::string, std::shared_ptr<const limiter>> by_key_;
-  std::size_t sweep_at_ = 64;
+  std::size_t sweep_at_ = 64; // number of entries at which unused ones are removed
 };
 
 } // namespace superstep::detail

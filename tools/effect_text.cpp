@@ -172,7 +172,7 @@ std::string written_output(const tool_output& from) {
 }
 
 tool_output read_output(std::string_view text) {
-  // As deep as the state's values that a result can become.
+  // A result can become a value of the state, so its depth has the limit of such values.
   constexpr auto depth_max = std::size_t{1'000};
   const auto parsed = parse_json(text, {.depth_max = depth_max});
   if (!parsed)

@@ -11,7 +11,7 @@ namespace superstep::detail {
 
 /// Converts a result to text.
 [[nodiscard]] std::string written_output(const tool_output&);
-/// Parses such a text. Throws std::runtime_error if it is invalid.
+/// Parses the text of written_output(). Throws std::runtime_error if it is invalid.
 [[nodiscard]] tool_output read_output(std::string_view text);
 
 } // namespace superstep::detail

@@ -128,9 +128,9 @@ private:
   std::atomic<bool> was_asked_{false};
 };
 
-/// A call that has started. If it is destroyed before end(), the call was cancelled and may have
-/// had its effect, so its record stays. If it has interrupted the run, the record is removed,
-/// because the call runs again.
+/// A call that has started. If the object is destroyed before end(), the call was cancelled and may
+/// have had its effect, so its record stays. But if the call has interrupted the run, the record is
+/// removed, because the call runs again when the run is resumed.
 class begun_call {
 public:
   begun_call(const effect_log& log, tool_context& context) : log_{log} {

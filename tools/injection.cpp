@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sets the arguments that the tool node provides instead of the model: the state, its fields and
-// the store. injected.hpp has the types for make_tool().
+// the store. tool.hpp has the types for make_tool().
 #include <superstep/messages/message_json.hpp>
 #include <superstep/tools/tool.hpp>
 #include <superstep/tools/tool_node.hpp>
@@ -86,7 +86,8 @@ void add_field(tool_call& call, const injection& wanted, const tool_state* state
 
 [[noreturn]] void throw_no_store() {
   throw tool_value_error{
-      "a tool uses the store, but the graph has none; set compile_options::store"};
+      "a tool uses the store, but the graph has none; set compile_options::store, or for an agent "
+      "agent_options::store"};
 }
 
 } // namespace

@@ -21,7 +21,7 @@ constexpr auto levels_max = std::size_t{64};
 constexpr auto values_max = std::size_t{100'000};
 constexpr auto patterns_max = std::size_t{1'000};
 constexpr auto pattern_bytes_max = std::size_t{10'000};
-// Because the parser matches references with std::regex.
+// References are limited, because the parser matches them with std::regex, which recurses.
 constexpr auto reference_bytes_max = std::size_t{1'000};
 constexpr auto references_in_a_row_max = std::size_t{32};
 constexpr auto pattern_memory_max = std::int64_t{4} << 20;
@@ -45,7 +45,7 @@ std::optional<std::uint32_t> hex4(std::string_view text) {
 }
 
 /// Converts `\u00e9` to `\x{00e9}`, and a surrogate pair to a single character. Returns the number
-/// of bytes read; 0 without an escape.
+/// of bytes read; 0 if `rest` does not begin with such an escape.
 std::size_t append_escaped_unit(std::string& out, std::string_view rest) {
   const auto first = rest.starts_with("\\u") ? hex4(rest.substr(2)) : std::nullopt;
   if (!first)

@@ -277,8 +277,8 @@ bool has_wide_format(std::string_view query) {
 }
 
 void limit_connection(sqlite3* db, std::size_t value_bytes_max) {
-  // The progress handler runs only in loops. Code without loops is limited by the number of columns
-  // and operations, and by the length of values.
+  // The progress handler runs only in loops. Code without loops is limited by the number of
+  // operations and by the length of values.
   constexpr auto largest = std::size_t{1} << 30U;
   sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_limit(db, SQLITE_LIMIT_LENGTH, static_cast<int>(std::min(value_bytes_max, largest)));
@@ -291,7 +291,8 @@ void limit_connection(sqlite3* db, std::size_t value_bytes_max) {
 }
 
 void limit_row(sqlite3* db, sqlite3_stmt* query, std::size_t value_bytes_max) {
-  // Leaves memory for the arguments of functions.
+  // Less than the default of memory_bytes_max, so that memory is left for the arguments of
+  // functions.
   constexpr auto row_bytes_max = std::size_t{24} << 20U;
   constexpr auto value_bytes_min = std::size_t{64} << 10U;
   const auto columns = static_cast<std::size_t>(std::max(sqlite3_column_count(query), 1));

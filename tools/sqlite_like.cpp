@@ -130,7 +130,7 @@ public:
           return outcome::differs;
         continue;
       }
-      if (text_.is_at_end()) // at a later position this part would have even fewer characters
+      if (text_.is_at_end()) // a later start would leave even fewer characters
         return sign == 0 ? outcome::matches : outcome::differs;
       if (sign != 0 && takes(sign, behind)) {
         pattern_ = behind;

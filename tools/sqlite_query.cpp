@@ -94,8 +94,10 @@ public:
   running_query& operator=(const running_query&) = delete;
   ~running_query() { load_.running.fetch_sub(1); }
 
-  /// Returns the maximum of SQLite's memory in this process: the limit of this query, plus a share
-  /// for each running query. A small query may therefore fail while a large one runs.
+  /// Returns the maximum of SQLite's memory in this process: its memory before the first running
+  /// query, plus `one`, plus a share for each running query. A small query may therefore fail while
+  /// a large one runs.
+  /// @param one sqlite_query_options::memory_bytes_max
   [[nodiscard]] std::int64_t memory_max(std::size_t one) const {
     constexpr auto share = std::int64_t{4} << 20U; // page cache and sorter of a small query
     return load_.memory_before.load() + static_cast<std::int64_t>(one) +
@@ -113,8 +115,8 @@ bool is_short(sqlite3* db) {
   if (code != SQLITE_NOMEM)
     return code == SQLITE_FULL || ((code == SQLITE_CANTOPEN || code == SQLITE_IOERR) &&
                                    is_shortage({of_system, std::system_category()}));
-  // printf() reports a text that is too long as a lack of memory. If this process can allocate 16
-  // MiB, memory is not exhausted.
+  // SQLite's printf() reports a text that is too long as a lack of memory. If this process can
+  // allocate 16 MiB, memory is not exhausted.
   constexpr auto enough = std::size_t{16} << 20U;
   const auto memory = std::unique_ptr<void, decltype(&std::free)>{std::malloc(enough), &std::free};
   return memory == nullptr;

@@ -58,7 +58,7 @@ public:
   /// may still be running; the result is then an error.
   tool_output result(time_point now, std::chrono::milliseconds length) {
     const auto has_ended = is_over();
-    if (has_ended && is_unavailable(failure_)) // a shortage is not a result, however late
+    if (has_ended && is_unavailable(failure_)) // a shortage fails the run even after the timeout
       std::rethrow_exception(failure_);
     if ((has_ended ? ended_ : now) >= end_)
       return refused("it took longer than " + std::to_string(length.count()) + " ms");

@@ -34,8 +34,7 @@ public:
 };
 
 /// Returns the answer to the current exception. Rethrows the exception if it must not be answered.
-/// @param any whether exceptions of every class are answered, as for those that leave an
-/// interceptor
+/// @param any true for exceptions of an interceptor, which are answered whatever their class
 std::string answer_current(const tool_errors& errors, bool any) {
   if (is_unavailable(std::current_exception()))
     throw;
@@ -154,7 +153,8 @@ void check_arguments(const tool_node::table::entry& entry, const tool_call& call
 
 /// Sets the injected arguments. Returns a copy of the call without them, because the schema
 /// describes only the model's arguments; null if the tool has no injected arguments. An exception
-/// here fails the node, and is not answered like a failure of the call.
+/// here is not answered like a failure of the call. It fails the node, or reaches the interceptor
+/// if the node has one.
 std::unique_ptr<tool_call> inject(const tool_node::table& t, const tool_node::table::entry& entry,
                                   tool_call& call, tool_context& context) {
   if (entry.injections.empty())

@@ -69,14 +69,14 @@ void check_form(const tool_command& command, const tool_call& call, tool_input_f
     throw tool_value_error{
         "tool '" + call.name +
         "' returned a command with a list of messages, but the tool node's input "
-        "is a state; return a tool_update; the messages: " +
+        "is not a list of messages; return a tool_update; the messages: " +
         displayed_list(*list)};
 }
 
 [[noreturn]] void throw_no_answer(const std::vector<message>* messages, const tool_call& call,
                                   tool_input_form form) {
   const auto* where =
-      form == tool_input_form::state ? "tool_update::messages" : "the command's list of messages";
+      form == tool_input_form::state ? "tool_update::messages" : "the command's messages";
   throw tool_value_error{
       "tool '" + call.name +
       "' returned a command without a message that answers its call; add "

@@ -9,7 +9,8 @@
 namespace superstep::detail {
 
 /// Converts a tool's reply to items, and checks its commands. Tool messages in commands that answer
-/// the call get the tool's name. Throws tool_value_error if a command does not fit.
+/// the call get the tool's name. Throws tool_value_error if a command does not fit the form of the
+/// input, or if there is not exactly one answer where one is required.
 [[nodiscard]] std::vector<tool_item> checked(tool_reply reply, const tool_call& call,
                                              tool_input_form form, std::string_view messages_key);
 

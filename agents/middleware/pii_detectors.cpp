@@ -48,7 +48,7 @@ bool is_address(std::string_view text) {
   return true;
 }
 
-/// Whether a candidate is a link. A bare host name like example.com may be ordinary text, so it
+/// Whether a candidate is a link. A bare host name like example.com may be ordinary text, so a link
 /// needs a scheme, `www.` or a path.
 bool is_link(std::string_view text) {
   return text.starts_with("http://") || text.starts_with("https://") || text.starts_with("www.") ||

@@ -51,8 +51,8 @@ bool goes_on(const retry_options& options, const std::exception_ptr& failure,
 
 std::chrono::milliseconds rest_after(const retry_options& options, std::uint32_t attempt,
                                      std::string_view key) {
-  // The jitter depends on the call, so that calls that fail together are not repeated together. It
-  // is the same in each run, so that runs are reproducible.
+  // The jitter depends only on `key` and the attempt. Calls that fail together have different keys,
+  // so they are not repeated together. Equal runs wait equally long.
   const auto luck = std::hash<std::string_view>{}(key) + attempt * std::uint64_t{7919};
   return wait_after(options.policy, attempt, luck);
 }
@@ -174,8 +174,11 @@ message_middleware tool_retry(retry_options options, std::vector<std::string> to
 }
 
 message_middleware model_fallback(std::vector<chat_model_ptr> others) {
-  if (others.empty() || std::ranges::find(others, nullptr) != others.end())
+  if (others.empty())
     throw std::invalid_argument{"model_fallback() requires at least one model"};
+  if (const auto null = std::ranges::find(others, nullptr); null != others.end())
+    throw std::invalid_argument{"model_fallback(): others[" +
+                                std::to_string(null - others.begin()) + "] is null"};
   auto out = message_middleware{};
   out.name = "ModelFallbackMiddleware";
   out.wrap_model_call = [others = std::make_shared<const std::vector<chat_model_ptr>>(

@@ -64,7 +64,7 @@ struct review_spec {
 
 /// Options of the hook `trim`: the model reads only the latest turns of a long conversation.
 struct trim_spec {
-  std::int64_t tokens_max = 8'000; ///< estimated tokens of the turns that the model reads
+  std::int64_t tokens_max = 8'000; ///< maximum estimated tokens; the last turn is always read
 };
 
 /// Options of the hook `summarise`: a summary replaces the older turns of a long conversation.
@@ -84,7 +84,7 @@ struct agent_limits {
   std::optional<std::int64_t> rpm{};            ///< model requests per minute
   std::optional<std::int64_t> tpm{};            ///< model tokens per minute, input and output
   std::optional<std::size_t> calls_per_answer = 1'000; ///< tool calls in one answer of the model
-  /// bytes of answers that are being received
+  /// Bytes of answers that are being received.
   std::optional<std::size_t> answer_bytes = 64 * 1024 * 1024;
   bool adaptive = true; ///< reduces the model calls in flight while the provider is overloaded
   std::optional<std::chrono::milliseconds> row_deadline{}; ///< duration of one run
@@ -140,12 +140,13 @@ struct agent_fault {
   friend bool operator==(const agent_fault&, const agent_fault&) = default;
 };
 
-/// Formats one error as a line: `agent.yaml:7: model.path: is missing; it is required`. Like the
-/// two functions below, it may be called from any thread.
+/// Formats one error as a line: `agent.yaml:7: model.path: is missing; it is required`. May be
+/// called from any thread.
 [[nodiscard]] std::string to_text(const agent_fault&);
-/// Formats several errors, one per line, without a trailing newline; empty if there are none.
+/// Formats several errors, one per line, without a trailing newline; empty if there are none. May
+/// be called from any thread.
 [[nodiscard]] std::string to_text(const std::vector<agent_fault>&);
-/// Whether the code of any error is a shortage; see is_shortage().
+/// Whether the code of any error is a shortage; see is_shortage(). May be called from any thread.
 [[nodiscard]] bool has_shortage(const std::vector<agent_fault>&) noexcept;
 
 /// A parsed agent file and all its errors. Use the spec only if `faults` is empty.
@@ -188,7 +189,7 @@ struct sub_agent {
 
 /// A runnable agent, built from an agent file: its spec, model, tools and compiled graph.
 ///
-/// Immutable and cheap to copy. The io_runtime that it was built with must outlive its runs.
+/// Immutable and cheap to copy. The io_runtime that it was built with must outlive it and its runs.
 /// @par Threads
 /// All members may be called by any number of threads.
 class agent {
@@ -259,26 +260,29 @@ inline constexpr std::size_t agent_files_max = 64;
 class agent;
 
 /// Checks that this machine can run an agent and its sub-agents. Finds programs of `command` tools
-/// that do not exist or are not executable, folders that do not exist, unknown time zones,
-/// sandboxes that cannot be created, and a kernel without pidfd_open(2). Call it before the first
-/// run: a program that cannot be started later fails its run, and the model gets no result.
+/// that do not exist or are not executable, folders of `command` tools and of `store.path` that do
+/// not exist, unknown time zones, sandboxes that cannot be created, and a kernel without
+/// pidfd_open(2). Call it before the first run: a program that cannot be started later fails its
+/// run, and the model gets no result.
 ///
-/// May be called from any thread. Blocks while it tries to start sandboxes. A temporary shortage of
-/// descriptors, processes or memory is not reported.
+/// May be called from any thread except that of `io`. Blocks while it tries to start sandboxes. A
+/// temporary shortage of descriptors, processes or memory is not reported.
 /// @param checked the agent to check
 /// @param io runs the programs that test the sandboxes
-/// @return the errors, each with the file, line and key of its tool; empty if there are none
+/// @return the errors, each with file, line and key; empty if there are none
 [[nodiscard]] std::vector<agent_fault> find_setup_faults(const agent& checked, io_runtime& io);
 
 /// Checks that this machine can run the tools of one agent file, without its sub-agents. The checks
 /// are those of find_setup_faults() above. They also work for a file with errors, for which
-/// build_agent() does not create an agent.
+/// build_agent() does not create an agent. May be called from any thread except that of `io`;
+/// blocks while it tries to start sandboxes.
 /// @param checked the spec of the file; tools that could not be read are missing in it
 /// @param io runs the programs that test the sandboxes
-/// @return the errors, each with the file, line and key of its tool; empty if there are none
+/// @return the errors, each with file, line and key; empty if there are none
 [[nodiscard]] std::vector<agent_fault> find_setup_faults(const agent_spec& checked, io_runtime& io);
 
 /// Compiles the graph of an agent with a checkpointer, for conversations that are saved in threads.
+/// May be called from any thread.
 ///
 /// The run_id of a run is passed to the model with each call, as model_request::run_key. Recordings
 /// are selected by it, so use one run_id for all runs of a thread.

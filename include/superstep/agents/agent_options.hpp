@@ -63,8 +63,9 @@ struct agent_context {
   std::shared_ptr<const call_times> tool_times{}; ///< filled during the run if set
   /// Called with `tool_start` and `tool_end` and the id of the call, and with `model_start` and
   /// `model_end` and the number of the model's call in the run. Cancelled calls end as well.
-  /// `tool_discarded` means that a call which was started early (agent_options::early_tools) was
-  /// dropped, because the model's final answer does not contain it.
+  /// `tool_discarded` means that the result of a call which was started early
+  /// (agent_options::early_tools) was dropped. Either the model's final answer does not contain the
+  /// call, or the call failed or returned a command and runs again in the step of the tools.
   ///
   /// Any thread may call it, also several at once. It must be short and must not throw. May be
   /// empty.
@@ -75,8 +76,8 @@ struct agent_context {
 /// `messages`, a message_list with the reducer add_messages.
 ///
 /// These fields are used if the state has them: `structured_response` (json::value), the counters
-/// of chat_state, and `llm_input_messages` (message_list). The model reads the latter instead of
-/// `messages` if a hook has set it. The remaining steps are not a field; see
+/// of chat_state, and `llm_input_messages` (message_list). The model reads `llm_input_messages`
+/// instead of `messages` if a hook has set it. The remaining steps are not a field; see
 /// runtime::remaining_steps().
 template <class State>
 concept agent_state = detail::described<State> && requires(State& s) {
@@ -95,7 +96,8 @@ struct messages_state {
 };
 BOOST_DESCRIBE_STRUCT(messages_state, (), (messages, llm_input_messages, structured_response))
 
-/// Reducer that sums the token counts of two model answers, including the detailed counts.
+/// Reducer that sums the token counts of two model answers, including the detailed counts. It does
+/// not change `others`.
 struct add_token_usage {
   /// Adds the counts of `more` to those of `into`.
   void operator()(token_usage& into, token_usage&& more) const;
@@ -247,8 +249,8 @@ private:
 };
 
 /// The tools of an agent: a list, or a tool_node with options for their execution. For a list,
-/// every failure of a tool is answered with an error that the model reads. An agent without tools
-/// only calls its model.
+/// failures of tools are answered with errors that the model reads, except those for which
+/// is_unavailable() is true. An agent without tools only calls its model.
 ///
 /// The builder of the agent throws compile_error for a list that tool_node does not accept.
 /// @par Threads
@@ -283,8 +285,9 @@ private:
 /// addition to its messages. agent_rules determines when the model is asked for it.
 struct response_format {
   json::object schema{}; ///< JSON Schema of type object; its `title` names the answer
-  /// System message of the separate call for the response. Empty: none, or the schema if the method
-  /// is json_object.
+  /// System message of the separate call for the response. Empty: none, or for the method
+  /// json_object an instruction with the schema. Must be empty under the rules of create_agent(),
+  /// which make no separate call.
   std::string prompt{};
   /// The technique that makes the model answer in JSON. Not every server supports json_schema. The
   /// rules of create_agent() do not support tool_call.
@@ -304,9 +307,9 @@ enum class agent_rules : std::uint8_t {
   /// requested in every call of the model, and a run that reaches its recursion limit fails.
   create_agent,
   /// LangGraph 1.x, create_react_agent(): the model's node is `agent`, and the structured response
-  /// is requested in a separate call after the loop (node `generate_structured_response`). If one
-  /// step is left after an answer that calls tools, the run ends with an apology in place of the
-  /// answer.
+  /// is requested in a separate call after the loop (node `generate_structured_response`). If the
+  /// model calls tools in the last step that the recursion limit allows, the run ends with an
+  /// apology in place of the answer.
   create_react_agent,
 };
 
@@ -376,7 +379,7 @@ struct agent_schema {};
 /// @tparam State a described struct (agent_state), or json::value
 template <class State = messages_state>
 struct agent_options {
-  std::string name{};           ///< name of the graph and its AI messages; empty: they get none
+  std::string name{};           ///< name of the graph and its AI messages; empty: no name
   agent_model<State> model{};   ///< a model, a spec such as "openai:gpt-4o-mini", or a function
   agent_tools tools{};          ///< a list, or a tool_node with options
   agent_prompt<State> prompt{}; ///< a system prompt, or a function that makes the model's input
@@ -403,7 +406,9 @@ struct agent_options {
   /// the tools, so states and checkpoints are the same as without this option.
   ///
   /// Only for tools that may run twice or in vain. An answer that breaks off discards the calls
-  /// that it has started, and a resumed run makes its calls again.
+  /// that it has started, and a resumed run makes its calls again. The tools must not have injected
+  /// arguments other than the call's id, and the agent must not have an interceptor of tool calls.
+  /// Calls of idempotent() and journaled() tools do not start early.
   std::vector<std::string> early_tools{};
   react_version version = react_version::v2;     ///< shape of the loop
   agent_rules rules = agent_rules::create_agent; ///< LangChain's or LangGraph's rules

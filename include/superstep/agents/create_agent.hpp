@@ -18,9 +18,10 @@ namespace superstep {
 ///     auto agent = create_agent({.model = "openai:gpt-4o-mini",
 ///                                .tools = {make_tool("weather", "Current weather.", weather)}});
 ///
-/// Its nodes are `model`, `tools` (an activation for each call) and those of the hooks. Each hook
-/// is a step, so a run with hooks may need a higher run_config::recursion_limit. A tool's failure
-/// becomes an error message that the model reads. A failing model ends the run.
+/// Its nodes are `model`, `tools` (with react_version::v2, an activation for each call) and those
+/// of the hooks. Each hook is a step, so a run with hooks may need a higher
+/// run_config::recursion_limit. A tool's failure becomes an error message that the model reads. A
+/// failing model ends the run.
 ///
 /// Reads the files and environment variables of a model spec; sends no request. May be called from
 /// any thread.
@@ -65,7 +66,7 @@ struct react_agent_options {
   std::vector<std::string> interrupt_after{};  ///< nodes to stop after; `*` for all
   bool debug = false;                          ///< see compile_options
   react_version version = react_version::v2;   ///< shape of the loop
-  std::string name{}; ///< name of the graph and its AI messages; empty: they get none
+  std::string name{}; ///< name of the graph and its AI messages; empty: no name
   /// Tools whose result ends the loop. In LangGraph this is a property of the tool.
   std::vector<std::string> return_direct{};
   std::vector<std::string> early_tools{}; ///< see agent_options; not in LangGraph

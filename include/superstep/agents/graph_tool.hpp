@@ -27,7 +27,9 @@ run_graph_tool(program_ptr table, const tool_context& context, write_list input,
       run_nested(runtime_access::services(*environment->run), std::move(table), std::move(input));
   const auto ended = co_await running;
   if (ended.to_parent || !ended.state)
-    throw tool_exception{"the graph of the tool ended without a state"};
+    throw tool_exception{
+        "the graph of the tool ended without a final state; a tool's graph must not "
+        "return a command to its parent"};
   co_return out(static_cast<const struct_block<State>&>(*ended.state).state);
 }
 
@@ -39,8 +41,8 @@ run_graph_tool(program_ptr table, const tool_context& context, write_list input,
 /// checkpoints are part of that run. Use the tool in agents that run each call in a separate
 /// activation: create_agent(), or create_react_agent() with version v2.
 ///
-/// The tool may be called by any number of runs at once, and so may both functions. It keeps the
-/// graph alive. A call outside a graph is answered with a tool_exception.
+/// May be called from any thread. The tool may be called by any number of runs at once, and so may
+/// both functions. It keeps the graph alive. A call outside a graph throws tool_exception.
 ///
 /// @tparam Args a described struct with the arguments of the tool; see make_tool()
 /// @param name unique among the tools of an agent
@@ -51,6 +53,7 @@ run_graph_tool(program_ptr table, const tool_context& context, write_list input,
 /// (persistence::per_thread), because that would replace the saved state.
 /// @param from_graph converts the graph's final State to the tool's result, of any type that
 /// make_tool() accepts
+/// @return the tool
 /// @throws compile_error{invalid_graph} if `to_graph` of a per_thread graph returns a whole State
 template <class Args, class State, std::invocable<const Args&> In, std::invocable<const State&> Out>
   requires detail::nested_input<std::remove_cvref_t<std::invoke_result_t<In, const Args&>>, State>

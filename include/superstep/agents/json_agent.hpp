@@ -201,6 +201,7 @@ extern template compiled_json_graph build_agent(agent_options<json::value>);
 /// @param why the failure of the activation
 /// @return the answers to all calls if the run was cancelled. For an activation with a single call,
 /// also the answer to a timeout or an exit of its actor. nullopt for other failures
+/// @throws tool_value_error or empty_message_list if `given` contains no valid calls
 [[nodiscard]] std::optional<json_command>
 answer_stopped_tools(const tool_node& tools, const json::value& given, const run_error& why);
 

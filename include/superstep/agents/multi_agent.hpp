@@ -29,9 +29,9 @@ struct handoff_options {
 /// swarm (create_swarm()) each agent needs one for every agent that it may hand over to, with
 /// `active_key` set to `active_agent`.
 ///
-/// Does not throw. A run fails with graph_error{invalid_update} if the parent graph has no such
-/// node or key, and with std::logic_error if the tool runs outside a graph. May be called from any
-/// thread. The tool may be called by any number of runs at once.
+/// Does not throw, and may be called from any thread. A run fails with graph_error{invalid_update}
+/// if the parent graph has no such node or key. A call outside a graph throws std::logic_error. The
+/// tool may be called by any number of runs at once.
 /// @param options `agent` must not be empty
 ///
 /// Source: `create_handoff_tool` in langgraph-supervisor 0.0.29, handoff.py.

@@ -11,8 +11,8 @@
 namespace superstep {
 
 /// Appends an error message for each tool call of the latest answer that has no result. Providers
-/// and agents reject a history with unanswered calls, as a stopped run may leave it. May be called
-/// from any thread.
+/// and agents reject a history with unanswered calls. A stopped run may leave such a history. May
+/// be called from any thread.
 /// @param messages the history
 /// @param why a sentence about what happened to the calls; part of the error messages
 /// @return the completed history

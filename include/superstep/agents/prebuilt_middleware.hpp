@@ -25,8 +25,6 @@
 
 namespace superstep {
 
-// All free functions of this header may be called from any thread.
-
 /// Options of review_calls() and human_in_the_loop(): the calls that a person reviews, and the
 /// answers that the person may give.
 struct review_options {
@@ -39,14 +37,16 @@ struct review_options {
 };
 
 /// Makes an interceptor (tool_node_options::wrap_call) that asks a person before it runs a call.
+/// May be called from any thread.
 ///
 /// The run is interrupted with a list of one human_interrupt and resumes with a human_response or a
 /// list of one. An accepted call runs; an edited call runs with the new arguments. A response in
 /// words replaces the tool's result. The answer to an ignored call states that it was ignored.
 ///
-/// A response that the config does not allow, or that is malformed, becomes the error of the call,
-/// which the model reads. Calls of unknown tools are not reviewed. The tool node must be run by a
-/// graph, and the run can resume only if that graph has a checkpointer.
+/// A response that the config does not allow, that names another tool, or that is malformed,
+/// becomes the error of the call, which the model reads. Calls of unknown tools are not reviewed.
+/// The tool node must be run by a graph, and the run can resume only if that graph has a
+/// checkpointer.
 /// @param options see review_options
 /// @return the interceptor; any number of runs may use it at once
 [[nodiscard]] tool_interceptor review_calls(review_options options = {});
@@ -54,8 +54,9 @@ struct review_options {
 /// The calls that model_call_limit() and tool_call_limit() have counted. Add a field of this type
 /// to the state of the agent; several limits may share it. The keys of the maps name the limits.
 struct call_counts {
-  std::map<std::string, std::int64_t> thread; ///< calls in all runs of the thread
-  std::map<std::string, std::int64_t> run;    ///< calls since the latest input of the thread
+  std::map<std::string, std::int64_t> thread; ///< calls made in all runs of the thread
+  /// Calls since the latest input of the thread, including calls that a limit refused.
+  std::map<std::string, std::int64_t> run;
   friend bool operator==(const call_counts&, const call_counts&) = default;
 };
 BOOST_DESCRIBE_STRUCT(call_counts, (), (thread, run))
@@ -109,7 +110,7 @@ inline constexpr auto model_limit_key = "model";
 
 /// Resets the count of the run.
 [[nodiscard]] limit_step begin_run(const call_counts& counts, const std::string& key);
-/// Ends or fails the run if the model has been called often enough.
+/// Ends or fails the run if a limit is reached.
 [[nodiscard]] limit_step before_model(const model_call_limit_options& options,
                                       const call_counts& counts);
 /// Counts a call of the model.
@@ -143,7 +144,7 @@ auto run_counter(std::string key) {
 } // namespace detail
 
 /// Makes a middleware that limits the number of model calls:
-/// `model_call_limit<&desk::calls>({.run_max = 5})`.
+/// `model_call_limit<&desk::calls>({.run_max = 5})`. May be called from any thread.
 /// @tparam Member the field of the state, of type call_counts, that stores the counts
 /// @param options see model_call_limit_options
 /// @return the middleware; any number of runs may use it at once
@@ -169,7 +170,7 @@ model_call_limit(model_call_limit_options options) {
 }
 
 /// Makes a middleware that limits the number of calls of all tools or of one tool. Calls beyond the
-/// limit are not made.
+/// limit are not made. May be called from any thread.
 /// @tparam Member the field of the state, of type call_counts, that stores the counts
 /// @param options at_limit::finish for one tool fails a run with std::logic_error if the same
 /// answer calls other tools, because their calls would stay unanswered
@@ -214,7 +215,7 @@ struct context_editing_options {
                                               const context_editing_options& options);
 
 /// Makes a middleware that passes the model a conversation without old tool results; see
-/// clear_tool_results(). The state stays unchanged.
+/// clear_tool_results(). The state stays unchanged. May be called from any thread.
 /// @param options see context_editing_options
 /// @return the middleware; any number of runs may use it at once
 ///
@@ -223,9 +224,9 @@ struct context_editing_options {
 
 /// Makes a middleware that asks a person after each answer of the model. The run is interrupted
 /// with a list of human_interrupts, one for each call to review, and resumes with a list of as many
-/// human_responses in the same order. An accepted call runs; an edited call runs with the new
-/// arguments. A response in words replaces the tool's result. The answer to an ignored call states
-/// that the user rejected it.
+/// human_responses in the same order. An accepted call runs; an edited call runs with the tool name
+/// and arguments of the edit. A response in words replaces the tool's result. The answer to an
+/// ignored call states that the user rejected it. May be called from any thread.
 ///
 /// All calls of an answer are reviewed at once; review_calls() reviews each call separately. A
 /// response that the config does not allow, or a different number of responses, fails the run with
@@ -289,7 +290,8 @@ struct pii_options {
 };
 
 /// Makes a middleware that detects personal data of one kind: in new messages before a call of the
-/// model, and in the model's answer after it. The messages are replaced in the state.
+/// model, and in the model's answer after it. The messages are replaced in the state. May be called
+/// from any thread.
 /// @param options see pii_options; `kind` is required
 /// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for an unknown kind without a detector
@@ -318,7 +320,8 @@ struct retry_options {
 };
 
 /// Makes a middleware that repeats failed calls of the model. An answer that broke off after a
-/// piece of it was streamed is not repeated. Waiting suspends the call and blocks no thread.
+/// piece of it was streamed is not repeated. Waiting suspends the call and blocks no thread. May be
+/// called from any thread.
 /// @param options see retry_options
 /// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument if the policy allows no attempt
@@ -329,7 +332,7 @@ struct retry_options {
 /// Makes a middleware that repeats tool calls that threw. Calls with invalid arguments are answered
 /// at once. An agent whose tools are a tool_node must not answer exceptions in that node
 /// (tool_errors::none() or bad_calls()), because only calls that throw are repeated. Waiting
-/// suspends the call and blocks no thread.
+/// suspends the call and blocks no thread. May be called from any thread.
 /// @param options see retry_options
 /// @param tools names of tools; empty: all
 /// @return the middleware; any number of runs may use it at once
@@ -341,7 +344,7 @@ struct retry_options {
 
 /// Makes a middleware that tries other models, in order, if the agent's model fails. If all models
 /// fail, the run gets the last error. After a piece of an answer was streamed, no other model is
-/// tried.
+/// tried. May be called from any thread.
 /// @param others at least one model; shared by the middleware
 /// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument if there are no other models or one is null
@@ -366,7 +369,8 @@ struct summarisation_options {
 };
 
 /// Makes a middleware that replaces older messages by a summary before a call of the model. If the
-/// summarising model fails, the conversation stays unchanged until the next call.
+/// summarising model fails, the conversation stays unchanged until the next call. May be called
+/// from any thread.
 /// @param options see summarisation_options
 /// @return the middleware; any number of runs may use it at once
 /// @throws std::invalid_argument for options without a model or without a limit
@@ -408,7 +412,7 @@ std::string name_of_field() {
 
 /// Makes a middleware that gives the model a tool `write_todos`, with which it maintains a list of
 /// tasks: `todo_list<&desk::todos>()`. Each call replaces the whole list, so several calls in one
-/// answer are rejected.
+/// answer are rejected. May be called from any thread.
 /// @tparam Member the field of the state, a std::vector<todo>
 /// @param options see todo_list_options
 /// @return the middleware; any number of runs may use it at once

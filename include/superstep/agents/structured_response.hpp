@@ -74,8 +74,11 @@ template <class T>
   return out;
 }
 
-/// Converts the structured response of a run; see the overload above.
+/// Converts the structured response of a run to a T, like the overload above. May be called from
+/// any thread.
 /// @param from the run_result of an agent, or the state of an agent
+/// @throws std::system_error with errc::not_found if the run has no structured response, and with
+/// errc::parse_failed if a member is missing or has another type
 template <class T, class From>
   requires requires(const From& from) { from.state.structured_response; } ||
            requires(const From& from) { from.structured_response; }

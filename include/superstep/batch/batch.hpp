@@ -102,10 +102,10 @@ struct batch_progress {
   std::int64_t tokens = 0;           ///< tokens used, input and output
   double rows_per_second = 0;        ///< average rate of this run
   double elapsed_seconds = 0;        ///< time since the start of this run
-  std::optional<double> eta_seconds; ///< estimated rest; nullopt before a row has finished
+  std::optional<double> eta_seconds; ///< estimated time left; nullopt before a row has finished
   std::chrono::nanoseconds p50{0};   ///< median duration of a row
   std::chrono::nanoseconds p95{0};   ///< 95th percentile of the duration of a row
-  bool draining = false;             ///< whether the job is stopping
+  bool draining = false;             ///< whether the job stops: it starts no more rows
 };
 
 /// Receives the progress of a job. All members are called by the thread that called run_batch().
@@ -137,7 +137,7 @@ enum class progress_mode : std::uint8_t {
 [[nodiscard]] std::optional<progress_mode> parse_progress_mode(std::string_view word,
                                                                bool is_terminal);
 
-/// Makes a sink that writes lines of text.
+/// Makes a sink that writes lines of text. May be called from any thread.
 /// @param mode the form of the output
 /// @param out the stream to write to, e.g. std::cerr; must outlive the sink. Only the thread that
 /// calls the sink writes to it
@@ -174,9 +174,9 @@ struct batch_options {
   std::optional<std::uint64_t> limit{}; ///< --limit: rows to start in this run; not set: all
   /// --row-deadline-ms: timeout of a row; not set: none.
   std::optional<std::chrono::milliseconds> row_deadline{};
-  /// The limit for rows that do not specify one.
+  /// Recursion limit of rows that do not specify one.
   std::uint32_t recursion_limit = default_recursion_limit;
-  std::size_t line_bytes_max = std::size_t{16} << 20; ///< --max-line-bytes: size of an input line
+  std::size_t line_bytes_max = std::size_t{16} << 20; ///< --max-line-bytes: limit of an input line
   std::size_t write_queue_max = 1024;                 ///< finished rows that wait to be written
   std::chrono::milliseconds sync_interval{20}; ///< minimum time between two syncs of the output
   /// --shortage-wait-ms: maximum time that a job waits for resources while every row ends with a

@@ -12,8 +12,6 @@
 
 namespace superstep {
 
-// All free functions of this header may be called from any thread.
-
 /// Selects messages by name, id, type and tool call. A message that matches an exclusion is
 /// dropped. If any of the include lists is not empty, a message must also match one of them.
 struct message_filter {
@@ -28,7 +26,7 @@ struct message_filter {
 };
 
 /// Returns the messages that pass the filter, in order. Unchanged messages are not copied; both
-/// lists share them.
+/// lists share them. May be called from any thread.
 /// Source: `filter_messages` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] message_list filter_messages(const message_list&, const message_filter&);
 
@@ -46,11 +44,12 @@ struct approximate_tokens {
   bool names_count = true;        ///< whether `name` is counted
 
   /// Estimates the tokens of a message: code points of text, role, name, call ids and calls,
-  /// divided by characters_per_token, rounded up, plus extra_per_message.
+  /// divided by characters_per_token, rounded up, plus extra_per_message, and per_image for each
+  /// image.
   [[nodiscard]] std::int64_t operator()(const message&) const;
 };
 
-/// Estimates the tokens of a conversation.
+/// Estimates the tokens of a conversation. May be called from any thread.
 [[nodiscard]] std::int64_t count_tokens_approximately(const message_list&,
                                                       const approximate_tokens& = {});
 
@@ -74,7 +73,7 @@ struct trim_options {
 /// Returns the longest suffix (`last`) or prefix (`first`) of a conversation within a token budget.
 /// Each message is counted at most once. If allow_partial is set, the message at the boundary is
 /// counted again for each number of blocks and lines that is tried. With `last`, messages dropped
-/// by end_on are not counted.
+/// by end_on are not counted. May be called from any thread.
 ///
 /// @return the messages; errc::invalid_argument if `first` is combined with an option for `last`
 /// only
@@ -84,11 +83,12 @@ struct trim_options {
 
 /// Merges each run of adjacent messages of the same type into one message. Tool and remove messages
 /// are never merged. Texts are joined with `separator`; block lists and tool calls are
-/// concatenated, and usage is added. The merged message has the id and response metadata of the
-/// first message of the run, and no name.
+/// concatenated, and usage is added. The merged message has the response metadata of the first
+/// message of the run, and no name. Its id is that of the first message; for ai messages, an id
+/// assigned by the provider takes precedence over a generated one. May be called from any thread.
 ///
-/// @return the messages; the error of append() if the additional_kwargs of two messages cannot be
-/// merged
+/// @return the messages; the error of append() if two messages cannot be merged, for example
+/// because two chat messages have different roles
 ///
 /// Source: `merge_message_runs` in langchain-core 1.7.2, messages/utils.py.
 [[nodiscard]] result<message_list> merge_message_runs(const message_list&,
@@ -103,7 +103,7 @@ struct buffer_options {
 
 /// Renders a conversation as plain text for a prompt, one `Prefix: text` entry per message. Blocks
 /// that are not text are left out. The tool calls of an ai message follow its text as a Python list
-/// literal, the format that langchain-core prints.
+/// literal, the format that langchain-core prints. May be called from any thread.
 ///
 /// @return the entries joined by `options.separator`; "" for an empty conversation
 ///
@@ -112,7 +112,7 @@ struct buffer_options {
 
 /// Renders a conversation as XML for a prompt: `<message type="human">…</message>` per message,
 /// with its tool calls, reasoning, documents and links to media. Base64 data is left out, and long
-/// documents are truncated.
+/// documents are truncated. May be called from any thread.
 ///
 /// @param separator the text between two messages
 ///
@@ -121,11 +121,11 @@ struct buffer_options {
 
 /// Formats a message for a terminal: a title line with the author, the text, and the tool calls
 /// with their arguments. A block that is not text appears as its type in brackets. The format is
-/// not meant to be parsed.
+/// not meant to be parsed. May be called from any thread.
 ///
 /// Source: `BaseMessage.pretty_repr` in langchain-core 1.7.2, messages/base.py.
 [[nodiscard]] std::string pretty_text(const message& m);
-/// Formats a conversation, with an empty line between two messages.
+/// Formats a conversation, with an empty line between two messages. May be called from any thread.
 [[nodiscard]] std::string pretty_text(const message_list& messages);
 
 } // namespace superstep

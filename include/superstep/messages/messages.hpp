@@ -21,8 +21,6 @@
 
 namespace superstep {
 
-// All free functions of this header may be called from any thread.
-
 /// The description of a tool that is sent to a model. `parameters` is a JSON Schema of type object.
 struct tool_definition {
   std::string name;
@@ -96,7 +94,7 @@ struct message {
 };
 
 /// Creates a message with a text and without an id. remove_message() creates a message with only an
-/// id, which deletes the message with that id; see add_messages. @{
+/// id, which deletes the message with that id; see add_messages. May be called from any thread. @{
 [[nodiscard]] message human_message(std::string text);
 [[nodiscard]] message ai_message(std::string text, std::vector<tool_call> calls = {});
 [[nodiscard]] message system_message(std::string text);
@@ -108,7 +106,7 @@ struct message {
 inline constexpr std::string_view remove_all_messages = "__remove_all__";
 
 /// Returns the text of a message: `content`, or the text of its string and text blocks,
-/// concatenated.
+/// concatenated. May be called from any thread.
 [[nodiscard]] std::string text_of(const message&);
 
 /// Stored forms for checkpoints. They write the JSON of message_json.hpp but read it strictly: a
@@ -146,18 +144,20 @@ struct stored_form<token_usage> {
 };
 
 /// Adds two usages. Details and other members are added key by key. Returns errc::parse_failed if
-/// one of them is not an integer, and errc::too_large if they are nested too deeply.
+/// one of them is not an integer, and errc::too_large if they are nested too deeply. May be called
+/// from any thread.
 ///
 /// Source: `add_usage` in langchain-core 1.7.2, messages/ai.py.
 [[nodiscard]] result<token_usage> add_usage(const token_usage&, const token_usage&);
 /// Subtracts the counts of `part` from those of `all`, with 0 as the minimum. Returns the errors of
-/// add_usage().
+/// add_usage(). May be called from any thread.
 [[nodiscard]] result<token_usage> subtract_usage(const token_usage& all, const token_usage& part);
 
 /// Returns the JSON form: `{input_tokens, output_tokens, total_tokens, input_token_details?,
-/// output_token_details?}`, followed by the members of `others`.
+/// output_token_details?}`, followed by the members of `others`. May be called from any thread.
 [[nodiscard]] json::object to_json(const token_usage&);
-/// Reads the JSON form. Absent and null counts are 0; unknown members go to `others`.
+/// Reads the JSON form. Absent and null counts are 0; unknown members go to `others`. May be called
+/// from any thread.
 ///
 /// @param path the prefix of the location in error texts
 /// @return the usage; errc::parse_failed with the path of the first invalid member
@@ -185,14 +185,18 @@ struct message_chunk {
   friend bool operator==(const message_chunk&, const message_chunk&) = default;
 };
 
-/// Appends the next piece of a stream to the sum of the earlier ones.
+/// Appends the next piece of a stream to the sum of the earlier ones. May be called from any
+/// thread.
 ///
 /// Content: strings are concatenated. A string before a list becomes the list's first element; a
 /// string after a list is appended to a trailing string, unless it is empty. Block lists are merged
-/// by merge_lists(). Pieces of tool calls with the same non-null index are joined unless both have
-/// an id and the ids differ. Usage is added, metadata merged by merge_members(). An id assigned by
-/// the provider takes precedence over a generated one (`lc_run-…` for a run, `lc_…` for a block).
-/// Names are dropped. The tool calls of `into` are not updated: call read_calls() for that.
+/// by the `index` of their blocks. Pieces of tool calls are joined if they have the same index (an
+/// integer, or a text that begins with `lc_`), unless both have an id and the ids differ. Usage is
+/// added. Metadata is merged member by member: texts are concatenated, integers that differ are
+/// added, and equal values of `id` and `model_provider` are kept once. In an ai message, an id
+/// assigned by the provider takes precedence over a generated one (`lc_run-…` for a run, `lc_…` for
+/// a block). Names are dropped, except that of a function message. The tool calls of `into` are not
+/// updated: call read_calls() for that.
 ///
 /// @return errc::invalid_argument if two members cannot be merged, or if the chunks differ in type,
 /// chat role, function name or tool call id; errc::too_large if members are nested too deeply; or
@@ -203,18 +207,21 @@ struct message_chunk {
 /// Source: `add_ai_message_chunks` in langchain-core 1.7.2, messages/ai.py.
 [[nodiscard]] result<> append(message_chunk& into, message_chunk more);
 
-/// Parses the pieces of tool calls received so far into `part.tool_calls`, with
-/// parse_partial_json() and `{}` for absent arguments. Arguments that are not an object make an
-/// invalid call. Costs O(size of all arguments); needed only to inspect calls before the stream
-/// ends.
+/// Parses the pieces of tool calls received so far into `part.tool_calls`. Incomplete arguments are
+/// completed: open strings, lists and objects are closed, and a tail that cannot be completed is
+/// removed. Absent arguments become `{}`. Arguments that are not an object make an invalid call.
+/// Costs O(size of all arguments); needed only to inspect calls before the stream ends. May be
+/// called from any thread.
 void read_calls(message_chunk&);
 
 /// Returns the message that the pieces add up to, with its tool calls parsed as by read_calls().
+/// May be called from any thread.
 [[nodiscard]] message to_message(message_chunk);
 
 /// Returns the message of a finished answer. Unlike to_message() it does not complete truncated
-/// arguments: they must be one whole JSON object (see parse_tool_call()). Otherwise the call
-/// becomes an invalid_tool_call with the reason.
+/// arguments. Absent arguments, and the text `null`, become `{}`. Any other text that is not one
+/// whole JSON object makes an invalid_tool_call with the reason. Strings may contain raw line
+/// breaks, and of duplicate keys the last value counts. May be called from any thread.
 ///
 /// @param cut why generation stopped early, e.g. "the answer was cut (length)"; empty if the model
 /// finished. A call without arguments in a truncated answer is invalid, because its arguments may
@@ -223,10 +230,10 @@ void read_calls(message_chunk&);
 
 /// Returns the JSON form of a chunk: that of a message, with `AIMessageChunk` (`HumanMessageChunk`,
 /// …) as `type`. `tool_call_chunks` [{name, args, id, index, type: "tool_call_chunk"}] and
-/// `chunk_position` "last" appear only where they apply.
+/// `chunk_position` "last" appear only where they apply. May be called from any thread.
 [[nodiscard]] json::object to_json(const message_chunk&);
 /// Reads the JSON form of a chunk. If an ai chunk has tool calls but no tool_call_chunks, a piece
-/// is created for each call, so that later pieces can be appended.
+/// is created for each call, so that later pieces can be appended. May be called from any thread.
 ///
 /// @param path the prefix of the location in error texts
 /// @return the chunk; errc::parse_failed with the path of the first invalid member
@@ -290,8 +297,9 @@ public:
   /// null
   void replace(std::size_t i, message_ptr m);
 
-  /// Random-access iterators over `const message&`.
+  /// Returns a random-access iterator to the first message.
   [[nodiscard]] const_iterator begin() const noexcept;
+  /// Returns the iterator behind the last message.
   [[nodiscard]] const_iterator end() const noexcept;
 
   /// Whether both contain equal messages in the same order.
@@ -372,7 +380,8 @@ inline message_list::const_iterator message_list::end() const noexcept {
 /// - A message with a known id replaces the one that has it.
 /// - A `remove` message deletes the messages with its id after all others have been applied, unless
 ///   a later message in `more` has the same id. With the id `remove_all_messages` it discards
-///   everything before it, including `into`; the last such message counts.
+///   everything before it, including `into`; the last such message counts. As in LangGraph, the
+///   messages after it are appended without looking at their ids.
 ///
 /// A message without an id gets the next id of `ids`. A tool call without an id gets `<message
 /// id>-call-<j>`, where j is its index in the message.
@@ -402,13 +411,16 @@ struct stored_form<message_list> {
 };
 
 /// Converts a caller's text to the input of a graph with the field `messages`: one human message.
-/// The engine finds these functions by argument-dependent lookup.
+/// The engine finds these functions by argument-dependent lookup. May be called from any thread.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, std::string_view text);
-/// Converts one message to the input of a graph with the field `messages`.
+/// Converts one message to the input of a graph with the field `messages`. May be called from any
+/// thread.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, message one);
-/// Converts a conversation to the input of a graph with the field `messages`.
+/// Converts a conversation to the input of a graph with the field `messages`. May be called from
+/// any thread.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>, message_list all);
-/// Converts several messages to the input of a graph with the field `messages`.
+/// Converts several messages to the input of a graph with the field `messages`. May be called from
+/// any thread.
 [[nodiscard]] message_list messages_input(std::type_identity<message_list>,
                                           std::vector<message> all);
 

@@ -10,8 +10,6 @@
 
 namespace superstep {
 
-// All free functions of this header may be called from any thread.
-
 /// A component of a user interface that a graph keeps up to date. A node sends it immediately with
 /// `rt.emit(to_json(component))` and stores it in a state field whose reducer is add_ui_messages.
 ///
@@ -26,9 +24,10 @@ struct ui_message {
 };
 BOOST_DESCRIBE_STRUCT(ui_message, (), (id, name, props, metadata, is_removal))
 
-/// Returns a message that removes the component with this id.
+/// Returns a message that removes the component with this id. May be called from any thread.
 [[nodiscard]] ui_message remove_ui_message(std::string id);
 /// Returns the JSON form for user interfaces: {"type": "ui", …} or {"type": "remove-ui", "id": …}.
+/// May be called from any thread.
 [[nodiscard]] json::object to_json(const ui_message& part);
 
 /// The reducer of a list of UI components. A component with a new id is appended. A component with

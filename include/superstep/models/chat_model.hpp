@@ -18,8 +18,8 @@
 
 namespace superstep {
 
-/// Reasons why a model returned no answer. They are final, because models retry by themselves where
-/// that may help.
+/// Reasons why a model returned no answer. Provider models report a reason only after their own
+/// retries, so callers need not repeat the request.
 enum class model_errc {
   bad_request = 1,   ///< the server rejects the request; repeating it would not help
   unauthorized,      ///< the API key is missing, wrong or lacks permission
@@ -53,9 +53,10 @@ enum class answer_mode : std::uint8_t {
 
 /// Requires an answer to be JSON that matches a schema.
 struct answer_schema {
-  std::string name = "answer"; ///< name of the schema; also of the tool for tool_call
-  std::string description;     ///< describes the answer to the model; may be empty
-  json::object schema;         ///< the JSON Schema
+  /// Name of the schema. For structured_method::tool_call, also the name of the tool.
+  std::string name = "answer";
+  std::string description;                     ///< describes the answer to the model; may be empty
+  json::object schema;                         ///< the JSON Schema
   answer_mode mode = answer_mode::json_schema; ///< what the provider enforces
   bool is_strict = true; ///< whether the provider must enforce the schema, if it can
 };
@@ -73,8 +74,8 @@ struct model_request {
   /// Tools that the model may call; an empty list: none. Null: those of bind_tools(), if any.
   tool_definitions tools{};
   std::string run_key{}; ///< key of the row or run; selects recorded answers and seeds jitter
-  /// The turn of the conversation: the number of AI messages before this call. States that count
-  /// their model calls, such as chat_state, pass that number.
+  /// The turn of the conversation: the number of AI messages before this call. An agent whose state
+  /// counts the model calls, such as chat_state, passes that count.
   std::uint32_t turn = 0;
   /// Parameters that override the model's own: temperature, max_tokens, model, …. They also
   /// configure the tools: tool_choice (a tool's name, auto, any, none) and parallel_tool_calls.
@@ -151,8 +152,8 @@ using chat_model_ptr = std::shared_ptr<const chat_model>;
 
 /// Options for binding tools to a model. The provider's default applies to unset members.
 struct tool_binding {
-  /// The name of a tool that must be called, "auto", "any" or "none"; empty: the provider's
-  /// default.
+  /// The name of a tool that must be called, "auto", "any" (or "required") or "none"; empty: the
+  /// provider's default.
   std::string choice;
   std::optional<bool> parallel; ///< whether an answer may contain several calls
   /// Whether arguments must match the schemas. OpenAI requires all parameters of strict tools to be
@@ -224,7 +225,8 @@ private:
 /// @param input a text, a message, a list of messages or JSON
 /// @param on_chunk called for each piece as it arrives; once with the whole answer if the model
 /// cannot stream. See chunk_handler for its constraints.
-/// @return the answer, which equals the sum of the pieces, or an error as above
+/// @return the answer, which equals the sum of the pieces, or the error of the input or of the
+/// model
 [[nodiscard]] task<result<message>> ask(chat_model_ptr model, model_input input,
                                         chunk_handler on_chunk);
 

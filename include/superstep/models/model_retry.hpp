@@ -10,15 +10,16 @@
 
 namespace superstep {
 
-/// Whether another attempt, or another model, may succeed after the error `e`. False for a rejected
-/// request, an invalid API key, an exhausted quota, an unknown model or recording, and an unusable
+/// Whether another attempt may succeed after the error `e`. False for a rejected request, an
+/// invalid API key, an exhausted quota, an unknown model or recording, and an unusable
 /// configuration; true for all other codes. May be called from any thread.
 [[nodiscard]] bool is_worth_another_try(const error& e);
 
 /// Options of with_retry().
 struct model_retry_options {
-  std::uint32_t attempts_max = 3;                ///< including the first
-  std::chrono::milliseconds backoff_base{1'000}; ///< upper bound of the first wait; then doubled
+  std::uint32_t attempts_max = 3; ///< attempts per call, the first included
+  /// Upper bound of the first wait. It doubles with each attempt.
+  std::chrono::milliseconds backoff_base{1'000};
   std::chrono::milliseconds backoff_max{60'000}; ///< limit of the upper bound
   /// Whether to retry after this error.
   std::function<bool(const error&)> retry_on = is_worth_another_try;

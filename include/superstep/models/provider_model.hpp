@@ -38,8 +38,8 @@ enum class output_version : std::uint8_t {
 [[nodiscard]] result<output_version> read_output_version(std::string_view text);
 
 /// Returns the version in the environment variable SUPERSTEP_OUTPUT_VERSION or, if that is not set,
-/// LC_OUTPUT_VERSION; v0 if neither is set. Reads the environment, so it is not safe while another
-/// thread calls setenv().
+/// LC_OUTPUT_VERSION; v0 if neither is set. An empty value counts as not set. Reads the
+/// environment, so it is not safe while another thread calls setenv().
 /// @return the version; model_errc::bad_configuration if the value is neither v0 nor v1
 [[nodiscard]] result<output_version> default_output_version();
 
@@ -126,7 +126,7 @@ public:
   /// Must be called while the caller still holds the permit of calls().
   ///
   /// A refusal among successful calls only delays its own call. If all of the latest calls were
-  /// refused, no request is sent before `until`.
+  /// refused and `until` is given, no request is sent before `until`.
   /// @param sent when the request was sent
   /// @param now the current time
   /// @param until the earliest time for another attempt, if the provider specified it
@@ -150,9 +150,11 @@ enum class provider_api : std::uint8_t { openai_chat, openai_responses, anthropi
 
 /// Describes a failed attempt that will be followed by another.
 struct model_attempt {
-  std::uint32_t number = 1;       ///< number of the failed attempt, from 1
-  std::uint32_t attempts_max = 1; ///< see provider_model_options::attempts_max
-  std::string why;                ///< the error of the attempt
+  /// Number of the failed attempt, from 1. Attempts that got HTTP 429 are counted separately.
+  std::uint32_t number = 1;
+  /// The option that limits `number`: attempts_max, or rate_limited_max after HTTP 429.
+  std::uint32_t attempts_max = 1;
+  std::string why; ///< the error of the attempt
 };
 
 /// Options of make_provider_model().
@@ -222,11 +224,11 @@ struct provider_model_options {
 ///
 /// These failures are retried, with exponential backoff and full jitter seeded by run key, turn and
 /// attempt: HTTP 5xx, 408 and 409, broken connections, incomplete answers and timeouts. HTTP 429 is
-/// retried up to `rate_limited_max` times, not before the time that the server specifies.
-/// model_limits::overloaded() describes when a 429 also delays other calls. An answer that is not
-/// JSON is retried like a 5xx. Any other unusable answer is retried once. After a piece was
-/// streamed, nothing is retried. Other 4xx are final, and so is a 429 that reports an exhausted
-/// quota.
+/// retried, not before the time that the server specifies, until the call has got
+/// `rate_limited_max` of these responses. model_limits::overloaded() describes when a 429 also
+/// delays other calls. An answer that is not JSON is retried like a 5xx. Any other unusable answer
+/// is retried once. After a piece was streamed, nothing is retried. Other 4xx are final, and so is
+/// a 429 that reports an exhausted quota.
 ///
 /// Content that a provider does not support (a modality, a role) is an error before anything is
 /// sent. Errors and the fingerprint never contain the key. model_request::parameters override the

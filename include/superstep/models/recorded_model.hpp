@@ -31,7 +31,7 @@ struct recorded_model_options {
 
 /// Makes a model that returns the answers of a file. Reads and checks the whole file; an incomplete
 /// last line without a newline is ignored. Requests for a row or turn that the file does not
-/// contain fail with model_errc::missing_turn. Waiting for `latency_ms` blocks no thread.
+/// contain fail with model_errc::missing_turn. The delay `latency` blocks no thread.
 ///
 /// May be called from any thread.
 /// @param options see recorded_model_options
@@ -40,7 +40,8 @@ struct recorded_model_options {
 [[nodiscard]] result<chat_model_ptr> make_recorded_model(recorded_model_options options);
 
 /// Returns a model that records every answer of `model` in a journal: messages, errors and streamed
-/// pieces, with their timing. make_replayed_model() plays the journal back.
+/// pieces, with their timing. make_replayed_model() plays the journal back. May be called from any
+/// thread.
 ///
 /// A journal contains one JSON object per answer, appended when the answer is complete:
 ///
@@ -62,8 +63,6 @@ struct recorded_model_options {
 /// @param secrets texts to mask in the journal in case a server repeats them; see secrets_of()
 /// @return the model; model_errc::bad_configuration if the path cannot be written, or the file is
 /// not a journal; errc::shortage if the machine lacks descriptors or memory
-/// @par Threads
-/// The returned model may be used by any number of threads.
 [[nodiscard]] result<chat_model_ptr> record_model(chat_model_ptr model, std::string path,
                                                   std::string* note = nullptr,
                                                   std::vector<std::string> secrets = {});

@@ -30,15 +30,15 @@ struct structured_answer {
 /// All members may be called by any number of threads.
 class structured_model {
 public:
-  /// Use with_structured_output() instead, which checks the schema.
+  /// Wraps a model without checking the schema; with_structured_output() checks it first.
   /// @param model shared by this object; must not be null
   /// @param schema the schema of the answers
   /// @param method how the model is made to answer in JSON
   structured_model(chat_model_ptr model, answer_schema schema, structured_method method);
 
   /// Sends a request whose answer must match the schema. Overrides the format of the request, or
-  /// for structured_method::tool_call its tools. Destroying the task cancels the request; this
-  /// object need not outlive it.
+  /// for structured_method::tool_call its tools and `tool_choice`. Destroying the task cancels the
+  /// request; this object need not outlive it.
   /// @return the answer; `fault` is set if it does not match the schema. The error of
   /// chat_model::complete() if the model fails
   [[nodiscard]] task<result<structured_answer>> complete(model_request request) const;

@@ -30,12 +30,13 @@ using http_headers = std::vector<std::pair<std::string, std::string>>;
 /// Options of http_client::make().
 struct http_client_options {
   std::size_t connections_per_host_max = 256; ///< further requests wait, in the order of arrival
-  std::size_t hosts_max = 1'000; ///< hosts with open connections; requests to others are rejected
+  std::size_t hosts_max = 1'000; ///< hosts with requests in flight; others are rejected
   /// Name look-up, connect and TLS handshake together; at least 1 ms.
   std::chrono::milliseconds connect_timeout{10'000};
   /// Maximum silence of the server during a request; at least 1 ms.
   std::chrono::milliseconds idle_timeout{60'000};
-  /// The limit of a request, including its wait; at least 1 ms. Unset: no limit.
+  /// Maximum duration of a request, including its wait for a connection; at least 1 ms. Unset: no
+  /// limit.
   std::optional<std::chrono::milliseconds> total_timeout{std::chrono::milliseconds{300'000}};
   std::chrono::milliseconds keep_alive{
       30'000}; ///< maximum idle time of a connection that is reused

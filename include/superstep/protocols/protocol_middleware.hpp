@@ -15,8 +15,6 @@
 
 namespace superstep {
 
-// All free functions of this header may be called from any thread.
-
 /// A chat model that can also report its answer while the answer arrives.
 class streaming_chat_model : public chat_model {
 public:
@@ -79,7 +77,7 @@ public:
 /// A shared, immutable middleware.
 using model_middleware_ptr = std::shared_ptr<const model_middleware>;
 
-/// Wraps a model in middleware.
+/// Wraps a model in middleware. May be called from any thread.
 ///
 /// The result also has stream(). If `model` is not a streaming_chat_model, stream() reports the
 /// whole answer at once when it is complete.
@@ -91,7 +89,7 @@ using model_middleware_ptr = std::shared_ptr<const model_middleware>;
 [[nodiscard]] streaming_chat_model_ptr wrap_model(chat_model_ptr model,
                                                   std::vector<model_middleware_ptr> middleware);
 
-/// Creates a middleware that adds parameters to requests.
+/// Creates a middleware that adds parameters to requests. May be called from any thread.
 /// @param parameters values by name, as in model_request::parameters; a value that the request
 /// already sets is kept
 [[nodiscard]] model_middleware_ptr make_defaults_middleware(json::object parameters);
@@ -107,14 +105,15 @@ struct model_call_record {
   std::optional<token_usage> usage; ///< token counts of the answer, if the model reports them
   std::size_t tool_calls = 0;       ///< number of valid tool calls in the answer
 };
-/// Creates a middleware that reports each call after it has ended, with or without an answer.
+/// Creates a middleware that reports each call after it has ended, with or without an answer. A
+/// call whose task was destroyed is not reported. May be called from any thread.
 /// @param on_call runs on the thread of the call, and on several threads at once if calls are
 /// concurrent; must not be null
 [[nodiscard]] model_middleware_ptr
 make_logging_middleware(std::function<void(const model_call_record&)> on_call);
 
 /// Creates a middleware that stores answers in memory. If an equal request follows, it returns the
-/// stored answer and does not ask the model.
+/// stored answer and does not ask the model. May be called from any thread.
 ///
 /// Two requests are equal if their system text, messages (except ids), tools, parameters and
 /// required format are equal. Only answers of complete() are stored and returned, not errors and
@@ -125,7 +124,8 @@ make_logging_middleware(std::function<void(const model_call_record&)> on_call);
 [[nodiscard]] model_middleware_ptr make_caching_middleware(std::size_t answers_max);
 
 /// Creates a middleware that repairs native tool calls. In a streamed answer, a valid call is
-/// reported when it is complete, and a repaired call at the end of the answer.
+/// reported when it is complete, and a repaired call at the end of the answer. May be called from
+/// any thread.
 ///
 /// Arguments that are not valid JSON are parsed again with comments, single quotes, unquoted words
 /// and trailing commas allowed. Arguments of known tools are then converted to the types of the
@@ -168,7 +168,7 @@ struct protocol_options {
 /// Creates a middleware that adds tool calls to a model whose server does not support them. The
 /// tools and earlier calls are written into the request as text, and calls are parsed from the text
 /// of the answer. The id of a call is computed from the run, the turn and its position, so a
-/// replayed run has the same ids.
+/// replayed run has the same ids. May be called from any thread.
 ///
 /// The parameter `tool_choice` is replaced as follows and not sent:
 /// - `auto` or absent: the model decides.
@@ -182,8 +182,8 @@ struct protocol_options {
 [[nodiscard]] model_middleware_ptr make_protocol_middleware(protocol_options options);
 
 /// Sends one request to the model with make_protocol_middleware(), for options that apply to this
-/// request only.
-/// @param model the model without tool calls; the task shares its ownership
+/// request only. May be called from any thread.
+/// @param model the model without tool calls, not null; the task shares its ownership
 /// @param options as for make_protocol_middleware()
 /// @param request the conversation and the tools
 /// @return the answer with its calls, or the error of the middleware or the model

@@ -12,8 +12,6 @@
 
 namespace superstep {
 
-// All free functions of this header may be called from any thread.
-
 /// A tool as a text protocol describes it to the model.
 struct protocol_tool {
   std::string name;                  ///< the name by which the model calls the tool
@@ -135,8 +133,8 @@ public:
 
   /// Parses a complete answer. Linear in the length of the text.
   ///
-  /// An implementation finds only the calls in its own format. parse_answer() in
-  /// protocols/protocol_parts.hpp adds the steps that all protocols share.
+  /// An implementation finds only the calls in its own format. The steps that all protocols share
+  /// are not part of this function: make_protocol_middleware() adds them.
   ///
   /// @param text the whole answer
   /// @param tools must outlive the call of this function
@@ -159,38 +157,47 @@ public:
 /// A shared, immutable protocol.
 using tool_protocol_ptr = std::shared_ptr<const tool_protocol>;
 
-/// Creates a protocol by its name.
+/// Creates a protocol by its name. May be called from any thread.
 /// @param name `hermes`, `morph_xml`, `yaml_xml` or `qwen3_coder`; the spellings of the npm package
 /// @ai-sdk-tool/parser (`morphXml`, `yamlXml`, `qwen3coder`) are accepted as well
 /// @return the protocol; `errc::not_found` for an unknown name, with the known names in the text
 [[nodiscard]] result<tool_protocol_ptr> make_protocol(std::string_view name);
 
 /// Creates the protocol `hermes`. A call is a JSON object with `name` and `arguments` between
-/// `<tool_call>` tags, the format that Hermes and Qwen models were trained on.
+/// `<tool_call>` tags, the format that Hermes and Qwen models were trained on. May be called from
+/// any thread.
 ///
 /// Of the four protocols, only this one checks arguments against the schema of the tool. A call
 /// whose arguments do not match is reported as an error and remains text.
 ///
-/// Source of the behaviour of all four protocols: npm package @ai-sdk-tool/parser 4.1.26.
+/// Source: npm package @ai-sdk-tool/parser 4.1.26.
 [[nodiscard]] tool_protocol_ptr make_hermes();
 
 /// Creates the protocol `morph_xml`. A call is an XML element named after the tool, with one
-/// element per parameter inside.
+/// element per parameter inside. May be called from any thread.
+///
+/// Source: npm package @ai-sdk-tool/parser 4.1.26.
 [[nodiscard]] tool_protocol_ptr make_morph_xml();
 
 /// Creates the protocol `yaml_xml`. A call is an XML element named after the tool that contains the
-/// arguments as a YAML mapping.
+/// arguments as a YAML mapping. May be called from any thread.
+///
+/// Source: npm package @ai-sdk-tool/parser 4.1.26.
 [[nodiscard]] tool_protocol_ptr make_yaml_xml();
 
 /// Creates the protocol `qwen3_coder`. A call is a `<function=NAME>` element with a
 /// `<parameter=KEY>` element per argument, with or without `<tool_call>` tags around it. Other
-/// spellings that models write are accepted, such as `<call>` or `name="…"`.
+/// spellings that models write are accepted, such as `<call>` or `name="…"`. May be called from any
+/// thread.
+///
+/// Source: npm package @ai-sdk-tool/parser 4.1.26.
 [[nodiscard]] tool_protocol_ptr make_qwen3_coder();
 
-/// Converts a tool declaration of the AI SDK to the form that protocols use.
+/// Converts a tool declaration of the AI SDK to the form that protocols use. May be called from any
+/// thread.
 /// @param declaration `{name, description, inputSchema, inputExamples}`; absent members stay empty
 [[nodiscard]] protocol_tool make_protocol_tool(const json::object& declaration);
-/// Converts a tool definition to the form that protocols use.
+/// Converts a tool definition to the form that protocols use. May be called from any thread.
 [[nodiscard]] protocol_tool make_protocol_tool(const tool_definition& tool);
 
 } // namespace superstep

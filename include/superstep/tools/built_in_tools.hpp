@@ -32,8 +32,9 @@ struct calculator_options {
 /// at the end is ignored. May be called from any thread.
 ///
 /// @param expression UTF-8 text of at most calculator_options::length_max bytes
-/// @return the value; errc::parse_failed, with a text that describes the problem and its position
-/// in characters; errc::too_large for an expression that is too long
+/// @return the value; errc::parse_failed if the expression is invalid, is nested too deeply or has
+/// no finite real value (the text contains the problem and its position in characters);
+/// errc::too_large for an expression that is too long
 [[nodiscard]] result<double> calculate(std::string_view expression, calculator_options = {});
 
 /// Formats a number as the shortest decimal that parses to the same value. Numbers from 1e-7 to
@@ -41,7 +42,7 @@ struct calculator_options {
 [[nodiscard]] std::string number_text(double);
 
 /// Makes the tool `calculator` with the argument `expression`. Its result is number_text() of
-/// calculate(); an error of calculate() is an error result.
+/// calculate(); an error of calculate() is an error result. May be called from any thread.
 /// @param options see calculator_options
 /// @return the tool; any number of threads may call it at once
 [[nodiscard]] tool_ptr make_calculator(calculator_options options = {});
@@ -69,7 +70,7 @@ struct current_time_options {
 
 /// Makes the tool `current_time` with the optional argument `timezone`. Its result is the time of
 /// tool_context::time, such as `2026-11-21T04:12:50+01:00` (RFC 3339). An unknown zone is an error
-/// result.
+/// result. May be called from any thread.
 /// @param options see current_time_options
 /// @return the tool; any number of threads may call it at once
 [[nodiscard]] tool_ptr make_current_time(current_time_options options = {});
@@ -86,16 +87,17 @@ struct http_get_options {
 
 /// Makes the tool `http_get` with the argument `url` (http or https). Its result is the body of the
 /// response. A status other than 2xx is an error result with the status and the start of the body.
-/// A call waits without blocking its thread.
-/// @param client sends the requests; shared by the tool, and may have other users
+/// A call waits without blocking its thread. If the machine lacks descriptors or memory, the call
+/// throws tool_unavailable. May be called from any thread.
+/// @param client sends the requests; shared by the tool, and may have other users; must not be null
 /// @param options see http_get_options
-/// @return the tool; errc::invalid_argument for an empty or malformed list of hosts, or a limit of
-/// 0
+/// @return the tool, which any number of threads may call at once; errc::invalid_argument for an
+/// empty or malformed list of hosts, or if max_bytes or timeout is 0
 [[nodiscard]] result<tool_ptr> make_http_get(std::shared_ptr<const http_client> client,
                                              http_get_options options);
 
 // Tools that give a model long-term memory: a text that it stores in one conversation can be found
-// in all others. They use the store of the graph; without a store their calls fail.
+// in all others. They use the store of the graph (compile_options::store).
 
 /// Options of make_remember(). Tools with the same namespace share their memories.
 struct remember_options {
@@ -108,14 +110,18 @@ struct recall_options {
 };
 
 /// Makes the tool `remember` with the arguments `key` and `text`. A call stores the text under the
-/// key and replaces an earlier text. A failure of the store is a failure of the call.
+/// key and replaces an earlier text. A failure of the store is a failure of the call. If the graph
+/// has no store, a call throws tool_value_error, which fails the node of the tools; if that node
+/// has an interceptor, the model reads the error instead. May be called from any thread.
 /// @param options see remember_options
 /// @return the tool; any number of threads may call it at once
 [[nodiscard]] tool_ptr make_remember(remember_options options = {});
 
 /// Makes the tool `recall` with the optional argument `about`. Its result contains a line `key:
 /// text` for each memory. With `about`, only memories are listed whose key or text contains it,
-/// ignoring the case of ASCII letters. A failure of the store is a failure of the call.
+/// ignoring the case of ASCII letters. A failure of the store is a failure of the call. If the
+/// graph has no store, a call throws tool_value_error, which fails the node of the tools; if that
+/// node has an interceptor, the model reads the error instead. May be called from any thread.
 /// @param options see recall_options
 /// @return the tool; any number of threads may call it at once
 [[nodiscard]] tool_ptr make_recall(recall_options options = {});
@@ -128,11 +134,12 @@ struct read_file_options {
 
 /// Makes the tool `read_file` with the argument `path`, relative to the root. Its result is the
 /// content of a regular file. Neither `..` nor symbolic links lead out of the root, even if the
-/// folders change during the call. A file that cannot be read is an error result. Any number of
+/// folders change during the call. A file that cannot be read is an error result; a shortage of
+/// descriptors or memory throws tool_unavailable. May be called from any thread; any number of
 /// threads may call the tool at once.
 /// @param options see read_file_options; `root` is required
 /// @return the tool; errc::not_found if the root is not a folder, errc::invalid_argument if
-/// max_bytes is 0, or the code of the failed system call
+/// max_bytes is 0, errc::shortage if the machine lacks descriptors or memory
 [[nodiscard]] result<tool_ptr> make_read_file(read_file_options options);
 
 /// Options of make_simulated(): a tool without effect, for load tests.
@@ -147,8 +154,8 @@ struct simulated_options {
 };
 
 /// Makes a tool that waits and returns a fixed result. Whether a call fails depends only on the
-/// seed, the run key and the id of the call, so a repeated run fails at the same calls. Any
-/// number of threads may call the tool at once.
+/// seed, the run key and the id of the call, so a repeated run fails at the same calls. May be
+/// called from any thread; any number of threads may call the tool at once.
 /// @param options `name` is required
 /// @return the tool; errc::invalid_argument for a missing name, a rate outside 0 to 1, or an
 /// invalid schema
@@ -164,16 +171,17 @@ struct sqlite_query_options {
   std::chrono::milliseconds timeout{5'000};
   /// Size limit of one value or row, also during the evaluation of the query.
   std::size_t value_bytes_max = 512 * 1024;
-  /// Limit of SQLite's memory in this process while a query of the tool runs, in bytes. Concurrent
-  /// queries share it; each of them raises it by 4 MiB. Memory that checkpointers use through
-  /// SQLite counts as well.
+  /// Maximum growth of SQLite's memory in this process while queries of the tool run, in bytes.
+  /// Concurrent queries share the limit; each of them raises it by 4 MiB. Memory that checkpointers
+  /// allocate through SQLite meanwhile counts as well.
   std::size_t memory_bytes_max = 64 * 1024 * 1024;
 };
 
 /// Makes the tool `sqlite_query` with the argument `query` (one SELECT) and optionally `parameters`
 /// (a list of values for its question marks). Its result is a JSON array with an object per row.
 /// Queries cannot write or open other files. Other processes may write to the database at the same
-/// time. A call blocks its thread while the query runs, and a failed query is an error result. Any
+/// time. A call blocks its thread while the query runs. A failed query is an error result; a
+/// shortage of descriptors or memory throws tool_unavailable. May be called from any thread; any
 /// number of threads may call the tool at once.
 /// @param options see sqlite_query_options; `path` is required
 /// @return the tool; errc::not_found if the file is not a readable database, errc::shortage if the

@@ -32,7 +32,7 @@ struct command_options {
   std::string description{};       ///< text for the model
   std::vector<std::string> argv{}; ///< the program, found through PATH, and its fixed arguments
   json::object args_schema{};      ///< JSON Schema of the arguments; empty: any
-  /// Maximum duration of one call.
+  /// Maximum duration of one call; a longer call is killed and is an error result.
   std::chrono::milliseconds timeout{60'000};
   /// Size limit of standard output; more is an error result.
   std::size_t max_output_bytes = 1024 * 1024;
@@ -60,7 +60,8 @@ struct command_options {
 /// process_request::start_wait_max, or the configuration is wrong; find_command_fault() detects
 /// the latter in advance.
 ///
-/// Any number of threads may call the tool at once, and each call starts a program.
+/// May be called from any thread. Any number of threads may call the tool at once, and each call
+/// starts a program.
 ///
 /// @param io runs the program; shared by the tool; must not be null
 /// @param options see command_options; `name` and `argv` are required
@@ -73,6 +74,7 @@ struct command_options {
 ///
 ///     auto tool = make_tool("date", "Prints the date.", {.argv = {"date"}});
 ///
+/// May be called from any thread.
 /// @param name name of the tool; replaces the name in the options
 /// @param description text for the model; replaces the description in the options
 /// @param options see command_options; `argv` is required

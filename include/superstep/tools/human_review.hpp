@@ -61,8 +61,8 @@ struct human_response {
 [[nodiscard]] json::object to_json(const human_response& response);
 /// @}
 /// Reads the JSON form `v` of to_json(). May be called from any thread.
-/// @return the object; errc::invalid_argument, with the name of the member, if a member is missing,
-/// unknown or of another type
+/// @return the object; errc::invalid_argument if `v` is not an object, or, with the name of the
+/// member, if a required member is missing, or a member is unknown or has an invalid value
 /// @{
 [[nodiscard]] result<human_interrupt_config> human_interrupt_config_from_json(const json::value& v);
 [[nodiscard]] result<action_request> action_request_from_json(const json::value& v);

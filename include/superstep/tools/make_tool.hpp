@@ -178,8 +178,8 @@ private:
 
 } // namespace detail
 
-/// Makes a tool from a function and a struct with its arguments. Does not throw; a tool_node checks
-/// the name and the schema.
+/// Makes a tool from a function and a struct with its arguments. Does not check the name and the
+/// schema; a tool_node does. May be called from any thread.
 ///
 /// @tparam Args a struct described with BOOST_DESCRIBE_STRUCT. Its members are the arguments:
 /// strings, numbers, bools, std::vector, std::map<std::string, …>, described structs and enums, and
@@ -220,11 +220,12 @@ template <class Args, class Fn>
 ///
 ///     auto tool = make_tool("weather", "Current weather in a city.", weather);
 ///
-/// Same as `make_tool<weather_args>(…)`, whose description applies. Use that form for a
-/// function with an `auto` parameter.
+/// Same as `make_tool<weather_args>(…)`, whose description applies. Use that form for a function
+/// with an `auto` parameter. May be called from any thread.
 /// @param name unique among the tools of an agent
 /// @param description what the tool does and when to call it, for the model
 /// @param fn shared by all calls and called by any number of threads at once
+/// @return the tool; it keeps `fn` alive
 template <detail::telling_function Fn>
 [[nodiscard]] tool_ptr make_tool(std::string name, std::string description, Fn fn) {
   return make_tool<detail::first_parameter<Fn>>(std::move(name), std::move(description),

@@ -42,8 +42,9 @@ struct tool_target {
   friend bool operator==(const tool_target&, const tool_target&) = default;
 };
 
-/// A result of a tool that writes to the state and chooses the next nodes. It must contain the tool
-/// message that answers the call, unless it is a command to the parent graph.
+/// A result of a tool that writes to the state and chooses the next nodes. Its update must contain
+/// the tool message that answers the call, unless the command has no update, goes to the parent
+/// graph, or only removes all messages.
 /// Source: `Command` in LangGraph 1.2.22, types.py, as handled by prebuilt/tool_node.py.
 struct tool_command {
   /// The writes. Nodes whose input is a list of messages take a list of messages; all other nodes
@@ -88,8 +89,8 @@ public:
   tool_state& operator=(const tool_state&) = delete;
   virtual ~tool_state() = default;
 
-  /// Returns the messages under a key; an empty list if there is no such key.
-  /// Throws an exception derived from std::exception if the value is not a list of messages.
+  /// Returns the messages under a key; an empty list if there is no such key. If the value is not a
+  /// list of messages, the list is empty, or an exception derived from std::exception is thrown.
   [[nodiscard]] virtual message_list messages(std::string_view key) const = 0;
   /// Returns the field `name` as JSON; nullopt if the state has no such field.
   [[nodiscard]] virtual std::optional<json::value> field(std::string_view name) const = 0;
@@ -121,8 +122,9 @@ struct tool_environment {
   std::optional<superstep::runtime> run{}; ///< runtime of the node: context, events, interrupts
 };
 
-/// Returns the call with the injected arguments set. Values that the model gave for them are
-/// discarded. May be called from any thread.
+/// Returns the call with the arguments set that come from the state. Values that the model gave for
+/// injected arguments are discarded. The id of the call and default values are not set here:
+/// tool_node sets them when it runs the call. May be called from any thread.
 /// @param wanted the arguments to set, from tool::injections()
 /// @param call the call as the model made it
 /// @param environment the source of the values
@@ -189,9 +191,9 @@ struct tool_context {
   /// The place of the calling task in its thread; null if the run is not saved.
   detail::task_place_ptr place{};
   std::stop_token stop; ///< set when the call is cancelled; blocking tools should check it
-  /// When the call is cancelled at the latest: the earlier of runtime::deadline() and the end of
-  /// the tool's time_limit(). Not set: neither is limited. Blocking tools should limit their own
-  /// calls to it.
+  /// The time at which the call is cancelled if it still runs: the earlier of runtime::deadline()
+  /// and the end of the tool's time_limit(). Not set: there is no such limit. A blocking tool
+  /// should end its own waits by this time.
   std::optional<std::chrono::steady_clock::time_point> deadline{};
   const superstep::clock* time = &system_clock(); ///< the clock to use
   /// State, store and runtime of the calling node; null for a call outside a node. May lack state,
@@ -204,10 +206,11 @@ struct tool_context {
   /// Returns a key for the call that external services can use to detect repetitions: 32
   /// hexadecimal digits. It is unique to the call, and the same whenever the super-step is run
   /// again, in this process or another. Derived from thread, super-step, path of the task, id of
-  /// the call and `repeat`; without a saved thread, from the run key.
+  /// the call and `repeat`. Without a saved thread, run key, node and task index replace thread and
+  /// path.
   [[nodiscard]] std::string idempotency_key() const;
   /// Copies the members that describe the calling task from its runtime: run_key, node, attempt,
-  /// step, task_index, stop and place.
+  /// step, task_index, stop, deadline and place.
   void come_from(const runtime& task);
 };
 
@@ -237,7 +240,7 @@ public:
   /// journaled() make tools of the other kinds.
   [[nodiscard]] virtual tool_effects effects() const noexcept { return tool_effects::repeatable; }
   /// Returns the timeout of one call, including the check of its arguments; nullopt, the default,
-  /// for none. Set by with_time_limit().
+  /// for none. with_time_limit() and make_command() set it.
   [[nodiscard]] virtual std::optional<std::chrono::milliseconds> time_limit() const noexcept {
     return std::nullopt;
   }
@@ -252,8 +255,8 @@ public:
   ///
   /// The function may suspend or block. While it blocks, it keeps its thread, and the engine
   /// continues its other work on another thread. If it throws, the node's tool_errors decide
-  /// whether the exception becomes an error that the model reads or fails the run. tool_unavailable
-  /// always fails the run.
+  /// whether the exception becomes an error that the model reads or fails the run. Exceptions for
+  /// which is_unavailable() is true, such as tool_unavailable, always fail the run.
   ///
   /// @param call the call with parsed and checked arguments, including the injected ones
   /// @param context information about the call; copied into the task
@@ -302,7 +305,8 @@ struct whole_state {
   json::object value; ///< all fields of the state
 };
 
-/// The long-term memory of the run. Never null in a call: without a store the call fails.
+/// The long-term memory of the run. Never null in a call: without a store, tool_value_error is
+/// thrown before the tool runs.
 /// Source: `InjectedStore` in LangGraph 1.2.22, prebuilt/tool_node.py.
 struct injected_store {
   superstep::store* value = nullptr; ///< the store; outlives the call

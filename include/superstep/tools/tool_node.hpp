@@ -158,7 +158,8 @@ struct parameter_of<R (F::*)(E) const> : std::remove_cvref<E> {};
 [[nodiscard]] std::string error_template(const std::exception& e);
 
 /// Selects the failures of tool calls that become answers for the model, and the texts of these
-/// answers. Failures that are not selected are thrown by the call and fail the node.
+/// answers. Failures that are not selected are thrown by the call and fail the node. So are all
+/// failures for which is_unavailable() is true, whatever is selected.
 ///
 /// Calls of unknown tools are always answered. Copyable and immutable; any number of calls share
 /// one object. Source: `handle_tool_errors` of `ToolNode` in LangGraph 1.2.22,
@@ -267,19 +268,19 @@ struct tool_limit {
 /// Options of a tool_node.
 struct tool_node_options {
   tool_errors errors{};                       ///< the failures that become answers
-  std::size_t result_bytes_max = 1024 * 1024; ///< of one result; a longer one is an error result
+  std::size_t result_bytes_max = 1024 * 1024; ///< size limit; a longer result is an error result
   std::string messages_key = "messages";      ///< key of the messages in the state
-  std::string name = "tools";                 ///< of the node
-  std::vector<std::string> tags{};            ///< of the node
-  /// Maximum number of calls in flight in this node and its copies, over all runs; not set: no
-  /// limit. Further calls wait.
+  std::string name = "tools";                 ///< name of the node
+  std::vector<std::string> tags{};            ///< tags of the node
+  /// Maximum number of calls in flight in this node and its copies, over all runs, at least 1; not
+  /// set: no limit. Further calls wait.
   std::optional<std::size_t> calls_at_once{};
   std::vector<tool_limit> limits{}; ///< limits of single tools, in addition to calls_at_once
   /// Wraps every call; may be empty. Its exceptions are answered, whatever their class, except with
-  /// tool_errors::none().
+  /// tool_errors::none() or if is_unavailable() is true.
   tool_interceptor wrap_call{};
   /// Returns the answer to a call that has already run (see agent_options::early_tools), or null to
-  /// run the call. Used by run_each() and run() of an input. May be empty.
+  /// run the call. Used by run_each(), run_bare() and run() of an input. May be empty.
   std::function<message_ptr(const runtime&, const tool_call&)> precomputed_result{};
 };
 
@@ -305,8 +306,8 @@ struct tool_node_output {
 /// checks the arguments against the schema, runs the tool, and converts the result or failure to
 /// the message that answers the call.
 ///
-/// The message gets the call's id and the tool's name, unless the tool made it. The texts of errors
-/// are those of LangGraph, because models read them.
+/// The message gets the call's id and the tool's name, unless the tool made it. Most texts of
+/// errors follow LangGraph's, because models read them.
 /// @par Threads
 /// Immutable; all members may be called by any number of threads. Observers, interceptors and the
 /// functions in the options are called on the thread that runs the call.
@@ -348,7 +349,8 @@ public:
   /// @param input see from_state()
   /// @param rt runtime of the node; tools get its config, store, events and interrupts
   /// @return the answer or failure of each call, in the order of the calls. The task throws
-  /// tool_value_error before the first call if a tool needs a store and there is none
+  /// tool_value_error before the first call if a tool needs a store, there is none, and the node
+  /// has no interceptor
   [[nodiscard]] task<std::vector<settled<tool_answer>>> run_each(tool_node_input input,
                                                                  runtime rt) const;
   /// Runs the calls of `input` like run_each() and combines their results. `rt` is the runtime of
@@ -366,8 +368,8 @@ public:
 
   /// Returns the error message that answers a call whose arguments could not be parsed.
   [[nodiscard]] message answer_invalid(const invalid_tool_call& call) const;
-  /// Returns the call with the injected arguments of its tool set, from `environment`; a call of an
-  /// unknown tool unchanged. Throws like superstep::inject_tool_args().
+  /// Applies superstep::inject_tool_args() to a call of one of the node's tools, and throws its
+  /// exceptions. Returns a call of an unknown tool unchanged.
   [[nodiscard]] tool_call inject_tool_args(tool_call call,
                                            const tool_environment& environment) const;
 
@@ -411,7 +413,8 @@ private:
 /// Returns the node that follows the model, for a JSON state. May be called from any thread.
 /// @param state the state of the graph
 /// @param messages_key the key of the messages in the state
-/// @return as above
+/// @return "tools" if the last message contains tool calls, otherwise "__end__";
+/// errc::invalid_argument if there are no messages under the key. The text is valid forever
 [[nodiscard]] result<std::string_view> tools_condition(const json::object& state,
                                                        std::string_view messages_key = "messages");
 

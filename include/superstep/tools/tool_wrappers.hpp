@@ -14,14 +14,15 @@ namespace superstep {
 ///
 /// The two functions differ for a call whose process died before its result was stored. An
 /// idempotent() tool is run again, with the same tool_context::idempotency_key(). A journaled()
-/// tool is not run again, and the model reads that the outcome is unknown. A tool that throws or
-/// interrupts the run counts as having had no effect, except that memory may have run out after the
-/// effect: the outcome of a call that ends with std::bad_alloc is unknown, too.
+/// tool is not run again, and the model reads that the outcome is unknown. A call that throws or
+/// interrupts the run counts as having had no effect. Only std::bad_alloc is different: memory may
+/// have run out after the effect, so the call is treated as if its process had died.
 ///
 /// In a run without a checkpointer nothing is stored. A call whose record cannot be stored throws
 /// checkpoint_error. docs/durability.md describes the guarantees.
 ///
-/// The given tool must not be null; the returned tool shares it.
+/// The given tool must not be null; the returned tool shares it. Both functions may be called from
+/// any thread.
 /// @{
 [[nodiscard]] tool_ptr idempotent(tool_ptr);
 [[nodiscard]] tool_ptr journaled(tool_ptr);
@@ -37,8 +38,8 @@ namespace superstep {
 /// waits until it returns. Agents that run each call in its own task can use
 /// agent_options::tool_timeouts instead.
 ///
-/// The given tool must not be null; the returned tool shares it. Like every tool it may be called
-/// by any number of threads at once.
+/// The given tool must not be null; the returned tool shares it. The function may be called from
+/// any thread, and the returned tool by any number of threads at once.
 /// @param length at least 1 ms
 [[nodiscard]] tool_ptr with_time_limit(tool_ptr, std::chrono::milliseconds length);
 

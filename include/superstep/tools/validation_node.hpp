@@ -42,7 +42,7 @@ public:
                            validation_node_options options = {});
   /// Compiles the schemas of tools, which are not run. The tools must not be null. See
   /// validation_node_options for `options`.
-  /// @throws std::invalid_argument as above
+  /// @throws std::invalid_argument if two tools have the same name or a schema is not valid
   explicit validation_node(const tool_list& tools, validation_node_options options = {});
 
   /// Checks the tool calls of the last message in `messages`.

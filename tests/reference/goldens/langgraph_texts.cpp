@@ -51,7 +51,7 @@ constexpr auto wordings = std::array{
             "...]}, ...)`.",
             {any, python}},
     wording{"tool '(.*)' returned a command without a message that answers its call; add .* to the "
-            "command's list of messages; the messages: (.*)",
+            "command's messages; the messages: (.*)",
             "Expected to have a matching ToolMessage in Command.update for tool '$1', got: $2. "
             "Every tool call (LLM requesting to call a tool) in the message history MUST have a "
             "corresponding ToolMessage. You can fix it by modifying the tool to return "

@@ -62,7 +62,7 @@ private:
     if (!o.model.spec().empty())
       o.model = react::resolved_model(o.model.spec());
     if (!o.model.object() && !o.model.choose())
-      react::refuse_options("an agent needs a model");
+      react::refuse_options("agent_options::model is not set; an agent needs a model");
     if (!o.tools.fault().empty())
       react::refuse_options("agent_options::tools: " + o.tools.fault());
     auto names = std::vector<std::string>{};

@@ -27,7 +27,7 @@ struct agent_core {
   std::optional<response_format> response;
   std::shared_ptr<const tool_node> tools;
   tool_definitions definitions;
-  bool binds_tools; // whether the model object has no tools of its own
+  bool binds_tools; // whether requests must contain the tools: the model has none bound
   react::tool_names return_direct;
   react::early_ptr early;                        // null if no call may start early
   std::vector<model_wrap<State>> wraps{};        // the first is outermost

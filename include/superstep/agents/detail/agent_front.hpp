@@ -40,8 +40,9 @@ struct agent_front : agent_access<State> {
     else
       return 0;
   }
-  /// Whether the whole history must be checked before the model is called. With a counter that is
-  /// only the first call, because the agent itself adds all later messages.
+  /// Whether the whole history must be checked before the model is called. If the state has a
+  /// counter, only the first call needs the check, because the agent itself adds all later
+  /// messages.
   static bool is_unchecked(const State& state) {
     if constexpr (requires { state.model_calls; })
       return state.model_calls == 0;

@@ -29,7 +29,8 @@ json::value field_json(const T& from) {
   return parse_json(text).value();
 }
 
-/// Returns the names of the fields of a described state that tools may read, or of the others.
+/// Returns the names of the fields of a described state that tools may read; if `readable` is
+/// false, of the fields that they may not read.
 template <class State>
 std::vector<std::string> tool_fields(bool readable) {
   auto out = std::vector<std::string>{};

@@ -56,7 +56,7 @@ struct process_result {
   }
 };
 
-/// Finds a program like run_process().
+/// Finds a program in the same way as run_process(). May be called from any thread.
 /// @param name used unchanged if it contains a slash
 /// @param path a list of folders as in the environment variable PATH
 /// @return the path; errc::not_found if the program does not exist, or an error if it is not
@@ -65,11 +65,12 @@ struct process_result {
 
 /// Returns a permanent error that prevents the program from starting; nullopt if there is none. The
 /// error may be a missing program or folder, a file that is not executable, a script with a missing
-/// interpreter, or a kernel without pidfd_open(2). Does not run the program.
+/// interpreter, or a kernel without pidfd_open(2). Does not run the program. May be called from any
+/// thread.
 [[nodiscard]] std::optional<error> find_start_fault(const process_request& request);
 
 /// Runs a program and waits for its end. Any number of programs may run at a time; waiting suspends
-/// the coroutine and blocks no thread.
+/// the coroutine and blocks no thread. May be called from any thread.
 ///
 /// The program gets default signal handlers and a process group of its own. The group is killed at
 /// the timeout, when there is too much output, when the awaiting coroutine is destroyed, and after

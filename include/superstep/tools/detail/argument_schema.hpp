@@ -27,7 +27,7 @@ struct argument_fault {
 struct schema_check_limits {
   std::size_t levels_max = 400;              ///< nesting of schemas during the check
   std::size_t steps_max = 2'000'000;         ///< applied schemas, comparisons and similar work
-  std::chrono::milliseconds time_max{1'000}; ///< duration; a call's deadline may be earlier
+  std::chrono::milliseconds time_max{1'000}; ///< duration; tool nodes set a shorter tool timeout
   std::stop_token stop{};                    ///< stop token of the call; a stop ends the check
 };
 
@@ -36,15 +36,15 @@ struct schema_check_limits {
 /// Patterns are matched by RE2 in linear time, so look-around and back references are rejected.
 ///
 /// @par Threads
-/// Immutable; check() may be called by any number of threads.
+/// Immutable; all members may be called by any number of threads.
 ///
 /// Source: https://json-schema.org/draft-07/json-schema-validation
 class argument_schema {
 public:
   /// Compiles a schema. An empty schema accepts everything.
-  /// @return an error if the object is not a valid schema, contains a pattern that RE2 cannot
-  /// compile, or exceeds 64 levels, 100,000 values or 1,000 patterns. References to other documents
-  /// are not followed.
+  /// @return the schema; errc::invalid_argument if the object is not a valid schema, contains a
+  /// pattern that RE2 cannot compile, or exceeds 64 levels, 100,000 values or 1,000 patterns.
+  /// References to other documents are not followed.
   [[nodiscard]] static result<argument_schema> compile(const json::object& schema);
   /// Returns the error that compile() would return, with its path in the schema; nullopt if the
   /// object can be compiled.
@@ -62,7 +62,8 @@ private:
   std::shared_ptr<const compiled> compiled_;
 };
 
-/// Returns the text that the model reads about a call with invalid arguments.
+/// Returns the text that the model reads about a call with invalid arguments. May be called from
+/// any thread.
 /// @param faults the result of argument_schema::check()
 [[nodiscard]] std::string describe_faults(std::string_view tool, const json::object& arguments,
                                           const std::vector<argument_fault>& faults);

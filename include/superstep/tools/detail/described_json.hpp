@@ -215,7 +215,7 @@ private:
     for (const auto& member : unknown)
       names += (names.empty() ? "" : ", ") + to_text(json::value(member.key()));
     return (unknown.size() == 1 ? "has the unknown member " : "has the unknown members ") + names +
-           (known.empty() ? "; it has no members" : "; known members: " + known);
+           (known.empty() ? "; no members are allowed" : "; known members: " + known);
   }
 
   void fail(const std::string& path, std::string text) {
