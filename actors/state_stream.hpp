@@ -13,9 +13,9 @@ namespace superstep {
 /// An event of a run of a typed graph.
 template <class State>
 struct state_event : detail::run_event {
-  /// The state, in an event of mode `values`; null in events of other modes. `values<Child>()`
-  /// returns the state of a subgraph, and null if the event belongs to a graph with another state
-  /// type. The pointer is valid as long as the event.
+  /// The state, in an event of mode `values` or `checkpoints`; null in events of other modes.
+  /// `values<Child>()` returns the state of a subgraph, and null if the event belongs to a graph
+  /// with another state type. The pointer is valid as long as the event.
   template <class Of = State>
   [[nodiscard]] const Of* values() const& noexcept {
     return state_if<Of>(state.get());

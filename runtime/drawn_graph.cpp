@@ -53,8 +53,8 @@ drawn_node node_of(const program& table, const node_entry& node) {
   return out;
 }
 
-/// Adds the edges of a node. Returns false if the node has no edges, so that a run may end after
-/// it.
+/// Adds the edges of a node. Returns false if the node has no edges. A run may then end after the
+/// node.
 bool add_edges(const program& table, const node_entry& node, std::vector<drawn_edge>& out) {
   const auto before = out.size();
   for (const auto to : node.edges)
