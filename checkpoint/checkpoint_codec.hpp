@@ -56,8 +56,7 @@ struct stored_layout {
 /// @param base an earlier checkpoint with the same layout
 /// @param whose the thread to name in error texts; may be null
 /// @throws checkpoint_error{not_storable} for a value whose type has no stored form, and for text
-/// that
-///   is not UTF-8
+///   that is not UTF-8
 void write_checkpoint(std::string& out, const checkpoint& now, const checkpoint* base,
                       const thread_key* whose = nullptr);
 /// Appends a task record. Invalid UTF-8 in the texts of a task's errors is replaced.

@@ -56,7 +56,7 @@ private:
 };
 
 /// Resets a statement at the end of a scope. A statement that is not reset keeps a read transaction
-/// open, and SQLite could not move the write-ahead log into the database.
+/// open, and SQLite then cannot move the write-ahead log into the database.
 class statement_use {
 public:
   explicit statement_use(statement& s) noexcept : s_{s} {}
