@@ -40,7 +40,7 @@
 namespace superstep::detail {
 
 /// Identifies a job. The last five members are digests, which must be the same in all runs of the
-/// job.
+/// job without --force.
 struct job_header {
   std::string job_id;
   std::int64_t created = 0; ///< seconds since 1970-01-01 UTC
