@@ -188,7 +188,7 @@ struct alignas(64) run {
   [[nodiscard]] const detail::program& table() const noexcept { return state.table(); }
   [[nodiscard]] bool streams(stream_mode m) const noexcept { return includes(request.modes, m); }
   /// Whether the run has a task to start and may start it. With max_concurrency, a task may start
-  /// if the limit is not reached and no task has failed.
+  /// if the limit is not reached and no task has failed or returned a command to the parent graph.
   [[nodiscard]] bool has_to_start() const noexcept {
     return (next_task < step.tasks.size() || !again.empty()) &&
            (detached_tasks_max == 0 ||

@@ -85,7 +85,8 @@ struct journal_content {
 
   void mark_done(key_digest key);
   void add(const row_counts& of_row) noexcept;
-  /// Clears everything except the header and the numbers of starts. For a rebuild.
+  /// Clears the data about finished rows, invalid lines and damage, for a rebuild. Keeps the
+  /// header, the numbers of starts and the size of the journal.
   void forget_rows();
 };
 

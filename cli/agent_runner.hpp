@@ -39,7 +39,7 @@ private:
   /// The start of a row's run.
   struct beginning {
     detail::run_input input;
-    std::int64_t steps = 0; ///< super-steps of earlier runs, if the row is resumed
+    std::int64_t steps = 0; ///< super-steps of earlier runs; -1 for a new row that is saved
   };
   [[nodiscard]] beginning begin(row_request& request) const;
   /// The data that is needed to report the outcome of a row when its run has ended.

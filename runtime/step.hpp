@@ -120,7 +120,8 @@ public:
 
   /// Discards the pending tasks. In the next step START writes this input.
   void accept_input(write_list input, std::vector<std::uint32_t> targets);
-  /// Discards pending Sends and the triggers of edges and branches, as an edit of the state does.
+  /// Discards the pending input, pending Sends and the triggers of edges and branches, as an edit
+  /// of the state does.
   void drop_pending() noexcept;
   /// Applies the writes, targets and Sends of a command that the caller of the run has passed,
   /// between two steps.
