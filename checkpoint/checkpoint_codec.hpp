@@ -28,8 +28,9 @@ inline constexpr auto read_depth_max = row_depth_max + 8;
 /// Maximum size of a row's text in bytes.
 inline constexpr auto row_bytes_max = std::size_t{512} << 20U;
 
-/// The layout of the graph that wrote a row. Rows refer to channels, nodes and joins by their index
-/// in the layout, and the layout gives their names.
+/// The layout of the graph that wrote a row. Rows contain the values of channels by name. They
+/// refer to nodes, joins and the channels of writes by their index in the layout, and the layout
+/// gives their names.
 struct stored_layout {
   struct channel {
     std::string name;
