@@ -77,7 +77,7 @@ void call::pass_on(std::vector<interrupt> questions) {
 }
 
 detail::task_place_ptr call::place() {
-  // a tool call forked by this body may be creating the conversation
+  // a tool call forked by this body may create the conversation at the same time
   const auto lock = std::scoped_lock{stop_mutex_};
   return talk && talk->place.journal ? detail::task_place_ptr{talk, &talk->place} : nullptr;
 }

@@ -41,8 +41,8 @@ struct conversation {
   [[nodiscard]] std::optional<json::value> ask(const json::value& question);
 };
 
-/// The record of one call, which is one execution of a body: a node, a Send, or work that another
-/// body has forked.
+/// The record of one call. A call executes a node's body for a task, or work that a body has forked
+/// (when_all).
 ///
 /// A lane has one record for all bodies that it runs in place. A body that suspends or blocks keeps
 /// the record (its call is then detached), and the lane takes another record for the next bodies.

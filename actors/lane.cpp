@@ -288,7 +288,7 @@ void lane::fire(const alarm& due, run& r) {
   SUPERSTEP_ASSERT(false);
 }
 
-/// Whether an alarm is stale: the run, call or wait that it was set for has ended.
+/// Whether an alarm is stale: the wait, call, step or run that it was set for has ended.
 bool lane::is_stale(const alarm& at) noexcept {
   switch (at.kind) {
   case alarm_kind::sleeper:

@@ -27,8 +27,9 @@ class engine_core;
 
 class worker;
 
-/// The executor of an engine's runs. There is one lane per core. A lane owns its runs, their calls,
-/// actors and alarms. It needs no locks for them, because only one thread at a time serves it.
+/// The executor of an engine's runs. By default there is one lane per core. A lane owns its runs,
+/// their calls, actors and alarms. It needs no locks for them, because only one thread at a time
+/// serves it.
 ///
 /// A body is user code: the function of a node, or work that it has forked (when_all), such as a
 /// tool call. A call is one execution of a body. A lane executes a body in one of four ways:
@@ -222,8 +223,8 @@ private:
   [[nodiscard]] kept guarded(call& c, std::coroutine_handle<> frame) noexcept;
   void adopt_interrupted();
 
-  // Defined in lane_runs.cpp and lane_steps.cpp: runs and steps. Functions that return bool return
-  // false if the run has ended, unless stated otherwise.
+  // Defined in lane_runs.cpp and lane_steps.cpp: runs and steps. A function that advances a run and
+  // returns bool returns false if the run has ended, unless stated otherwise.
   [[nodiscard]] kept drive(run& r);
   [[nodiscard]] static std::uint32_t take_task(run& r) noexcept;
   void reschedule_if_ready(run& r);

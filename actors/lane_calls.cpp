@@ -27,7 +27,7 @@ call& lane::take_call() {
 /// @pre no thread uses the record any more
 void lane::free_call(call& c) {
   SUPERSTEP_ASSERT(!c.is_detached);
-  ++c.generation; // shows the calls that the body has forked that their parent has ended
+  ++c.generation; // shows forked calls that their parent's call has ended
   c.first_fork = nullptr;
   c.drop_body();
   c.ended = false;
@@ -249,7 +249,7 @@ void lane::send_to_jobs(run& r, pooled_actor_ptr&& actor, std::uint32_t number) 
   detach(r, c);
   on_offloaded(c);
   pooled_actor_of(c.actor).release(); // if the actor is dead now, its notice fails the call
-  // no thread is available: the lane runs the body itself, after the entries that are ready already
+  // no thread is available: the lane runs the body itself, after the other ready entries
   if (!core_.add_job(c)) {
     on_returned(c);
     ready_.push_back({nullptr, &c, nullptr, 0});
@@ -486,8 +486,8 @@ void lane::queue_start(run& r, call& c) {
   r.last_start = &c;
 }
 
-/// Queues the calls one by one whose run has ended before they could start. start_fork() recycles
-/// their records.
+/// Queues each forked call that has not started when its run ends. start_fork() recycles the
+/// records of these calls.
 void lane::drop_starts(run& r) {
   for (auto* c = std::exchange(r.first_start, nullptr); c != nullptr; c = c->next_start)
     ready_.push_back({nullptr, c, nullptr, 0});

@@ -40,7 +40,7 @@ result<void> lane::apply_step(run& r) {
   } catch (...) {
     const auto cause = std::current_exception();
     return error{failure_code(cause, graph_errc::user_code_failed),
-                 "copying a value failed: " + describe(cause)};
+                 "copying or clearing a value failed: " + describe(cause)};
   }
 }
 

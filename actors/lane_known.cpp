@@ -51,7 +51,7 @@ void lane::take_known(run& r) {
 }
 
 /// Sends the events of known outputs and looks up the other tasks in the cache. Called after the
-/// start events of the step's tasks.
+/// start events of the step's tasks were sent.
 void lane::begin_known(run& r) {
   const auto late = std::exchange(r.late, {});
   for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {

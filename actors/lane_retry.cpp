@@ -163,7 +163,7 @@ void lane::step_took_too_long(run& r) {
 }
 
 /// Runs the error handler of a node in place of a task that failed and is not retried. Returns
-/// false if the node has no error handler.
+/// false if the node has no error handler, or if the failed task runs one.
 bool lane::begin_handler(run& r, std::uint32_t number, const run_error& error) {
   auto& t = r.step.tasks[number];
   if (t.failed_node != step_task::pull || t.node == detail::program::no_node ||

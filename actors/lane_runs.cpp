@@ -168,7 +168,7 @@ void lane::begin_run(std::uint64_t number, run_request&& request) {
                                                         : r.table().options().checkpointer;
   if (checkpointer && below == nullptr && config.thread_id.empty()) {
     end_run(r, make_run_error(errc::invalid_argument,
-                              "graph '" + r.table().name() +
+                              "the run of graph '" + r.table().name() +
                                   "' has a checkpointer: set run_config::thread_id"));
     return;
   }
@@ -365,7 +365,8 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
         queue(r);
         return kept::yes;
       }
-      // The actor was killed while it was idle. The notice of its death has no effect later.
+      // The actor was killed while it was idle. The notice of its death is already in the lane's
+      // inbox.
       c.actor.reset();
       task_failed(r, number, {}, {}, error_of(r, number, graph_errc::actor_exited, nullptr));
       return kept::yes;
@@ -423,8 +424,9 @@ void lane::task_failed(run& r, std::uint32_t number, const body_input& input, no
     tell_update(r, number, written);
   if (r.streams(stream_mode::tasks))
     tell_finish(r, number, {}, &error);
-  // All tasks of a step start, even if one of them fails at once. If several tasks fail, attempts
-  // and task path decide which failure becomes the run's error, so that timing does not matter.
+  // Without max_concurrency, all tasks of a step start, even if one of them fails at once. If
+  // several tasks fail, attempts and task path decide which failure becomes the run's error, so
+  // that timing does not matter.
   const auto comes_first = [](const run_error& a, const run_error& b) {
     return std::tie(a.attempts, a.task) < std::tie(b.attempts, b.task);
   };
@@ -459,7 +461,7 @@ bool lane::settles(run& r) {
   return true;
 }
 
-/// Ends a run of which a task has failed or has returned a command to the parent graph. No output
+/// Ends a run in which a task has failed or has returned a command to the parent graph. No output
 /// of the step is applied.
 void lane::end_early(run& r) {
   if (r.failure)
@@ -511,8 +513,8 @@ void lane::on_task_interrupted(run& r, std::uint32_t number, conversation& talk)
 
 namespace {
 
-/// Closes the run's thread, which saves what exit durability has held back. Returns the run's
-/// error.
+/// Closes the run's thread. With exit durability, this saves the last checkpoint and its records,
+/// if later runs need them. Returns the run's error.
 std::optional<run_error> close_thread(run& r, std::optional<run_error> error) {
   r.thread->close(!error && !r.interrupts, !r.request.below || r.request.below->is_persistent);
   if (!error && r.thread->failure())

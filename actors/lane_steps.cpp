@@ -88,7 +88,7 @@ void lane::barrier_ended(call& c) {
     cancel_run(r.number);
     return;
   }
-  try { // as in drive()
+  try { // as in drive(): copies and moves of values are user code
     if (done->thrown)
       std::rethrow_exception(done->thrown);
     if (is_applied(r, done->applied) && advance_step(r))
@@ -184,8 +184,8 @@ void lane::stop_with_questions(run& r) {
 }
 
 /// Applies the last step of a cancelled run, if the on_failure handlers return an output for every
-/// unfinished task. Each tool call of the history then has an answer. Returns false if the run has
-/// ended, or will end when a job thread has applied its step.
+/// unfinished task. Each tool call in the message history then has an answer. Returns false if the
+/// run has ended, or will end when a job thread has applied its step.
 bool lane::apply_cancelled(run& r, const run_error& why) {
   if (is_applying(r)) {
     r.is_cancelled = true;
@@ -229,7 +229,8 @@ bool lane::apply_cancelled(run& r, const run_error& why) {
 }
 
 /// Calls apply_cancelled() for the nested runs of a run, because their results are outputs of its
-/// tasks, and then for the run itself. Returns false if the run has ended.
+/// tasks, and then for the run itself. Returns false if the run has ended, or will end when a job
+/// thread has applied its step.
 bool lane::apply_cancelled_below(run& r, const run_error& why) {
   for (auto* each = r.first_below; each != nullptr;) {
     auto* const following = each->next_below; // the call may end `each`

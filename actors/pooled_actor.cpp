@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The actor of a coordinator, node or tool call, as CAF sees it. A lane acquires the actor before
+// The CAF actor of a run (its coordinator), a node or a tool call. A lane acquires the actor before
 // it runs a body in place and releases it afterwards (lane_runs.cpp, lane_calls.cpp). CAF's
 // scheduler runs the actor only to handle messages. cleanup() reports the actor's death to the lane
 // (lane::actor_died).

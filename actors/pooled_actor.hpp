@@ -19,10 +19,10 @@ class lane;
 struct run;
 struct call;
 
-/// The assignment of an actor: the run, node and call that it works for. Its lane changes it, while
-/// the lane has acquired the actor or no other thread has a handle to it. The thread that runs the
-/// actor reads it. It may stay unchanged after its call or run has ended; the generations then
-/// differ from those of the records.
+/// The assignment of an actor: the run, node and call that it works for. Only the actor's lane
+/// changes it, and only while the lane has acquired the actor or no other thread has a handle to
+/// the actor. The thread that runs the actor reads it. It may stay unchanged after its call or run
+/// has ended; the generations then differ from those of the records.
 struct actor_assignment {
   actor_kind kind = actor_kind::tool;
   superstep::lane* lane = nullptr;

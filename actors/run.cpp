@@ -74,7 +74,7 @@ run_error error_of_checkpointer() noexcept {
       return error_of_user_code("the checkpointer", std::current_exception(), 0);
     }
   } catch (const std::bad_alloc&) {
-    return make_run_error(errc::shortage, "out of memory"); // short enough to need none
+    return make_run_error(errc::shortage, "out of memory"); // short enough to need no heap memory
   }
 }
 

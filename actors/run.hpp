@@ -116,7 +116,7 @@ struct alignas(64) run {
   /// tasks to start again: retries that are due, error handlers, actors that were busy
   std::vector<std::uint32_t> again;
   std::uint32_t waiting = 0; ///< number of failed tasks whose next attempt is delayed
-  /// the error of a failed task; ends the run after the step's other tasks have started and settled
+  /// the error of a failed task; ends the run when lane::settles() finds no more reason to wait
   std::unique_ptr<run_error> failure;
   /// the error of user code outside bodies; ends the run at the next ends_broken()
   std::unique_ptr<run_error> broken;
@@ -137,8 +137,8 @@ struct alignas(64) run {
   /// Events of single tasks and of retried tasks. They are sent after the barrier, and dropped if
   /// the step fails.
   std::vector<detail::run_event> held;
-  std::vector<late_output> late; ///< outputs of this step that will be cached; see is_single_task
-  std::uint32_t activity = 0;    ///< counts how often the run's calls and nested runs were resumed
+  std::vector<late_output> late;   ///< outputs of this step that will be cached; see is_single_task
+  std::uint32_t activity = 0;      ///< counts resumed calls and activity of nested runs
   std::uint32_t seen_activity = 0; ///< the value of `activity` at the last check of settles()
   std::uint32_t idle_polls = 0; ///< number of consecutive checks in which `activity` was unchanged
   /// Number of bodies of this run and of its nested runs that are offloaded: they run on threads
@@ -148,8 +148,9 @@ struct alignas(64) run {
   bool draining_siblings = false;
   bool has_nested = false;  ///< the task that was started last has started a nested run
   bool stops_after = false; ///< the run stops at an interrupt_after breakpoint of the applied step
-  /// Whether the run has no stream, checkpointer, breakpoint, timeout or running error handler. The
-  /// lane then skips all code that serves them.
+  /// Whether the run is not nested and has no stream, thread, cache, breakpoint, node or step
+  /// timeout, running error handler or drain request. The lane then skips all code that serves
+  /// them.
   bool is_fast_path = false;
   /// Whether a stream, the cache or the thread still reads a task's writes after the task's routers
   /// have run. Routers must then not move from the writes; see run_routers().
@@ -177,8 +178,8 @@ struct alignas(64) run {
   /// The deadline of the current super-step.
   std::chrono::steady_clock::time_point step_due = nested_in::time_point::max();
   bool has_limits = false; ///< its calls have deadlines, from the run, the step or their nodes
-  /// The time when the first task of the step ended while others were still detached; 0 if none
-  /// has. The barrier reports the difference as run_stats::barrier_wait_ns.
+  /// The time at which the lane found that a task of the step had ended while others had not; 0 if
+  /// it has found none. The barrier reports the time since then as run_stats::barrier_wait_ns.
   std::uint64_t first_end_ns = 0;
 
   static constexpr std::uint8_t stop_before = 1;
@@ -187,7 +188,7 @@ struct alignas(64) run {
   [[nodiscard]] const detail::program& table() const noexcept { return state.table(); }
   [[nodiscard]] bool streams(stream_mode m) const noexcept { return includes(request.modes, m); }
   /// Whether the run has a task to start and may start it. With max_concurrency, a task may start
-  /// if the limit is not reached and no task has failed.
+  /// if the limit is not reached and no task has failed or returned a command to the parent graph.
   [[nodiscard]] bool has_to_start() const noexcept {
     return (next_task < step.tasks.size() || !again.empty()) &&
            (detached_tasks_max == 0 ||

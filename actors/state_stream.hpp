@@ -13,18 +13,19 @@ namespace superstep {
 /// An event of a run of a typed graph.
 template <class State>
 struct state_event : detail::run_event {
-  /// The state, in an event of mode `values`; null in events of other modes. `values<Child>()`
-  /// returns the state of a subgraph, and null if the event belongs to a graph with another state
-  /// type. The pointer is valid as long as the event.
+  /// The state, in an event of mode `values` or `checkpoints`; null in events of other modes.
+  /// `values<Child>()` returns the state of a subgraph, and null if the event belongs to a graph
+  /// with another state type. The pointer is valid as long as the event.
   template <class Of = State>
   [[nodiscard]] const Of* values() const& noexcept {
     return state_if<Of>(state.get());
   }
   template <class Of = State>
   const Of* values() const&& = delete; // the pointer would dangle
-  /// The value that the task wrote to a field, in an event of mode `updates`:
-  /// `wrote<&State::field>()`. Null if the task did not write the field, in events of other modes,
-  /// and in events of graphs with another state type. The pointer is valid as long as the event.
+  /// The value that the task wrote to a field, in an event of mode `updates`, or of mode `tasks` at
+  /// the end of a task: `wrote<&State::field>()`. Null if the task did not write the field, in
+  /// other events, and in events of graphs with another state type. The pointer is valid as long as
+  /// the event.
   template <auto Member>
   [[nodiscard]] const typename detail::field<Member>::type* wrote() const& noexcept {
     using of = typename detail::field<Member>::state;

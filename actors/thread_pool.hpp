@@ -68,7 +68,8 @@ public:
   void serve(lane& l, bool took_over);
 
   /// Completes, on a thread of the pool, a run that no lane accepts because the engine is shutting
-  /// down. The run's callback may submit further runs, which are refused as well.
+  /// down. The run's callback may submit further runs, which are refused as well. After stop() the
+  /// run is dropped without a callback.
   void refuse(run_request&& request) noexcept;
 
   /// Queues a body for the job threads. Returns false if no thread is available and none can be

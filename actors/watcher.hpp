@@ -15,8 +15,9 @@ class engine_core;
 
 /// The thread that keeps lanes from being blocked. It polls every lane each tick. If a lane is
 /// inside the same body in two consecutive polls, the watcher gives the lane to another thread. If
-/// a lane's bodies take more than 20 us on average, the watcher gives the lane a hint. The lane
-/// then runs the bodies of such nodes as jobs. The watcher sleeps while nothing runs.
+/// a lane's bodies take more than 1/25 of a tick on average (20 us by default), the watcher gives
+/// the lane a hint. The lane then runs the bodies of such nodes as jobs. The watcher sleeps while
+/// nothing runs.
 ///
 /// The watcher waits for a kernel timer, not for a condition variable. A thread that starts to run
 /// something only sets the timer. Waking the watcher directly would cost that thread a thread

@@ -129,7 +129,7 @@ std::size_t limiter::waiting() const {
 namespace {
 
 /// A token bucket, which is refilled at a rate per minute up to `size`. `filled` is negative after
-/// a request that used more than it had reserved.
+/// a request that was larger than the bucket, or that used more than it had reserved.
 struct token_bucket {
   double per_ns = 0; // 0: no limit
   double size = 0;

@@ -8,8 +8,8 @@ namespace superstep {
 /// Limits glibc's heap to one arena per lane and one for all other threads. By default each thread
 /// that has ever served a lane gets its own arena, and memory freed in one arena is not reused by
 /// another. With 10,000 concurrent runs this costs a quarter more memory. Must be called before the
-/// program starts threads. Does nothing if the environment sets MALLOC_ARENA_MAX, or with another C
-/// library.
+/// program starts threads. Sets no limit if the environment sets MALLOC_ARENA_MAX, or with another
+/// C library.
 ///
 /// Also makes malloc return blocks of at least 1 MiB to the system when they are freed, unless the
 /// environment sets MALLOC_MMAP_THRESHOLD_.

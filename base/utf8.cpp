@@ -36,8 +36,8 @@ std::size_t sequence_length(std::string_view text) {
   return bad ? 0 : length;
 }
 
-/// Whether a text is UTF-16, by its byte order mark or the zero half of its first two ASCII
-/// letters.
+/// Whether a text is UTF-16. This is recognised by its byte order mark, or by a zero byte in each
+/// of its first two letters.
 bool is_utf16(std::string_view text) noexcept {
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
     return true;

@@ -31,8 +31,8 @@ struct encoding_fault {
 /// order mark of UTF-8 is valid.
 [[nodiscard]] std::optional<encoding_fault> find_encoding_fault(std::string_view text);
 
-/// As find_encoding_fault(), with the advice at the end of the text. Finds the bytes 0 and 4 as
-/// well, at which yaml-cpp stops reading.
+/// Returns the fault that find_encoding_fault() finds, with the advice at the end of its text. If
+/// there is none, returns the first byte 0 or 4, at which yaml-cpp stops reading.
 [[nodiscard]] std::optional<encoding_fault> find_yaml_encoding_fault(std::string_view text);
 
 } // namespace superstep

@@ -34,23 +34,24 @@ constexpr auto stop_poll = std::chrono::milliseconds{50};
 
 result<void> check(const batch_options& options) {
   if (options.input.empty() || options.output.empty())
-    return error{errc::invalid_argument, "--input and --output are required"};
+    return error{errc::invalid_argument, "batch_options::input and output must be set"};
   if (options.concurrency == 0)
-    return error{errc::invalid_argument, "--concurrency must be at least 1"};
+    return error{errc::invalid_argument, "batch_options::concurrency must be at least 1"};
   if (options.line_bytes_max == 0)
-    return error{errc::invalid_argument, "--max-line-bytes must be at least 1"};
+    return error{errc::invalid_argument, "batch_options::line_bytes_max must be at least 1"};
   if (options.write_queue_max == 0)
-    return error{errc::invalid_argument, "write_queue_max must be at least 1"};
+    return error{errc::invalid_argument, "batch_options::write_queue_max must be at least 1"};
   if (options.recursion_limit == 0)
-    return error{errc::invalid_argument, "recursion_limit must be at least 1"};
+    return error{errc::invalid_argument, "batch_options::recursion_limit must be at least 1"};
   if (options.row_deadline && options.row_deadline->count() < 0)
-    return error{errc::invalid_argument, "--row-deadline-ms must not be negative"};
+    return error{errc::invalid_argument, "batch_options::row_deadline must not be negative"};
   if (options.shortage_wait.count() < 0)
-    return error{errc::invalid_argument, "--shortage-wait-ms must not be negative"};
+    return error{errc::invalid_argument, "batch_options::shortage_wait must not be negative"};
   if (options.sync_interval.count() < 0 || options.failure_drain.count() < 0)
-    return error{errc::invalid_argument, "sync_interval and failure_drain must not be negative"};
+    return error{errc::invalid_argument,
+                 "batch_options::sync_interval and failure_drain must not be negative"};
   if (options.time == nullptr)
-    return error{errc::invalid_argument, "time must not be null"};
+    return error{errc::invalid_argument, "batch_options::time must not be null"};
   if (options.fresh && options.force)
     return error{errc::invalid_argument,
                  "--fresh starts again and --force resumes; use only one of them"};
@@ -163,7 +164,7 @@ result<batch_summary> batch_run::run() {
   return summarise(*end);
 }
 
-/// Returns the error of a failed job, extended with advice. If another process has deleted or
+/// Returns the error of a failed job, with advice for the user. If another process has deleted or
 /// replaced a file of the job, its content is copied to a new file first: only the open descriptor
 /// of this process can still read it.
 error batch_run::rescue(const error& why) {
@@ -178,7 +179,7 @@ error batch_run::rescue(const error& why) {
     if (*kept != lost->path())
       text += ", which must take its place before the job is run again";
   }
-  // The text of a changed file contains advice already; see expect_untouched().
+  // The error text for a changed file already says what to do; see expect_untouched().
   const auto was_changed = why.code == errc::invalid_argument && text == why.text;
   if (!was_changed)
     text += "; finished rows are safe, fix this and rerun to resume";
@@ -195,7 +196,7 @@ result<batch_run::feed_end> batch_run::fed() {
   }
 }
 
-/// Submits all rows, then submits the rows again that end in a shortage, until no row is left.
+/// Submits all rows. Rows that ended in a shortage are submitted again, until no row is left.
 result<batch_run::feed_end> batch_run::feed() {
   auto end = feed_input();
   while (end && *end != feed_end::stop) {
@@ -219,7 +220,7 @@ result<batch_run::feed_end> batch_run::feed() {
   return end;
 }
 
-/// Submits one of the rows again that ended in a shortage.
+/// Submits again one of the rows that ended in a shortage.
 result<void> batch_run::feed_returned() {
   auto origin = std::move(again_.back());
   again_.pop_back();

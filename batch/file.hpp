@@ -44,7 +44,7 @@ public:
   [[nodiscard]] result<std::uint64_t> size() const;
   [[nodiscard]] result<void> cut(std::uint64_t size);
   /// Renames this file, made by open_temporary(), to the path of `old`. Afterwards `old` refers to
-  /// the new content, and this object is closed.
+  /// the new content, and this object to the replaced file.
   [[nodiscard]] result<void> replace(file& old);
   /// Deletes and closes a file made by open_temporary(). No effect if the object is not open.
   result<void> remove() noexcept;

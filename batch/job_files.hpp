@@ -39,8 +39,7 @@ struct job_files {
 /// Opens or creates the files of a job, and repairs them after a crash: finished lines that the
 /// journal does not mention are kept, and incomplete lines are cut off.
 /// @param wanted describes the job that the caller wants to run; its `job_id` and `created` are
-/// used
-///   only for a new job
+///   used only for a new job
 [[nodiscard]] result<job_files> open_job(const batch_options& options, const job_header& wanted);
 
 /// Removes the summary of an earlier run, which is outdated. A file with the same name that is not

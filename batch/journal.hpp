@@ -40,7 +40,7 @@
 namespace superstep::detail {
 
 /// Identifies a job. The last five members are digests, which must be the same in all runs of the
-/// job.
+/// job without --force.
 struct job_header {
   std::string job_id;
   std::int64_t created = 0; ///< seconds since 1970-01-01 UTC
@@ -85,7 +85,8 @@ struct journal_content {
 
   void mark_done(key_digest key);
   void add(const row_counts& of_row) noexcept;
-  /// Clears everything except the header and the numbers of starts. For a rebuild.
+  /// Clears the data about finished rows, invalid lines and damage, for a rebuild. Keeps the
+  /// header, the numbers of starts and the size of the journal.
   void forget_rows();
 };
 

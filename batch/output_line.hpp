@@ -41,7 +41,8 @@ inline constexpr std::string_view bad_line_kind = "bad_line";
 inline constexpr std::string_view duplicate_key_kind = "duplicate_key";
 
 /// Appends the row's line of out.dead.jsonl: the input line with its `error` member added or
-/// replaced. The error contains the line number in the input.
+/// replaced. A line without a key gets its line number as key. The error contains the line number
+/// in the input.
 void append_dead_line(std::string& out, const row_origin& row, std::string_view input_line,
                       const row_error& why);
 /// Appends the dead letter of an invalid line: {"text","error"}. A text over 4 KiB is cut.

@@ -32,8 +32,8 @@ result<void> expect_promised_bytes(const file& opened, const std::string& path,
   return {};
 }
 
-/// Reads on in the dead letters. Letters of invalid input lines are recorded in `records`. Returns
-/// whether the first letter of a row has the key `key`.
+/// Continues to read the dead letters. Appends records of the invalid input lines to `records`.
+/// Returns whether the next dead letter of a row has the key `key`.
 result<bool> find_letter(job_files& files, written_lines& dead, std::string_view key,
                          std::string& records) {
   while (files.dead.is_open()) {
@@ -52,7 +52,7 @@ result<bool> find_letter(job_files& files, written_lines& dead, std::string_view
   return false;
 }
 
-/// Reads the complete lines behind the end that the journal records, and marks their rows as
+/// Reads the complete lines after the end that the journal records, and marks their rows as
 /// finished. Returns the missing journal records.
 ///
 /// The dead letters and the output lines of failed rows have the same order, and a dead letter is

@@ -24,7 +24,7 @@ void keep_room(std::vector<T>& in, std::size_t size) {
     in.reserve(std::max(size, 2 * in.capacity()));
 }
 
-/// Returns the error that ends a job. Without memory its text is one that needs none.
+/// Returns the error that ends a job. If memory is short, its text needs no allocation.
 error shortage_of(const row_fault& fault) noexcept {
   try {
     return {errc::shortage, fault.text};

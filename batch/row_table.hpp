@@ -84,7 +84,8 @@ public:
   /// Takes all queued work. Without `until`, waits for the first entry. With `until`, collects
   /// entries until that time or until the queue is half full, and may return nothing.
   void take(work& into, std::optional<time_point> until);
-  /// Reports an error that ends the job, for example of the disk. No further row starts.
+  /// Reports an error that ends the job, for example of the disk. No further row starts. Also
+  /// called by the feeding thread.
   void fail(error why);
 
 private:

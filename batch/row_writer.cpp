@@ -26,7 +26,7 @@ row_counts counts_of(const row_outcome& outcome) noexcept {
           .failed_tool_calls = outcome.failed_tool_calls};
 }
 
-/// Fails if another process has removed, replaced or truncated an open file. Rows written
+/// Fails if another process has removed or replaced an open file, or changed its size. Rows written
 /// afterwards would be lost, although the journal records them as done.
 result<void> expect_untouched(const file& opened, std::uint64_t size) {
   if (!opened.is_open())
@@ -194,7 +194,7 @@ void row_writer::commit() {
   totals_ = pending_;
 }
 
-/// Lets tests look at the files as a crash at this point would leave them.
+/// Lets tests inspect the files as a crash at this point would leave them.
 void row_writer::step(std::string_view name) const {
   if (options_.on_disk_step)
     options_.on_disk_step(name);

@@ -40,8 +40,7 @@ class row_writer {
 public:
   /// All arguments must outlive the writer.
   /// @param is_aborting whether this job has cancelled its rows; cancelled rows are then not
-  /// written
-  ///   and run again when the job is resumed
+  ///   written and run again when the job is resumed
   row_writer(row_table& table, job_files& files, const file& input, const batch_options& options,
              const std::atomic<bool>& is_aborting);
   ~row_writer();

@@ -23,7 +23,8 @@ void read_count(dom::object from, std::string_view name, Number& into) noexcept 
     into = value;
 }
 
-/// After a power failure, some file systems leave zeros where data was not written yet.
+/// Whether a text consists of zeros. After a power failure, some file systems leave zeros where
+/// data was not written yet.
 bool is_zeros(std::string_view text) noexcept {
   return std::ranges::all_of(text, [](char c) { return c == '\0'; });
 }

@@ -18,7 +18,7 @@ public:
 
   enum class found : std::uint8_t {
     object,  ///< a complete line with a JSON object
-    torn,    ///< an incomplete write: zeros, or a last line that starts with `{` without a newline
+    torn,    ///< an incomplete write: nothing, zeros, or a last line `{…` without a newline
     foreign, ///< any other line, which the job did not write
     end,     ///< the end of the file
   };

@@ -67,8 +67,8 @@ bool write_list_change(std::string& out, const json::array& before, const json::
   return true;
 }
 
-/// Whether `now` starts with the keys of `before`. Objects keep the order of their members, so an
-/// object that has only grown does.
+/// Whether `now` starts with the keys of `before`. Objects keep the order of their members, so this
+/// is true for an object that has only grown.
 bool has_members_of(const json::object& now, const json::object& before) {
   if (before.empty() || now.size() < before.size())
     return false;

@@ -129,8 +129,8 @@ const task_record* record_index::find(const std::vector<task_record>& known,
     const auto found = std::ranges::find(known, task, &task_record::task);
     return found == known.end() ? nullptr : &*found;
   }
-  // A linear search is slow for many records. Add those to the index that were appended since the
-  // last call.
+  // A linear search is slow for many records, so the index is used. First add the records to it
+  // that were appended since the last call.
   SUPERSTEP_ASSERT(indexed_ <= known.size());
   for (; indexed_ < known.size(); ++indexed_)
     by_task_.try_emplace(known[indexed_].task, indexed_);

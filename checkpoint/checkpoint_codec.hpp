@@ -28,8 +28,9 @@ inline constexpr auto read_depth_max = row_depth_max + 8;
 /// Maximum size of a row's text in bytes.
 inline constexpr auto row_bytes_max = std::size_t{512} << 20U;
 
-/// The layout of the graph that wrote a row. Rows refer to channels, nodes and joins by their index
-/// in the layout, and the layout gives their names.
+/// The layout of the graph that wrote a row. Rows contain the values of channels by name. They
+/// refer to nodes, joins and the channels of writes by their index in the layout, and the layout
+/// gives their names.
 struct stored_layout {
   struct channel {
     std::string name;
@@ -56,8 +57,7 @@ struct stored_layout {
 /// @param base an earlier checkpoint with the same layout
 /// @param whose the thread to name in error texts; may be null
 /// @throws checkpoint_error{not_storable} for a value whose type has no stored form, and for text
-/// that
-///   is not UTF-8
+///   that is not UTF-8
 void write_checkpoint(std::string& out, const checkpoint& now, const checkpoint* base,
                       const thread_key* whose = nullptr);
 /// Appends a task record. Invalid UTF-8 in the texts of a task's errors is replaced.

@@ -67,7 +67,7 @@ void check_text(std::string_view written, const What& what) {
   if (!is_utf8(written))
     throw checkpoint_error{make_error_code(checkpoint_errc::not_storable),
                            what() + " contains text that is not UTF-8, which cannot be stored in a "
-                                    "checkpoint: convert it in the node that produces it"};
+                                    "checkpoint: convert it to UTF-8 where it is produced"};
 }
 
 void write_one(std::string& out, const write& w, const graph_layout& layout) {
@@ -267,7 +267,7 @@ void write_members(std::string& out, const task_record& record, const graph_layo
   }
   check_rest("an interrupt");
   row.add_list("a", record.answers, [&](const json::value& v) { append_text(out, v); });
-  check_rest("an answer");
+  check_rest("a resume value");
   // Error texts are not checked. Invalid UTF-8 in them is replaced, because a failure must be
   // stored.
   if (!record.error.empty())
@@ -276,7 +276,7 @@ void write_members(std::string& out, const task_record& record, const graph_layo
     write_error(row.add("x"), record.cause);
   if (record.resume)
     write_stored(row.add("m"), *record.resume);
-  check_rest("an answer");
+  check_rest("a resume value");
 }
 
 /// Calls `write`. If it throws and `whose` is not null, adds the thread to the error text.

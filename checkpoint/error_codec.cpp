@@ -71,8 +71,8 @@ std::exception_ptr around(Error e, const std::exception_ptr& inner) {
   }
 }
 
-/// Returns the error category with a name, or null. Searches the library's own categories first,
-/// then `known`.
+/// Returns the error category with a name, or null. Searches the categories in `own` first, then
+/// those in `known`.
 const std::error_category* find_category(std::string_view name,
                                          std::span<const std::error_category* const> known) {
   const auto own = std::array<const std::error_category*, 5>{

@@ -16,7 +16,8 @@ namespace superstep::detail {
 /// empty array for a null pointer. At most 16 levels are written.
 void write_error(std::string& out, const std::exception_ptr&);
 /// Restores an exception as restored_error or restored_system_error.
-/// @param known error categories besides those of the standard library and of this component
+/// @param known error categories to search after the generic and system categories and those of
+/// errc, channel_errc and checkpoint_errc
 /// @return null for an empty array
 /// @throws checkpoint_error{corrupt} if the JSON is not an array of exceptions
 [[nodiscard]] std::exception_ptr read_error(const json::value& from,

@@ -43,7 +43,7 @@ public:
 private:
   struct imported_checkpoint;
   struct entry {
-    /// The checkpoint. While `raw` is set, only task records that were added after the import.
+    /// The checkpoint. While `raw` is set, it has only the task records added after the import.
     saved_checkpoint typed;
     /// The checkpoint as it was imported, until the first load(); then null.
     std::shared_ptr<const imported_checkpoint> raw;

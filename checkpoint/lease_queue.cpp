@@ -57,8 +57,8 @@ void lease_queue::take(const std::string& thread_id, busy_policy choice, callbac
   else
     done(error{checkpoint_errc::in_use,
                "thread '" + thread_id +
-                   "' is in use by another run: wait for it, or take it over "
-                   "(thread_options::on_busy)"});
+                   "' is in use by another run or edit: wait for it; a run may also "
+                   "take it over (thread_options::on_busy)"});
 }
 
 void lease_queue::release(const lease& back) {

@@ -13,8 +13,8 @@
 // checkpoint, and which checkpoint of a parent graph a subgraph's namespace belongs to.
 namespace superstep::detail {
 
-/// Whether one of these runs wrote a checkpoint with this metadata. The metadata has the member
-/// `run_id`; it may be null.
+/// Whether one of these runs wrote a checkpoint with this metadata, according to its member
+/// `run_id`. The pointer may be null.
 inline bool is_of_runs(const json::object* metadata, const std::vector<std::string>& run_ids) {
   const auto* id = metadata != nullptr ? metadata->if_contains("run_id") : nullptr;
   return id != nullptr && id->is_string() &&

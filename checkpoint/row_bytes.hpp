@@ -12,11 +12,12 @@
 // zlib stream.
 namespace superstep::detail {
 
-/// Minimum size in bytes of a text that is compressed. Below, the saved space is not worth the
-/// time.
+/// Minimum size in bytes of a text that is compressed. For shorter texts, the saved space is not
+/// worth the time.
 inline constexpr std::size_t packed_min = 256;
 
-/// Returns the bytes to store for the text of a row. Compresses the text if that makes it shorter.
+/// Returns the bytes to store for the text of a row. Compresses the text if it has at least
+/// packed_min bytes and becomes shorter, or if it starts with `z`.
 [[nodiscard]] std::string pack_row(std::string text);
 /// Returns the text of a row; an error if the compressed form is damaged.
 [[nodiscard]] result<std::string> unpack_row(std::string_view bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Encrypts rows with OpenSSL, and reads the key from the environment. The cipher is AES-256-GCM as
 // in NIST SP 800-38D, with a random nonce of 96 bits and a tag of 128 bits. The place of the row in
-// the database is authenticated with it.
+// the database is authenticated together with the row.
 #include "row_cipher.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
@@ -123,7 +123,7 @@ result<std::string> row_cipher::open(std::string_view bytes, const row_place& at
   const auto is_legacy = bytes.starts_with(legacy_seal_marker);
   if ((!is_legacy && !bytes.starts_with(seal_marker)) ||
       bytes.size() < sealed_header_size + tag_size)
-    return error{errc::parse_failed, "a row is not encrypted"};
+    return error{errc::parse_failed, "a row is not encrypted, or is damaged"};
   const auto place = is_legacy ? at_place.legacy_text() : at_place.text();
   const auto size = bytes.size() - sealed_header_size - tag_size;
   auto out = std::string(size, '\0');

@@ -180,7 +180,8 @@ database::database(std::string path, access how, std::chrono::milliseconds busy_
       at_{nullptr, &close} {
   if (busy_timeout.count() < 0 || busy_timeout.count() > std::numeric_limits<int>::max())
     throw std::invalid_argument{"busy_timeout must be from 0 to 24 days"};
-  // SQLite reports a disk I/O error for them, and may wait forever for a FIFO.
+  // Reject directories and special files here: SQLite reports a disk I/O error for them, and may
+  // wait forever for a FIFO.
   struct stat info {};
   if (::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     throw checkpoint_error{

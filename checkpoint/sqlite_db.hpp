@@ -56,7 +56,7 @@ private:
 };
 
 /// Resets a statement at the end of a scope. A statement that is not reset keeps a read transaction
-/// open, and SQLite could not move the write-ahead log into the database.
+/// open, and SQLite then cannot move the write-ahead log into the database.
 class statement_use {
 public:
   explicit statement_use(statement& s) noexcept : s_{s} {}
@@ -110,8 +110,8 @@ public:
   void roll_back() noexcept;
 
   [[nodiscard]] const row_cipher& cipher() const noexcept { return cipher_; }
-  /// Converts a text to the bytes of a row, and back. The text is compressed if that makes it
-  /// shorter, and then encrypted. Encrypted bytes can only be read at the same place. @{
+  /// Converts a text to the bytes of a row, and back. The text is compressed with pack_row(), and
+  /// then encrypted if there is a key. Encrypted bytes can only be read at the same place. @{
   [[nodiscard]] std::string to_row(std::string text, const row_place& place) const;
   [[nodiscard]] result<std::string> from_row(std::string_view bytes, const row_place& place) const;
   /// @}

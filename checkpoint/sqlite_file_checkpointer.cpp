@@ -422,8 +422,8 @@ void sqlite_file_checkpointer::impl::forget(std::string_view thread_id) {
 }
 
 /// Updates the cache after a prune. Cached older checkpoints may no longer exist in the database,
-/// so they are dropped. The newest checkpoint of a thread in use stays cached, because a prune
-/// keeps it.
+/// so they are dropped. Threads that are not in use are removed from the cache. The newest
+/// checkpoint of a thread in use stays cached, because a prune keeps it.
 /// @param thread_id the pruned thread; empty if all threads were pruned
 void sqlite_file_checkpointer::impl::forget_branch_bases(std::string_view thread_id) {
   const auto lock = std::scoped_lock{writer_->mutex()};

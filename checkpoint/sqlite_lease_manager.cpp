@@ -77,8 +77,8 @@ void sqlite_lease_manager::take(const std::string& thread_id, busy_policy choice
     waiting->own.reset(); // before the callback, so that the next run in the queue can proceed
     waiting->done(error{checkpoint_errc::in_use,
                         "thread '" + waiting->thread_id +
-                            "' is in use by a run of another process: wait for it, or take it "
-                            "over (thread_options::on_busy)"});
+                            "' is in use by another process: wait for it; a run may also take "
+                            "it over (thread_options::on_busy)"});
   });
 }
 

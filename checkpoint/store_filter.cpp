@@ -100,7 +100,8 @@ bool compare(std::string_view op, const json::value& held, const json::value& wa
 bool matches_value(const json::value& wanted, const json::value& held, non_number otherwise,
                    int depth) {
   if (depth > filter_depth_max)
-    throw std::invalid_argument{"a filter is nested deeper than 32 objects"};
+    throw std::invalid_argument{
+        "a filter is nested deeper than 32 objects and lists; use fewer levels"};
   if (wanted.is_object()) {
     const auto& members = wanted.get_object();
     if (std::ranges::any_of(members, [](const auto& m) { return m.key().starts_with('$'); }))

@@ -25,7 +25,8 @@ std::vector<std::string_view> steps_of(std::string_view place) {
     auto end = close != '\0' ? place.find(close) : place.find_first_of(".[{");
     if (close != '\0') {
       if (end == place.npos)
-        throw std::invalid_argument{"an index path has an unclosed bracket: " + std::string{place}};
+        throw std::invalid_argument{"an index path has an unclosed bracket; add ] or } to " +
+                                    std::string{place}};
       ++end;
     }
     out.push_back(place.substr(0, end));

@@ -13,9 +13,9 @@
 // item's value, and ranks items by the similarity of their vectors.
 namespace superstep::detail {
 
-/// Returns the texts at a path; memory_store_options::fields describes the syntax. An object or a
-/// list is returned as canonical JSON text, and so is the whole value for the path `$`. A null or
-/// missing field has no text.
+/// Returns the texts at a path; memory_store_options::fields describes the syntax. A value that is
+/// not a text is returned as canonical JSON text, and so is the whole value for the path `$` or an
+/// empty path. A null or missing field has no text.
 [[nodiscard]] std::vector<std::string> texts_at(const json::value& value, std::string_view place);
 
 /// Returns the cosine similarity of two vectors, from -1 to 1. Returns 0 if all numbers of a vector

@@ -89,7 +89,8 @@ void check_labels(const store_namespace& ns) {
 
 void check_writable(const store_namespace& ns) {
   if (ns.empty())
-    throw std::invalid_argument{"the namespace is empty"};
+    throw std::invalid_argument{
+        "store::put(): the namespace is empty; it needs at least one label"};
   check_labels(ns);
   if (ns.front() == "langgraph")
     refuse(ns, "the first label must not be \"langgraph\"");

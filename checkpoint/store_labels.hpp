@@ -20,7 +20,7 @@ void check_labels(const store_namespace& ns);
 void check_writable(const store_namespace& ns);
 
 /// Throws std::invalid_argument for an item that no store accepts: text that is not UTF-8, more
-/// than 1,000 nested lists and objects, or a negative lifetime. The text names the item.
+/// than 1,000 nested lists and objects, or a negative lifetime. The error text names the item.
 void check_item(const store_namespace& ns, std::string_view key, const json::object& value,
                 std::chrono::milliseconds ttl);
 /// Returns `now + more`, or the largest value if the sum would overflow: users may specify any

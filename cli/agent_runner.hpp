@@ -25,11 +25,9 @@ public:
       std::function<result<std::shared_ptr<superstep::checkpointer>>(const std::string& job)>;
 
   /// @param events receives the start and end of every model and tool call. begin_job() opens it.
-  /// Must
-  ///   outlive the runner; may be null
+  ///   Must outlive the runner; may be null
   /// @param open opens the checkpointer; begin_job() calls it. If it is set, every super-step of
-  /// every row
-  ///   is saved, and a row that has checkpoints is resumed from them. May be empty
+  ///   every row is saved, and a row that has checkpoints is resumed from them. May be empty
   agent_runner(const agent& a, engine& e, event_log* events = nullptr, open_checkpointer open = {});
 
   [[nodiscard]] result<void> begin_job(const std::string& job) override;
@@ -41,7 +39,7 @@ private:
   /// The start of a row's run.
   struct beginning {
     detail::run_input input;
-    std::int64_t steps = 0; ///< super-steps of earlier runs, if the row is resumed
+    std::int64_t steps = 0; ///< super-steps of earlier runs; -1 for a new row that is saved
   };
   [[nodiscard]] beginning begin(row_request& request) const;
   /// The data that is needed to report the outcome of a row when its run has ended.

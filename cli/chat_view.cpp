@@ -41,7 +41,7 @@ void chat_view::hear(const detail::run_event& event) {
     for (const auto& w : event.writes)
       if (event.node == react::structured_name)
         show_response(w);
-      else if (event.node != react::pre_hook_name) // the hook's messages are old
+      else if (event.node != react::pre_hook_name) // this hook returns old messages
         show_messages(w);
   }
 }

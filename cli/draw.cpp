@@ -89,7 +89,7 @@ result<std::string> laid_out(io_runtime& io, std::string dot, const std::string&
   if (!ended)
     return ended.error();
   if (!ended->ok())
-    return error{errc::io_failed, "dot failed: " + ended->stderr_text};
+    return error{errc::io_failed, "Graphviz's program 'dot' failed: " + ended->stderr_text};
   return std::move(ended->stdout_text);
 }
 
@@ -119,7 +119,7 @@ int graph(const graph_arguments& given) {
   warn(table.warnings());
   if (given.output.empty()) {
     std::cout << *picture << std::flush;
-    return std::cout ? 0 : refuse("standard output cannot be written");
+    return std::cout ? 0 : refuse("cannot write to standard output; check where it is redirected");
   }
   auto file = std::ofstream{given.output, std::ios::binary | std::ios::trunc};
   file << *picture;

@@ -150,9 +150,9 @@ void check_messages(const json::value& v) {
 }
 
 /// Whether a channel is internal to LangGraph, in any of its versions. The names of such channels
-/// are
-/// `__start__`, `branch:to:node`, `branch:node:condition:node`, `join:a+b:node` or `start:node`. A
-/// channel of the user may also have a colon in its name, so the number of colons is checked.
+/// are `__start__`, `branch:to:node`, `branch:node:condition:node`, `join:a+b:node` or
+/// `start:node`. A channel of the user may also have a colon in its name, so the number of colons
+/// is checked.
 bool is_internal(std::string_view channel, const json::value& held) {
   const auto colons = std::ranges::count(channel, ':');
   return channel.starts_with("__") || channel.starts_with("branch:to:") ||

@@ -119,7 +119,7 @@ std::vector<agent_fault> only_for_chat(const std::string& file, const agent& ask
 }
 
 /// Fails if two files of the job are the same file, so that one would overwrite the other. It is
-/// called before any file is opened.
+/// called before any file is written.
 result<void> check_files(const run_arguments& given, const agent& a) {
   using use = used_file::use;
   auto files = files_of(a);

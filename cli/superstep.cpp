@@ -43,11 +43,11 @@ int run_program(int argc, char** argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    // CLI11 has an exit status for each kind of error. This program returns 0 for help, and 1 for
-    // errors.
+    // CLI11 has an exit status for each kind of error. This program returns 0 for help and the
+    // version, and 1 for errors.
     if (program.exit(e) != 0)
       return 1;
-    chosen = [] { return 0; }; // help was printed
+    chosen = [] { return 0; }; // help or the version was printed
   }
   const auto code = chosen();
   if (code == 0 && !(std::cout << std::flush)) {

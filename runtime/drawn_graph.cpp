@@ -53,8 +53,8 @@ drawn_node node_of(const program& table, const node_entry& node) {
   return out;
 }
 
-/// Adds the edges of a node. Returns false if the node has no edges, so that a run may end after
-/// it.
+/// Adds the edges of a node. Returns false if the node has no edges. A run may then end after the
+/// node.
 bool add_edges(const program& table, const node_entry& node, std::vector<drawn_edge>& out) {
   const auto before = out.size();
   for (const auto to : node.edges)
@@ -70,7 +70,8 @@ bool add_edges(const program& table, const node_entry& node, std::vector<drawn_e
   return out.size() != before;
 }
 
-/// Whether an error handler belongs to a single node and is not the graph's default handler.
+/// Whether an error handler serves exactly one node. The graph's default handler usually serves
+/// several.
 bool serves_one(const program& table, std::uint32_t handler) {
   return std::ranges::count(table.nodes(), handler,
                             [](const auto& node) { return node->handler; }) == 1;
@@ -89,7 +90,7 @@ drawn_graph draw_level(const program& table) {
   add(table.entry());
   for (const auto i : table.declaration_order()) {
     const auto& node = table.node(i);
-    // a default handler is not drawn, because edges from all nodes to it would only clutter the
+    // a default handler of several nodes is not drawn, because its edges would only clutter the
     // drawing
     if (node.is_handler && !serves_one(table, i))
       continue;

@@ -26,7 +26,8 @@ struct ways {
 };
 
 /// Collects the targets of a node: edges, declared targets of branches and commands, and the error
-/// handler. A node without any target ends the run.
+/// handler. The callers add the targets of joins. A run may end after a node without edges, joins
+/// and branches.
 ways ways_from(const program& table, const node_entry& node) {
   auto out = ways{};
   const auto add = [&](std::string_view name) {
@@ -53,8 +54,8 @@ ways ways_from(const program& table, const node_entry& node) {
   return out;
 }
 
-/// Returns, by node number, whether a run may reach the node; empty if a router or command may
-/// choose any node.
+/// Returns, by node number, whether a run may reach the node; empty if a router or command in the
+/// reached part of the graph may choose any node.
 std::optional<std::vector<bool>> reachable(const program& table) {
   auto is_reached = std::vector<bool>(table.nodes().size());
   auto arrived = std::vector<std::size_t>(table.joins().size());

@@ -9,13 +9,13 @@ namespace superstep::detail {
 
 /// Returns warnings about suspicious nodes of a graph without faults: nodes that START does not
 /// lead to, nodes that do not lead to END and, with `lint`, nodes that plain edges reach in
-/// different steps. If a router or command does not declare its targets, they are unknown, and
-/// there are no warnings about reachability. Linear in nodes and edges.
+/// different steps. A router or command without declared targets may lead to any node. If a run may
+/// reach one, no node is reported as unreachable. Linear in nodes and edges.
 [[nodiscard]] std::vector<fault> find_warnings(const program&, bool lint);
 
 /// Returns a fault for each type that the graph's checkpointer cannot save because it has no stored
-/// form: types of channels and of Send inputs, also in subgraphs. Empty if the graph has no
-/// checkpointer, or a checkpointer that keeps values in memory.
+/// form: types of channels and of Send inputs, also in subgraphs that save checkpoints. Empty if
+/// the graph has no checkpointer, or a checkpointer that keeps values in memory.
 [[nodiscard]] std::vector<fault> find_unstorable(const program&);
 
 } // namespace superstep::detail

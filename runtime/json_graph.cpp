@@ -52,9 +52,8 @@ void add_outcome(json_command&& c, const detail::program& table, const json_layo
   }
 }
 
-/// Adds the result of a body to the node's output. If the result is a plain object, the node's
-/// routers also see those members that the node does not read. If it is a command or a list of
-/// updates, they do not.
+/// Adds the result of a body to the node's output. If the result is one update without targets, the
+/// node's routers also see those members of the update that the node does not read.
 void add_result(json_command&& c, const program_node& at, const json_layout& layout,
                 node_output& out) {
   const auto is_plain = c.go_to.empty() && c.more.empty() && !c.to_parent;

@@ -79,7 +79,7 @@ json::object json_layout::read(const state_block& state,
   return object;
 }
 
-/// The values of managed channels are computed for each call, because their slots are never filled.
+/// Managed channels have no stored values, so their values are computed for each call.
 json::object json_layout::input_of(const body_input& given, const state_block& state,
                                    const std::vector<std::uint32_t>& only) const {
   auto object = read(state, only);
@@ -116,7 +116,7 @@ write_list json_layout::writes_of(json::value update) const {
       writes.push_back(write_of(found->second, channels[found->second].kind, std::move(v)));
     else if (!ignore_unknown)
       throw_invalid("the update names '" + std::string{key} +
-                    "', which is not a channel of the graph");
+                    "', which is not a channel of the graph or is read-only");
   }
   return writes;
 }

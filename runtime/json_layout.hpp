@@ -56,8 +56,8 @@ struct json_layout {
   /// Throws graph_error if a value that a node is about to read does not match the shape of its
   /// channel.
   void check(const json::value& given) const;
-  /// Converts an update to writes. Throws graph_error if the update is neither an object nor null,
-  /// or names an unknown channel.
+  /// Converts an update to writes. Throws graph_error if the update is neither an object nor null.
+  /// Unless ignore_unknown is set, also throws for an unknown or a managed channel.
   [[nodiscard]] write_list writes_of(json::value update) const;
   /// Returns the members of a node's update that the node's routers see in addition to the channels
   /// that the node reads. These are members that the node does not read, and members whose channels

@@ -36,8 +36,8 @@ task<detail::nested_outcome> detail::run_nested(detail::call_services* services,
   auto ended = co_await waiting;
   if (ended.error) {
     // An exception of a nested body is rethrown unchanged, because retry policies and callers check
-    // its type. For an exception from outside bodies, graph_error is thrown, because only its text
-    // names the source.
+    // its type. For an exception from outside bodies (code user_code_failed or shortage),
+    // graph_error is thrown, because only its text names the source.
     const auto& code = ended.error->code;
     const auto is_of_body = code != graph_errc::user_code_failed && code != errc::shortage;
     if (ended.error->cause && is_of_body)

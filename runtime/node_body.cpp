@@ -67,15 +67,15 @@ namespace detail {
 } // namespace detail
 
 void detail::throw_wrong_parent(const detail::program& parent, const std::string& child) {
-  throw graph_error{run_error{make_error_code(graph_errc::invalid_update),
-                              "graph '" + child + "' returned a command to its parent graph '" +
-                                  parent.name() +
-                                  "', but the command updates a state of another type",
-                              {},
-                              0,
-                              {},
-                              1,
-                              {}}};
+  throw graph_error{run_error{
+      make_error_code(graph_errc::invalid_update),
+      "graph '" + child + "' returned a command to its parent graph '" + parent.name() +
+          "', but the command updates a state of another type: update fields of the parent's state",
+      {},
+      0,
+      {},
+      1,
+      {}}};
 }
 
 void detail::throw_resumes() {

@@ -18,7 +18,8 @@ namespace {
 constexpr auto wait_max = 3.2e12;
 
 /// Whether a system error may be temporary: a connection may work in the next attempt, but a
-/// missing file or a full disk will not.
+/// missing file or a full disk will not. Codes of other categories count as temporary, except
+/// errc::invalid_argument.
 bool is_worth_a_retry(const std::error_code& code) {
   using enum std::errc;
   for (const auto transient : {connection_refused, connection_reset, connection_aborted,

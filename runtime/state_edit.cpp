@@ -20,7 +20,8 @@ using namespace detail;
 
 checkpoint_error in_use_by_a_run(const std::string& thread_id) {
   return {make_error_code(checkpoint_errc::in_use),
-          "thread '" + thread_id + "' is in use by a run: edit it after the run has ended"};
+          "thread '" + thread_id +
+              "' is in use by a run or another edit: repeat this edit when the thread is free"};
 }
 
 /// The number of remaining steps that a router sees during an edit; LangGraph uses the same number.

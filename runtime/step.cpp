@@ -259,8 +259,7 @@ void run_state::end_transients(state_ptr backup) try {
 }
 
 result<void> run_state::apply_tasks(super_step& step) {
-#if !defined(                                                                                      \
-    SUPERSTEP_MUTATION_UNSORTED) // tests/unit/runtime builds this file without the sort, to fail
+#if !defined(SUPERSTEP_MUTATION_UNSORTED) // a test defines it to prove that it finds a missing sort
   const auto in_path_order = [&](std::uint32_t a, std::uint32_t b) {
     return path_key(step.tasks[a]) < path_key(step.tasks[b]);
   };
@@ -292,7 +291,7 @@ result<void> run_state::apply_tasks(super_step& step) {
     for (auto i = t.sends.begin; i != t.sends.begin + t.sends.count; ++i)
       sends_.push_back(std::move(step.sends[i]));
   }
-  // Only Sends are left to run, so all deferred nodes are triggered now.
+  // No other node is triggered, so the deferred nodes are triggered now, even with pending Sends.
   if (triggered_.empty() && !deferred_.empty()) {
     std::swap(triggered_, deferred_);
     for (const auto node : triggered_) {

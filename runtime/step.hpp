@@ -72,8 +72,8 @@ struct super_step {
 
   /// Empties the step; keeps the capacity of its buffers.
   void clear();
-  /// Destroys the inputs and outputs of the tasks, which nothing reads after apply(). Keeps the
-  /// tasks, and the capacity of the buffers.
+  /// Destroys the inputs, writes and Sends of the tasks, which nothing needs after apply(). Keeps
+  /// inputs that an abandoned body may still read, the tasks, and the capacity of the buffers.
   void drop_values();
   /// Moves the output of a task that has ended into the step and leaves `output` empty. Tasks may
   /// end in any order.
@@ -120,7 +120,8 @@ public:
 
   /// Discards the pending tasks. In the next step START writes this input.
   void accept_input(write_list input, std::vector<std::uint32_t> targets);
-  /// Discards pending Sends and the triggers of edges and branches, as an edit of the state does.
+  /// Discards the pending input, pending Sends and the triggers of edges and branches, as an edit
+  /// of the state does.
   void drop_pending() noexcept;
   /// Applies the writes, targets and Sends of a command that the caller of the run has passed,
   /// between two steps.

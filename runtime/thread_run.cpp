@@ -165,7 +165,7 @@ result<void> thread_run::take_command(detail::thread_command& c, bool forks) {
       for (const auto& question : *r.interrupts)
         open.push_back(question.id);
   // A value without an id goes to the first pending interrupt of a task. If several tasks have
-  // pending interrupts, it would be ambiguous.
+  // pending interrupts, it is unclear which of them gets the value.
   const auto waiting = std::ranges::count_if(
       records_, [](const auto& r) { return r.interrupts && !r.interrupts->empty() && !r.output; });
   if (c.resume && waiting > 1)

@@ -84,7 +84,7 @@ constexpr auto wordings = std::array{
             "match Got $2 tools, expected $1"},
     wording{"the model is not bound to the agent's tools ('.*'); .*",
             "Missing tools '{$1}' in the model.bind_tools()"},
-    wording{"the namespace is empty", "Namespace cannot be empty."},
+    wording{"store::put\\(\\): the namespace is empty; .*", "Namespace cannot be empty."},
     wording{"invalid namespace (.*): a label is empty",
             "Namespace labels cannot be empty strings. Got  in $1",
             {tuple}},
