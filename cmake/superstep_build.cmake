@@ -18,7 +18,7 @@ add_library(superstep_options INTERFACE)
 target_compile_options(superstep_options INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast
   $<$<BOOL:${SUPERSTEP_WERROR}>:-Werror>)
-# Asio only; its deprecated names are disabled.
+# Disables the deprecated names of Asio.
 target_compile_definitions(superstep_options INTERFACE BOOST_ASIO_NO_DEPRECATED)
 # g++ 12 with inlining reports these warnings falsely in its own library, mainly in std::string's
 # operator+ (GCC bugs 105329, 105651, 105562). The dev and clang builds keep the warnings.

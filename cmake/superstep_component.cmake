@@ -2,8 +2,8 @@
 
 # superstep_component(<name> SOURCES <files…> DEPENDS <components…> LIBS <targets…>)
 #
-# Adds one folder of the library, compiled once as the object library superstep_<name>. All of them
-# are combined in the static library superstep::superstep. Tests link only the components they name,
+# Adds one folder of the library, compiled once as the object library superstep_<name>. All object
+# libraries form the static library superstep::superstep. Tests link only the components they name,
 # which shows undeclared dependencies. LIBS are private to the sources, but targets that link the
 # objects also link them.
 function(superstep_component name)
@@ -65,7 +65,7 @@ function(superstep_system_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;THREADED")
   superstep_check_arguments("superstep_system_test(${name})")
   if(NOT arg_TIMEOUT)
-    message(FATAL_ERROR "superstep_system_test(${name}): say its time limit: TIMEOUT <seconds>")
+    message(FATAL_ERROR "superstep_system_test(${name}): TIMEOUT <seconds> is missing")
   endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
   superstep_test_properties(${name} ${arg_TIMEOUT} system)

@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 # superstep_combine(): creates one static library from the objects of all components.
 function(superstep_combine)
   get_property(components GLOBAL PROPERTY SUPERSTEP_COMPONENTS)
-  # The program has the target name `superstep`.
+  # The target is not named `superstep`, because the program's target has this name.
   add_library(superstep_library STATIC)
   add_library(superstep::superstep ALIAS superstep_library)
   set_target_properties(superstep_library PROPERTIES

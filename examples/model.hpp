@@ -6,7 +6,7 @@
 #include <string>
 
 /// Returns the model that SUPERSTEP_MODEL names, for example openai:gpt-4o-mini. Without the
-/// variable it returns a scripted model, which follows these rules and needs neither a key nor a
+/// variable it returns a scripted model, which follows `rules` and needs neither a key nor a
 /// network; see docs/scripted-model.md.
 inline std::string model_or_script(const std::string& rules) {
   const auto* named = std::getenv("SUPERSTEP_MODEL");

@@ -117,8 +117,8 @@ result<journal_entry> read_line(std::string_view line) {
     return bad_line(parsed.error().text);
   const auto* from = parsed->if_object();
   if (from == nullptr || !from->contains("run") || !from->contains("question"))
-    return bad_line("is not a recorded call: it must be an object with run, turn, question and "
-                    "message");
+    return bad_line("is not a recorded call: it must be an object with run, turn, question, and "
+                    "message or error");
   auto out = journal_entry{};
   out.run = text_in(*from, "run");
   out.turn = static_cast<std::uint32_t>(count_in(*from, "turn"));

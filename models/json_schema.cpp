@@ -32,7 +32,7 @@ bool lists(const json::array& types, std::string_view name) noexcept {
 }
 
 /// Whether a backtracking engine could need exponential time: `(a+)+`, `a+b*` and `\1`, that is,
-/// repetition inside or next to repetition, and back-references.
+/// repetition inside or next to repetition, and back-references. Long patterns count as risky.
 bool is_risky(std::string_view pattern) {
   constexpr auto pattern_max = std::size_t{128};
   if (pattern.size() > pattern_max)

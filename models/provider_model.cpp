@@ -131,8 +131,8 @@ private:
                         count == 1 ? "" : "s")};
   }
 
-  /// Estimates the tokens of a call: one per four bytes, plus the requested length of the answer.
-  /// settle() corrects the reservation when the real usage is known.
+  /// Estimates the tokens of a call: one per four bytes, plus the parameter max_tokens (256 if
+  /// unset). settle() corrects the reservation when the real usage is known.
   [[nodiscard]] std::int64_t estimate_tokens(const std::string& body) const {
     const auto* most = options_.parameters.if_contains("max_tokens");
     const auto* answer = most ? most->if_int64() : nullptr;
@@ -235,7 +235,8 @@ std::vector<std::string> warnings_of(const provider_model_options& options) {
   const auto where = parse_url(options.base_url);
   if (!where || where->is_tls || is_loopback(where->host) || secrets_of(options).empty())
     return {};
-  return {"the API key is sent to " + where->host + " over unencrypted http; use https"};
+  return {"the API key or a header value is sent to " + where->host +
+          " over unencrypted http; use https"};
 }
 
 result<chat_model_ptr> make_provider_model(provider_model_options options, io_runtime& io,

@@ -13,7 +13,8 @@ namespace superstep::models {
 /// open() rejects a file with other content, and a path where a file cannot be created. It does not
 /// create the file, so that a program that fails early does not leave an empty file. It removes an
 /// incomplete last line, unless another process may be writing that line. If a line cannot be
-/// written completely, add() removes the part that was written.
+/// written completely, add() removes the part that was written, unless another process has already
+/// appended a line after it.
 ///
 /// @par Threads
 /// add() may be called by several threads at the same time.
@@ -27,9 +28,9 @@ public:
   /// Opens an existing file, or checks that it can be created.
   /// @param note receives a description of a repair; empty without one
   [[nodiscard]] static result<recording_file> open(std::string path, std::string& note);
-  /// Appends `line` and a newline. The first call creates the file. Returns errc::io_failed if
-  /// nothing was appended because writing failed, and errc::shortage if the file could not be
-  /// created because descriptors or memory are exhausted.
+  /// Appends `line` and a newline. The first call creates the file. Returns errc::io_failed if the
+  /// line cannot be written completely or the file is not a recording, and errc::shortage if the
+  /// file cannot be created because descriptors or memory are exhausted.
   [[nodiscard]] result<void> add(std::string line);
 
 private:

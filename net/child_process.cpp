@@ -37,9 +37,9 @@ using net_error = boost::system::error_code;
 /// that the pipes already contain is read, and nothing more.
 constexpr auto pipe_grace = std::chrono::milliseconds{100};
 
-/// Whether the dynamic loader lacked memory or descriptors. The program itself has not run then. It
-/// has the limits of this process, unless the request sets its own: these are too low in every run,
-/// so the loader's error is the result. The texts are those of glibc (elf/dl-load.c).
+/// Whether the dynamic loader lacked memory or descriptors, so that the program itself has not run
+/// and may be started again. False if the request limits memory or files: these limits would be too
+/// low in every run, so the loader's error is the result. The texts are from glibc (elf/dl-load.c).
 bool is_load_shortage(const process_request& request, const process_result& ended) {
   constexpr auto failed_load = 127;
   constexpr auto shortages = std::array<std::string_view, 6>{

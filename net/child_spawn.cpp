@@ -191,7 +191,7 @@ bool has_nul(std::string_view text) noexcept {
 
 std::optional<error> find_fault(const process_request& request) {
   if (request.argv.empty() || request.argv.front().empty())
-    return error{errc::invalid_argument, "argv is empty; it must contain the program to run"};
+    return error{errc::invalid_argument, "argv: the first item must be the program to run"};
   auto any_nul = has_nul(request.working_directory);
   for (const auto& argument : request.argv)
     any_nul = any_nul || has_nul(argument);

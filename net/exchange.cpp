@@ -95,7 +95,8 @@ error http_stream::exchange::explain(std::string_view doing, const net_error& fa
                                  " ms while " + std::string{doing}};
   if (failed == http::error::header_limit || failed == http::error::buffer_overflow)
     return {errc::too_large, request_text() + ": the headers of the answer are larger than " +
-                                 std::to_string(client_->options.header_bytes_max) + " bytes"};
+                                 std::to_string(client_->options.header_bytes_max) +
+                                 " bytes; raise http_client_options::header_bytes_max"};
   const auto is_end = failed == http::error::end_of_stream ||
                       failed == http::error::partial_message || failed == asio::error::eof;
   const auto step = doing.empty() ? std::string{} : std::string{doing} + " failed: ";
@@ -239,7 +240,7 @@ asio::awaitable<net_error> http_stream::exchange::look_up(connection::endpoints&
 }
 
 /// Opens a connection. If the machine lacks descriptors, memory or buffers, waits and tries again,
-/// which is safe because nothing was sent yet. Only the total timeout of the request ends the wait.
+/// which is safe because nothing was sent yet. Only stop() or the total timeout ends the wait.
 asio::awaitable<std::optional<error>> http_stream::exchange::open_connection() {
   for (auto wait = shortage_wait_first;; wait = std::min(2 * wait, shortage_wait_max)) {
     auto refused = co_await try_open_connection();

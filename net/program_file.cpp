@@ -104,7 +104,7 @@ result<std::string> find_program(const std::string& name, std::string_view path)
 
 std::optional<error> find_start_fault(const process_request& request) {
   if (request.argv.empty() || request.argv.front().empty())
-    return error{errc::invalid_argument, "argv is empty; it must contain the program to run"};
+    return error{errc::invalid_argument, "argv: the first item must be the program to run"};
   const auto pidfd = unique_fd{static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0))};
   if (pidfd.get() < 0 && errno != EMFILE && errno != ENFILE && errno != ENOMEM)
     return start_error("cannot run programs: pidfd_open(2) requires Linux 5.3 or later and a "

@@ -42,8 +42,9 @@ std::optional<json::array> numbered(const json::object& o) {
   return items;
 }
 
-/// Converts columns to rows: `{a: [1, 2], b: [3, 4]}` becomes `[{a: 1, b: 3}, {a: 2, b: 4}]`. Only
-/// if the items are objects without additional members and the columns have equal lengths.
+/// Converts columns to rows: `{a: [1, 2], b: [3, 4]}` becomes `[{a: 1, b: 3}, {a: 2, b: 4}]`.
+/// Nullopt unless the items are objects without additional members, and the columns are lists of
+/// equal length for scalar properties. At least two columns and two rows are needed.
 std::optional<json::array> rows(const json::object& o, const json::value& each) {
   const auto* properties = schema::properties(each);
   if (o.size() < 2 || properties == nullptr || !schema::is_closed(each))
@@ -79,8 +80,9 @@ bool can_have(const json::value& each, std::string_view key) {
   return false;
 }
 
-/// Removes a superfluous object around a list: `{user: [a, b]}` becomes `[a, b]`. Does nothing if
-/// the item schema `each` has a member with that key.
+/// Removes a superfluous object around a list: `{user: [a, b]}` becomes `[a, b]`. `{user: {…}}`
+/// becomes a list with the inner object or, if items are scalars, with its only value. Nullopt for
+/// other objects, and if the item schema `each` is unknown or allows a member with that key.
 std::optional<json::array> unwrapped(const json::object& o, const json::value& each) {
   if (o.size() != 1 || !each.is_object() || can_have(each, text::view(o.begin()->key())))
     return {};

@@ -95,7 +95,8 @@ void add_braced(candidates& out, std::string_view s) {
 }
 
 /// Returns a call of `tool` if the object has no tool name but looks like the tool's arguments: at
-/// least one member is a property of the schema. Used only if the model has a single tool.
+/// least one member is a property of the schema, or all members are if the schema allows no others.
+/// Used only if the model has a single tool.
 std::optional<parsed_call> arguments_only(const json::object& o, const protocol_tool& tool) {
   const auto* name = o.if_contains("name");
   const auto* arguments = o.if_contains("arguments");
@@ -116,8 +117,8 @@ std::optional<parsed_call> arguments_only(const json::object& o, const protocol_
   return parsed_call{tool.name, to_text(o)};
 }
 
-/// Returns the call in the text of a candidate. Nullopt if the text is not a JSON object or does
-/// not name a known tool.
+/// Returns the call in the text of a candidate: a JSON object that names a known tool or, if there
+/// is a single tool, has only its arguments. Nullopt for other texts.
 std::optional<parsed_call> call_in(std::string_view body, const std::vector<protocol_tool>& tools) {
   const auto parsed = parse_relaxed_json(text::trim(body));
   if (!parsed || !parsed->is_object())

@@ -225,9 +225,9 @@ private:
   reading read(message answer, const model_request& asked,
                const std::vector<protocol_tool>& tools) const;
   [[nodiscard]] error too_many_calls() const {
-    return error{model_errc::bad_answer, "the answer has more than " +
-                                             std::to_string(*options_.calls_max) +
-                                             " tool calls (limits.calls_per_answer)"};
+    return error{model_errc::bad_answer,
+                 "the answer has more than " + std::to_string(*options_.calls_max) +
+                     " tool calls; raise calls_max (limits.calls_per_answer)"};
   }
   /// Returns the answer, or an error if it has more calls than protocol_options::calls_max.
   [[nodiscard]] result<message> limited(message answer) const {

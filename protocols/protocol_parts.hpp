@@ -55,10 +55,11 @@ namespace superstep {
                                                          const json::object& choice);
 
 /// Parses an answer that was requested with forced_response_format(). A call is returned even if
-/// the answer is invalid: its name is then `unknown` or its arguments are `{}`, and the fault is
-/// reported.
+/// the answer is invalid: its name is then `unknown` or its arguments are `{}`. A missing name or
+/// missing arguments are not reported as a fault.
 /// @param text the answer: JSON with `name` and `arguments`
-/// @param on_error receives the fault of an invalid answer; may be null
+/// @param on_error receives the fault if the answer or its arguments are not a JSON object; may be
+/// null
 [[nodiscard]] parsed_call parse_forced_call(std::string_view text,
                                             const std::vector<protocol_tool>& tools,
                                             const protocol_error_handler& on_error);

@@ -46,7 +46,7 @@ private:
 };
 
 error bad_body(std::string what, std::string_view body) {
-  return {model_errc::bad_answer, std::move(what) + "; the answer begins: " + excerpt(body)};
+  return {model_errc::bad_answer, std::move(what) + "; the received text begins: " + excerpt(body)};
 }
 
 /// Returns the fault of a stream with damaged data, after which another attempt may succeed.
@@ -146,7 +146,7 @@ std::string too_many_calls(std::size_t most) {
          "files)";
 }
 
-/// Makes all calls invalid, because their arguments differ from what the model wrote.
+/// Makes all calls invalid, because their arguments may differ from what the model wrote.
 void refuse_calls(message& m, const std::string& loss) {
   for (auto& call : std::exchange(m.tool_calls, {}))
     m.invalid_tool_calls.push_back(
@@ -221,7 +221,7 @@ std::optional<fault> answer_stream::end() {
 }
 
 std::optional<fault> answer_stream::read_events() {
-  constexpr auto frame_bytes = std::size_t{200}; // approximate memory of an event besides its text
+  constexpr auto frame_bytes = std::size_t{200}; // approximate size of the JSON around a text
   for (const auto& event : std::exchange(pending_, {})) {
     held_bytes_ -= std::min({held_bytes_, event.size(), frame_bytes});
     if (auto wrong = read_event(event)) {

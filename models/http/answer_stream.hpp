@@ -40,13 +40,16 @@ public:
   answer_stream(provider_api api, const wire_request& asked, output_version version,
                 chunk_handler on_chunk, bounds limits, std::vector<std::string> secrets = {});
 
-  /// Adds bytes. Returns a fault if the stream is invalid; no member may be called after that.
+  /// Adds bytes. Returns a fault if the stream is invalid, exceeds a limit or reports an error.
+  /// After that, only has_told() may be called.
   [[nodiscard]] std::optional<fault> feed(std::string_view bytes);
-  /// Reports the end of the stream. Returns a fault if the last event is invalid.
+  /// Called at the end of the stream. Reads a last event without a line end, and returns a fault if
+  /// that event is invalid.
   [[nodiscard]] std::optional<fault> end();
   /// Whether the server marked the answer as complete.
   [[nodiscard]] bool is_whole() const noexcept { return is_whole_; }
-  /// Returns the approximate number of bytes in memory, without the overhead of events.
+  /// Returns the approximate number of bytes that this object keeps: all received bytes except the
+  /// JSON around the text of each event.
   [[nodiscard]] std::size_t held_bytes() const noexcept { return held_bytes_; }
   /// Whether a piece was passed to the caller.
   [[nodiscard]] bool has_told() const noexcept { return has_told_; }

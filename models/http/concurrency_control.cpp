@@ -110,7 +110,8 @@ bool concurrency_control::has_enough(double seconds) const {
   // An experiment that began among refusals is not decided by the first successful answers.
   if (refusals_ == 0 && (phase_ == phase::steady || before_.refused_count == 0))
     return answers >= std::max(clean_answers_min, in_flight);
-  // After many answers without a refusal, an outage is over, and its refusals no longer count.
+  // After many answers without a refusal, an outage is over. The window ends now, so that refusals
+  // of the outage do not count in later windows.
   const auto clean = static_cast<double>(clean_answers_);
   if (phase_ == phase::steady && clean >= 2 * std::max(clean_answers_min, in_flight))
     return true;

@@ -43,7 +43,9 @@ public:
   void answered(time_point now, std::size_t in_flight);
   /// Reports that the server refused a call because it is overloaded. The call was sent at `sent`.
   void refused(time_point sent, time_point now, std::size_t in_flight);
-  /// Ignores answers until `until`, because no calls are sent during a pause.
+  /// Discards the current window and starts the next one at `until`, or later if its planned begin
+  /// is later. Until then nothing is counted: calls from before the pause still end, but no new
+  /// ones are sent, so the answers do not show what the server accepts at the current limit.
   void paused(time_point until);
 
   /// Returns the maximum number of calls in flight; 0 = no limit.

@@ -33,7 +33,8 @@ public:
   explicit answer_room(const byte_budget& of) : lease_{of.open()} {}
 
   [[nodiscard]] std::size_t bytes() const noexcept { return granted_; }
-  /// Whether `bytes` are reserved or can be reserved now. If not, call wait_for().
+  /// Extends the reservation to `bytes` if this is possible without waiting. Returns whether so
+  /// much is now reserved; if not, the caller must await wait_for().
   [[nodiscard]] bool has(std::size_t bytes) {
     if (bytes <= granted_)
       return true;

@@ -12,8 +12,8 @@ namespace superstep::anthropic {
 /// tool messages become one user turn, in which tool results are tool_result blocks. Tool calls
 /// become tool_use blocks. An empty answer is omitted unless it is the last message.
 ///
-/// @return model_errc::bad_request for audio, for video, and for messages of type chat, function or
-/// remove: the API does not support them
+/// @return model_errc::bad_request for an invalid `tool_choice`, and for what the API does not
+/// support: audio, video, and messages of type chat, function or remove
 ///
 /// Source: `ChatAnthropic._get_request_payload` in langchain-anthropic, chat_models.py.
 [[nodiscard]] result<provider_request> make_request(provider_question);

@@ -9,10 +9,10 @@
 /// Ollama's chat API: https://github.com/ollama/ollama/blob/main/docs/api.md
 namespace superstep::ollama {
 
-/// Builds the body for `POST /api/chat`, with streaming. Parameters become members of `options`,
-/// except `format`, `keep_alive`, `logprobs` and `top_logprobs`, which stay top-level, and
-/// `reasoning`, which becomes `think`. Images are moved from the content to `images`. Reasoning and
-/// tool blocks of other providers are omitted.
+/// Builds the body for `POST /api/chat`, with streaming. Parameters become members of `options`
+/// (`max_tokens` as `num_predict`), except `format`, `keep_alive`, `logprobs` and `top_logprobs`,
+/// which stay top-level, and `reasoning`, which becomes `think`. Images are moved from the content
+/// to `images`. Reasoning and tool blocks of other providers are omitted.
 ///
 /// @return model_errc::bad_request for images that are not base64 data, and for types of messages
 /// that the API does not support

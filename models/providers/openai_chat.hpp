@@ -16,7 +16,7 @@ namespace superstep::openai_chat {
 /// and tool blocks of other providers are omitted.
 ///
 /// @return model_errc::bad_request for a block that the API does not support (see
-/// to_openai_data_block()), and for text that is not UTF-8
+/// to_openai_data_block()), for text that is not UTF-8, and for an invalid `tool_choice`
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
 /// Reads a complete answer: the message of its first choice. The message does not use the memory of
@@ -49,7 +49,7 @@ private:
   void drop_repeated_name(tool_call_chunk& piece);
 
   std::vector<named_call> calls_;
-  std::int64_t highest_index_ = -1; ///< of the calls in calls_ with a non-negative integer index
+  std::int64_t highest_index_ = -1; ///< highest integer index of the calls so far; -1 = none
   std::string function_name_;       ///< name of the call in the older form `function_call`
   bool has_ended_ = false;          ///< a finish reason was read
 };

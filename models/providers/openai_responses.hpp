@@ -17,7 +17,8 @@ namespace superstep::openai_responses {
 /// `input`. Reasoning in earlier answers is sent unchanged. `max_tokens` is sent as
 /// max_output_tokens.
 ///
-/// @return model_errc::bad_request for a block that the API does not support
+/// @return model_errc::bad_request for a block that the API does not support or an invalid
+/// `tool_choice`
 [[nodiscard]] result<provider_request> make_request(provider_question);
 
 /// Reads a complete answer. Its items become blocks of one message. Returns model_errc::bad_answer

@@ -19,10 +19,11 @@ struct provider_question {
   /// description, parameters}}), or in the provider's own form, which is sent unchanged.
   json::array tools;
   /// Options of tools: `tool_choice` (a tool's name, "any", "auto", true, or the provider's form)
-  /// and `parallel_tool_calls`. Other members are sent unchanged.
+  /// and `parallel_tool_calls`. Other members are sent unchanged, except `strict`, which is already
+  /// part of each tool.
   json::object binding;
-  /// Parameters such as temperature, max_tokens and stop. The members of `model_kwargs` are sent
-  /// unchanged.
+  /// Parameters such as temperature, max_tokens and stop. Except for Ollama, the members of
+  /// `model_kwargs` become members of the request.
   json::object parameters;
   /// The tools of an agent, which owns them too. They are sent after `tools`; null if there are
   /// none.

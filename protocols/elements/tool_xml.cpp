@@ -21,7 +21,8 @@ constexpr std::size_t elements_max = 100'000;
 
 error malformed() {
   return error{errc::parse_failed,
-               "the tags of the arguments do not match; close each element where it was opened"};
+               "the arguments are not valid XML: a tag has no partner or is invalid, an element is "
+               "repeated, or there are too many or too deeply nested elements"};
 }
 
 json::value number_or_text(std::string text) {

@@ -17,10 +17,12 @@ using raw_names = std::unordered_set<std::string>;
 /// several times becomes a list. Text outside the elements is ignored.
 /// @param raw elements whose content is not parsed
 /// @param names_once elements that must not occur twice at the top level
-/// @return an error if the tags do not match, or an element of `names_once` is repeated
+/// @return an error if the tags do not match, an element of `names_once` is repeated, or there are
+/// too many or too deeply nested elements
 [[nodiscard]] result<json::object> read_xml(std::string_view xml, const raw_names& raw,
                                             const raw_names& names_once);
-/// Returns `xml` with missing close tags added, and without close tags that close nothing.
+/// Returns `xml` with missing close tags added, and without close tags that close nothing. A `<`
+/// that begins no tag is escaped.
 [[nodiscard]] std::string balance_xml(std::string_view xml);
 
 /// Parses arguments written as XML elements and coerces them to the schema. Unlike in XML, the
@@ -28,7 +30,7 @@ using raw_names = std::unordered_set<std::string>;
 /// may be nested xml_depth_max deep.
 /// @param schema the JSON Schema of the arguments, without a wrapper
 /// @param repair whether to repair unbalanced tags if the text cannot be parsed otherwise
-/// @return an error if the tags do not match
+/// @return an error as read_xml() does
 [[nodiscard]] result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema,
                                                  bool repair);
 

@@ -160,7 +160,8 @@ bool scanner::may_begin_here(std::string_view text) const noexcept {
   return false;
 }
 
-/// Handles a `<` outside strings: a close tag ends the call, an open tag may begin a nested call.
+/// Handles a `<` outside strings. A close tag ends the call, except in a comment. An open tag may
+/// begin a nested call.
 scanner::step scanner::tag(std::string_view text, bool complete) {
   const auto rest = text.substr(at_);
   if (!complete && (is_cut(rest, open_tag) || is_cut(rest, close_tag)))

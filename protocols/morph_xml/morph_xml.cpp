@@ -343,7 +343,8 @@ std::optional<std::string> progress::read_unfinished(std::string_view text, std:
   const auto whole = without_cut_tag(text, elements.is_open());
   if (!whole)
     return {};
-  // White space at the end belongs to an open element.
+  // White space at the end is content of the open element. balance_xml() closes the element after
+  // it; without a close tag, the parser would remove the white space.
   auto read = read_again(elements.is_open() ? balance_xml(*whole) : std::string{*whole});
   if (!read)
     return {};

@@ -21,7 +21,8 @@ namespace superstep::qwen3_coder {
 
 namespace {
 
-/// Writes values in Python notation, which Qwen models were trained on.
+/// Formats a value. Booleans and null are in Python notation, which Qwen models were trained on;
+/// lists and objects are JSON.
 std::string value_text(json::value v) {
   if (v.is_bool())
     return v.get_bool() ? "True" : "False";
@@ -79,8 +80,9 @@ void add_parameter(std::string& out, std::string_view name, const json::value& s
   out += "\n</parameter>";
 }
 
-/// Calls `add` with the name and value of each parameter. A list is passed item by item under the
-/// same name.
+/// Calls `add` with the name and value of each parameter. A list among the parameters is passed
+/// item by item under the same name. Input that is not an object is passed as the parameter
+/// `input`.
 template <class Add>
 void for_each_parameter(const json::value& input, const Add& add) {
   const auto* members = input.if_object();

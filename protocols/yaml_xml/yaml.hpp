@@ -15,7 +15,7 @@ namespace superstep {
 struct yaml_limits {
   std::size_t values_max = 100'000;    ///< scalars, lists and mappings; each use of an alias counts
   std::size_t depth_max = 100;         ///< nesting of lists and mappings
-  std::size_t bytes_max = 1024 * 1024; ///< bytes of the text, and of all scalars with aliases
+  std::size_t bytes_max = 1024 * 1024; ///< of the text; also of all scalars, counting aliases
 };
 
 /// Parses one document by the core schema of YAML 1.2, in which yes, no, on, off and dates are

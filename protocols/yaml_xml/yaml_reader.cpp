@@ -181,7 +181,8 @@ struct refused {
   std::string why;
 };
 
-/// Returns an error text with a line number. Lines are counted from 0.
+/// Returns an error text with a line number, counted from 1.
+/// @param line the number as yaml-cpp reports it, counted from 0
 std::string at_line(int line, const std::string& why) {
   return "line " + std::to_string(line + 1) + ": " + why;
 }

@@ -73,7 +73,7 @@ std::string block(std::string_view s, std::size_t indent) {
   const auto last = s.find_last_not_of('\n');
   const auto ends = s.size() - 1 - last;
   auto out = std::string{"|"};
-  // An explicit indentation is needed if the first line begins with a space.
+  // An explicit indentation is needed if the first line that is not empty begins with a space.
   if (s.front() == ' ' || s.front() == '\n')
     out += s[s.find_first_not_of('\n')] == ' ' ? "2" : "";
   out += ends == 0 ? "-" : ends == 1 ? "" : "+";

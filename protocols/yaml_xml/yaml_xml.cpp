@@ -38,7 +38,8 @@ namespace {
 // rest is parsed once, when the call is complete.
 constexpr auto reread_bytes_max = std::size_t{256} * 1024;
 
-// Maximum number of bytes, counted from the end, in which settled_part() searches a settled line.
+// Maximum number of bytes, counted from the end, in which settled_part() searches for a settled
+// line.
 constexpr auto walk_back_max = std::size_t{4096};
 
 template <class Visit>
@@ -86,9 +87,9 @@ bool says_nothing(std::string_view text) {
 
 /// Returns the number of bytes of a growing body whose meaning cannot change; 0 if there are none.
 ///
-/// The part ends with the last settled line. A complete line is settled unless it is a key or a
-/// dash without a value. The last line, if it has no line end yet, is settled only if it ends with
-/// a closing quote or bracket, because other text may continue.
+/// The part ends with the last settled line. A line is settled if it ends with a closing quote or
+/// bracket. The last line is also settled if its line end has arrived, unless it is empty, or is a
+/// key or a dash whose value has not arrived.
 ///
 /// @param walked incremented by the number of examined bytes
 std::size_t settled_part(std::string_view body, std::size_t& walked) {
@@ -129,7 +130,7 @@ public:
       : reader_{reader}, tool_{tool}, output_{output} {}
 
   void advance(std::string_view body) override {
-    // More of the body can be settled only if a line end or a closing character has arrived.
+    // settled_part() can grow only if a line end, a closing quote or a closing bracket has arrived.
     const auto fresh = body.substr(seen_);
     seen_ = body.size();
     if (fresh.find_first_of("\n\"'}]") == fresh.npos || reread_ > reread_bytes_max ||
@@ -144,8 +145,8 @@ public:
     last_.reset();
     if (!value || !lists_are_lists(*value, tool_.schema))
       return;
-    // How many line ends a literal block keeps depends on the text after it. They are removed while
-    // the arguments are reported, and then restored.
+    // How many line ends a literal block has at its end depends on the text after it. They are
+    // removed while the arguments are reported, and then restored.
     auto* text = last_text(*value);
     const auto size = text != nullptr ? text->size() : 0;
     if (text != nullptr)
@@ -283,9 +284,9 @@ public:
   }
 
 private:
-  /// Returns the text between the tags of a call. If the close tag contains spaces, which a stream
-  /// does not accept, only the last bytes of that tag are removed, so that both parsers give the
-  /// same result.
+  /// Returns the text between the tags of a call. A stream does not accept a close tag with spaces.
+  /// Of such a tag, only as many bytes as `</name>` has are removed here: the rest makes the YAML
+  /// invalid, so that this parser rejects the call too.
   static std::string_view body_of(std::string_view text, const xml_call& call) {
     const auto close = call.tool->name.size() + std::string_view{"</>"}.size();
     const auto end = call.to - call.body_end > close && text[call.body_end] == '<' ? call.to - close

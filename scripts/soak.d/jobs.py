@@ -26,8 +26,8 @@ def chat_server():
 class Job:
     """A job in its own folder. Each row calls the tool twice and then answers.
 
-    Without `forks` a tool is a single process. Otherwise a shell that cannot fork would print an
-    error, which would become part of the tool's result.
+    If `forks` is false, each tool is a single process. A shell that cannot fork would print an error,
+    which would become part of the tool's result.
     """
 
     def __init__(self, folder, rows, effects="journaled", latency_ms=5, tool_s="0.01", record=None,

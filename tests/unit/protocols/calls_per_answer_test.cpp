@@ -102,8 +102,9 @@ BOOST_DATA_TEST_CASE(rejects_one_call_above_the_limit,
     const auto got = read(protocol, calls_in_text(protocol, calls_max + 1), is_streamed, calls_max);
     BOOST_TEST_REQUIRE(!got.answer.has_value());
     BOOST_TEST((got.answer.error().code == model_errc::bad_answer));
-    BOOST_TEST(got.answer.error().text == "the answer has more than " + std::to_string(calls_max) +
-                                              " tool calls (limits.calls_per_answer)");
+    BOOST_TEST(got.answer.error().text ==
+               "the answer has more than " + std::to_string(calls_max) +
+                   " tool calls; raise calls_max (limits.calls_per_answer)");
     BOOST_TEST(got.told <= calls_max);
   }
 }
