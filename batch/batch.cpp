@@ -179,7 +179,7 @@ error batch_run::rescue(const error& why) {
     if (*kept != lost->path())
       text += ", which must take its place before the job is run again";
   }
-  // The error text for a changed file already says what to do; see expect_untouched().
+  // The error text for a changed file already names the remedy; see expect_untouched().
   const auto was_changed = why.code == errc::invalid_argument && text == why.text;
   if (!was_changed)
     text += "; finished rows are safe, fix this and rerun to resume";
