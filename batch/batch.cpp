@@ -179,7 +179,7 @@ error batch_run::rescue(const error& why) {
     if (*kept != lost->path())
       text += ", which must take its place before the job is run again";
   }
-  // The error text for a changed file already names the remedy; see expect_untouched().
+  // The error text for a changed file already includes advice; see expect_untouched().
   const auto was_changed = why.code == errc::invalid_argument && text == why.text;
   if (!was_changed)
     text += "; finished rows are safe, fix this and rerun to resume";
@@ -324,7 +324,7 @@ void batch_run::submit(input_row row, row_origin origin) {
 }
 
 /// Waits until another row may start. Returns false if no further row may start, because a stop was
-/// requested or a write failed.
+/// requested or the job has failed.
 bool batch_run::wait_for_room() {
   while (stop_.current() == stop_request::none) {
     const auto has_room = table_->wait_for_room(monotonic::now() + stop_poll);

@@ -44,8 +44,8 @@ private:
 
 /// Acquires the leases of several threads without waiting.
 /// @param from a lease_queue or sqlite_lease_manager
-/// @throws checkpoint_error{in_use} if a run holds one of the threads; leases acquired so far are
-///   released
+/// @throws checkpoint_error{in_use} if a run or an edit holds one of the threads; leases acquired
+///   so far are released
 template <class From, class Names>
 std::vector<lease_ptr> acquire_all(From& from, const Names& threads) {
   auto out = std::vector<lease_ptr>{};

@@ -40,7 +40,7 @@ bool is_full(int code) noexcept {
          ((code & 0xff) == SQLITE_IOERR && (errno == EFBIG || errno == EDQUOT || errno == ENOSPC));
 }
 
-/// Returns advice for the user. In every case, earlier transactions are safe.
+/// Returns advice for the user. Earlier transactions are safe, unless the file is damaged.
 const char* advice(int code) noexcept {
   if (is_full(code))
     return "the disk is full, or a quota or file-size limit is reached: make room, then run again "

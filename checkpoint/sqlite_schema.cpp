@@ -58,8 +58,8 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 -- Rows are bound to their thread when encrypted, and unencrypted files are marked (check_key).
 )sql"};
 constexpr auto current_version = static_cast<std::int64_t>(steps.size());
-/// The oldest version whose tables are the same as the current ones. Such a file can be read
-/// without a migration, for example if it is read-only.
+/// The oldest version whose tables are the same as the current ones. A file of this version can be
+/// read without a migration, for example if it is read-only.
 constexpr auto oldest_readable_version = std::int64_t{2};
 
 [[noreturn]] void refuse(const database& db, checkpoint_errc code, const std::string& why) {
@@ -83,8 +83,8 @@ std::int64_t version_of(database& db) {
   return whose == application ? version : 0;
 }
 
-/// A fixed text that is stored encrypted. When the file is opened again, the key is correct if it
-/// decrypts to this text.
+/// A fixed text that is stored encrypted. When the file is opened again, the key is correct if the
+/// stored bytes decrypt to this text.
 constexpr auto proof = std::string_view{"superstep"};
 constexpr auto proof_place = row_place{"fact", "key", {}, {}, true};
 

@@ -37,7 +37,8 @@ using vectors = std::vector<std::vector<float>>;
                                              const vectors& meaning);
 
 /// Returns the query's page of a similarity search: first items with a score, the nearest first. If
-/// they are fewer than the limit, items without a score follow.
+/// fewer of them are left than the limit, items without a score follow; the offset does not apply
+/// to them.
 template <class Found>
 std::vector<Found> nearest(std::vector<Found> all, const store_query& query) {
   const auto rest =

@@ -133,7 +133,7 @@ std::vector<std::size_t> depths(const program& table) {
 }
 
 /// Adds a warning for each node that plain edges reach in different steps, because such a node runs
-/// once in each of these steps.
+/// once in each of these steps. Deferred nodes are left out, because they run only once.
 void find_unequal(const program& table, std::vector<fault>& found) {
   const auto depth = depths(table);
   struct feeder {

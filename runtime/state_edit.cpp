@@ -112,7 +112,8 @@ public:
       : table_{table}, place_{place}, checkpointer_{checkpointer_of(*table)},
         key_{place.thread_id, place.ns}, prepared_{prepared} {}
 
-  /// Applies the edits of one super-step to the last prepared checkpoint, or to the place.
+  /// Applies the edits of one super-step to the last prepared checkpoint. The first step is applied
+  /// to the saved checkpoint that `place_` selects.
   void edit(const std::vector<detail::state_edit>& all) {
     if (all.empty())
       throw_graph_error(graph_errc::invalid_update,

@@ -135,7 +135,8 @@ public:
 
   /// Updates the channels as planned.
   /// @param undoes whether to keep the old values of the risky channels, to restore them if an
-  /// update fails; false if the caller has a copy of the whole state
+  /// update fails; false if the caller has a copy of the whole state, or drops the state after a
+  /// failure
   result<void> carry_out(const update_plan& plan, bool undoes) {
     const auto had = static_cast<std::ptrdiff_t>(changes_.size());
     for (const auto& own : plan.risky) {
