@@ -27,7 +27,8 @@ using namespace providers;
 /// Default of max_tokens for Anthropic, whose API requires the parameter.
 constexpr auto anthropic_max_tokens = 4096;
 
-/// Whether the agent itself sets this parameter, so that it cannot be overridden.
+/// Whether users cannot set this parameter: the request sets it, or the answer would have several
+/// choices (`n`), of which only the first is read.
 bool is_reserved(std::string_view name) {
   return is_one_of(name, {"messages", "input", "system", "tools", "stream", "stream_options", "n"});
 }
@@ -53,7 +54,7 @@ result<> add_parameters(provider_question& q, provider_api api, const json::obje
     const auto name = std::string_view{key.data(), key.size()};
     if (is_reserved(name))
       return bad_request("parameter \"" + std::string{name} +
-                         "\" is set by the agent and cannot be overridden");
+                         "\" cannot be set; remove it from the parameters of the model");
     if (name == "model" && value.is_string())
       q.model = std::string_view{value.get_string()};
     else if (name == "tool_choice")

@@ -18,7 +18,7 @@ struct wire_request {
 };
 
 /// Builds the request. Equal arguments give equal bytes. Returns model_errc::bad_request for
-/// content that the provider does not support, and for parameters that only the agent may set.
+/// content that the provider does not support, and for parameters that users cannot set.
 [[nodiscard]] result<wire_request> write_request(const provider_model_options& options,
                                                  const model_request& request);
 
