@@ -38,8 +38,8 @@ struct recorded_row {
   std::size_t line = 0;
 };
 
-/// The text of a file and an index of it. A turn is parsed only when it is requested, because
-/// parsed messages would need several times the memory of the text.
+/// The text of a file and an index of it. A turn is parsed each time it is requested: parsed
+/// messages would need several times the memory of the text.
 struct recording {
   std::string path;
   std::string text;
