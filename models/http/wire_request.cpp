@@ -229,7 +229,8 @@ void say_strict(json::object& body) {
       form->emplace("strict", false);
 }
 
-/// Returns the text of an earlier answer that has no id; nullopt if it has content other than text.
+/// Returns the text of an earlier answer; nullopt if the answer has an id, or has content other
+/// than text without annotations.
 std::optional<std::string> plain_text(const json::object& item) {
   const auto* parts = array_in(item, "content");
   if (!parts || item.contains("id"))
