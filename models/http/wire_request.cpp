@@ -248,7 +248,7 @@ std::optional<std::string> plain_text(const json::object& item) {
 }
 
 /// Adds members that OpenAI's SDK requires: `status` in earlier answers and `detail` in images. An
-/// earlier answer that is only text is sent as a string, which needs neither.
+/// earlier answer for which plain_text() returns a text is sent as a string, which needs neither.
 void complete_items(json::object& body) {
   auto* input = body["input"].if_array(); // extra_body may have replaced it
   for (auto i = std::size_t{0}; input && i < input->size(); ++i) {
