@@ -10,10 +10,10 @@ namespace superstep {
 
 namespace {
 
-/// The texts of error codes. They are short, because `error::text` contains the server's own
-/// message.
+/// The texts of error codes. They are short, because `error::text` contains the details, for
+/// example the server's own message.
 constexpr detail::error_entry<model_errc> code_table[] = {
-    {model_errc::bad_request, "bad_request", "the model rejected the request"},
+    {model_errc::bad_request, "bad_request", "the request is invalid for this model"},
     {model_errc::unauthorized, "unauthorized", "the model server rejected the API key"},
     {model_errc::not_found, "not_found", "no such model or endpoint"},
     {model_errc::rate_limited, "rate_limited", "the model server is rate limiting requests"},
@@ -22,7 +22,7 @@ constexpr detail::error_entry<model_errc> code_table[] = {
     {model_errc::unreachable, "unreachable", "the model server is unreachable"},
     {model_errc::timed_out, "timed_out", "the model server did not answer in time"},
     {model_errc::bad_answer, "bad_answer", "the model gave no usable answer"},
-    {model_errc::missing_turn, "missing_turn", "the recording has no such turn"},
+    {model_errc::missing_turn, "missing_turn", "the recording has no answer to this request"},
     {model_errc::bad_configuration, "bad_configuration", "invalid configuration of the model"},
 };
 

@@ -156,9 +156,10 @@ result<std::string> find_key(const provider_model_options& options) {
     return std::string{};
   const auto* value = std::getenv(name.c_str()); // NOLINT(concurrency-mt-unsafe)
   if (value == nullptr || *value == '\0')
-    return bad_option("environment variable " + name +
-                      " is not set; set it to the API key, or set api_key_env to \"\" for a "
-                      "server without keys");
+    return bad_option(
+        "environment variable " + name +
+        " is not set or empty; set it to the API key, or set api_key_env to \"\" for a "
+        "server without keys");
   return std::string{value};
 }
 
@@ -168,7 +169,7 @@ result<> add_headers_of_environment(provider_model_options& options) {
     const auto* value = std::getenv(variable.c_str()); // NOLINT(concurrency-mt-unsafe)
     if (value == nullptr || *value == '\0')
       return bad_option("headers_env: environment variable " + variable +
-                        " is not set; set it to the value of the header '" + name + '\'');
+                        " is not set or empty; set it to the value of the header '" + name + '\'');
     options.headers.emplace_back(name, value);
   }
   return {};

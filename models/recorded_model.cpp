@@ -38,8 +38,8 @@ struct recorded_row {
   std::size_t line = 0;
 };
 
-/// The text of a file and an index of it. A turn is parsed only when it is requested, because
-/// parsed messages would need several times the memory of the text.
+/// The text of a file and an index of it. A turn is parsed each time it is requested: parsed
+/// messages would need several times the memory of the text.
 struct recording {
   std::string path;
   std::string text;
@@ -82,8 +82,8 @@ public:
       const auto text = std::string_view{into_.text}.substr(begin, end - begin);
       if (text.find_first_not_of(" \t\r") != std::string_view::npos)
         if (const auto why = read_line(begin, text, line); !why.empty()) {
-          // A crash of the writer can leave an incomplete last line, which has no newline and is
-          // ignored. A line that ends with a closing brace is complete, so its fault is reported.
+          // A crash of the writer can leave an incomplete last line, which ends with neither a
+          // newline nor a closing brace. It is ignored if the file has other rows.
           if (end < bytes_ || into_.rows.empty() || text.ends_with('}'))
             faults_.add(line, why);
           else

@@ -51,8 +51,9 @@ read_exhausted(const http_headers& headers, std::chrono::system_clock::time_poin
 /// Parses a duration such as 6m0s, 1h2m, 1.5s, 20ms or 0s. A number without unit is in seconds.
 [[nodiscard]] std::optional<std::chrono::milliseconds> read_duration(std::string_view text);
 
-/// Returns a random wait between zero and a bound that doubles with each attempt (full jitter).
-/// `attempt` is counted from 1. The same key, turn and attempt always give the same wait.
+/// Returns a random wait between zero and a bound (full jitter). The bound starts at `base` and
+/// doubles with each attempt, up to `limit`. `attempt` is counted from 1. The same key, turn and
+/// attempt always give the same wait.
 [[nodiscard]] std::chrono::milliseconds backoff(std::chrono::milliseconds base,
                                                 std::chrono::milliseconds limit,
                                                 std::string_view run_key, std::uint32_t turn,

@@ -52,7 +52,7 @@ result<std::size_t> gunzip::read(char* into, std::size_t size) {
     z.avail_in = 0;
   } else if (end != Z_OK && end != Z_BUF_ERROR) { // Z_BUF_ERROR: more input is needed
     return end == Z_MEM_ERROR ? error{errc::shortage, "out of memory for a gzip stream"}
-                              : error{errc::parse_failed, "the body is not a gzip stream"};
+                              : error{errc::parse_failed, "the body is not a valid gzip stream"};
   }
   return size - z.avail_out;
 }

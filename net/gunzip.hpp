@@ -22,7 +22,7 @@ public:
   /// @pre read() has returned 0
   void feed(std::string_view packed);
   /// Decompresses up to `size` bytes and returns their number; 0 if more input is needed or the
-  /// stream has ended. Returns an error if the input is not a gzip stream.
+  /// stream has ended. Returns an error if the input is not a valid gzip stream.
   [[nodiscard]] result<std::size_t> read(char* into, std::size_t size);
   /// Whether the stream has started and not ended. If there is no more input, it is truncated.
   [[nodiscard]] bool is_cut() const noexcept { return has_begun_ && !is_done_; }

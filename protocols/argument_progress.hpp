@@ -44,8 +44,8 @@ public:
   /// @param text the complete string; used only if is_choice()
   void end_string(std::string_view text);
   /// Whether the open string must be a member of an enum. Coercion may change such a string to
-  /// another member. It is therefore reported only as far as all members that it can still become
-  /// agree.
+  /// another member. Therefore only the beginning that all still possible members share is
+  /// reported.
   [[nodiscard]] bool is_choice() const noexcept { return open_ != nullptr && open_->texts; }
   /// The number of times that the key of an argument has occurred.
   enum class form {

@@ -12,8 +12,8 @@ namespace superstep {
 /// Parses JSON as models write it: with comments, one trailing comma, single quotes, and unquoted
 /// words as strings. Numbers are parsed as doubles; numbers without a fraction become integers. A
 /// member named `__proto__` is dropped.
-/// @return the value, or an error with the byte offset; values nested deeper than in parse_json()
-/// are errors
+/// @return the value, or an error with the byte offset; repeated keys, and values nested deeper
+/// than in parse_json(), are errors
 ///
 /// Source: the relaxed JSON parser of @ai-sdk-tool/parser 4.1.26.
 [[nodiscard]] result<json::value> parse_relaxed_json(std::string_view text);

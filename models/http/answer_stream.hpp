@@ -67,7 +67,7 @@ private:
   [[nodiscard]] std::optional<fault> add(message_chunk piece);
   [[nodiscard]] result<> tell(message_chunk piece);
   void look_for_end(const message_chunk& piece);
-  /// Whether the stream has begun with the first event that this provider sends.
+  /// Whether the start of the message was read. Always true for OpenAI, where it is not checked.
   [[nodiscard]] bool is_begun() const noexcept;
 
   provider_api api_;

@@ -59,7 +59,8 @@ private:
   [[nodiscard]] attempt answered(result<message> answer) const;
   [[nodiscard]] attempt broken(const error& transport) const;
   [[nodiscard]] attempt failed(failure why, std::string_view text) const;
-  /// Returns the text for an error, without keys, header values and the query of the URL.
+  /// Returns the text for an error: masks keys and header values (see without_secrets()) and
+  /// removes the query of the URL.
   [[nodiscard]] std::string shown(std::string_view text) const;
 
   provider_api api_;

@@ -27,7 +27,8 @@ using namespace providers;
 /// Default of max_tokens for Anthropic, whose API requires the parameter.
 constexpr auto anthropic_max_tokens = 4096;
 
-/// Whether the agent itself sets this parameter, so that it cannot be overridden.
+/// Whether users cannot set this parameter: the request sets it, or the answer would have several
+/// choices (`n`), of which only the first is read.
 bool is_reserved(std::string_view name) {
   return is_one_of(name, {"messages", "input", "system", "tools", "stream", "stream_options", "n"});
 }
@@ -53,7 +54,7 @@ result<> add_parameters(provider_question& q, provider_api api, const json::obje
     const auto name = std::string_view{key.data(), key.size()};
     if (is_reserved(name))
       return bad_request("parameter \"" + std::string{name} +
-                         "\" is set by the agent and cannot be overridden");
+                         "\" cannot be set; remove it from the parameters of the model");
     if (name == "model" && value.is_string())
       q.model = std::string_view{value.get_string()};
     else if (name == "tool_choice")
@@ -228,7 +229,8 @@ void say_strict(json::object& body) {
       form->emplace("strict", false);
 }
 
-/// Returns the text of an earlier answer that has no id; nullopt if it has content other than text.
+/// Returns the text of an earlier answer; nullopt if the answer has an id, or has content other
+/// than text without annotations.
 std::optional<std::string> plain_text(const json::object& item) {
   const auto* parts = array_in(item, "content");
   if (!parts || item.contains("id"))
@@ -246,7 +248,7 @@ std::optional<std::string> plain_text(const json::object& item) {
 }
 
 /// Adds members that OpenAI's SDK requires: `status` in earlier answers and `detail` in images. An
-/// earlier answer that is only text is sent as a string, which needs neither.
+/// earlier answer for which plain_text() returns a text is sent as a string, which needs neither.
 void complete_items(json::object& body) {
   auto* input = body["input"].if_array(); // extra_body may have replaced it
   for (auto i = std::size_t{0}; input && i < input->size(); ++i) {

@@ -17,8 +17,8 @@ struct wire_request {
   bool with_reasoning = false; ///< Ollama: thinking was requested
 };
 
-/// Builds the request. Equal arguments give equal bytes. Returns an error for content that the
-/// provider does not support.
+/// Builds the request. Equal arguments give equal bytes. Returns model_errc::bad_request for
+/// content that the provider does not support, and for parameters that users cannot set.
 [[nodiscard]] result<wire_request> write_request(const provider_model_options& options,
                                                  const model_request& request);
 

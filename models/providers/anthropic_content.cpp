@@ -61,7 +61,8 @@ std::optional<json::object> known_members(const json::object& block) {
   return std::nullopt;
 }
 
-/// Converts standard citations back to Anthropic's form. Citations of other providers are dropped.
+/// Converts standard citations back to Anthropic's form. Drops non-standard citations of other
+/// providers, and citations without the cited text or a reference to its source.
 json::array citations_of(const json::array& annotations, bool is_own) {
   auto out = json::array{};
   for (const auto& annotation : annotations) {

@@ -32,7 +32,7 @@ public:
   /// additional_kwargs.reasoning_content
   explicit line_reader(bool with_reasoning = false) noexcept : with_reasoning_{with_reasoning} {}
 
-  /// Reads one line. Returns nullopt for a line without content.
+  /// Reads one line. Returns nullopt for a line that only reports that the model was loaded.
   [[nodiscard]] chunk_result read(const json::object& line);
 
 private:

@@ -24,7 +24,7 @@ namespace superstep::openai_chat {
 /// model_errc::bad_answer if the answer reports an error or has no choices.
 [[nodiscard]] result<message> read_response(const json::object& answer);
 
-/// Stores members of an answer or a streamed piece that LangChain drops in `kwargs`: the refusal,
+/// Copies to `kwargs` the members of an answer or streamed piece that LangChain drops: the refusal,
 /// and the reasoning of DeepSeek, vLLM, OpenRouter and others. Reasoning is read from
 /// `reasoning_content` or `reasoning` and stored as `reasoning_content`.
 void keep_extras(json::object& kwargs, const json::object& answer);

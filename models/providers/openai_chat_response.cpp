@@ -66,7 +66,7 @@ token_usage read_usage(const json::object& usage, std::string_view service_tier)
   out.total_tokens = count_in(usage, "total_tokens");
   if (!member(usage, "total_tokens"))
     out.total_tokens = out.input_tokens + out.output_tokens;
-  // Tokens of these tiers have other prices, so their details are counted separately.
+  // Tokens of the tiers flex and priority have other prices and are therefore counted separately.
   const auto has_own_price = service_tier == "flex" || service_tier == "priority";
   const auto tier = std::string{has_own_price ? service_tier : ""};
   const auto prefix = has_own_price ? tier + '_' : tier;

@@ -139,7 +139,8 @@ json::object server_call(const json::object& block, const json::array& all) {
   return out;
 }
 
-/// Renames the member of a file citation that contains its position.
+/// Renames the member of a file citation that contains its position. Does nothing for other
+/// annotations.
 void rename(json::object& annotation, std::string_view from, std::string_view to) {
   if (type_of(annotation) != "file_citation" || !annotation.contains(from))
     return;

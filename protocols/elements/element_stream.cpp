@@ -111,8 +111,8 @@ bool element_stream::read_call(bool complete) {
   return false;
 }
 
-/// Searches the close tag of the open call. Sets scanned_ to its position, or to the position from
-/// which the next search must continue.
+/// Searches for the close tag of the open call. Sets scanned_ to its position, or to the position
+/// from which the next search must continue.
 /// @param end set to the position after the close tag if it is found
 element_stream::found element_stream::find_close(bool complete, std::size_t& end) {
   const auto all = window_.view();

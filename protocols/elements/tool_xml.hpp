@@ -30,7 +30,7 @@ using raw_names = std::unordered_set<std::string>;
 /// may be nested xml_depth_max deep.
 /// @param schema the JSON Schema of the arguments, without a wrapper
 /// @param repair whether to repair unbalanced tags if the text cannot be parsed otherwise
-/// @return an error as read_xml() does
+/// @return the coerced arguments; an error in the cases in which read_xml() returns one
 [[nodiscard]] result<json::value> parse_tool_xml(std::string_view xml, const json::value& schema,
                                                  bool repair);
 

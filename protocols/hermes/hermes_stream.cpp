@@ -214,7 +214,7 @@ std::size_t held_back(std::string_view s, std::string_view tag) {
 /// Whether the piece is ordinary text: it contains no open tag and does not end inside one.
 bool is_plain(std::string_view piece) {
   for (auto at = piece.find('<'); at != piece.npos; at = piece.find('<', at + 1)) {
-    // Comparing only the second byte first rejects nearly all other tags quickly.
+    // Comparing the second byte before the rest rejects nearly all other tags quickly.
     const auto may_begin = at + 1 == piece.size() || piece[at + 1] == open_tag[1];
     if (may_begin && open_tag.starts_with(piece.substr(at, open_tag.size())))
       return false;

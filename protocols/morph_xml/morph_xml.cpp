@@ -217,8 +217,8 @@ private:
     return to_text(*arguments);
   }
 
-  /// Returns the property that the element of the event names; null if the schema has no such
-  /// property.
+  /// Returns the property that the element of the event names; null for the event `broken`, and if
+  /// the schema has no such property.
   [[nodiscard]] const parameter* property_of(xml_elements::event what) const {
     if (what == xml_elements::event::broken)
       return nullptr;

@@ -61,13 +61,13 @@ std::size_t line_with_tab_indent(std::string_view text) {
   return found;
 }
 
-/// Whether brackets or dashes are nested deeper than the limit. Checked before parsing, because
-/// yaml-cpp needs quadratic time for deeply nested text.
+/// Whether brackets and the marks `-`, `?` and `:` are nested deeper than the limit. Checked before
+/// parsing, because yaml-cpp needs quadratic time for deeply nested text.
 bool is_too_deep(std::string_view text, std::size_t depth_max) {
   auto depth = std::size_t{0};
   auto too_deep = false;
   for_each_structure_line(text, [&](std::string_view line, std::size_t) {
-    auto marks = std::size_t{0}; // number of dashes as in `- - -`, each of which opens a list
+    auto marks = std::size_t{0}; // number of marks as in `- ? -`, each of which opens a level
     auto before = '\n';
     for (auto i = std::size_t{0}; i < line.size() && !too_deep; ++i) {
       const auto c = line[i];

@@ -119,8 +119,8 @@ BOOST_AUTO_TEST_CASE(independent_faults_are_reported_together) {
   };
   BOOST_TEST(faults_of("model: {provider: openai, api_key_env: SUPERSTEP_TEST_UNSET}\n") ==
              "a.yaml:1: model.model: is missing; it is required\n"
-             "a.yaml:1: model: environment variable SUPERSTEP_TEST_UNSET is not set; set it to the "
-             "API key, or set api_key_env to \"\" for a server without keys");
+             "a.yaml:1: model: environment variable SUPERSTEP_TEST_UNSET is not set or empty; set "
+             "it to the API key, or set api_key_env to \"\" for a server without keys");
   BOOST_TEST(faults_of("model: {provider: scripted, pth: a}\ntools: [{sqlite_query: {path: no.db, "
                        "max_rows: 0}}]\n") ==
              "a.yaml:1: model.pth: is not a known key; did you mean 'path'?\n"
