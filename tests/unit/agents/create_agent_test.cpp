@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(wrappers_can_answer_instead_of_model_and_tool) {
   BOOST_TEST(model->asked().empty());
 }
 
-BOOST_AUTO_TEST_CASE(jump_to_end_runs_after_agent_hooks) {
+BOOST_AUTO_TEST_CASE(jump_to_end_calls_after_agent_hooks) {
   const auto all = diary{};
   const auto model = scripted({ai_message("never asked")});
   for (auto when : {&middleware<desk>::before_agent, &middleware<desk>::before_model}) {
