@@ -93,7 +93,7 @@ bool is_explained(const std::string& text) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(behaviours_are_answered_once_and_in_order) {
+BOOST_AUTO_TEST_CASE(every_behaviour_has_evidence_in_order) {
   const auto answers = read_answers();
   BOOST_TEST_REQUIRE(answers.size() == behaviours_count);
   for (auto i = std::size_t{0}; i < answers.size(); ++i) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(behaviours_are_answered_once_and_in_order) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(tests_named_by_answers_exist_and_passed) {
+BOOST_AUTO_TEST_CASE(tests_named_as_evidence_exist_and_passed) {
   auto cases = std::set<std::string>{};
   superstep::graph_cases::for_each_case(
       [&](const auto& record) { cases.emplace(record.at("id").as_string()); });

@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(injected_arguments_are_hidden_from_model) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(react_agents) {
+BOOST_AUTO_TEST_CASE(react_agent_answers_with_result_of_tool) {
   auto engine = superstep::engine{};
   const auto model = scripted(asks_weather);
   //! [react]
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(react_agents) {
   BOOST_TEST(engine.invoke(agent, about_rome()).state.messages.back().content == "It is sunny.");
 }
 
-BOOST_AUTO_TEST_CASE(tokens_and_times_of_a_run) {
+BOOST_AUTO_TEST_CASE(run_counts_its_model_and_tool_calls) {
   auto engine = superstep::engine{};
   const auto model = scripted(asks_weather);
   //! [tokens]
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(tokens_and_times_of_a_run) {
   BOOST_TEST(done.state.tool_calls == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(agents_and_teams_of_provider_models) {
+BOOST_AUTO_TEST_CASE(agents_and_teams_of_provider_models_compile) {
   const auto use = [] { // calls a server, so it is only compiled
     //! [agent]
     auto agent = create_agent({
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(agents_and_teams_of_provider_models) {
   BOOST_TEST(sizeof use > 0U);
 }
 
-BOOST_AUTO_TEST_CASE(reviewed_calls) {
+BOOST_AUTO_TEST_CASE(calls_of_unlisted_tools_are_not_reviewed) {
   auto engine = superstep::engine{};
   const auto book = make_tool<city_args>("book", "", [](const city_args&) { return ""; });
   auto options = agent_options<my_state>{};
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(reviewed_calls) {
   BOOST_TEST(done.state.messages.back().content == "It is booked.");
 }
 
-BOOST_AUTO_TEST_CASE(tool_nodes_in_bodies) {
+BOOST_AUTO_TEST_CASE(body_that_runs_a_tool_node_compiles) {
   auto engine = superstep::engine{};
   auto g = graph<my_state>{};
   const auto tools = node<my_state>{"tools"};
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(tool_nodes_in_bodies) {
   BOOST_TEST(engine.invoke(g.compile(), my_state{}).state.user == "!");
 }
 
-BOOST_AUTO_TEST_CASE(models_of_providers) {
+BOOST_AUTO_TEST_CASE(question_to_a_provider_model_compiles) {
   const auto use = [] { // calls a server, so it is only compiled
     //! [model]
     auto io = superstep::io_runtime{}; // must outlive the model
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(models_of_providers) {
   BOOST_TEST(sizeof use > 0U);
 }
 
-BOOST_AUTO_TEST_CASE(models_with_a_protocol) {
+BOOST_AUTO_TEST_CASE(model_with_protocol_returns_plain_text) {
   const auto model = scripted("default: {text: hello}");
   //! [protocol]
   auto options = protocol_options{};

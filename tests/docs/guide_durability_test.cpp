@@ -66,7 +66,7 @@ using namespace guide_durability;
 
 BOOST_AUTO_TEST_SUITE(guide)
 
-BOOST_AUTO_TEST_CASE(threads_in_a_file) {
+BOOST_AUTO_TEST_CASE(run_on_thread_in_file_returns_state) {
   const auto here = directory{};
   //! [checkpointer]
   auto options = superstep::compile_options{};
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(threads_in_a_file) {
   BOOST_TEST(done.count == 2);
 }
 
-BOOST_AUTO_TEST_CASE(encrypted_files) {
+BOOST_AUTO_TEST_CASE(encryption_key_is_read_from_environment) {
   const auto here = directory{};
   ::setenv("SUPERSTEP_CHECKPOINT_KEY", std::string(64, 'a').c_str(), 1);
   //! [encryption]
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(encrypted_files) {
   BOOST_TEST(options.encryption_key.size() == 32U);
 }
 
-BOOST_AUTO_TEST_CASE(tools_with_effects) {
+BOOST_AUTO_TEST_CASE(journaled_sets_effects_of_tool) {
   //! [effects]
   const auto send_mail = superstep::make_tool<mail>(
       "send_mail", "Sends a mail.", [](const mail& m) { return "sent to " + m.to; });
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(tools_with_effects) {
   BOOST_TEST((tools.front()->effects() == superstep::tool_effects::journaled));
 }
 
-BOOST_AUTO_TEST_CASE(converted_values) {
+BOOST_AUTO_TEST_CASE(convert_function_reads_text_as_number) {
   //! [convert]
   auto options = superstep::compile_options{};
   options.convert = [](const superstep::outdated_value& v) -> std::optional<boost::json::value> {

@@ -108,7 +108,7 @@ using namespace guide_trips;
 
 BOOST_AUTO_TEST_SUITE(guide)
 
-BOOST_AUTO_TEST_CASE(first_graph) {
+BOOST_AUTO_TEST_CASE(first_graph_plans_and_books_a_trip) {
   //! [first]
   auto g = ss::graph<trip>{};
   g.add(plan, make_plan).add(book, make_booking);
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(first_graph) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(graph_of_one_node) {
+BOOST_AUTO_TEST_CASE(write_of_node_is_added_by_reducer) {
   //! [count]
   auto g = superstep::graph<counter>{};
   g.add("one", [](const counter&) { return superstep::update{superstep::set<&counter::n>(1)}; });
@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(input_and_output_are_projections) {
   BOOST_TEST(made.cost == 10);
 }
 
-BOOST_AUTO_TEST_CASE(conversations) {
+BOOST_AUTO_TEST_CASE(message_of_node_is_appended_to_conversation) {
   auto engine = ss::engine{{.workers = 1}};
   constexpr auto answer = ss::node<conversation>{"answer"};
   auto g = ss::graph<conversation>{};
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(node_receives_runtime_and_context) {
   BOOST_TEST(done.notes.at(0) == "for Ada");
 }
 
-BOOST_AUTO_TEST_CASE(joins_and_sequences) {
+BOOST_AUTO_TEST_CASE(join_runs_after_all_its_sources) {
   auto engine = ss::engine{{.workers = 1}};
   //! [joins]
   constexpr auto flights = ss::node<trip>{"flights"};
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(routers_return_labels_or_destinations) {
   BOOST_TEST(engine.invoke(graph, to("Monaco")).state.cost == 910);
 }
 
-BOOST_AUTO_TEST_CASE(sends) {
+BOOST_AUTO_TEST_CASE(each_send_runs_node_with_its_input) {
   auto engine = ss::engine{{.workers = 2}};
   //! [sends]
   auto g = ss::graph<trip>{};
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(sends) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(commands) {
+BOOST_AUTO_TEST_CASE(command_selects_the_next_node) {
   auto engine = ss::engine{{.workers = 1}};
   //! [commands]
   auto g = ss::graph<trip>{};
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(commands) {
   BOOST_TEST(engine.invoke(g.compile(), to("Rome")).state.cost == 160);
 }
 
-BOOST_AUTO_TEST_CASE(nodes_accept_options) {
+BOOST_AUTO_TEST_CASE(node_options_enable_retry_and_deferral) {
   auto engine = ss::engine{{.workers = 1}};
   //! [retry]
   auto policy = ss::retry_policy{};
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(nodes_accept_options) {
   BOOST_TEST(calls == 3);
 }
 
-BOOST_AUTO_TEST_CASE(timeouts_and_handlers) {
+BOOST_AUTO_TEST_CASE(error_handler_handles_timeout_of_node) {
   auto engine = ss::engine{{.workers = 1}};
   //! [limits]
   auto limited = ss::node_options{};
@@ -327,7 +327,7 @@ BOOST_AUTO_TEST_CASE(timeouts_and_handlers) {
   BOOST_TEST(done.cost == 100);
 }
 
-BOOST_AUTO_TEST_CASE(caches) {
+BOOST_AUTO_TEST_CASE(cached_node_runs_once_per_key) {
   auto engine = ss::engine{{.workers = 1}};
   //! [cache]
   auto cached = ss::node_options{};
@@ -352,7 +352,7 @@ BOOST_AUTO_TEST_CASE(caches) {
   BOOST_TEST(calls == 2);
 }
 
-BOOST_AUTO_TEST_CASE(faults) {
+BOOST_AUTO_TEST_CASE(compile_reports_faults_and_strict_warnings) {
   //! [faults]
   auto g = ss::graph<trip>{};
   g.add(plan, make_plan).add(book, make_booking);
@@ -376,7 +376,7 @@ BOOST_AUTO_TEST_CASE(faults) {
   BOOST_CHECK_THROW(static_cast<void>(h.compile(options)), ss::compile_error);
 }
 
-BOOST_AUTO_TEST_CASE(failures) {
+BOOST_AUTO_TEST_CASE(error_of_run_names_node_and_step) {
   auto engine = ss::engine{{.workers = 1}};
   //! [failures]
   auto g = ss::graph<trip>{};

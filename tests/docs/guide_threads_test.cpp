@@ -99,7 +99,7 @@ using namespace guide_orders;
 
 BOOST_AUTO_TEST_SUITE(guide)
 
-BOOST_AUTO_TEST_CASE(interrupts) {
+BOOST_AUTO_TEST_CASE(interrupted_run_resumes_with_an_answer) {
   //! [threads]
   auto engine = ss::engine{};
   const auto graph = shop().compile({.checkpointer = ss::memory_checkpointer()});
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(interrupts) {
   BOOST_TEST(done.state.total == 30);
 }
 
-BOOST_AUTO_TEST_CASE(turns) {
+BOOST_AUTO_TEST_CASE(later_inputs_keep_fields_they_omit) {
   //! [turns]
   auto g = ss::graph<order>{};
   g.add(quote, make_quote);
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(turns) {
   BOOST_TEST(third.state.item == "a chair");
 }
 
-BOOST_AUTO_TEST_CASE(interrupts_in_plain_functions) {
+BOOST_AUTO_TEST_CASE(plain_function_can_interrupt_its_run) {
   auto engine = ss::engine{{.workers = 1}};
   //! [plain_ask]
   auto g = ss::graph<order>{};
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(interrupts_in_plain_functions) {
   BOOST_TEST(engine.try_invoke(g.compile(), order{}).interrupts.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(breakpoints) {
+BOOST_AUTO_TEST_CASE(breakpoint_stops_run_without_interrupts) {
   auto engine = ss::engine{{.workers = 1}};
   //! [breakpoints]
   auto g = ss::graph<order>{};
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(breakpoints) {
   BOOST_TEST((done.status == ss::run_status::finished));
 }
 
-BOOST_AUTO_TEST_CASE(time_travel) {
+BOOST_AUTO_TEST_CASE(thread_can_be_edited_and_replayed) {
   auto engine = ss::engine{{.workers = 1}};
   //! [state]
   const auto graph = shop().compile({.checkpointer = ss::memory_checkpointer()});
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(time_travel) {
   BOOST_TEST(engine.get_state_history(graph, config).size() == history.size() + 2);
 }
 
-BOOST_AUTO_TEST_CASE(subgraphs) {
+BOOST_AUTO_TEST_CASE(interrupt_of_subgraph_can_be_resumed) {
   auto engine = ss::engine{{.workers = 1}};
   //! [subgraph]
   const auto to_order = [](const basket& b) { // returns the input of the subgraph
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(subgraphs) {
   BOOST_TEST(engine.try_invoke(graph, ss::resume(true), config).state.total == 30);
 }
 
-BOOST_AUTO_TEST_CASE(graphs_invoked_by_bodies) {
+BOOST_AUTO_TEST_CASE(body_can_invoke_a_graph_twice) {
   auto engine = ss::engine{{.workers = 1}};
   //! [nested]
   auto inner = ss::json_graph{};
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(graphs_invoked_by_bodies) {
   BOOST_TEST(done.state.at("n").as_int64() == 12);
 }
 
-BOOST_AUTO_TEST_CASE(streams) {
+BOOST_AUTO_TEST_CASE(stream_returns_events_of_selected_modes) {
   auto engine = ss::engine{{.workers = 1}};
   //! [stream]
   auto g = ss::graph<order>{};
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(streams) {
   BOOST_TEST(seen == "price 0. thinking. quote wrote 30. price 30. ");
 }
 
-BOOST_AUTO_TEST_CASE(deadlines_of_blocking_bodies) {
+BOOST_AUTO_TEST_CASE(blocking_body_reads_its_deadline) {
   using time_point = std::chrono::steady_clock::time_point;
   auto engine = ss::engine{{.workers = 1}};
   auto latest = time_point::max();
@@ -296,7 +296,7 @@ BOOST_AUTO_TEST_CASE(deadlines_of_blocking_bodies) {
   BOOST_TEST((latest <= std::chrono::steady_clock::now() + std::chrono::seconds{30}));
 }
 
-BOOST_AUTO_TEST_CASE(tokens) {
+BOOST_AUTO_TEST_CASE(stream_returns_messages_that_nodes_emit) {
   auto engine = ss::engine{{.workers = 1}};
   //! [tokens]
   auto g = ss::graph<order>{};
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(tokens) {
   BOOST_TEST(seen == "quote: thirty");
 }
 
-BOOST_AUTO_TEST_CASE(commands_to_the_parent) {
+BOOST_AUTO_TEST_CASE(command_to_parent_ends_its_subgraph) {
   auto engine = ss::engine{{.workers = 1}};
   //! [parent]
   auto inner = ss::graph<order>{};
@@ -347,7 +347,7 @@ struct old_order {
 };
 BOOST_DESCRIBE_STRUCT(old_order, (), (item, price))
 
-BOOST_AUTO_TEST_CASE(migrations) {
+BOOST_AUTO_TEST_CASE(stored_value_of_older_type_is_converted) {
   auto engine = ss::engine{{.workers = 1}};
   const auto checkpointer = ss::memory_checkpointer();
   auto config = ss::run_config{};
@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(migrations) {
   BOOST_TEST(engine.invoke(graph, next, config).state.total == 30);
 }
 
-BOOST_AUTO_TEST_CASE(memory) {
+BOOST_AUTO_TEST_CASE(store_keeps_values_between_runs) {
   auto engine = ss::engine{{.workers = 1}};
   //! [store]
   auto g = ss::graph<order>{};
@@ -390,7 +390,7 @@ BOOST_AUTO_TEST_CASE(memory) {
   BOOST_TEST(engine.invoke(graph, wanted("a lamp")).state.price == 25);
 }
 
-BOOST_AUTO_TEST_CASE(drawings) {
+BOOST_AUTO_TEST_CASE(mermaid_and_dot_drawings_contain_edges) {
   //! [draw]
   const auto graph = shop().compile();
   auto options = ss::draw_options{};
@@ -402,7 +402,7 @@ BOOST_AUTO_TEST_CASE(drawings) {
   BOOST_TEST(dot.find("\"quote\" -> \"approve\";") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(json_graphs) {
+BOOST_AUTO_TEST_CASE(json_graph_repeats_node_until_router_ends) {
   auto engine = ss::engine{{.workers = 1}};
   //! [json]
   auto g = ss::json_graph{};
@@ -420,7 +420,7 @@ BOOST_AUTO_TEST_CASE(json_graphs) {
   BOOST_TEST(json::serialize(done.state) == R"({"log":["x","x","x"],"n":3,"last":"x"})");
 }
 
-BOOST_AUTO_TEST_CASE(json_shapes) {
+BOOST_AUTO_TEST_CASE(json_shape_mismatch_fails_node_with_path) {
   auto engine = ss::engine{{.workers = 1}};
   //! [shapes]
   auto g = ss::json_graph{{.check_inputs = true}};

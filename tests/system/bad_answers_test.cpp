@@ -112,7 +112,7 @@ BOOST_DATA_TEST_CASE(invalid_answer_of_server_fails_only_its_row,
 
 // As in LangGraph: with an even limit the last step is the model's, which is then made to stop;
 // with an odd limit it is the tools', and the run fails.
-BOOST_DATA_TEST_CASE(endless_tool_calls_stop_at_step_limit,
+BOOST_DATA_TEST_CASE(endless_tool_calls_stop_at_recursion_limit,
                      boost::unit_test::data::make(std::vector<int>{6, 7, 24, 25}) *
                          boost::unit_test::data::make(std::vector<std::string>{"v1", "v2"}),
                      limit, version) {

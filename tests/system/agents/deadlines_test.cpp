@@ -196,8 +196,8 @@ BOOST_DATA_TEST_CASE(retried_model_call_ends_with_its_task, data::make(limits) *
   BOOST_TEST(failing.use_count() == users);
 }
 
-BOOST_DATA_TEST_CASE(provider_call_releases_its_permit, data::make(limits) * data::make(depths),
-                     kind, depth) {
+BOOST_DATA_TEST_CASE(provider_call_of_ended_task_releases_permit,
+                     data::make(limits) * data::make(depths), kind, depth) {
   auto to = silent_server{};
   auto io = io_runtime{};
   auto bounds = model_limits_options{};

@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(calls_are_numbered_and_results_name_their_call) {
              "  -> book {}\n  <- book: done\n");
 }
 
-BOOST_AUTO_TEST_CASE(answer_shown_for_hook_is_not_repeated) {
+BOOST_AUTO_TEST_CASE(message_written_by_hook_is_not_shown) {
   BOOST_TEST(shown(false, wrote("pre_model_hook", {ai_message("Hello")})) == "");
 }
 

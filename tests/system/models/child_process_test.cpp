@@ -359,7 +359,7 @@ BOOST_AUTO_TEST_CASE(start_fails_with_shortage_when_descriptors_stay_exhausted) 
 }
 
 // The program has not run: its limits, inherited from this process, prevent that it is loaded.
-BOOST_AUTO_TEST_CASE(shortage_of_the_loader_is_no_result) {
+BOOST_AUTO_TEST_CASE(loader_shortage_is_an_error_not_a_result) {
   auto io = io_runtime{};
   for (const auto* limit : {"ulimit -v 2000", "ulimit -n 3"}) {
     const auto ended = sync_wait(run_process(io, shell(std::string{limit} + "; exec sh")));

@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(engine_options_out_of_range_are_rejected) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(smallest_engine_options_run_to_the_end) {
+BOOST_AUTO_TEST_CASE(engine_with_smallest_options_completes_a_run) {
   auto options = ss::engine_options{};
   options.workers = 1;
   options.watcher_tick = std::chrono::microseconds{1};

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(suspended_coroutine_node_does_not_block_lane) {
   BOOST_TEST(run.result().state.n == 42);
 }
 
-BOOST_AUTO_TEST_CASE(runtime_gives_node_step_limit_and_context) {
+BOOST_AUTO_TEST_CASE(runtime_gives_node_remaining_steps_and_context) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&, const ss::run_config& config, ss::runtime rt) {

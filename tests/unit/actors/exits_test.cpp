@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(exit_of_forked_blocking_call_discards_its_result) {
   BOOST_TEST(run.result().state.total == 1);
 }
 
-BOOST_AUTO_TEST_CASE(cancelled_run_applies_on_failure_of_open_tasks) {
+BOOST_AUTO_TEST_CASE(on_failure_outputs_of_cancelled_run_are_applied) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto options = ss::node_options{};

@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(large_step_lets_other_runs_continue) {
   BOOST_TEST(out.state.n == many);
 }
 
-BOOST_AUTO_TEST_CASE(large_step_gives_the_same_state_alone) {
+BOOST_AUTO_TEST_CASE(large_step_gives_correct_state_on_one_lane) {
   auto e = ss::engine{{.workers = 1}};
   const auto out = e.invoke(wide_graph().compile(), sums{.n = many, .total = 0}).state;
   BOOST_TEST(out.total == many);

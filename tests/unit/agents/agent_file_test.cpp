@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(only_the_model_key_is_required) {
   BOOST_TEST(got.spec.tools.empty());
 }
 
-BOOST_AUTO_TEST_CASE(every_key_reaches_its_option) {
+BOOST_AUTO_TEST_CASE(every_key_sets_its_option) {
   const auto got = read(full);
   BOOST_TEST(to_text(got.faults) == "");
   const auto& s = got.spec;

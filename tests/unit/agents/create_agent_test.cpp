@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(first_middleware_is_outermost_and_after_hooks_reverse) {
              "b.after_agent a.after_agent");
 }
 
-BOOST_AUTO_TEST_CASE(wraps_can_change_request_and_response) {
+BOOST_AUTO_TEST_CASE(wrappers_can_change_request_and_response) {
   const auto model = scripted({ai_message("hello")});
   auto options = design(model);
   auto m = middleware<desk>{};
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(wraps_can_change_request_and_response) {
   BOOST_TEST(model->asked()[0].parameters.at("temperature") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(wraps_can_answer_instead_of_model_and_tool) {
+BOOST_AUTO_TEST_CASE(wrappers_can_answer_instead_of_model_and_tool) {
   const auto model = scripted({ai_message("never asked")});
   auto options = design(model);
   auto m = middleware<desk>{};
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(wraps_can_answer_instead_of_model_and_tool) {
   BOOST_TEST(model->asked().empty());
 }
 
-BOOST_AUTO_TEST_CASE(jump_to_end_runs_after_agent_hooks) {
+BOOST_AUTO_TEST_CASE(jump_to_end_calls_after_agent_hooks) {
   const auto all = diary{};
   const auto model = scripted({ai_message("never asked")});
   for (auto when : {&middleware<desk>::before_agent, &middleware<desk>::before_model}) {
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(json_mode_responses_are_checked_against_the_schema) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(rejects_limits_that_allow_no_call) {
+BOOST_AUTO_TEST_CASE(rejects_tool_call_limit_of_zero) {
   auto options = design(scripted({}));
   options.tools = {echo()};
   options.tool_calls_at_once = 0;

@@ -343,7 +343,7 @@ BOOST_AUTO_TEST_CASE(failed_stream_fails_run_of_struct_agent) {
   BOOST_TEST(told.find("the line is dead") != std::string::npos, told);
 }
 
-BOOST_AUTO_TEST_CASE(calls_with_injected_values_do_not_start_early) {
+BOOST_AUTO_TEST_CASE(early_tools_that_cannot_start_early_are_rejected) {
   const auto refused = [](agent_tools tools, std::string name) {
     auto options = react_agent_options<messages_state>{};
     options.model = std::make_shared<const speaking_model>(ai_message("x"), [] { return true; });
@@ -368,7 +368,7 @@ BOOST_AUTO_TEST_CASE(calls_with_injected_values_do_not_start_early) {
   BOOST_TEST(refused(tool_node{plain, watched}, "echo").find("interceptor") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(unknown_tools_do_not_start_early) {
+BOOST_AUTO_TEST_CASE(unknown_early_tools_are_rejected) {
   auto options = react_agent_options<chat_state>{};
   options.model = std::make_shared<const speaking_model>(ai_message("x"), [] { return true; });
   options.early_tools = {"echo"};

@@ -269,7 +269,7 @@ BOOST_AUTO_TEST_CASE(model_writes_todos_into_state) {
   BOOST_TEST(model->asked()[0].tools->at(1).name == "write_todos");
 }
 
-BOOST_AUTO_TEST_CASE(several_todo_lists_in_one_answer_fail) {
+BOOST_AUTO_TEST_CASE(several_todo_lists_in_one_answer_are_errors) {
   auto twice = planning("c1");
   twice.tool_calls.push_back(planning("c2").tool_calls[0]);
   auto options = design(scripted({twice, ai_message("done")}));

@@ -183,7 +183,8 @@ BOOST_DATA_TEST_CASE(call_without_id_gets_a_generated_id, data::make(versions), 
   BOOST_TEST(got.messages()[2].tool_call_id == got.messages()[1].tool_calls[0].id);
 }
 
-BOOST_DATA_TEST_CASE(endless_calls_end_with_message_at_step_limit, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(endless_calls_end_with_message_at_recursion_limit, data::make(versions),
+                     version) {
   auto endless = ai_message("", {call_of("echo", "c1")});
   const auto got = run({endless}, {echo()}, version,
                        [](auto&, run_config& config) { config.recursion_limit = 4; });

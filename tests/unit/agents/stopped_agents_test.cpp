@@ -237,7 +237,7 @@ BOOST_DATA_TEST_CASE(cancelled_json_agent_answers_every_call,
       "Error: the call of tool 'stuck' was stopped: the run was cancelled"));
 }
 
-BOOST_DATA_TEST_CASE(timed_out_call_is_answered_by_every_agent, data::make(shapes), s) {
+BOOST_DATA_TEST_CASE(every_agent_kind_answers_timed_out_call, data::make(shapes), s) {
   const auto begun = std::make_shared<std::promise<void>>();
   auto stuck =
       make_tool<echo_args>("stuck", "", [begun](const echo_args&) { return never(begun); });

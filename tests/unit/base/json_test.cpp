@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(null_view_is_not_valid_json) {
   BOOST_TEST(!parse_json(""));
 }
 
-BOOST_AUTO_TEST_CASE(limits_are_enforced) {
+BOOST_AUTO_TEST_CASE(size_and_depth_limits_are_enforced) {
   BOOST_TEST(parse_json("[[1]]", {.bytes_max = 100, .depth_max = 1}).has_error());
   BOOST_TEST(parse_json("[[1]]", {.bytes_max = 100, .depth_max = 3}).has_value());
   const auto large = parse_json("[1,2,3]", {.bytes_max = 6, .depth_max = 10});

@@ -495,7 +495,7 @@ BOOST_AUTO_TEST_CASE(files_have_mode_0600) {
                entry.path());
 }
 
-BOOST_AUTO_TEST_CASE(encrypted_row_copied_to_another_key_is_corrupt) {
+BOOST_AUTO_TEST_CASE(encrypted_effect_record_cannot_be_moved) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto options = ss::sqlite_checkpointer_options{};

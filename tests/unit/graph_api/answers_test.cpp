@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_CASE(sqlite_checkpointer_keeps_resume_values_of_failed_task) {
 
 // An interrupt of a subgraph without persistence has one id: in the result of the first run, in the
 // state of the thread, and in the resumed run.
-BOOST_AUTO_TEST_CASE(resume_by_id_reaches_stateless_subgraphs) {
+BOOST_AUTO_TEST_CASE(interrupt_id_resumes_subgraph_without_persistence) {
   auto e = ss::engine{{.workers = 1}};
   auto unkept = ss::compile_options{};
   unkept.persistence = ss::persistence::none;

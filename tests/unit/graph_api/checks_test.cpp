@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(declared_command_destinations_count_as_reachable) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(join_with_unreachable_source_never_fires) {
+BOOST_AUTO_TEST_CASE(join_with_unreachable_source_is_a_warning) {
   auto g = logging({"a", "b", "x"});
   g.edge("__start__", "a").join({"a", "b"}, "x");
   BOOST_TEST(g.compile().warnings().size() == 2U); // for b and x
@@ -344,8 +344,8 @@ BOOST_AUTO_TEST_CASE(pending_task_of_retyped_node_is_rejected) {
   fails(stops_before_work<parcel>(kept_in, sends), stops_before_work<letter>(kept_in, sends));
 }
 
-// A branch sees the channels that its node reads.
-BOOST_AUTO_TEST_CASE(order_of_json_node_and_handler_is_irrelevant) {
+// In both orders, the branch of the node sees only the channels that the node reads.
+BOOST_AUTO_TEST_CASE(json_handler_may_be_added_before_its_node) {
   for (const auto is_handler_first : {false, true}) {
     auto g = ss::json_graph{};
     auto seen = std::make_shared<json::value>();

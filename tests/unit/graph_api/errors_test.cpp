@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(invalid_branch_result_error_names_node) {
   BOOST_TEST(choosing("__start__").node == "bad");
 }
 
-BOOST_AUTO_TEST_CASE(unmapped_label_error_names_branch) {
+BOOST_AUTO_TEST_CASE(unmapped_label_error_names_label_and_node) {
   const auto e = error_of(behind_first([](auto& g) {
     g.add("bad", logs("bad"));
     g.branch("bad", [](const json::value&) { return "left"; }, {{"right", "first"}});
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(unmapped_label_error_names_branch) {
   BOOST_TEST(e.node == "bad");
 }
 
-BOOST_AUTO_TEST_CASE(step_limit_error_states_limit) {
+BOOST_AUTO_TEST_CASE(recursion_limit_error_states_the_limit) {
   auto config = ss::run_config{};
   config.recursion_limit = 2;
   const auto e = error_of(behind_first([](auto& g) { g.add("bad", logs("bad")); }), config);

@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(token_estimate_counts_code_points) {
   BOOST_TEST(ascii == 14);
 }
 
-BOOST_AUTO_TEST_CASE(foreign_blocks_become_calls_and_results) {
+BOOST_AUTO_TEST_CASE(anthropic_tool_result_becomes_tool_message) {
   auto m = human_message("");
   m.blocks =
       parse_json(R"([{"type":"tool_result","tool_use_id":"c","content":"sun"}])")->as_array();

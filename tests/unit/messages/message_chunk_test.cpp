@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(texts_are_concatenated) {
   BOOST_TEST(to_message(sum).content == "Hello");
 }
 
-BOOST_AUTO_TEST_CASE(blocks_with_one_index_are_one_block) {
+BOOST_AUTO_TEST_CASE(blocks_with_equal_index_are_merged) {
   auto sum = block_chunk({{"type", "text"}, {"text", "a"}, {"index", 0}});
   append(sum, block_chunk({{"type", "text"}, {"text", "b"}, {"index", 0}})).value();
   append(sum, block_chunk({{"type", "text"}, {"text", "c"}, {"index", 1}})).value();
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(many_calls_are_joined_in_linear_time) {
   BOOST_TEST(least(40'000) < 9 * least(10'000)); // 16 times as long if it were quadratic
 }
 
-BOOST_AUTO_TEST_CASE(usage_adds_with_its_details) {
+BOOST_AUTO_TEST_CASE(usage_is_added_with_its_details) {
   auto sum = ai_chunk("");
   sum.part.usage = token_usage{5, 1, 6, {{"cache_read", 2}}, {}};
   auto more = ai_chunk("");

@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(invalid_arguments_are_kept_with_the_error) {
   BOOST_TEST(m->invalid_tool_calls[0].error.starts_with("not valid JSON"));
 }
 
-BOOST_AUTO_TEST_CASE(blank_arguments_are_invalid) {
+BOOST_AUTO_TEST_CASE(whitespace_or_cut_arguments_are_invalid) {
   BOOST_TEST(std::holds_alternative<invalid_tool_call>(parse_tool_call("c", "f", "  ")));
   BOOST_TEST(std::holds_alternative<tool_call>(parse_tool_call("c", "f", "")));
   BOOST_TEST(std::holds_alternative<invalid_tool_call>(parse_tool_call("c", "f", "", "cut")));

@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(bound_parameters_use_provider_names) {
   BOOST_TEST(!responses.contains("stop"));
 }
 
-BOOST_AUTO_TEST_CASE(responses_answer_format_is_under_text) {
+BOOST_AUTO_TEST_CASE(responses_request_has_answer_format_under_text) {
   auto q = provider_question{};
   q.parameters =
       parse_json(R"({"verbosity":"low","response_format":{"type":"json_schema",)"

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(strict_tools_are_sent_to_providers_supporting_them) {
   BOOST_TEST(to_text(tools(provider_api::openai_chat)).find("strict") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(structured_calls_are_strict) {
+BOOST_AUTO_TEST_CASE(structured_tool_is_strict_only_if_requested) {
   auto format = answer_schema{};
   format.name = "point";
   format.schema["type"] = "object";

@@ -149,7 +149,7 @@ BOOST_DATA_TEST_CASE(stream_events_add_up_to_the_answer, protocol_names) {
   BOOST_TEST(to_text(answer.tool_calls[0].args) == arguments);
 }
 
-BOOST_AUTO_TEST_CASE(retries_after_an_unreadable_call) {
+BOOST_AUTO_TEST_CASE(asks_model_again_after_unreadable_call) {
   const auto broken = std::string{"<tool_call>{\"name\": \"get_weather\", oops}</tool_call>"};
   const auto good = call_text("hermes", R"({"location":"Seoul"})");
   auto errors = std::vector<protocol_error>{};

@@ -95,8 +95,8 @@ std::string text_of(const shown_case& c) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(stream_reports_one_input_per_call, boost::unit_test::data::make(shown_cases),
-                     c) {
+BOOST_DATA_TEST_CASE(stream_starts_one_tool_input_per_call,
+                     boost::unit_test::data::make(shown_cases), c) {
   const auto tools = tools_with(c.properties);
   const auto text = text_of(c);
   const auto protocol = make_protocol(c.protocol).value();

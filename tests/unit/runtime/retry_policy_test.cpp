@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(first_matching_policy_limits_attempts_of_all_policies) {
 }
 
 // Adding the wait to a point in time must not overflow.
-BOOST_AUTO_TEST_CASE(wait_is_bounded_for_odd_policies) {
+BOOST_AUTO_TEST_CASE(wait_is_bounded_for_extreme_policies) {
   using std::chrono::milliseconds;
   const auto wait = [](double factor, milliseconds first, milliseconds longest) {
     auto p = retry_policy{};

@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(join_waits_for_all_sources_and_resets) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(join_reached_by_plain_edge_starts_over) {
+BOOST_AUTO_TEST_CASE(join_and_edge_trigger_common_node_once) {
   auto g = echoes({"a", "b", "c"});
   g.edge(start, at("a")).edge(start, at("b"));
   g.edge({at("a"), at("b")}, at("c")).edge(at("b"), at("c"));

@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(effect_lookup_distinguishes_shortage_from_damage) {
   BOOST_TEST(answer_of(node, call, context)->content == "sent");
 }
 
-BOOST_AUTO_TEST_CASE(shortage_of_any_exception_type_is_no_answer) {
+BOOST_AUTO_TEST_CASE(shortage_of_any_exception_type_fails_call) {
   const auto few_buffers = boost::system::error_code{ENOBUFS, boost::system::system_category()};
   const auto failures = std::vector<std::function<void()>>{
       [] { throw std::bad_alloc{}; },

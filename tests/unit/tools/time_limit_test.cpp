@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(late_result_of_blocking_function_is_discarded) {
 }
 
 // A result that blames the tool would hide that the machine lacked memory.
-BOOST_AUTO_TEST_CASE(late_shortage_is_no_result) {
+BOOST_AUTO_TEST_CASE(shortage_after_timeout_is_thrown) {
   const auto slow = limited(
       [](const nothing&) -> std::string {
         const auto begun = std::chrono::steady_clock::now();

@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(copies_of_node_share_one_call_limit) {
   BOOST_TEST(all.most() <= 2);
 }
 
-BOOST_AUTO_TEST_CASE(limit_of_no_call_is_rejected) {
+BOOST_AUTO_TEST_CASE(limit_of_zero_calls_is_rejected) {
   auto all = crowd{"busy"};
   auto options = tool_node_options{};
   options.calls_at_once = 0;
