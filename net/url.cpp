@@ -10,9 +10,11 @@ namespace superstep {
 
 namespace {
 
+/// The error does not contain a text with an '@', because this may be a URL with a password.
 error bad_url(std::string_view text, std::string_view why) {
-  return {errc::invalid_argument, "\"" + std::string{text.substr(0, 200)} +
-                                      "\" is not a valid URL: " + std::string{why} +
+  const auto shown = text.find('@') == text.npos ? '"' + std::string{text.substr(0, 200)} + '"'
+                                                 : std::string{"the text (not shown)"};
+  return {errc::invalid_argument, shown + " is not a valid URL: " + std::string{why} +
                                       "; expected http(s)://host[:port][/path]"};
 }
 

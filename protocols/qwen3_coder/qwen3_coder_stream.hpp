@@ -81,7 +81,6 @@ public:
 
 private:
   enum class mode { text, block, call };
-  enum class wait { no, yes };
 
   void advance(bool complete);
   bool read_text(bool complete);
