@@ -163,13 +163,17 @@ result<std::string> find_key(const provider_model_options& options) {
   return std::string{value};
 }
 
+error missing_header(const std::string& name, const std::string& variable) {
+  return bad_option("headers_env: environment variable " + variable +
+                    " is not set or empty; set it to the value of the header '" + name + '\'');
+}
+
 /// Replaces `headers_env` by headers with the values of the variables.
 result<> add_headers_of_environment(provider_model_options& options) {
   for (const auto& [name, variable] : std::exchange(options.headers_env, {})) {
     const auto* value = std::getenv(variable.c_str()); // NOLINT(concurrency-mt-unsafe)
     if (value == nullptr || *value == '\0')
-      return bad_option("headers_env: environment variable " + variable +
-                        " is not set or empty; set it to the value of the header '" + name + '\'');
+      return missing_header(name, variable);
     options.headers.emplace_back(name, value);
   }
   return {};
