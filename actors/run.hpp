@@ -197,7 +197,7 @@ struct alignas(64) run {
   /// Adds this run to the list of its parent's nested runs, or removes it.
   void link_below() noexcept;
   void unlink_below() noexcept;
-  /// Returns the conversation of a task, with the resume values of earlier attempts.
+  /// Returns the interrupts of a task and the resume values that it got, also in earlier attempts.
   /// @pre the run has a thread, or a parent run with resume values or effect records
   [[nodiscard]] std::shared_ptr<conversation> conversation_of(std::uint32_t of);
   void keep_talk(std::uint32_t of, std::shared_ptr<conversation> talk);

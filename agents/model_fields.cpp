@@ -52,7 +52,7 @@ void read_api(fields& at, const std::string& provider, provider_model_options& i
   if (provider == "ollama")
     into.api = provider_api::ollama;
   if (provider != "openai")
-    return;
+    return at.refuse("api", "is a key of the provider 'openai' only; remove it");
   auto api = std::string{"chat"};
   at.text("api", api);
   if (api == "responses")

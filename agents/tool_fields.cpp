@@ -55,18 +55,19 @@ options_variant read_read_file(fields& at, const std::string& folder) {
   return out;
 }
 
-/// Reads the name of a tool. Names must fit OpenAI's API, which has the strictest rule:
-/// https://platform.openai.com/docs/api-reference/chat/create (tools.function.name).
+/// Reads the name of a tool. Accepts the names of OpenAI's API
+/// (https://platform.openai.com/docs/api-reference/chat/create, tools.function.name), and dots,
+/// because other servers and the tool protocols accept names such as `math.factorial`.
 fields& read_tool_name(fields& at, std::string& into) {
   constexpr auto bytes_max = std::size_t{64};
   at.required_text("name", into);
   const auto is_allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-';
+           c == '-' || c == '.';
   };
   if (into.size() > bytes_max || !std::ranges::all_of(into, is_allowed))
-    at.wrong("name", "must have at most 64 letters (a to z, A to Z), digits, '_' and '-', because "
-                     "model servers reject other names of tools");
+    at.wrong("name", "must have at most 64 letters (a to z, A to Z), digits, '_', '-' and '.', "
+                     "because model servers reject other names of tools");
   return at;
 }
 

@@ -174,6 +174,13 @@ void fields::wrong(std::string_view key, std::string text) {
   faults_.add(at.IsDefined() ? line_of(at) : line_, path_of(key), std::move(text));
 }
 
+void fields::refuse(std::string_view key, std::string text) {
+  if (!node_.IsMap() || !node_[std::string{key}].IsDefined())
+    return;
+  misspelled_.emplace_back(key); // done() does not report the key again
+  wrong(key, std::move(text));
+}
+
 void fields::missing(std::string_view key) {
   if (node_.IsDefined() && !node_.IsNull() && !node_.IsMap())
     return;

@@ -126,6 +126,8 @@ public:
   /// Adds an error about a key. The error refers to the key's line, or to the mapping's line if the
   /// key is missing.
   void wrong(std::string_view key, std::string text);
+  /// Reports `text` if the key is present. For a key that exists, but not beside the others.
+  void refuse(std::string_view key, std::string text);
   /// Adds an error for a required key that the mapping does not have. If a key that was not read
   /// so far is similar, the error refers to that key.
   void missing(std::string_view key);

@@ -257,6 +257,9 @@ int import_one(const threads_arguments& given) {
 }
 
 int fork(const threads_arguments& given) {
+  if (given.thread == given.to)
+    throw std::runtime_error{"thread '" + given.thread +
+                             "' cannot be forked into itself; choose another id for the copy"};
   auto checkpointer = open_with_thread(given);
   check_is_new(*checkpointer, given.database, given.to);
   checkpointer->import_thread(given.to,

@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0 The form of messages in checkpoints. It is the JSON of
-// message_json.cpp, but it is read by the strict functions of this file. A checkpoint must return
-// exactly what was saved, whereas the lenient message_reader.cpp changes messages: it moves unknown
-// members and parses calls. The lenient reader also rejects some messages that can be saved.
+// SPDX-License-Identifier: Apache-2.0
+// The form of messages in checkpoints. It is the JSON of message_json.cpp, but it is read by the
+// strict functions of this file. A checkpoint must return exactly what was saved, whereas the
+// lenient message_reader.cpp changes messages: it moves unknown members and parses calls. The
+// lenient reader also rejects some messages that can be saved.
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/messages.hpp>
 

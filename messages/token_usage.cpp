@@ -34,7 +34,8 @@ result<json::value> combined(std::string_view key, const json::value* a, const j
 result<json::object> combined(const json::object& a, const json::object& b, operation f,
                               int depth = 0) {
   if (depth > depth_max)
-    return error{errc::too_large, "the token usage is nested too deeply"};
+    return error{errc::too_large,
+                 "cannot combine token usages: they are nested more than 200 levels deep"};
   auto out = a;
   for (const auto& member : b)
     out.emplace(member.key(), nullptr);

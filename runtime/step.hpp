@@ -103,8 +103,8 @@ public:
   [[nodiscard]] position where() const;
   /// Releases the state and the program. Keeps the capacity of buffers.
   void clear() noexcept;
-  /// Returns a position with the same state and step number, but with nothing pending. It takes the
-  /// place of this one while another thread applies a step to it.
+  /// Returns a position with the same state and step number, but with nothing pending. The run uses
+  /// this copy while another thread applies a step to the original.
   [[nodiscard]] run_state stand_in() const;
 
   [[nodiscard]] const detail::program& table() const noexcept { return *table_; }

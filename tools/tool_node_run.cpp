@@ -18,11 +18,11 @@ namespace {
 /// Returns the calls of the last AI message, which need not be the last message.
 std::vector<tool_call> calls_of(const message_list& messages) {
   if (messages.empty())
-    throw tool_value_error{"the input has no messages"};
+    throw tool_value_error{"the tool node cannot run: its input has no messages"};
   for (auto i = messages.size(); i > 0; --i)
     if (messages[i - 1].type == message_type::ai)
       return messages[i - 1].tool_calls;
-  throw tool_value_error{"the input has no AI message"};
+  throw tool_value_error{"the tool node cannot run: its input has no AI message"};
 }
 
 task<tool_answer> run_limited(limiter limit, task<tool_answer> call) {

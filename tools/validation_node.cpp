@@ -112,10 +112,12 @@ result<message> validation_node::check(const tool_call& call) const {
 
 result<std::vector<message>> validation_node::run(const message_list& messages) const {
   if (messages.empty())
-    return error{errc::invalid_argument, "the input has no messages"};
+    return error{errc::invalid_argument,
+                 "the validation node cannot run: its input has no messages"};
   const auto& last = messages[messages.size() - 1];
   if (last.type != message_type::ai)
-    return error{errc::invalid_argument, "the last message is not an AI message"};
+    return error{errc::invalid_argument,
+                 "the validation node cannot run: the last message is not an AI message"};
   auto out = std::vector<message>{};
   for (const auto& call : last.tool_calls) {
     auto answer = check(call);

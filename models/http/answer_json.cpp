@@ -111,7 +111,8 @@ result<answer_json> parse_answer_json(std::string_view text, json::storage_ptr m
   auto mender = surrogate_mender{text};
   const auto mended = mender.mend();
   auto options = json::parse_options{};
-  options.max_depth = json_limits{}.depth_max - 1; // this parser counts one more level
+  options.max_depth =
+      json_limits{}.depth_max - 1; // Boost.JSON accepts one level more than simdjson
   auto ec = boost::system::error_code{};
   auto out = answer_json{json::parse(mended, ec, std::move(memory), options), {}};
   if (ec || holds_infinity(out.value))

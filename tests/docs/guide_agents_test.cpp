@@ -7,6 +7,7 @@
 #include <superstep/agents/multi_agent.hpp>
 #include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/base/await.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/models/chat_model.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/models/scripted_model.hpp>
@@ -16,7 +17,6 @@
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool_node.hpp>
 //! [includes]
-#include <superstep/checkpoint/memory_checkpointer.hpp>
 
 #include <boost/test/unit_test.hpp>
 

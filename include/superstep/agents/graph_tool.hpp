@@ -41,8 +41,8 @@ run_graph_tool(program_ptr table, const tool_context& context, write_list input,
 /// checkpoints are part of that run. Use the tool in agents that run each call in a separate
 /// activation: create_agent(), or create_react_agent() with version v2.
 ///
-/// May be called from any thread. The tool may be called by any number of runs at once, and so may
-/// both functions. It keeps the graph alive. A call outside a graph throws tool_exception.
+/// May be called from any thread. Any number of runs may call the tool, `to_graph` and `from_graph`
+/// at once. The tool keeps the graph alive. A call outside a graph throws tool_exception.
 ///
 /// @tparam Args a described struct with the arguments of the tool; see make_tool()
 /// @param name unique among the tools of an agent

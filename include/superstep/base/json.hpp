@@ -47,8 +47,8 @@ void append_text(std::string& out, const json::value&);
 void append_text(std::string& out, const json::object&);
 void append_text(std::string& out, const json::array&);
 /// @}
-/// Appends a text to `out` as a JSON string, with quotes and escapes. May be called from any
-/// thread.
+/// Appends a text to `out` as a JSON string, with quotes and escapes. The text must be UTF-8, which
+/// is not checked. May be called from any thread.
 void append_quoted(std::string& out, std::string_view text);
 
 /// Returns canonical JSON: as to_text(), but with object keys sorted by code point. For lookup keys

@@ -180,7 +180,7 @@ public:
   void put(std::string_view scope, std::string_view key, task_output,
            std::optional<std::chrono::milliseconds> ttl, const layout_ptr& of) override;
   void clear(std::string_view scope) override;
-  /// Deletes expired outputs to free space; find() never returns them. Returns their number.
+  /// Deletes expired outputs and returns their number; 0 also after a failure (last_failure()).
   std::size_t sweep();
   /// Returns the text of the latest failure; empty if nothing has failed yet.
   [[nodiscard]] std::string last_failure() const;

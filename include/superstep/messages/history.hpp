@@ -38,14 +38,14 @@ using token_counter = std::function<std::int64_t(const message&)>;
 ///
 /// Source: `count_tokens_approximately` in langchain-core 1.7.2, messages/utils.py.
 struct approximate_tokens {
-  double characters_per_token = 4.0;
-  double extra_per_message = 3.0; ///< for the role markers around a message
-  double per_image = 85.0;        ///< fixed cost of an image (low detail)
-  bool names_count = true;        ///< whether `name` is counted
+  double characters_per_token = 4.0; ///< greater than 0
+  double extra_per_message = 3.0;    ///< for the role markers around a message
+  double per_image = 85.0;           ///< fixed cost of an image (low detail)
+  bool names_count = true;           ///< whether `name` is counted
 
   /// Estimates the tokens of a message: code points of text, role, name, call ids and calls,
   /// divided by characters_per_token, rounded up, plus extra_per_message, and per_image for each
-  /// image.
+  /// image. May be called from any thread.
   [[nodiscard]] std::int64_t operator()(const message&) const;
 };
 

@@ -110,7 +110,7 @@ inline constexpr std::string_view remove_all_messages = "__remove_all__";
 [[nodiscard]] std::string text_of(const message&);
 
 /// Stored forms for checkpoints. They write the JSON of message_json.hpp but read it strictly: a
-/// member of the wrong type is an error.
+/// member of the wrong type is an error, except that other types of texts of tool calls read as "".
 template <>
 struct stored_form<message> {
   /// Returns the name of the type in checkpoints.
@@ -128,7 +128,7 @@ struct stored_form<tool_call> {
   static std::string type() { return "tool call"; }
   /// Appends the call to `out` as JSON.
   static void write(std::string& out, const tool_call& from);
-  /// Reads a call.
+  /// Reads a call. An `id` or `name` that is no text becomes "". An error keeps `into` unchanged.
   /// @return success; errc::parse_failed for a value that is not an object with arguments
   static result<void> read(const json::value& from, tool_call& into);
 };

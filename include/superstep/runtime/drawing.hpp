@@ -28,8 +28,8 @@ struct draw_options {
 [[nodiscard]] std::string to_mermaid(const detail::program&, draw_options = {});
 /// Returns the graph as input for Graphviz's `dot`, with expanded subgraphs as clusters.
 [[nodiscard]] std::string to_dot(const detail::program&, draw_options = {});
-/// Returns the graph as {"nodes": [{"id", "type", "data", "metadata"}], "edges": [{"source",
-/// "target", "conditional", "data"}]}. Keys without a value are omitted.
+/// Returns LangChain's `Graph.to_json`: {"nodes": [{"id", "type", "data", "metadata"}], "edges":
+/// [{"source", "target", "conditional", "data"}]}. Keys without a value are omitted.
 [[nodiscard]] json::object to_graph_json(const detail::program&, draw_options = {});
 
 /// Returns a compiled graph as Mermaid text in LangGraph's layout. Throws

@@ -34,6 +34,8 @@ constexpr auto python = shown_as::python;
 constexpr auto tuple = shown_as::tuple;
 
 constexpr auto wordings = std::array{
+    wording{"state_schema: required channels are missing: (.*)",
+            "Missing required key(s) {$1} in state_schema"},
     wording{"tool '(.*)' returned a state update, but .* are in '(.*)'; the update: (.*)",
             "Tools can provide a dict in Command.update only when using dict with '$2' key as "
             "ToolNode input, got: $3 for tool '$1'",
@@ -68,9 +70,11 @@ constexpr auto wordings = std::array{
     wording{"a tool uses the store, but the graph has none; .*",
             "Cannot inject store into tools with InjectedStore annotations - please compile your "
             "graph with a store."},
-    wording{"the input has no messages", "No message found in input"},
-    wording{"the input has no AI message", "No AIMessage found in input"},
-    wording{"the last message is not an AI message", "Last message is not an AIMessage"},
+    wording{"the (?:tool|validation) node cannot run: its input has no messages",
+            "No message found in input"},
+    wording{"the tool node cannot run: its input has no AI message", "No AIMessage found in input"},
+    wording{"the validation node cannot run: the last message is not an AI message",
+            "Last message is not an AIMessage"},
     wording{"cannot choose the next node: the state has no messages; the state: (.*)",
             "No messages found in input state to tool_edge: $1"},
     wording{"tool calls of the messages have no answer; .*; the first calls without answer: (.*)",

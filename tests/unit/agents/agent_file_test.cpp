@@ -82,18 +82,21 @@ const auto bad_files = std::vector<bad_file>{
      "a.yaml:1: modle: is not a known key; did you mean 'model'?"},
     {"a misspelled provider", "model: {\n  provder: scripted, path: a}\n",
      "a.yaml:2: model.provder: is not a known key; did you mean 'provider'?"},
+    {"a key of another provider", "model: {provider: ollama, model: a, api: chat}\n",
+     "a.yaml:1: model.api: is a key of the provider 'openai' only; remove it"},
     {"a misspelled required key of a tool",
      "model: {provider: scripted, path: a}\ntools:\n  - simulated: {nmae: t}\n",
      "a.yaml:3: tools.0.simulated.nmae: is not a known key; did you mean 'name'?"},
     {"a tool name that model servers reject",
      "model: {provider: scripted, path: a}\ntools:\n  - simulated: {name: look up}\n",
-     "a.yaml:3: tools.0.simulated.name: must have at most 64 letters (a to z, A to Z), digits, '_' "
-     "and '-', because model servers reject other names of tools"},
+     "a.yaml:3: tools.0.simulated.name: must have at most 64 letters (a to z, A to Z), digits, "
+     "'_', "
+     "'-' and '.', because model servers reject other names of tools"},
     {"a tool name that is too long",
      "model: {provider: scripted, path: a}\ntools:\n  - command:\n      argv: [ls]\n      name: "
      "n2345678901234567890123456789012345678901234567890123456789012345\n",
-     "a.yaml:5: tools.0.command.name: must have at most 64 letters (a to z, A to Z), digits, '_' "
-     "and '-', because model servers reject other names of tools"},
+     "a.yaml:5: tools.0.command.name: must have at most 64 letters (a to z, A to Z), digits, '_', "
+     "'-' and '.', because model servers reject other names of tools"},
     {"a model that is text", "model: gpt\n",
      "a.yaml:1: model: must be a mapping, such as {provider: openai, model: gpt-4o} or {provider: "
      "recorded, path: turns.jsonl}"},

@@ -75,7 +75,8 @@ BOOST_AUTO_TEST_CASE(schemas_can_come_from_tools) {
 
 BOOST_AUTO_TEST_CASE(unsuitable_messages_are_rejected) {
   const auto node = validation_node{{person()}};
-  BOOST_TEST(node.run(message_list{}).error().text == "the input has no messages");
+  BOOST_TEST(node.run(message_list{}).error().text ==
+             "the validation node cannot run: its input has no messages");
   auto messages = asks("{}");
   messages.push_back(human_message("q"));
   BOOST_TEST(node.run(messages).error().text == "the last message is not an AI message");
