@@ -128,7 +128,7 @@ struct stored_form<tool_call> {
   static std::string type() { return "tool call"; }
   /// Appends the call to `out` as JSON.
   static void write(std::string& out, const tool_call& from);
-  /// Reads a call. An `id` or `name` that is no text becomes "". An error keeps `into` unchanged.
+  /// Reads a call. An `id` or `name` of another type becomes "". An error keeps `into` unchanged.
   /// @return success; errc::parse_failed for a value that is not an object with arguments
   static result<void> read(const json::value& from, tool_call& into);
 };
