@@ -104,10 +104,11 @@ std::string output_lines(row_shape shape, const std::string& key_name) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(keys_of_output_lines_are_documented) {
-  check_section("Lines of OpenAI-shaped input",
+  check_section("Output of batch requests",
                 keys_of_lines(output_lines(row_shape::openai, "custom_id")));
-  check_section("Lines of other input", keys_of_lines(output_lines(row_shape::chat, "id") +
-                                                      output_lines(row_shape::chat, "custom_id")));
+  check_section("Output of native and chat rows",
+                keys_of_lines(output_lines(row_shape::chat, "id") +
+                              output_lines(row_shape::chat, "custom_id")));
 }
 
 BOOST_AUTO_TEST_CASE(keys_of_dead_letters_are_documented) {
