@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(agents_and_teams_of_provider_models_compile) {
   BOOST_TEST(sizeof use > 0U);
 }
 
-BOOST_AUTO_TEST_CASE(calls_of_unlisted_tools_are_not_reviewed) {
+BOOST_AUTO_TEST_CASE(only_calls_of_listed_tools_are_reviewed) {
   auto engine = superstep::engine{};
   const auto book = make_tool<city_args>("book", "", [](const city_args&) { return ""; });
   auto options = agent_options<my_state>{};

@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(write_of_node_is_added_by_reducer) {
   BOOST_TEST(done.n == 42);
 }
 
-BOOST_AUTO_TEST_CASE(input_and_output_are_projections) {
+BOOST_AUTO_TEST_CASE(projections_set_input_and_read_output) {
   auto engine = ss::engine{{.workers = 1}};
   //! [project]
   auto g = ss::graph<trip>{};
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(join_runs_after_all_its_sources) {
   BOOST_TEST(engine.invoke(g.compile(), to("Rome")).state.cost == 390);
 }
 
-BOOST_AUTO_TEST_CASE(routers_return_labels_or_destinations) {
+BOOST_AUTO_TEST_CASE(labels_and_destinations_of_routers_select_nodes) {
   auto engine = ss::engine{{.workers = 1}};
   //! [branches]
   constexpr auto hostel = ss::node<trip>{"hostel"};
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(node_options_enable_retry_and_deferral) {
   BOOST_TEST(calls == 3);
 }
 
-BOOST_AUTO_TEST_CASE(error_handler_handles_timeout_of_node) {
+BOOST_AUTO_TEST_CASE(error_handler_receives_timeout_of_node) {
   auto engine = ss::engine{{.workers = 1}};
   //! [limits]
   auto limited = ss::node_options{};

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(later_inputs_keep_fields_they_omit) {
   BOOST_TEST(third.state.item == "a chair");
 }
 
-BOOST_AUTO_TEST_CASE(plain_function_can_interrupt_its_run) {
+BOOST_AUTO_TEST_CASE(rt_ask_in_plain_function_interrupts_run) {
   auto engine = ss::engine{{.workers = 1}};
   //! [plain_ask]
   auto g = ss::graph<order>{};
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(breakpoint_stops_run_without_interrupts) {
   BOOST_TEST((done.status == ss::run_status::finished));
 }
 
-BOOST_AUTO_TEST_CASE(thread_can_be_edited_and_replayed) {
+BOOST_AUTO_TEST_CASE(edited_state_is_resumed_and_checkpoint_replayed) {
   auto engine = ss::engine{{.workers = 1}};
   //! [state]
   const auto graph = shop().compile({.checkpointer = ss::memory_checkpointer()});
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(thread_can_be_edited_and_replayed) {
   BOOST_TEST(engine.get_state_history(graph, config).size() == history.size() + 2);
 }
 
-BOOST_AUTO_TEST_CASE(interrupt_of_subgraph_can_be_resumed) {
+BOOST_AUTO_TEST_CASE(resume_value_reaches_interrupt_of_subgraph) {
   auto engine = ss::engine{{.workers = 1}};
   //! [subgraph]
   const auto to_order = [](const basket& b) { // returns the input of the subgraph
@@ -226,7 +226,7 @@ BOOST_AUTO_TEST_CASE(interrupt_of_subgraph_can_be_resumed) {
   BOOST_TEST(engine.try_invoke(graph, ss::resume(true), config).state.total == 30);
 }
 
-BOOST_AUTO_TEST_CASE(body_can_invoke_a_graph_twice) {
+BOOST_AUTO_TEST_CASE(body_receives_state_of_graphs_it_invokes) {
   auto engine = ss::engine{{.workers = 1}};
   //! [nested]
   auto inner = ss::json_graph{};

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(pages_link_to_existing_headings) {
   BOOST_TEST(count > 50U);
 }
 
-BOOST_AUTO_TEST_CASE(links_without_a_target_are_found) {
+BOOST_AUTO_TEST_CASE(link_check_reports_missing_files_and_headings) {
   BOOST_TEST(fault_of(tree / "README.md", "docs/none.md") == "no such file");
   BOOST_TEST(fault_of(tree / "README.md", "docs/errors.md#none") == "no such heading");
   BOOST_TEST(fault_of(tree / "README.md", "#a-graph") == "");

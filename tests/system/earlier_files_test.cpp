@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(exported_thread_can_be_imported) {
              at.run("threads show threads.db waiting").out.size() - 2); // "again" is shorter
 }
 
-BOOST_AUTO_TEST_CASE(killed_job_continues) {
+BOOST_AUTO_TEST_CASE(killed_job_resumes_without_repeating_rows) {
   const auto at = earlier_folder{};
   const auto before = at.read("out.jsonl");
   const auto end = at.run(resume_job);

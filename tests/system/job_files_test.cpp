@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(chat_rejects_checkpoints_of_a_job) {
   BOOST_TEST(has(end.err, "belongs to the batch job"), end.err);
 }
 
-BOOST_AUTO_TEST_CASE(event_log_cannot_be_another_job_file) {
+BOOST_AUTO_TEST_CASE(job_rejects_same_file_for_two_purposes) {
   const auto job = trip{};
   const auto input = job.read("in.jsonl");
   fs::create_symlink("in.jsonl", job.folder / "input-link");
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(event_log_above_size_limit_is_an_error) {
   BOOST_TEST(read_rows(job.read("o.jsonl")).size() == 400U);
 }
 
-BOOST_AUTO_TEST_CASE(new_files_are_private) {
+BOOST_AUTO_TEST_CASE(new_files_are_readable_by_owner_only) {
   const auto job = trip{};
   job.write("trip.yaml",
             "model: {provider: scripted, path: rules.yaml, record: recording.jsonl}\n");
@@ -253,7 +253,7 @@ BOOST_AUTO_TEST_CASE(rejected_recording_is_not_created) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(recording_is_created_by_first_answer_only) {
+BOOST_AUTO_TEST_CASE(commands_without_model_calls_create_no_recording) {
   const auto job = trip{};
   job.write("trip.yaml", "model: {provider: scripted, path: rules.yaml, record: r.jsonl}\n"
                          "store: {path: s.db}\n");

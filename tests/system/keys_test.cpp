@@ -62,7 +62,7 @@ std::string files_with(const std::string& folder, std::string_view text) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(api_key_is_masked_in_every_written_file) {
+BOOST_AUTO_TEST_CASE(api_key_appears_only_in_answer_content) {
   auto server = loopback_server{repeat_the_key};
   ::setenv("SUPERSTEP_PLANTED_KEY", secret, 1);
   auto job = cli_job{};

@@ -291,11 +291,14 @@ BOOST_AUTO_TEST_CASE(failure_is_reported_and_conversation_continues) {
   BOOST_TEST(wrong.err.find("error: unknown command /nonsense") != wrong.err.npos, wrong.err);
 }
 
-BOOST_AUTO_TEST_CASE(chat_prints_structured_response_and_keeps_a_summary) {
+BOOST_AUTO_TEST_CASE(structured_response_is_printed_after_answer) {
   const auto place = desk{"response: {type: object, title: place, required: [city]}\n"};
   const auto end = place.shell("printf 'hello\\n' |");
   BOOST_TEST(end.exit_code == 0, end.err);
   BOOST_TEST(end.out == "I heard: hello\n{\"city\":\"Oslo\"}\n");
+}
+
+BOOST_AUTO_TEST_CASE(old_messages_are_replaced_by_summary) {
   const auto forgetful = desk{"hooks: {summarise: {tokens: 1, keep: 1}}\n"};
   const auto shown = forgetful.shell("printf 'one\\ntwo\\n/history\\n' |");
   BOOST_TEST(shown.exit_code == 0, shown.err);
@@ -305,7 +308,7 @@ BOOST_AUTO_TEST_CASE(chat_prints_structured_response_and_keeps_a_summary) {
                           "> two\nI heard: two\n");
 }
 
-BOOST_AUTO_TEST_CASE(memory_is_shared_between_threads) {
+BOOST_AUTO_TEST_CASE(store_is_shared_between_threads) {
   // The store is in the file of the threads, to show that both can share a file.
   const auto at = desk{"store: {path: agent.threads.db}\n"};
   const auto tools = std::string{" --set 'tools=[remember, recall]'"};
@@ -317,7 +320,7 @@ BOOST_AUTO_TEST_CASE(memory_is_shared_between_threads) {
   BOOST_TEST(found.out.ends_with("  <- recall: n: this\nI heard: n: this\n"), found.out);
 }
 
-BOOST_AUTO_TEST_CASE(batch_rejects_agent_that_needs_human_review) {
+BOOST_AUTO_TEST_CASE(batch_rejects_reviews_summaries_and_stores) {
   const auto at = desk{std::string{review} + "hooks: {summarise: {}}\nstore: {path: m.db}\n"};
   const auto drawn = process{{superstep_program(), "graph", at.path("agent.yaml")}}.wait();
   BOOST_TEST(drawn.out.find("pre_model_hook --> agent") != drawn.out.npos, drawn.out);
@@ -343,7 +346,7 @@ BOOST_AUTO_TEST_CASE(batch_rows_contain_the_structured_response) {
     BOOST_TEST(line.find(part) != line.npos, part << " in " << line);
 }
 
-BOOST_AUTO_TEST_CASE(agent_can_call_agent_of_another_file) {
+BOOST_AUTO_TEST_CASE(agent_tool_runs_agent_of_another_file) {
   const auto at = desk{};
   write_file(at.path("boss.rules.yaml"),
              "rules:\n  - {type: human, calls: [{name: clerk, args: {request: '\\0'}}]}\n"

@@ -44,7 +44,7 @@ private:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(lines_are_returned_without_line_ends) {
+BOOST_AUTO_TEST_CASE(lines_are_returned_without_newlines) {
   auto in = input{"one\n\ntwo words\r\nlast"};
   for (const auto* line : {"one", "", "two words\r", "last"}) {
     const auto got = in.next();

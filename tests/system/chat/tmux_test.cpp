@@ -120,7 +120,7 @@ boost::test_tools::assertion_result has_tmux(utf::test_unit_id) {
 
 BOOST_AUTO_TEST_SUITE(chat_in_tmux, *utf::precondition(has_tmux))
 
-BOOST_AUTO_TEST_CASE(lines_can_be_edited_and_repeated) {
+BOOST_AUTO_TEST_CASE(edited_and_repeated_lines_are_sent) {
   const auto chat = window{};
   chat.type("dd 3 and 5");
   chat.key("BSpace");
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(paste_is_one_message) {
   BOOST_TEST(window::count(shown, "I heard:") == 1u, shown);
 }
 
-BOOST_AUTO_TEST_CASE(typed_keys_do_not_mix_with_answer) {
+BOOST_AUTO_TEST_CASE(keys_typed_during_answer_appear_after_it) {
   const auto chat = window{};
   chat.say("pause");
   chat.wait_for("-> pause");
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(ctrl_c_drops_typed_ahead_input) {
   BOOST_TEST(shown.find("It is 3.") == shown.npos, shown);
 }
 
-BOOST_AUTO_TEST_CASE(unreachable_server_reports_its_attempts) {
+BOOST_AUTO_TEST_CASE(chat_reports_attempts_for_unreachable_server) {
   const auto chat = window{dead_server};
   chat.say("hello");
   chat.wait_for("retry 2 of 3: ");

@@ -169,7 +169,7 @@ BOOST_AUTO_TEST_CASE(call_with_corrupt_effect_record_is_not_repeated) {
   BOOST_TEST(p.outside.lines().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(throwing_journaled_tool_can_be_called_again) {
+BOOST_AUTO_TEST_CASE(journaled_call_that_threw_is_repeated) {
   auto p = place{};
   for (auto i = 1U; i <= 2; ++i) {
     const auto said = in_child([&] {

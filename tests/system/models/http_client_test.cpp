@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(content_length_overrides_given_headers) {
   BOOST_TEST(head.find("chunked") == std::string::npos, head);
 }
 
-BOOST_AUTO_TEST_CASE(large_body_arrives_complete_on_kept_connection) {
+BOOST_AUTO_TEST_CASE(large_request_body_arrives_on_kept_connection) {
   auto body = std::string(std::size_t{8} << 20, 'x');
   for (auto i = std::size_t{0}; i < body.size(); i += 1000)
     body[i] = static_cast<char>('a' + i / 1000 % 26);
@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(body_received_with_headers_is_streamed) {
   BOOST_TEST(said("/some", 4) == too_large + too_large);
 }
 
-BOOST_AUTO_TEST_CASE(requests_above_connection_limit_wait_in_order) {
+BOOST_AUTO_TEST_CASE(requests_wait_above_connection_limit) {
   auto inside = std::atomic<int>{0};
   auto most = std::atomic<int>{0};
   auto server = loopback_server{[&](auto& socket, int) {

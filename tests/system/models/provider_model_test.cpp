@@ -170,7 +170,7 @@ BOOST_DATA_TEST_CASE(all_rows_succeed_despite_server_faults, boost::unit_test::d
   BOOST_TEST(seen.at("early").as_int64() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(final_errors_do_not_contain_the_key) {
+BOOST_AUTO_TEST_CASE(final_errors_are_classified_and_omit_the_key) {
   const auto refused = ask_server_that_says(
       reply("401 Unauthorized",
             R"({"error":{"message":"Incorrect API key provided: sk-very-secret-key-1."}})"));

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(program_runs_in_given_folder_under_given_limits) {
   BOOST_TEST(run_with(o).content == "/usr\n44");
 }
 
-BOOST_AUTO_TEST_CASE(sandbox_is_created_or_error_explains_why) {
+BOOST_AUTO_TEST_CASE(sandbox_denies_writes_or_reports_its_absence) {
   auto o = options({"sh", "-c", "touch /etc/superstep_test /usr/x 2>/dev/null; echo $?; ls /tmp"});
   o.sandbox.is_on = true;
   if (const auto fault = find_command_fault(*io, o)) {

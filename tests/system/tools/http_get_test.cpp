@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(redirect_to_other_host_or_scheme_is_rejected) {
   check_error(get(server.url("/scheme")), "file:///etc/passwd");
 }
 
-BOOST_AUTO_TEST_CASE(redirect_loop_ends) {
+BOOST_AUTO_TEST_CASE(redirect_loop_is_an_error) {
   check_error(get(server.url("/loop")), "more than 5 redirects");
 }
 

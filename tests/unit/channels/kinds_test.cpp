@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(second_overwrite_in_a_step_is_rejected) {
   BOOST_TEST(c.held() == items({"0"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(function_of_two_values_can_be_a_reducer) {
+BOOST_AUTO_TEST_CASE(result_of_reducer_function_becomes_the_value) {
   auto c = folded<std::plus<>, int>{1};
   BOOST_CHECK(c.update({put(2), put(3)}).value() == changed::yes);
   BOOST_TEST(c.held() == 6);
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(append_items_appends_written_lists) {
   static_assert(leaves_value_on_failure<append_items>); // so a step with one write copies nothing
 }
 
-BOOST_AUTO_TEST_CASE(reducer_can_assign_ids) {
+BOOST_AUTO_TEST_CASE(reducer_ids_contain_run_step_and_number) {
   auto c = folded<named>{{}};
   c.ids.begin_step(4);
   BOOST_CHECK(c.update({put(items({"a", "b"})), put(items({"c"}))}).value() == changed::yes);

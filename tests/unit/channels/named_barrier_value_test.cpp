@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(consume_resets_barrier_for_loops) {
   BOOST_TEST(b.is_available());
 }
 
-BOOST_AUTO_TEST_CASE(barrier_supports_more_than_64_members) {
+BOOST_AUTO_TEST_CASE(barrier_of_130_members_opens_after_last) {
   auto b = named_barrier_value{130};
   for (auto i = std::uint32_t{0}; i < 130; ++i) {
     BOOST_TEST(!b.is_available());

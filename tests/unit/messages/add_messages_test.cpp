@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(older_states_are_unchanged_and_can_be_continued) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(copies_can_be_reduced_on_two_threads_concurrently) {
+BOOST_AUTO_TEST_CASE(concurrent_reduction_of_copies_keeps_both_results) {
   auto ids = id_source{"r"};
   auto base = parse("1:a 2:b 3:c");
   add_messages{}(base, parse("2:z"), ids); // creates the shared index

@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(calls_do_not_depend_on_piece_boundaries) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(sorted_calls_are_joined_like_unsorted_ones) {
+BOOST_AUTO_TEST_CASE(append_chunk_joins_calls_like_append) {
   auto luck = std::minstd_rand{7};
   for (auto round = 0; round < 500; ++round) {
     const auto is_in_order = round % 2 == 0;
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(call_pieces_in_additional_kwargs_join_by_index) {
   BOOST_TEST(to_text(m.tool_calls[0].args) == R"({"a":1})");
 }
 
-BOOST_AUTO_TEST_CASE(invalid_call_of_chunk_stays_invalid_until_append) {
+BOOST_AUTO_TEST_CASE(invalid_call_of_chunk_is_also_call_chunk) {
   auto chunk = chunk_of(R"("invalid_tool_calls":[{"name":"f","args":"{","id":"c","error":"e"}])");
   BOOST_TEST(chunk.part.tool_calls.empty());
   BOOST_TEST(chunk.part.invalid_tool_calls.size() == 1U);
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(invalid_call_of_stored_chunk_stays_invalid) {
   BOOST_TEST(m->invalid_tool_calls[0].args == "{");
 }
 
-BOOST_AUTO_TEST_CASE(server_tool_call_is_completed_at_the_end) {
+BOOST_AUTO_TEST_CASE(server_tool_call_is_completed_by_last_chunk) {
   auto chunk = block_chunk(
       {{"type", "server_tool_call_chunk"}, {"id", "s"}, {"args", R"({"q":)"}, {"index", 0}});
   chunk.part.response_metadata["output_version"] = "v1";

@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(tool_is_written_as_function) {
       R"({"type":"function","function":{"name":"f","description":"does f","parameters":{"type":"object"}}})");
 }
 
-BOOST_AUTO_TEST_CASE(tool_text_equals_serialised_json_tree) {
+BOOST_AUTO_TEST_CASE(append_openai_writes_same_text_as_to_openai) {
   const auto tool = tool_definition{"f\"", "line\n", json::object{{"type", "object"}, {"n", 1.0}}};
   auto text = std::string{};
   append_openai(text, tool);

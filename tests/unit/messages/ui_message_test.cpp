@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(component_is_appended_replaced_or_merged_by_id) {
   BOOST_TEST(parts[2].id == "c");
 }
 
-BOOST_AUTO_TEST_CASE(unknown_component_cannot_be_removed) {
+BOOST_AUTO_TEST_CASE(removal_deletes_component_and_rejects_unknown_id) {
   auto parts = std::vector<ui_message>{part("a", {}), part("b", {})};
   add_ui_messages{}(parts, {remove_ui_message("a")});
   BOOST_REQUIRE(parts.size() == 1U);

@@ -104,21 +104,21 @@ BOOST_AUTO_TEST_CASE(streamed_answer_equals_complete_answer) {
     BOOST_TEST(m->response_metadata.at("finish_reason").as_string() == "tool_calls");
 }
 
-BOOST_DATA_TEST_CASE(malformed_response_is_a_bad_answer, boost::unit_test::data::make(nonsense),
-                     body) {
+BOOST_DATA_TEST_CASE(malformed_response_is_reported_as_bad_answer,
+                     boost::unit_test::data::make(nonsense), body) {
   const auto read = read_answer(provider_api::openai_chat, body);
   BOOST_REQUIRE(read.has_error());
   BOOST_TEST((judge_answer(read.error().code).kind == model_errc::bad_answer));
 }
 
-BOOST_AUTO_TEST_CASE(truncated_stream_is_an_error) {
+BOOST_AUTO_TEST_CASE(truncated_stream_is_not_whole) {
   auto answer = make_stream();
   BOOST_TEST(!answer.feed(event(chunks[1])));
   BOOST_TEST(!answer.end());
   BOOST_TEST(!answer.is_whole());
 }
 
-BOOST_AUTO_TEST_CASE(streamed_refusal_is_kept) {
+BOOST_AUTO_TEST_CASE(streamed_refusal_is_joined_in_additional_kwargs) {
   auto answer = make_stream();
   BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{"refusal":"I will "}}]})")));
   BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{"refusal":"not."}}]})")));
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(streamed_refusal_is_kept) {
   BOOST_TEST(answer.finish()->additional_kwargs.at("refusal").as_string() == "I will not.");
 }
 
-BOOST_AUTO_TEST_CASE(stream_error_is_classified_by_code) {
+BOOST_AUTO_TEST_CASE(error_event_of_each_api_is_classified) {
   const auto wrong = make_stream().feed(event(R"({"error":{"message":"overloaded"}})"));
   BOOST_REQUIRE(wrong);
   BOOST_TEST((wrong->why.next == next_step::try_again));
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(malformed_event_is_an_error) {
   BOOST_TEST(make_stream().feed(event("\xff\xfe")).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(answer_with_too_many_calls_is_rejected) {
+BOOST_AUTO_TEST_CASE(streamed_answer_with_too_many_calls_is_rejected) {
   auto answer = make_stream();
   auto wrong = std::optional<fault>{};
   for (auto i = 0; i < 200 && !wrong; ++i)
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(streamed_chunks_add_up_to_the_message) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(server_error_text_is_extracted) {
+BOOST_AUTO_TEST_CASE(server_error_code_and_text_are_extracted) {
   BOOST_TEST(read_fault(R"({"error":{"message":"no","code":"insufficient_quota"}})").code ==
              "insufficient_quota");
   BOOST_TEST(read_fault(R"({"error":{"message":"no","type":"x","code":null}})").code == "x");
@@ -303,8 +303,8 @@ const auto all_counted = std::vector<counted>{
      R"({"input_tokens":3,"output_tokens":9,"total_tokens":12})"},
 };
 
-BOOST_DATA_TEST_CASE(anthropic_stream_usage_is_complete, boost::unit_test::data::make(all_counted),
-                     c) {
+BOOST_DATA_TEST_CASE(anthropic_usage_combines_start_and_delta_events,
+                     boost::unit_test::data::make(all_counted), c) {
   auto body =
       event(R"({"type":"message_start","message":{"id":"msg_7","model":"m","content":[],"usage":)" +
             std::string{c.start} + "}}");
@@ -374,7 +374,7 @@ BOOST_AUTO_TEST_CASE(encrypted_reasoning_of_a_stream_is_kept_once) {
   BOOST_TEST(m.blocks->at(0).at("id").as_string() == "r");
 }
 
-BOOST_AUTO_TEST_CASE(missing_encrypted_content_adds_nothing) {
+BOOST_AUTO_TEST_CASE(null_encrypted_content_is_omitted) {
   const auto m = added_up(
       openai_responses::event_reader{},
       {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"r","summary":[],"encrypted_content":null}})"});
@@ -391,7 +391,7 @@ BOOST_AUTO_TEST_CASE(streamed_text_keeps_its_phase) {
   BOOST_TEST(m.blocks->at(0).at("text").as_string() == "a");
 }
 
-BOOST_AUTO_TEST_CASE(first_output_index_of_item_is_used) {
+BOOST_AUTO_TEST_CASE(item_keeps_its_first_output_index) {
   const auto m = added_up(
       openai_responses::event_reader{},
       {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"web_search_call","id":"w"}})",
@@ -415,7 +415,7 @@ BOOST_AUTO_TEST_CASE(every_responses_chunk_has_block_content) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(custom_tool_input_streams_as_arguments) {
+BOOST_AUTO_TEST_CASE(streamed_custom_tool_input_becomes_an_argument) {
   const auto m = added_up(
       openai_responses::event_reader{},
       {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"custom_tool_call","id":"t","call_id":"c","name":"f","input":""}})",
@@ -424,7 +424,7 @@ BOOST_AUTO_TEST_CASE(custom_tool_input_streams_as_arguments) {
   BOOST_TEST(m.tool_calls.front().args.at("__arg1").as_string() == "x");
 }
 
-BOOST_AUTO_TEST_CASE(streamed_compaction_is_kept) {
+BOOST_AUTO_TEST_CASE(streamed_compaction_content_fills_its_block) {
   const auto m = added_up(
       anthropic::event_reader{false},
       {R"({"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":null}})",
@@ -443,7 +443,7 @@ BOOST_AUTO_TEST_CASE(single_text_without_citations_becomes_string) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(thinking_tokens_are_counted) {
+BOOST_AUTO_TEST_CASE(thinking_tokens_are_counted_as_reasoning) {
   const auto usage = anthropic::read_usage(object_of(
       R"({"input_tokens":3,"output_tokens":4,"output_tokens_details":{"thinking_tokens":2}})"));
   BOOST_TEST(usage.output_tokens == 4);
@@ -459,7 +459,7 @@ BOOST_AUTO_TEST_CASE(logprobs_of_all_lines_are_joined) {
   BOOST_TEST(m.response_metadata.at("logprobs").at(1).at("token").as_string() == "b");
 }
 
-BOOST_AUTO_TEST_CASE(arguments_other_than_objects_are_invalid_calls) {
+BOOST_AUTO_TEST_CASE(call_arguments_must_be_one_json_object) {
   const auto read = [](std::string_view arguments) {
     return openai_responses::read_response(
         object_of(R"({"output":[{"type":"function_call","call_id":"c","name":"f","arguments":")" +
@@ -471,7 +471,7 @@ BOOST_AUTO_TEST_CASE(arguments_other_than_objects_are_invalid_calls) {
   BOOST_TEST(read("{}")->tool_calls.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(arguments_only_at_item_end_are_read) {
+BOOST_AUTO_TEST_CASE(arguments_at_item_end_complete_the_call) {
   const auto begun = std::string_view{
       R"({"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"i","call_id":"c","name":"f","arguments":""}})"};
   const auto delta = std::string_view{

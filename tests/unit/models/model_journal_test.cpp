@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(damaged_line_of_recording_is_reported_by_number) {
   BOOST_TEST(refused.error().text.find(file.path + ":2: ") == 0U, refused.error().text);
 }
 
-BOOST_AUTO_TEST_CASE(all_damaged_lines_of_recording_are_reported) {
+BOOST_AUTO_TEST_CASE(first_twenty_damaged_lines_are_reported) {
   const auto file = journal_path{};
   auto options = replayed_model_options{};
   options.path = file.path;
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(recorded_stream_is_replayed_chunk_by_chunk) {
   BOOST_TEST(heard.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(invalid_journal_line_is_rejected_unless_last) {
+BOOST_AUTO_TEST_CASE(only_incomplete_last_line_of_recording_is_ignored) {
   const auto file = journal_path{};
   auto entry = models::journal_entry{};
   entry.run = "r";
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(invalid_journal_line_is_rejected_unless_last) {
                  .has_error());
 }
 
-BOOST_AUTO_TEST_CASE(request_hash_ignores_message_ids) {
+BOOST_AUTO_TEST_CASE(request_hash_ignores_ids_but_not_parameters) {
   auto one = question("r", 0, "a");
   auto same = question("r", 0, "a");
   auto with_id = human_message("a");

@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(many_refusals_pause_all_calls) {
   BOOST_TEST((limits.rate().paused_until() == start + 5s));
 }
 
-BOOST_AUTO_TEST_CASE(exhausted_limits_pause_all_calls) {
+BOOST_AUTO_TEST_CASE(pause_until_pauses_all_calls) {
   auto limits = model_limits{model_limits_options{}};
   limits.pause_until(start + 2s);
   BOOST_TEST((limits.rate().paused_until() == start + 2s));

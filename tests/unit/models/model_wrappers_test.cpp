@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(with_retry_repeats_only_retryable_errors) {
   BOOST_TEST(refuses->asked().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(with_fallbacks_uses_the_next_model) {
+BOOST_AUTO_TEST_CASE(with_fallbacks_asks_next_model_after_an_error) {
   const auto first = model_that_says({broken(model_errc::unauthorized)});
   const auto second = model_that_says({ai_message("I know")});
   const auto both = with_fallbacks(first, {second});
@@ -170,7 +170,7 @@ public:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(streamed_answer_is_not_repeated) {
+BOOST_AUTO_TEST_CASE(stream_broken_after_a_chunk_is_not_retried) {
   const auto second = model_that_says({ai_message("I know")});
   const auto model =
       with_fallbacks(with_retry(std::make_shared<const breaks_off>(), at_once(9)), {second});

@@ -80,7 +80,7 @@ const auto odd_answers = std::vector<odd_answer>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(unusual_answers_are_read_or_rejected,
+BOOST_DATA_TEST_CASE(unusual_answers_give_valid_or_invalid_calls,
                      boost::unit_test::data::make(odd_answers), o) {
   const auto m = read_answer(o.api, o.body);
   BOOST_TEST_REQUIRE(m.has_value(), (m ? "" : m.error().text));
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(split_surrogate_pairs_are_joined) {
   BOOST_TEST(to_text(m.tool_calls[0].args) == "{\"n\":\"\xF0\x9F\x98\x80\"}");
 }
 
-BOOST_AUTO_TEST_CASE(unreadable_answers_are_retried) {
+BOOST_AUTO_TEST_CASE(unreadable_answers_are_classified_for_retry) {
   const auto judged = [](std::string_view body) {
     return judge_answer(read_answer(provider_api::openai_chat, body).error().code);
   };
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(unreadable_answers_are_retried) {
 }
 
 /// Streams in another provider's form that seem to end normally.
-BOOST_AUTO_TEST_CASE(streams_of_other_providers_are_errors) {
+BOOST_AUTO_TEST_CASE(streams_in_form_of_other_providers_are_rejected) {
   const auto foreign = std::vector<std::pair<provider_api, std::string>>{
       {provider_api::anthropic, event(R"({"choices":[{"delta":{"content":"a"}}]})") +
                                     event(R"({"choices":[{"delta":{},"finish_reason":"stop"}]})") +
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(secrets_are_masked_in_stream_errors) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(reasoning_of_chat_servers_is_kept) {
+BOOST_AUTO_TEST_CASE(both_reasoning_keys_become_reasoning_content) {
   for (const auto* key : {"reasoning_content", "reasoning"}) {
     const auto whole =
         read_answer(provider_api::openai_chat,

@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(environment_selects_the_output_version) {
   ::unsetenv("LC_OUTPUT_VERSION");
 }
 
-BOOST_AUTO_TEST_CASE(standardising_marks_answer_and_is_idempotent) {
+BOOST_AUTO_TEST_CASE(standardized_moves_text_and_calls_into_blocks) {
   auto call = tool_call{"c", "f", {}};
   auto answer = ai_message("hi", {call});
   const auto standard = standardized(answer);

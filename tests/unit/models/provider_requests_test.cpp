@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(non_standard_citation_returns_to_its_provider) {
   BOOST_TEST(!other.at(0).as_object().contains("citations"));
 }
 
-BOOST_AUTO_TEST_CASE(invalid_calls_are_not_sent_as_content) {
+BOOST_AUTO_TEST_CASE(openai_content_omits_invalid_calls) {
   const auto m = answer_in_blocks(
       R"([{"type":"text","text":"t"},{"type":"invalid_tool_call","id":"b","name":"f","args":"{"}])");
   BOOST_TEST(content_sent(provider_api::openai_chat, m).as_array().size() == 1U);
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(file_without_name_gets_one_for_openai) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(responses_request_has_items_without_answer_data) {
+BOOST_AUTO_TEST_CASE(responses_request_omits_images_and_incomplete_calls) {
   const auto items = [](message m) {
     auto input = sent(provider_api::openai_responses, std::move(m)).at("input").as_array();
     input.pop_back(); // removes the request
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(responses_request_has_answer_format_under_text) {
   BOOST_TEST(text.at("format").at("name").as_string() == "n");
 }
 
-BOOST_AUTO_TEST_CASE(ollama_accepts_tools_in_every_form) {
+BOOST_AUTO_TEST_CASE(tools_in_other_forms_are_converted_for_ollama) {
   auto q = provider_question{};
   q.tools = parse_json(R"([{"name":"f","parameters":{"type":"object"}},)"
                        R"({"name":"g","input_schema":{"type":"object"}}])")
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(ollama_accepts_tools_in_every_form) {
   BOOST_TEST(tools.at(1).at("function").at("parameters").at("type").as_string() == "object");
 }
 
-BOOST_AUTO_TEST_CASE(ollama_receives_supported_standard_blocks) {
+BOOST_AUTO_TEST_CASE(ollama_receives_standard_blocks_as_one_text) {
   const auto m = answer_in_blocks(R"([{"type":"file","file_id":"f"},{"type":"text","text":"t"},)"
                                   R"({"type":"non_standard","value":{"a":1}}])",
                                   standard);

@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(incomplete_last_line_is_ignored) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(missing_file_is_reported) {
+BOOST_AUTO_TEST_CASE(missing_file_is_named_in_error) {
   auto options = recorded_model_options{};
   options.path = "/no/such/file.jsonl";
   const auto model = make_recorded_model(std::move(options));

@@ -88,14 +88,14 @@ BOOST_DATA_TEST_CASE(every_http_status_is_classified, boost::unit_test::data::ma
   BOOST_TEST(judged.is_overload == c.is_overload);
 }
 
-BOOST_AUTO_TEST_CASE(broken_connections_and_timeouts_are_retried) {
+BOOST_AUTO_TEST_CASE(transport_errors_are_classified_for_retry) {
   BOOST_TEST((judge(make_error_code(errc::io_failed)).next == next_step::try_again));
   BOOST_TEST((judge(make_error_code(errc::timed_out)).kind == model_errc::timed_out));
   BOOST_TEST((judge(make_error_code(errc::too_large)).next == next_step::give_up));
   BOOST_TEST((judge(make_error_code(errc::shortage)).next == next_step::give_up));
 }
 
-BOOST_DATA_TEST_CASE(retry_after_is_read, boost::unit_test::data::make(after_cases), c) {
+BOOST_DATA_TEST_CASE(retry_after_headers_are_parsed, boost::unit_test::data::make(after_cases), c) {
   const auto read = read_retry_after(c.headers, now);
   BOOST_TEST((read ? read->count() : -1) == c.expected);
 }

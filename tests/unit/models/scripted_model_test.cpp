@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(syntax_errors_of_script_name_cause_and_line) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(invalid_yaml_is_rejected) {
+BOOST_AUTO_TEST_CASE(invalid_or_empty_scripts_are_rejected) {
   for (const auto* text : {"", "rules: [", "- 1", "rules: {}", "default: {}", "default: 3", "{}",
                            "{default: {text: a}, default: {text: b}}"})
     BOOST_TEST(make(text).has_error(), text);
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(injected_fault_streams_nothing) {
 }
 
 // Callers print the text before or after the message of the code.
-BOOST_AUTO_TEST_CASE(injected_fault_text_omits_code_message) {
+BOOST_AUTO_TEST_CASE(injected_fault_text_does_not_repeat_code_message) {
   for (const auto* kind : {"server_error", "rate_limited", "unreachable"}) {
     const auto model = make("{faults: {" + std::string{kind} + ": 1}, default: {text: hello}}");
     const auto failed = ask(*model, human_message("x")).answer;

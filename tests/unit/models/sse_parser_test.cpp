@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(events_do_not_depend_on_byte_splits) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(oversized_event_ends_the_stream) {
+BOOST_AUTO_TEST_CASE(oversized_event_is_an_error) {
   auto parser = sse_parser{10};
   auto events = std::vector<std::string>{};
   BOOST_TEST(parser.feed("data: 123\n\n", events).has_value());

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(system_prompt_is_sent_in_provider_form) {
   BOOST_TEST(responses.at("input").at(0).at("content").as_string() == "be brief");
 }
 
-BOOST_DATA_TEST_CASE(parameters_of_the_conversation_are_rejected,
+BOOST_DATA_TEST_CASE(reserved_request_parameters_are_rejected,
                      boost::unit_test::data::make({0, 1, 2, 3}), api) {
   for (const auto* name : {"messages", "tools", "stream", "stream_options", "n", "input"}) {
     auto request = make_request();
@@ -81,7 +81,8 @@ BOOST_AUTO_TEST_CASE(tool_choice_is_sent_in_provider_form) {
   BOOST_TEST(none.at("type").as_string() == "none");
 }
 
-BOOST_DATA_TEST_CASE(agent_tool_is_chosen_by_name, boost::unit_test::data::make({0, 1}), api) {
+BOOST_DATA_TEST_CASE(tool_choice_names_a_tool_or_keyword, boost::unit_test::data::make({0, 1}),
+                     api) {
   auto request = make_request();
   request.parameters["tool_choice"] = "f";
   const auto options = make_options(apis[static_cast<std::size_t>(api)]);
@@ -90,7 +91,7 @@ BOOST_DATA_TEST_CASE(agent_tool_is_chosen_by_name, boost::unit_test::data::make(
   BOOST_TEST(body_of(options, request).at("tool_choice").as_string() == "g");
 }
 
-BOOST_AUTO_TEST_CASE(max_tokens_is_sent_under_servers_name) {
+BOOST_AUTO_TEST_CASE(max_tokens_field_depends_on_the_server) {
   struct named {
     std::string base_url;
     std::optional<std::string> field;
@@ -205,7 +206,7 @@ BOOST_AUTO_TEST_CASE(anthropic_schemas_disallow_additional_properties) {
   BOOST_TEST(!schema.at("default").as_object().contains("additionalProperties"));
 }
 
-BOOST_AUTO_TEST_CASE(members_of_request_keep_their_order) {
+BOOST_AUTO_TEST_CASE(request_members_are_written_in_fixed_order) {
   auto request = make_request();
   request.messages.push_back(ai_message("", {{"c", "f", {{"a", 1}}}}));
   request.messages.push_back(tool_message("done", "c", "f"));

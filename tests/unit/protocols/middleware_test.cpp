@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(custom_prompt_replaces_prompt_of_protocol) {
   BOOST_TEST(model->asked[0].system->content.starts_with("MINE [{"));
 }
 
-BOOST_AUTO_TEST_CASE(runs_middleware_from_first_to_last) {
+BOOST_AUTO_TEST_CASE(wrapped_model_logs_caches_and_sets_defaults) {
   auto records = std::vector<model_call_record>{};
   const auto model =
       std::make_shared<const text_model>(std::vector<std::string>{"one", "two", "three"});

@@ -97,7 +97,7 @@ BOOST_DATA_TEST_CASE(reads_plain_scalars_by_the_core_schema, scalars) {
     BOOST_TEST(read.value().at("a") == sample.value);
 }
 
-BOOST_DATA_TEST_CASE(rejects_texts_that_are_not_one_mapping, refusals) {
+BOOST_DATA_TEST_CASE(rejects_malformed_or_too_deep_yaml, refusals) {
   auto limits = yaml_limits{};
   limits.depth_max = 20;
   const auto read = read_yaml(sample.yaml, limits);

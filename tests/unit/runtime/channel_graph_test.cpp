@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(bodies_receive_values_of_read_channels) {
   BOOST_TEST(get(sum, result) == 103);
 }
 
-BOOST_AUTO_TEST_CASE(bodies_can_be_coroutines_and_return_nothing) {
+BOOST_AUTO_TEST_CASE(coroutine_and_void_bodies_run_in_graph_order) {
   auto g = channel_graph{};
   const auto n = g.last_value<int>("n", 1);
   const auto a = g.add("a", reads{n}, [=](const int& v, runtime rt) -> task<step_result> {
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(routers_see_writes_of_their_node) {
   BOOST_TEST(run.table->mermaid().find("a -.-> __end__") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(channel_graph_supports_topics_ephemerals_joins_and_overwrites) {
+BOOST_AUTO_TEST_CASE(one_step_values_expire_and_overwrite_replaces_list) {
   auto g = channel_graph{};
   const auto seen = g.reduce<lines>("seen", append{});
   const auto mail = g.topic<std::string>("mail");

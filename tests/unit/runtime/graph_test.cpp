@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(body_accepts_config_and_runtime_in_any_combination) {
              }).n == 27);
 }
 
-BOOST_AUTO_TEST_CASE(body_returns_update_command_or_nothing) {
+BOOST_AUTO_TEST_CASE(update_or_command_returned_by_body_is_applied) {
   BOOST_TEST(run_alone([](const tally&) {}).n == 1);
   BOOST_TEST(run_alone([](const tally&) { return update<tally>{}; }).n == 1);
   BOOST_TEST(run_alone([](const tally&) {
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(body_returns_update_command_or_nothing) {
              }).n == 4);
 }
 
-BOOST_AUTO_TEST_CASE(body_can_be_a_coroutine) {
+BOOST_AUTO_TEST_CASE(result_of_coroutine_body_is_applied) {
   BOOST_TEST(run_alone(coroutine_body).n == 12);
   BOOST_TEST(run_alone(coroutine_command).n == 6);
   BOOST_TEST(run_alone(coroutine_of_nothing).n == 1);
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(command_updates_and_selects_next_node) {
   BOOST_TEST(state_of(run).n == 11);
 }
 
-BOOST_AUTO_TEST_CASE(runtime_reports_node_task_and_step) {
+BOOST_AUTO_TEST_CASE(runtime_reports_node_and_task_index) {
   auto seen = std::make_shared<std::string>();
   auto g = graph<tally>{};
   static constexpr auto w = node<int>{"w"};

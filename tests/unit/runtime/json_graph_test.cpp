@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(value_that_reducer_cannot_combine_is_an_error) {
   refused("add", std::numeric_limits<std::int64_t>::max(), "the sum does not fit 64 bits");
 }
 
-BOOST_AUTO_TEST_CASE(any_function_can_be_a_reducer) {
+BOOST_AUTO_TEST_CASE(custom_reducer_combines_writes_after_the_first) {
   auto g = json_graph{};
   g.channel(
       "c", [](json::value& into, json::value&& more) { into = more.as_int64() - into.as_int64(); });

@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(jitter_adds_less_than_a_second) {
   BOOST_TEST(most.count() < 1'100);
 }
 
-BOOST_AUTO_TEST_CASE(first_matching_policy_limits_attempts_of_all_policies) {
+BOOST_AUTO_TEST_CASE(only_first_matching_policy_limits_attempts) {
   const auto policies =
       std::vector<retry_policy>{policy_for(9, false), policy_for(2, true), policy_for(9, true)};
   const auto cause = thrown(std::runtime_error{"x"});

@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(step_limit_must_exceed_length_of_chain) {
   BOOST_TEST(joined(state_of(too_few).log) == "a b c"); // the state of the last step is kept
 }
 
-BOOST_AUTO_TEST_CASE(branches_of_the_entry_see_the_input) {
+BOOST_AUTO_TEST_CASE(branch_from_start_sees_the_input) {
   auto g = echoes({"even", "odd"});
   g.branch(start, [](const journal& s) { return s.last % 2 == 0 ? at("even") : at("odd"); });
   auto run = pure_run{detail::program_of(g.compile())};
@@ -254,7 +254,7 @@ const auto bad_targets = std::vector<bad_target>{
      "the input of a Send to node 'worker' is not of the type that the node takes"},
 };
 
-BOOST_AUTO_TEST_CASE(unreachable_target_is_an_error) {
+BOOST_AUTO_TEST_CASE(branch_to_invalid_target_is_an_error) {
   for (const auto& sample : bad_targets) {
     auto g = graph<journal>{};
     g.add(worker, [](const int&) {});
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(unreachable_target_is_an_error) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(unknown_branch_targets_can_be_ignored) {
+BOOST_AUTO_TEST_CASE(ignore_unknown_targets_skips_unknown_branch_targets) {
   auto g = echoes({"a"});
   g.edge(start, at("a")).branch(at("a"), [](const journal&) {
     return destinations{at("nobody"), at(end)};

@@ -53,11 +53,11 @@ tool_output ask(json::object args, std::chrono::system_clock::time_point at = no
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(default_is_utc_by_clock_of_call) {
+BOOST_AUTO_TEST_CASE(time_is_utc_by_default) {
   BOOST_TEST(ask({}).content == "2026-07-01T12:03:04+00:00");
 }
 
-BOOST_DATA_TEST_CASE(time_zone_can_be_selected, boost::unit_test::data::make(zones), c) {
+BOOST_DATA_TEST_CASE(time_is_given_in_selected_zone, boost::unit_test::data::make(zones), c) {
   BOOST_TEST(ask({{"timezone", c.zone}}).content == c.text);
 }
 

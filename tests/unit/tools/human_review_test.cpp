@@ -57,11 +57,11 @@ BOOST_DATA_TEST_CASE(review_response_round_trips_as_json,
   BOOST_TEST((human_response_from_json(json::value(to_json(read))).value() == read));
 }
 
-BOOST_DATA_TEST_CASE(invalid_member_is_named, bad_responses, bad) {
+BOOST_DATA_TEST_CASE(invalid_member_of_response_is_named_in_error, bad_responses, bad) {
   BOOST_TEST(human_response_from_json(json::parse(bad.json)).error().text == bad.says);
 }
 
-BOOST_AUTO_TEST_CASE(review_interrupt_needs_all_members) {
+BOOST_AUTO_TEST_CASE(incomplete_or_invalid_review_interrupt_is_rejected) {
   BOOST_TEST(human_interrupt_from_json(json::parse(R"({"config":{}})")).has_error());
   auto text = interrupt_text;
   text.insert(text.size() - 1, R"(,"description":5)");

@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(function_receives_arguments_as_values) {
   BOOST_TEST(told(t, args) == "Seoul?2K=");
 }
 
-BOOST_AUTO_TEST_CASE(function_can_take_the_context) {
+BOOST_AUTO_TEST_CASE(function_receives_the_tool_context) {
   const auto t = make_tool<small>(
       "t", "", [](small a, tool_context c) { return c.run_key + std::to_string(a.n); });
   auto context = tool_context{};
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(result_of_any_type_becomes_text) {
   BOOST_TEST(run_tool(*failing, {{"n", 1}}).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(function_can_be_a_coroutine) {
+BOOST_AUTO_TEST_CASE(result_of_coroutine_becomes_tool_result) {
   const auto t = make_tool<small>("t", "", [](small a) -> task<std::string> {
     auto saying = say_later("later " + std::to_string(a.n));
     auto said = co_await saying;

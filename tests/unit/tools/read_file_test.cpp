@@ -96,7 +96,8 @@ BOOST_DATA_TEST_CASE_F(tree, file_below_root_is_read, boost::unit_test::data::ma
   BOOST_TEST(!out.is_error);
 }
 
-BOOST_DATA_TEST_CASE_F(tree, other_files_are_rejected, boost::unit_test::data::make(bad), c) {
+BOOST_DATA_TEST_CASE_F(tree, unsafe_missing_or_oversized_files_are_rejected,
+                       boost::unit_test::data::make(bad), c) {
   const auto out = read(c.path);
   BOOST_TEST_INFO(out.content);
   BOOST_TEST(out.is_error);
@@ -104,7 +105,7 @@ BOOST_DATA_TEST_CASE_F(tree, other_files_are_rejected, boost::unit_test::data::m
   BOOST_TEST(!out.content.starts_with("secret"));
 }
 
-BOOST_AUTO_TEST_CASE(root_must_be_a_folder) {
+BOOST_AUTO_TEST_CASE(invalid_root_or_size_limit_is_rejected) {
   BOOST_TEST(make_read_file({.root = (base / "none").string(), .max_bytes = 1}).has_error());
   BOOST_TEST(make_read_file({.root = (base / "secret.txt").string(), .max_bytes = 1}).has_error());
   BOOST_TEST(make_read_file({.root = base.string(), .max_bytes = 0}).has_error());

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(default_result_is_the_arguments) {
   BOOST_TEST(ask(named(), "r", "c").content == R"({"a":1})");
 }
 
-BOOST_AUTO_TEST_CASE(result_can_be_text_or_json) {
+BOOST_AUTO_TEST_CASE(configured_result_is_returned_as_text) {
   auto options = named();
   options.result = json::value("plain \"text\"");
   BOOST_TEST(ask(options, "r", "c").content == "plain \"text\"");
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(failure_rates_0_and_1_are_exact) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(delay_does_not_block_a_thread) {
+BOOST_AUTO_TEST_CASE(delayed_tool_returns_its_result) {
   auto options = named();
   options.delay = std::chrono::milliseconds{1};
   BOOST_TEST(ask(options, "r", "c").content == R"({"a":1})");

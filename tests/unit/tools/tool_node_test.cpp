@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(exception_of_tool_becomes_answer) {
   BOOST_TEST(call(node, "throwing", {{"text", "int"}}).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(exception_of_tool_can_fail_node) {
+BOOST_AUTO_TEST_CASE(bad_calls_policy_answers_invalid_calls_only) {
   auto options = tool_node_options{};
   options.errors = tool_errors::bad_calls();
   const auto node = tool_node{{throwing()}, options};
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(invalid_utf8_in_result_is_replaced) {
   BOOST_TEST(call(tool_node{{t}}, "t", {{"text", ""}}).content == "a\xef\xbf\xbd");
 }
 
-BOOST_AUTO_TEST_CASE(unparsable_call_is_answered) {
+BOOST_AUTO_TEST_CASE(unparsable_call_is_answered_with_its_error) {
   const auto node = tool_node{{echo()}};
   const auto m = node.answer_invalid({"c9", "echo", "{bad", "not valid JSON"});
   BOOST_TEST(m.content == "Error invoking tool 'echo' with arguments {bad with error:\n not valid "
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(tools_keep_order_and_are_found_by_name) {
   BOOST_TEST((node.find("c") == nullptr));
 }
 
-BOOST_AUTO_TEST_CASE(duplicate_or_uncheckable_tools_are_rejected) {
+BOOST_AUTO_TEST_CASE(duplicate_or_empty_tool_names_are_rejected) {
   BOOST_CHECK_THROW(tool_node({echo(), echo()}), std::invalid_argument);
   BOOST_CHECK_THROW(tool_node({echo("")}), std::invalid_argument);
 }

@@ -91,7 +91,7 @@ const message& message_at(const tool_node_output& out, std::size_t i) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(content_is_text_or_blocks_or_json) {
+BOOST_AUTO_TEST_CASE(output_of_converts_values_to_text_or_blocks) {
   BOOST_TEST(output_of("text").content == "text");
   BOOST_TEST(output_of(json::object{{"a", json::array{1, nullptr}}}).content ==
              R"({"a": [1, null]})");
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(content_is_text_or_blocks_or_json) {
   BOOST_TEST(output_of(json::array{}).blocks.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(function_can_return_pair_message_or_command) {
+BOOST_AUTO_TEST_CASE(returned_pair_message_or_command_becomes_answer) {
   const auto pair = make_tool<text_args>("pair", "", [](const text_args& a) {
     return std::pair{a.text, json::value(7)};
   });
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(injected_arguments_are_hidden_from_model) {
              R"({"x": 1, "st": "real", "id": "c1", "tools": 1})");
 }
 
-BOOST_AUTO_TEST_CASE(function_can_have_injected_members) {
+BOOST_AUTO_TEST_CASE(injected_members_are_filled_and_hidden_from_model) {
   const auto note = make_tool<note_args>("note", "", [](const note_args& a) {
     a.memory->put({"notes", a.user.value}, a.id.value, {{"text", a.text}});
     return a.user.value + std::to_string(a.state.value.size()) + a.mood.value.value_or("?");
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(exclusive_tool_runs_one_call_at_a_time) {
   BOOST_TEST(message_at(out, 4).content == "b");
 }
 
-BOOST_AUTO_TEST_CASE(tool_can_be_exclusive_per_argument_value) {
+BOOST_AUTO_TEST_CASE(limit_by_argument_serializes_calls_with_equal_value) {
   auto all = crowd{"busy"};
   auto options = tool_node_options{};
   options.limits = {{"busy", 1, "text"}};
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(tool_can_be_exclusive_per_argument_value) {
   BOOST_TEST(all.most() <= 3);
 }
 
-BOOST_AUTO_TEST_CASE(copies_of_node_share_one_call_limit) {
+BOOST_AUTO_TEST_CASE(copied_node_with_interceptor_keeps_call_limit) {
   auto all = crowd{"busy"};
   auto options = tool_node_options{};
   options.calls_at_once = 2;
@@ -354,7 +354,7 @@ BOOST_AUTO_TEST_CASE(with_options_shares_equal_limits) {
   BOOST_TEST(most_of_both(two_of_node) <= 2);
 }
 
-BOOST_AUTO_TEST_CASE(inapplicable_limits_are_rejected) {
+BOOST_AUTO_TEST_CASE(limits_of_unknown_tools_or_zero_are_rejected) {
   auto all = crowd{"busy"};
   const auto unlimited = tool_node{{all.tool()}};
   for (const auto& limit : {tool_limit{"idle", 1, {}}, tool_limit{"busy", 0, {}}}) {
@@ -365,7 +365,7 @@ BOOST_AUTO_TEST_CASE(inapplicable_limits_are_rejected) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(interceptor_can_change_repeat_or_replace_call) {
+BOOST_AUTO_TEST_CASE(interceptor_changes_and_repeats_a_call) {
   auto runs = 0;
   const auto echo = make_tool<text_args>("echo", "", [&runs](const text_args& a) {
     if (++runs == 1)

@@ -17,7 +17,7 @@ BOOST_AUTO_TEST_CASE(calls_in_last_message_route_to_tools) {
   BOOST_TEST(tools_condition(messages).value() == "__end__");
 }
 
-BOOST_AUTO_TEST_CASE(messages_key_can_be_configured) {
+BOOST_AUTO_TEST_CASE(tools_condition_reads_messages_of_given_key) {
   const auto state =
       json::parse(R"({"chat":[{"type":"ai","content":"","tool_calls":[{"name":"e"}]}],
                       "messages":[{"type":"ai","content":"done","tool_calls":[]}]})")

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(invalid_arguments_are_answered_with_errors) {
   BOOST_TEST(m.content.ends_with("\n\nRespond after fixing all validation errors."));
 }
 
-BOOST_AUTO_TEST_CASE(error_text_can_be_customized) {
+BOOST_AUTO_TEST_CASE(format_error_determines_the_error_text) {
   auto options = validation_node_options{};
   options.format_error = [](const tool_call& call, const auto& faults) {
     return call.id + ' ' + faults.at(0).path;
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(error_text_can_be_customized) {
   BOOST_TEST(answer(validation_node{{person()}, options}, R"({"name":""})").content == "c1 name");
 }
 
-BOOST_AUTO_TEST_CASE(schemas_can_come_from_tools) {
+BOOST_AUTO_TEST_CASE(schemas_of_tools_validate_their_calls) {
   auto simulated = simulated_options{};
   simulated.name = "Person";
   simulated.args_schema = person().parameters;
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(schemas_can_come_from_tools) {
   BOOST_TEST(answer(node, R"({})").additional_kwargs.contains("is_error"));
 }
 
-BOOST_AUTO_TEST_CASE(unsuitable_messages_are_rejected) {
+BOOST_AUTO_TEST_CASE(messages_without_known_calls_are_rejected) {
   const auto node = validation_node{{person()}};
   BOOST_TEST(node.run(message_list{}).error().text ==
              "the validation node cannot run: its input has no messages");
