@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(inapplicable_bulk_updates_are_rejected_with_reason) {
 }
 
 // B199: the copy has the same content and parent; what ran after the original runs again.
-BOOST_AUTO_TEST_CASE(checkpoint_can_be_copied) {
+BOOST_AUTO_TEST_CASE(copied_checkpoint_has_same_parent_and_resumes) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
