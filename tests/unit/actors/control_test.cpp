@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(failure_discards_tasks_queued_by_max_concurrency) {
   BOOST_TEST(begun <= 3);
 }
 
-BOOST_AUTO_TEST_CASE(step_timeout_cancels_slow_step) {
+BOOST_AUTO_TEST_CASE(exceeded_step_timeout_fails_run_and_names_step) {
   auto g = ss::graph<numbers>{};
   g.add(a, add_one);
   g.add(b, [](const numbers&) -> ss::task<ss::update<numbers>> {
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(step_timeout_cancels_slow_step) {
   BOOST_CHECK_EXCEPTION(static_cast<void>(e.invoke(graph, numbers{})), ss::graph_error, says_so);
 }
 
-BOOST_AUTO_TEST_CASE(step_timeout_applies_to_each_step) {
+BOOST_AUTO_TEST_CASE(step_timeout_limits_each_step_not_whole_run) {
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers& s) -> ss::task<ss::update<numbers>> {
     auto nap = ss::sleep_for{5ms};

@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(join_waits_for_all_sources) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 2);
 }
 
-BOOST_AUTO_TEST_CASE(sends_have_own_payload_and_apply_in_order) {
+BOOST_AUTO_TEST_CASE(sends_get_own_payloads_and_updates_keep_order) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& i) {
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(suspended_coroutine_node_does_not_block_lane) {
   BOOST_TEST(run.result().state.n == 42);
 }
 
-BOOST_AUTO_TEST_CASE(runtime_gives_node_remaining_steps_and_context) {
+BOOST_AUTO_TEST_CASE(body_receives_step_remaining_steps_config_and_context) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&, const ss::run_config& config, ss::runtime rt) {
@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(recursion_limit_must_exceed_length_of_chain) {
   BOOST_CHECK_THROW(e.invoke(compiled, numbers{}, config), ss::graph_error);
 }
 
-BOOST_AUTO_TEST_CASE(run_error_nests_exception_of_body) {
+BOOST_AUTO_TEST_CASE(run_error_names_task_and_nests_body_exception) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& i) -> ss::update<numbers> {

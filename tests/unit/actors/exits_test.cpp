@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(exit_removes_queued_call) {
   BOOST_TEST(bodies.load() == 5);
 }
 
-BOOST_AUTO_TEST_CASE(exit_of_forked_coroutine_empties_its_result) {
+BOOST_AUTO_TEST_CASE(exit_of_forked_coroutine_leaves_its_result_empty) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};

@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(step_with_one_failing_write_changes_nothing) {
   check_first_step({bad_talk()});
 }
 
-BOOST_AUTO_TEST_CASE(writes_before_failing_write_are_undone) {
+BOOST_AUTO_TEST_CASE(failing_write_undoes_earlier_writes_to_same_channel) {
   const auto twice = [](auto good, auto bad) { check_first_step({good, good, bad}); };
   twice(ss::update{ss::set<&kept::late>({"x"})}, ss::update{ss::set<&kept::late>({"bad"})});
   twice(ss::update{ss::set<&kept::taking>({"x"})}, ss::update{ss::set<&kept::taking>({"bad"})});
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(writes_before_failing_write_are_undone) {
                     ss::update{ss::overwrite<&kept::late>({"y"})}});
 }
 
-BOOST_AUTO_TEST_CASE(writes_to_other_channels_are_undone) {
+BOOST_AUTO_TEST_CASE(failing_write_undoes_writes_to_other_channels) {
   const auto all_but = [](auto&& bad) {
     return updates{ss::update{ss::set<&kept::count>(1), ss::set<&kept::plain>("half"),
                               ss::set<&kept::latest>({"y"}), ss::set<&kept::late>({"x"}),
@@ -242,7 +242,7 @@ static ss::run_result<brief> run_until_emptied(moody::trouble when_emptied) {
   return ended;
 }
 
-BOOST_AUTO_TEST_CASE(failing_reset_of_one_step_values_undoes_step) {
+BOOST_AUTO_TEST_CASE(failing_reset_of_ephemeral_values_undoes_step) {
   const auto ended = run_until_emptied(moody::trouble::when_made);
   BOOST_TEST(ended.error.has_value());
   BOOST_TEST(ended.state.count == 5);
@@ -251,7 +251,7 @@ BOOST_AUTO_TEST_CASE(failing_reset_of_one_step_values_undoes_step) {
   BOOST_TEST(ended.state.last.n == 2);
 }
 
-BOOST_AUTO_TEST_CASE(one_step_values_with_throwing_comparison_are_reset) {
+BOOST_AUTO_TEST_CASE(ephemeral_values_with_throwing_comparison_are_reset) {
   const auto ended = run_until_emptied(moody::trouble::when_compared);
   BOOST_TEST(!ended.error.has_value());
   BOOST_TEST(ended.state.count == 6);

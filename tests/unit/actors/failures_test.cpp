@@ -48,6 +48,17 @@ ss::run_error error_of(const ss::compiled_graph<numbers>& graph, ss::run_config 
   return {};
 }
 
+/// Returns a graph whose node `a` runs `child` and whose node `c` copies `n` to `total`.
+ss::compiled_graph<numbers> parent_around(ss::compiled_graph<numbers> child) {
+  auto parent = ss::graph<numbers>{};
+  parent.add(
+      a, std::move(child), [](const numbers& s) { return s; },
+      [](const numbers&) { return ss::update<numbers>{}; });
+  parent.add(c, [](const numbers& s) { return ss::update{ss::set<&numbers::total>(s.n)}; });
+  parent.edge(ss::start, a);
+  return parent.compile();
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(node_timeout_fails_node_with_langgraphs_message) {
@@ -156,7 +167,7 @@ BOOST_AUTO_TEST_CASE(send_has_its_own_timeout) {
   BOOST_TEST(error.task == "worker#1");
 }
 
-BOOST_AUTO_TEST_CASE(error_handler_replaces_node_and_selects_next) {
+BOOST_AUTO_TEST_CASE(error_handler_of_failed_node_selects_next_node) {
   auto said = std::string{};
   auto g = ss::graph<numbers>{};
   g.add(a, fail);
@@ -193,7 +204,7 @@ BOOST_AUTO_TEST_CASE(error_handler_of_send_receives_its_input) {
   BOOST_TEST(out.seen == (std::vector<int>{0, -1, 2, -3, 4}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(default_error_handler_applies_to_nodes_without_own) {
+BOOST_AUTO_TEST_CASE(default_error_handler_covers_nodes_without_a_handler) {
   auto g = ss::graph<numbers>{};
   g.add(a, fail).add(b, fail).edge(ss::start, a).edge(ss::start, b);
   g.on_error(a.name, [](const numbers&) { return ss::update{ss::set<&numbers::n>(1)}; });
@@ -202,7 +213,9 @@ BOOST_AUTO_TEST_CASE(default_error_handler_applies_to_nodes_without_own) {
   const auto out = e.invoke(g.compile(), numbers{}).state;
   BOOST_TEST(out.n == 1);
   BOOST_TEST(out.total == 2);
+}
 
+BOOST_AUTO_TEST_CASE(failing_default_error_handler_is_named_in_error) {
   auto worse = ss::graph<numbers>{};
   worse.add(a, fail).edge(ss::start, a);
   worse.on_error([](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"too"}; });
@@ -237,7 +250,7 @@ BOOST_AUTO_TEST_CASE(resume_repeats_failed_error_handler_not_its_node) {
   BOOST_TEST(*starts == 1);
 }
 
-BOOST_AUTO_TEST_CASE(rejects_error_handler_for_unknown_node) {
+BOOST_AUTO_TEST_CASE(rejects_duplicate_error_handlers_and_handlers_without_node) {
   auto g = ss::graph<numbers>{};
   g.add(a, fail).edge(ss::start, a);
   g.on_error(b, fail);
@@ -251,7 +264,7 @@ BOOST_AUTO_TEST_CASE(rejects_error_handler_for_unknown_node) {
   BOOST_CHECK_EXCEPTION(static_cast<void>(g.compile()), ss::compile_error, names_both);
 }
 
-BOOST_AUTO_TEST_CASE(defaults_apply_to_unset_node_options) {
+BOOST_AUTO_TEST_CASE(graph_defaults_apply_to_unset_node_options) {
   auto g = ss::graph<numbers>{};
   g.defaults(limited({.run = 20ms}));
   g.add(a, sleep_long).edge(ss::start, a);
@@ -265,26 +278,19 @@ BOOST_AUTO_TEST_CASE(command_to_parent_ends_child_and_routes_parent) {
   });
   child.add(b, fail); // never reached
   child.edge(ss::start, a).edge(a, b);
-  const auto make_parent = [](ss::compiled_graph<numbers> below) {
-    auto parent = ss::graph<numbers>{};
-    parent.add(
-        a, std::move(below), [](const numbers& s) { return s; },
-        [](const numbers&) { return ss::update<numbers>{}; });
-    parent.add(c, [](const numbers& s) { return ss::update{ss::set<&numbers::total>(s.n)}; });
-    parent.edge(ss::start, a);
-    return parent.compile();
-  };
   auto e = ss::engine{{.workers = 1}};
   const auto out =
-      e.invoke(make_parent(child.compile()), numbers{.n = 4, .total = 0, .seen = {}}).state;
+      e.invoke(parent_around(child.compile()), numbers{.n = 4, .total = 0, .seen = {}}).state;
   BOOST_TEST(out.n == 5);
   BOOST_TEST(out.total == 5);
+}
 
+BOOST_AUTO_TEST_CASE(parent_command_of_another_state_type_fails) {
   struct other {};
   auto stranger = ss::graph<numbers>{};
   stranger.add(a, [](const numbers&) { return ss::parent_command<other>{}; });
   stranger.edge(ss::start, a);
-  BOOST_TEST(error_of(make_parent(stranger.compile({.name = "below"})))
+  BOOST_TEST(error_of(parent_around(stranger.compile({.name = "below"})))
                  .text.find("graph 'below' returned a command to its parent") != std::string::npos);
 }
 

@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(wide_step_with_cache_takes_linear_time) {
   BOOST_TEST(growth_of(1'500, cached) < growth_max);
 }
 
-BOOST_AUTO_TEST_CASE(alarms_of_ended_runs_use_no_memory) {
+BOOST_AUTO_TEST_CASE(timers_of_ended_runs_use_no_memory) {
 #ifndef __SANITIZE_ADDRESS__ // which has an allocator of its own
 #  ifndef __SANITIZE_THREAD__
   auto e = ss::engine{{.workers = 1}};

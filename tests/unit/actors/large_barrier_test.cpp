@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(large_step_lets_other_runs_continue) {
   BOOST_TEST(out.state.n == many);
 }
 
-BOOST_AUTO_TEST_CASE(large_step_gives_correct_state_on_one_lane) {
+BOOST_AUTO_TEST_CASE(large_step_applies_all_updates_on_one_lane) {
   auto e = ss::engine{{.workers = 1}};
   const auto out = e.invoke(wide_graph().compile(), sums{.n = many, .total = 0}).state;
   BOOST_TEST(out.total == many);
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(run_cancelled_in_large_barrier_ends_after_it) {
   BOOST_TEST(out.state.total == many);
 }
 
-BOOST_AUTO_TEST_CASE(deadline_ends_run_in_large_barrier) {
+BOOST_AUTO_TEST_CASE(deadline_ends_run_without_waiting_for_large_barrier) {
   auto lane = one_lane{};
   const auto g = wide_graph().compile();
   auto config = ss::run_config{};

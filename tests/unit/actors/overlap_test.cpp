@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(blocking_body_does_not_delay_other_runs) {
   BOOST_TEST(!held.result().error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(blocking_router_does_not_delay_sibling_tasks) {
+BOOST_AUTO_TEST_CASE(blocking_router_does_not_delay_other_runs) {
   auto stuck = door{};
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};

@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(failed_sends_are_retried_while_siblings_continue) {
     BOOST_TEST_REQUIRE(out.seen[static_cast<std::size_t>(i)] == i);
 }
 
-BOOST_AUTO_TEST_CASE(end_of_run_cancels_waiting_retry) {
+BOOST_AUTO_TEST_CASE(deadline_ends_run_that_waits_for_retry) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(

@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(body_emits_custom_events) {
   BOOST_TEST(events[0].node == "a");
 }
 
-BOOST_AUTO_TEST_CASE(debug_stream_reports_tasks_and_barriers) {
+BOOST_AUTO_TEST_CASE(debug_stream_reports_steps_barriers_and_end) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(coroutine_reads_stream_without_blocking_a_thread) {
     BOOST_TEST_REQUIRE(e.invoke(graph, numbers{}).state.n == 2);
 }
 
-BOOST_AUTO_TEST_CASE(coroutine_reader_receives_the_error) {
+BOOST_AUTO_TEST_CASE(coroutine_reader_receives_error_of_run) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&) { throw std::runtime_error{"a broke"}; }).edge(ss::start, a);
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(coroutine_reader_receives_the_error) {
   BOOST_CHECK_THROW(static_cast<void>(ss::sync_wait(count_all(stream))), ss::graph_error);
 }
 
-BOOST_AUTO_TEST_CASE(failed_run_throws_after_its_last_event) {
+BOOST_AUTO_TEST_CASE(stream_of_failed_run_throws_after_last_event) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, [](const numbers&) { throw std::runtime_error{"b broke"}; });

@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(run_without_checkpointer_interrupts_but_cannot_resume) {
   BOOST_TEST((refused.error->code == ss::graph_errc::no_checkpointer));
 }
 
-BOOST_AUTO_TEST_CASE(graph_with_checkpointer_requires_thread_id) {
+BOOST_AUTO_TEST_CASE(run_without_config_is_rejected_with_checkpointer) {
   auto e = ss::engine{{.workers = 1}};
   const auto refused = e.try_invoke(asking(kept()), begin_with(1));
   BOOST_REQUIRE(refused.error);
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(graph_with_checkpointer_requires_thread_id) {
   BOOST_TEST(refused.error->text.find("thread_id") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(resume_without_pending_interrupt_is_rejected) {
+BOOST_AUTO_TEST_CASE(resume_value_with_unknown_interrupt_id_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking(kept());
   BOOST_REQUIRE(
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(thread_state_can_be_read_updated_and_replayed) {
              6U); // two more: of the fork, and of the second run of b
 }
 
-BOOST_AUTO_TEST_CASE(siblings_of_failed_task_are_not_repeated) {
+BOOST_AUTO_TEST_CASE(resume_does_not_repeat_siblings_of_failed_task) {
   auto e = ss::engine{{.workers = 2}};
   auto runs = std::make_shared<std::atomic<int>>(0);
   auto fails = std::make_shared<std::atomic<bool>>(true);
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(siblings_of_failed_task_are_not_repeated) {
   BOOST_TEST(runs->load() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(nested_graph_interrupts_through_its_parent) {
+BOOST_AUTO_TEST_CASE(interrupt_of_nested_graph_stops_and_resumes_parent) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add(
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(nested_graph_interrupts_through_its_parent) {
   BOOST_TEST(e.try_invoke(graph, answer(4), on("t")).state.n == 11);
 }
 
-BOOST_AUTO_TEST_CASE(nested_failure_names_node_and_keeps_exception) {
+BOOST_AUTO_TEST_CASE(nested_failure_names_outer_node_and_keeps_exception) {
   auto e = ss::engine{{.workers = 1}};
   auto inner = ss::graph<numbers>{};
   inner.add(a, [](const numbers&) -> ss::update<numbers> { throw std::runtime_error{"deep"}; });

@@ -130,14 +130,14 @@ BOOST_AUTO_TEST_CASE(injected_fields_must_exist_in_the_state) {
   BOOST_TEST(contains(fault_of<desk_state>({tool_of<socket_args>("s")}), "has no JSON form"));
 }
 
-BOOST_AUTO_TEST_CASE(injected_fields_of_middleware_tools_are_checked) {
+BOOST_AUTO_TEST_CASE(missing_injected_field_of_middleware_tool_is_rejected) {
   auto around = middleware<messages_state>{};
   around.name = "notes";
   around.tools = {tool_of<user_args>("note")};
   BOOST_TEST(contains(fault_of<messages_state>({}, {around}), "state field 'user'"));
 }
 
-BOOST_AUTO_TEST_CASE(injected_fields_of_json_agents_are_checked) {
+BOOST_AUTO_TEST_CASE(json_agent_rejects_undeclared_injected_field) {
   BOOST_TEST(contains(fault_of<json::value>({tool_of<user_args>("note")}), "state field 'user'"));
   auto options = agent_options<json::value>{};
   options.model = answering({ai_message("done")});
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(injected_fields_of_json_agents_are_checked) {
   BOOST_CHECK_NO_THROW((void)create_agent(std::move(options)));
 }
 
-BOOST_AUTO_TEST_CASE(duplicate_tool_names_are_compile_errors) {
+BOOST_AUTO_TEST_CASE(duplicate_and_empty_tool_names_are_compile_errors) {
   const auto list = fault_of<messages_state>({tool_of<no_args>("a"), tool_of<no_args>("a")});
   BOOST_TEST(contains(list, "two tools have the name 'a'"), list);
   auto around = middleware<messages_state>{};
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(agent_returns_its_response_as_struct) {
   BOOST_TEST(!response_of<city>(done.state).country.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(tool_times_name_the_calls) {
+BOOST_AUTO_TEST_CASE(tool_times_list_id_and_tool_of_calls) {
   auto options = agent_options<chat_state>{};
   options.model = answering({ai_message("", {{"c1", "a", {}}, {"c2", "b", {}}}), ai_message("x")});
   options.tools = {tool_of<no_args>("a"), tool_of<no_args>("b")};

@@ -295,7 +295,7 @@ limits: {model_calls: 0, tool_calls: 0, rpm: 0, tpm: 0, calls_per_answer: 0, ans
   BOOST_TEST(!limits.row_deadline.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(hooks_and_response_schema_are_read) {
+BOOST_AUTO_TEST_CASE(store_hooks_and_response_keys_are_read) {
   const auto text = std::string{minimal} + "store: {path: memory.db}\n" +
                     "tools: [remember, {recall: {namespace: [users, kim]}}]\n"
                     "response: {type: object, title: place}\nhooks:\n";
@@ -316,7 +316,7 @@ BOOST_AUTO_TEST_CASE(hooks_and_response_schema_are_read) {
   BOOST_TEST(summed.summarise->prompt == "Short!");
 }
 
-BOOST_AUTO_TEST_CASE(review_key_accepts_tool_list_map_and_false) {
+BOOST_AUTO_TEST_CASE(review_key_accepts_list_map_and_empty_value) {
   const auto text = std::string{minimal} + "review: [pay]\n";
   const auto got = read(text);
   BOOST_REQUIRE(got.spec.reviews.size() == 1U);
@@ -454,7 +454,7 @@ BOOST_AUTO_TEST_CASE(text_after_document_is_rejected) {
     BOOST_TEST(!read(text).faults.empty(), text);
 }
 
-BOOST_AUTO_TEST_CASE(empty_second_document_is_accepted) {
+BOOST_AUTO_TEST_CASE(only_empty_second_document_is_accepted) {
   const auto text = std::string{minimal};
   BOOST_TEST(to_text(read(text + "---\n").faults).empty());
   BOOST_TEST(to_text(read("---\n" + text + "...\n").faults).empty());

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(invalid_parts_are_reported_with_lines) {
   BOOST_TEST(got.faults[1].key == "tools.2.sqlite_query.path");
 }
 
-BOOST_AUTO_TEST_CASE(early_tools_must_be_tools_of_the_file) {
+BOOST_AUTO_TEST_CASE(early_tools_must_be_unreviewed_tools_of_file) {
   const auto in = folder{};
   const auto good = build(in, "tools: [calculator]\nearly_tools: [calculator]\n");
   BOOST_TEST(to_text(good.faults) == "");
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(values_of_wrong_type_are_reported_once) {
   BOOST_TEST(protocol.faults.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(faults_of_overridden_keys_refer_to_set) {
+BOOST_AUTO_TEST_CASE(faults_of_overridden_keys_name_set_option) {
   const auto in = folder{};
   const auto faults_with = [&in](const std::vector<std::string>& overrides) {
     const auto io = std::make_shared<io_runtime>();

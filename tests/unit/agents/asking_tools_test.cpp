@@ -97,7 +97,7 @@ std::string question_about(const run_result<talk>& stopped, std::string_view cal
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(tool_can_emit_events) {
+BOOST_AUTO_TEST_CASE(event_emitted_by_tool_reaches_the_stream) {
   auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(
       std::vector<message>{calling({{"tell", "c1"}}), ai_message("done")});
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(step_printer_prints_writes_of_each_step) {
   BOOST_TEST(lines[2].ends_with("}\n"), lines[2]);
 }
 
-BOOST_AUTO_TEST_CASE(print_steps_option_prints_each_step) {
+BOOST_AUTO_TEST_CASE(debug_option_prints_each_step) {
   auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(std::vector<message>{ai_message("done")});
   options.debug = true;

@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(history_with_answered_calls_is_valid) {
   BOOST_TEST(!unanswered_call(list, false).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(check_returns_the_unanswered_call) {
+BOOST_AUTO_TEST_CASE(history_check_returns_the_unanswered_call) {
   const auto fault =
       unanswered_call({human_message("q"), calling("a"), tool_message("1", "b", "add")}, true);
   BOOST_REQUIRE(fault.has_value());

@@ -283,14 +283,14 @@ BOOST_AUTO_TEST_CASE(json_mode_responses_are_checked_against_the_schema) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(rejects_tool_call_limit_of_zero) {
+BOOST_AUTO_TEST_CASE(rejects_zero_tool_calls_at_once) {
   auto options = design(scripted({}));
   options.tools = {echo()};
   options.tool_calls_at_once = 0;
   BOOST_CHECK_THROW(static_cast<void>(create_agent(std::move(options))), compile_error);
 }
 
-BOOST_AUTO_TEST_CASE(rejects_responses_as_tool_calls) {
+BOOST_AUTO_TEST_CASE(rejects_structured_responses_as_tool_calls) {
   auto options = design(scripted({}));
   options.response =
       response_format{{{"type", "object"}, {"title", "Answer"}}, {}, structured_method::tool_call};
@@ -376,7 +376,7 @@ BOOST_AUTO_TEST_CASE(drawing_shows_declared_jumps_as_edges) {
     BOOST_TEST(text.find(edge) != std::string::npos, text);
 }
 
-BOOST_AUTO_TEST_CASE(inconsistent_options_are_rejected) {
+BOOST_AUTO_TEST_CASE(invalid_middleware_names_and_jumps_are_rejected) {
   const auto refusal = [](middleware<desk> one, bool twice = false) -> std::string {
     auto options = design(scripted({ai_message("done")}));
     options.tools = {};

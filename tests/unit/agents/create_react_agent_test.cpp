@@ -197,7 +197,7 @@ BOOST_DATA_TEST_CASE(structured_response_uses_a_separate_call, data::make(versio
   BOOST_TEST(asked[1].system->content == "Extract.");
 }
 
-BOOST_DATA_TEST_CASE(json_mode_sends_the_schema_as_system_message, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(json_mode_system_message_is_schema_or_prompt, data::make(versions), version) {
   for (const auto* prompt : {"", "Give the city as JSON."}) {
     const auto model = scripted({ai_message("Oslo"), ai_message("{\"city\":\"Oslo\"}")});
     auto options = options_for(model, version);

@@ -68,7 +68,7 @@ std::string refusal(agent_options<messages_state> options) {
 
 BOOST_AUTO_TEST_SUITE(first_agent)
 
-BOOST_AUTO_TEST_CASE(first_program_with_a_tool_runs) {
+BOOST_AUTO_TEST_CASE(first_program_answers_with_tool_result) {
   auto engine = ss::engine{};
   auto agent = ss::create_agent({
       .model = model(),
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(first_program_with_a_tool_runs) {
   BOOST_TEST(ss::text_of(result.state.messages.back()).find("sunny") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(tools_accept_any_kind_of_function) {
+BOOST_AUTO_TEST_CASE(make_tool_accepts_functions_coroutines_and_commands) {
   const auto about = "Current weather in a city.";
   const auto says = [](tool_ptr tool) {
     return answer_of({.model = model(), .tools = {std::move(tool)}});
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(tools_accept_any_kind_of_function) {
   BOOST_CHECK_THROW((void)make_tool("weather", about, command_options{}), std::system_error);
 }
 
-BOOST_AUTO_TEST_CASE(model_spec_is_checked_when_agent_is_built) {
+BOOST_AUTO_TEST_CASE(create_agent_rejects_invalid_model_specs) {
   BOOST_TEST(make_model("scripted:\ndefault: {text: hi}\n").has_value());
   BOOST_TEST(make_model("scripted:{default: {text: hi}}").has_value());
   BOOST_TEST(!make_model("scripted:/no/such/file.yaml").has_value());
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(json_agent_supports_middleware_that_jumps) {
   BOOST_TEST(text_of(said[3]) == "bye");
 }
 
-BOOST_AUTO_TEST_CASE(middleware_and_model_hooks_run_around_the_model) {
+BOOST_AUTO_TEST_CASE(model_hooks_run_inside_middleware_hooks) {
   auto order = std::make_shared<std::string>();
   auto around = middleware<messages_state>{};
   around.name = "m";

@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(all_calls_of_answer_are_reviewed_together) {
   BOOST_TEST(ended.state.messages[2].is_error);
 }
 
-BOOST_AUTO_TEST_CASE(model_continues_when_all_reviews_are_answered) {
+BOOST_AUTO_TEST_CASE(model_continues_when_all_calls_are_rejected) {
   auto talk = reviewed({});
   static_cast<void>(talk.say("question"));
   const auto ended =

@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(several_limits_can_share_one_state_field) {
   BOOST_TEST(ended.state.calls.run.at("model") == 3);
 }
 
-BOOST_AUTO_TEST_CASE(options_without_limit_are_rejected) {
+BOOST_AUTO_TEST_CASE(invalid_call_limit_options_are_rejected) {
   BOOST_CHECK_THROW(static_cast<void>(model_call_limit<&desk::calls>({})), std::invalid_argument);
   BOOST_CHECK_THROW(static_cast<void>(tool_call_limit<&desk::calls>({})), std::invalid_argument);
   BOOST_CHECK_THROW(static_cast<void>(model_call_limit<&desk::calls>({1, {}, at_limit::proceed})),

@@ -186,7 +186,7 @@ BOOST_DATA_TEST_CASE(known_kinds_of_personal_data_are_detected, data::make(pii_c
   BOOST_TEST(without_pii(c.text, std::string{c.kind}, detector_of(c.kind), c.strategy) == c.wanted);
 }
 
-BOOST_AUTO_TEST_CASE(patterns_and_functions_can_detect_data) {
+BOOST_AUTO_TEST_CASE(pattern_detector_finds_data_and_rejects_invalid_patterns) {
   const auto key = detector_by_pattern("sk-[a-z]{4}");
   BOOST_TEST(without_pii("sk-abcd!", "api_key", key, redact) == "[REDACTED_API_KEY]!");
   BOOST_TEST(without_pii("sk-abcd!", "api_key", key, mask) == "****abcd!");
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(personal_data_is_redacted_in_selected_messages) {
   BOOST_TEST(model->asked()[1].messages[2].content == "[REDACTED_EMAIL]");
 }
 
-BOOST_AUTO_TEST_CASE(content_blocks_are_redacted_others_unchanged) {
+BOOST_AUTO_TEST_CASE(input_content_blocks_are_redacted_but_not_answers) {
   auto options = pii_options{};
   options.kind = "email";
   auto with_blocks = message{};
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(content_blocks_are_redacted_others_unchanged) {
   BOOST_TEST(ended.state.messages[2].content == "max@a.org");
 }
 
-BOOST_AUTO_TEST_CASE(detected_data_can_block_the_run) {
+BOOST_AUTO_TEST_CASE(blocking_strategy_fails_run_on_personal_data) {
   auto options = pii_options{};
   options.kind = "email";
   options.strategy = block;

@@ -240,7 +240,7 @@ BOOST_DATA_TEST_CASE(failing_model_fails_run_with_its_error, data::make(versions
   BOOST_TEST(describe(got.ended.error->cause).find("the server is on fire") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(agent_without_tools_has_only_model_node) {
+BOOST_AUTO_TEST_CASE(agent_without_tools_ignores_tool_calls) {
   const auto got = run({ai_message("hello", {call_of("echo", "c1")})}, {}, react_version::v2);
   BOOST_REQUIRE(!got.ended.error);
   BOOST_TEST(got.messages().size() == 2U);

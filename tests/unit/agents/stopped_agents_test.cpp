@@ -152,7 +152,7 @@ task<std::string> never(std::shared_ptr<std::promise<void>> begun) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(run_stopped_for_review_ends_like_uninterrupted, data::make(shapes), s) {
+BOOST_DATA_TEST_CASE(resumed_review_gives_result_of_uninterrupted_run, data::make(shapes), s) {
   auto which = review_options{};
   which.tools = {"shout"};
   auto questions = std::size_t{0};
@@ -162,14 +162,16 @@ BOOST_DATA_TEST_CASE(run_stopped_for_review_ends_like_uninterrupted, data::make(
   BOOST_TEST(questions == 1U);
 }
 
-BOOST_DATA_TEST_CASE(run_stopped_in_hook_ends_like_uninterrupted, data::make(shapes), s) {
+BOOST_DATA_TEST_CASE(resumed_hook_interrupt_gives_result_of_uninterrupted_run, data::make(shapes),
+                     s) {
   auto questions = std::size_t{0};
   const auto agent = make(s, {.second = echo("shout"), .before_model = ask_once});
   BOOST_TEST(end_of(agent, true, questions) == end_without_questions(s));
   BOOST_TEST(questions == 1U);
 }
 
-BOOST_DATA_TEST_CASE(run_stopped_between_tools_ends_like_uninterrupted, data::make(shapes), s) {
+BOOST_DATA_TEST_CASE(resumed_tool_interrupt_gives_result_of_uninterrupted_run, data::make(shapes),
+                     s) {
   auto questions = std::size_t{0};
   const auto agent = make(s, {.second = std::make_shared<const asking_tool>()});
   BOOST_TEST(end_of(agent, true, questions) == end_without_questions(s));
@@ -251,7 +253,7 @@ BOOST_DATA_TEST_CASE(every_agent_kind_answers_timed_out_call, data::make(shapes)
   BOOST_TEST(ended.state.messages[3].is_error);
 }
 
-BOOST_AUTO_TEST_CASE(open_calls_can_be_answered_after_cancel) {
+BOOST_AUTO_TEST_CASE(open_calls_get_error_answers_once) {
   auto both = calling("echo", "c1");
   both.tool_calls.push_back(calling("echo", "c2").tool_calls[0]);
   const auto open = message_list{human_message("go"), both, tool_message("x", "c1", "echo")};

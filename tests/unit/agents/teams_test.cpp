@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(supervisor_hands_over_and_gets_last_message) {
   BOOST_TEST(run(team, "Write a poem.")[3] == "poet: Roses are red.");
 }
 
-BOOST_AUTO_TEST_CASE(supervisor_can_take_the_full_history) {
+BOOST_AUTO_TEST_CASE(supervisor_with_full_history_keeps_agent_messages) {
   const auto team = create_supervisor(
       {.model = boss_rules,
        .agents = {saying("mathematician", "It is 84."), saying("poet", "Roses are red.")},
@@ -101,6 +101,10 @@ BOOST_AUTO_TEST_CASE(supervisor_rejects_agents_without_distinct_names) {
              std::string::npos);
   BOOST_TEST(refusal({.model = boss_rules, .agents = {poet}, .name = "poet"})
                  .find("have the name 'poet'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(supervisor_rejects_missing_or_unknown_model) {
+  const auto poet = saying("poet", "Roses are red.");
   BOOST_TEST(refusal({.model = "", .agents = {poet}}).find("needs a model") != std::string::npos);
   BOOST_TEST(refusal({.model = "nobody:x", .agents = {poet}}).find("has no known provider") !=
              std::string::npos);
@@ -132,6 +136,9 @@ BOOST_AUTO_TEST_CASE(swarm_continues_with_the_active_agent) {
   BOOST_TEST(turn("bob please") == "bob, bob: bob here");
   BOOST_TEST(turn("hello") == "bob, bob: bob here");
   BOOST_TEST(turn("alice please") == "alice, alice: alice here");
+}
+
+BOOST_AUTO_TEST_CASE(swarm_rejects_unknown_agents) {
   BOOST_CHECK_THROW((void)create_swarm({.agents = {member("alice", "bob")}, .default_agent = "x"}),
                     compile_error);
 }

@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(destroyed_reader_returns_its_bytes) {
   BOOST_TEST(budget.waiting() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(many_readers_finish_within_budget) {
+BOOST_AUTO_TEST_CASE(many_readers_exceed_budget_by_at_most_one) {
   auto random = std::mt19937{7};
   auto run = manual_executor{};
   constexpr auto most = std::size_t{1'000};

@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(blocks_can_be_freed_by_another_thread) {
   free_cache_lines(nullptr, 100);
 }
 
-BOOST_AUTO_TEST_CASE(types_and_containers_can_use_cache_lines) {
+BOOST_AUTO_TEST_CASE(objects_and_container_storage_start_at_cache_lines) {
   const auto one = std::make_unique<counted>();
   BOOST_TEST(is_aligned(one.get()));
   auto numbers = std::vector<int, cache_line_allocator<int>>{};

@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(compares_missing_files_by_resolved_name) {
                            use::read));
 }
 
-BOOST_AUTO_TEST_CASE(does_not_compare_devices_or_empty_paths) {
+BOOST_AUTO_TEST_CASE(devices_and_empty_paths_count_as_distinct) {
   BOOST_TEST(are_distinct("/dev/null", use::written, "/dev/null", use::written));
   BOOST_TEST(are_distinct("", use::written, "", use::written));
 }

@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(codes_print_their_names) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(value_of_failed_result_throws_its_text) {
+BOOST_AUTO_TEST_CASE(failed_result_value_throws_error_text_and_code) {
   const auto failed = ss::result<int>{ss::error{ss::errc::not_found, "no row 'x' in the file"}};
   BOOST_CHECK_EXCEPTION(static_cast<void>(failed.value()), std::system_error, [](const auto& e) {
     return std::string{e.what()}.find("no row 'x' in the file") == 0 &&

@@ -86,7 +86,7 @@ BOOST_DATA_TEST_CASE(json_round_trips, boost::unit_test::data::make(round_trips)
   BOOST_TEST(to_text(*value) == c.written);
 }
 
-BOOST_DATA_TEST_CASE(errors_name_the_location, boost::unit_test::data::make(faults), c) {
+BOOST_DATA_TEST_CASE(parse_errors_name_the_location, boost::unit_test::data::make(faults), c) {
   const auto value = parse_json(c.text);
   BOOST_REQUIRE(value.has_error());
   BOOST_TEST_INFO(value.error().text);
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(infinities_and_nan_become_null) {
   BOOST_TEST(to_text(json::value(std::numeric_limits<double>::quiet_NaN())) == "null");
 }
 
-BOOST_AUTO_TEST_CASE(null_view_is_not_valid_json) {
+BOOST_AUTO_TEST_CASE(null_and_empty_text_is_not_valid_json) {
   BOOST_TEST(!parse_json(std::string_view{}));
   BOOST_TEST(!parse_json(""));
 }
@@ -137,8 +137,8 @@ BOOST_AUTO_TEST_CASE(size_and_depth_limits_are_enforced) {
   BOOST_TEST((large.error().code == superstep::errc::too_large));
 }
 
-// The writer examines eight bytes at a time, so each byte value is tested at each offset.
-BOOST_AUTO_TEST_CASE(every_byte_round_trips_at_every_offset) {
+// The writer examines eight bytes at a time, so each ASCII character is tested at each offset.
+BOOST_AUTO_TEST_CASE(every_ascii_character_round_trips_at_every_offset) {
   auto wrong = 0;
   for (auto size = std::size_t{1}; size < 20; ++size)
     for (auto at = std::size_t{0}; at < size; ++at)

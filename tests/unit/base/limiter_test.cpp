@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(unlimited_limiter_admits_all) {
   BOOST_TEST(open.in_flight() == 1000u);
 }
 
-BOOST_AUTO_TEST_CASE(permits_can_be_released_on_any_thread) {
+BOOST_AUTO_TEST_CASE(limit_holds_for_concurrent_threads) {
   const auto few = limiter{3};
   auto inside = std::atomic<int>{0};
   auto too_many = std::atomic<bool>{false}; // Boost.Test's macros are not thread-safe

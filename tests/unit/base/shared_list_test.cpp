@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(random_operations_agree_with_plain_vectors) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(copies_on_many_threads_append_at_once) {
+BOOST_AUTO_TEST_CASE(copies_on_many_threads_append_independently) {
   for (const auto start : {0, 5, 31, 32, 64, 100}) {
     const auto base = counting(start);
     auto ends = std::vector<list>(4);

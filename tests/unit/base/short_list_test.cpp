@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(assigned_short_list_replaces_its_items) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(short_list_takes_items_that_cannot_be_copied) {
+BOOST_AUTO_TEST_CASE(short_list_stores_move_only_items) {
   auto owners = std::vector<std::unique_ptr<int>>{};
   for (auto i = 0; i < 4; ++i)
     owners.push_back(std::make_unique<int>(i));

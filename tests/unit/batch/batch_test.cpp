@@ -33,7 +33,7 @@ bool contains(std::string_view text, std::string_view part) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(all_rows_get_output_and_failures_dead_letters) {
+BOOST_AUTO_TEST_CASE(job_writes_output_dead_letters_and_summary) {
   auto job = testing::job{chat_lines(20)};
   auto summary = job.run();
   BOOST_REQUIRE(summary.has_value());
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(rerun_of_finished_job_runs_nothing) {
   BOOST_TEST(job.file("out.jsonl") == before);
 }
 
-BOOST_AUTO_TEST_CASE(dead_letters_can_be_the_input) {
+BOOST_AUTO_TEST_CASE(dead_letter_file_as_input_reruns_failed_rows) {
   auto first = testing::job{chat_lines(20)};
   BOOST_TEST(first.run().has_value());
   auto second = testing::job{first.file("out.dead.jsonl")};
@@ -313,7 +313,7 @@ BOOST_DATA_TEST_CASE(invalid_input_is_reported_before_any_run,
   BOOST_TEST(!std::filesystem::exists(job.folder / "out.journal"));
 }
 
-BOOST_AUTO_TEST_CASE(first_invalid_lines_are_shown_and_all_counted) {
+BOOST_AUTO_TEST_CASE(error_shows_first_invalid_lines_and_counts_all) {
   auto text = std::string{};
   for (auto i = 0; i < 50; ++i)
     text += "?\n";
@@ -326,7 +326,7 @@ BOOST_AUTO_TEST_CASE(first_invalid_lines_are_shown_and_all_counted) {
   BOOST_TEST(contains(refused.error().text, "and 30 more"));
 }
 
-BOOST_AUTO_TEST_CASE(unusable_files_are_named_in_errors) {
+BOOST_AUTO_TEST_CASE(unusable_input_and_output_paths_are_rejected) {
   auto job = testing::job{chat_lines(3)};
   auto expect = [&](std::string_view part) {
     auto refused = job.run();
@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(full_disk_stops_job_which_can_resume) {
   BOOST_TEST(job.output().size() == 60U);
 }
 
-BOOST_AUTO_TEST_CASE(pipe_can_be_the_input) {
+BOOST_AUTO_TEST_CASE(rows_are_read_from_a_pipe) {
   auto job = testing::job{""};
   const auto pipe = job.folder / "pipe";
   BOOST_REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);

@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(unwritten_bytes_are_not_read_as_lines) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(job_can_be_killed_again_while_resuming) {
+BOOST_AUTO_TEST_CASE(job_killed_repeatedly_while_resuming_still_completes) {
   const auto expected = uninterrupted();
   auto state = snapshot{};
   for (auto round = std::size_t{0}; round < 12; ++round) {

@@ -18,7 +18,7 @@ input_row read(std::string_view line) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(chat_row_keeps_name_and_value_of_id) {
+BOOST_AUTO_TEST_CASE(chat_row_is_read_with_id_and_messages) {
   auto row = read(R"({"custom_id":"a","messages":[{"role":"system","content":"be brief"},)"
                   R"({"role":"user","content":"h\u00e9"}]})");
   BOOST_TEST(row.key_name == "custom_id");

@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(lines_across_blocks_are_complete) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(overlong_line_is_skipped) {
+BOOST_AUTO_TEST_CASE(overlong_line_is_marked_and_reading_continues) {
   for (auto size : {std::size_t{101}, std::size_t{300'000}, std::size_t{3'000'000}}) {
     auto lines = lines_of("a\n" + std::string(size, 'x') + "\nb\n", 100);
     BOOST_REQUIRE(lines.size() == 3U);
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(overlong_line_is_skipped) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(part_of_a_file_can_be_read) {
+BOOST_AUTO_TEST_CASE(reader_returns_lines_of_requested_part_only) {
   auto lines = lines_of("one\ntwo\nthree\n", 100, 4, 10);
   BOOST_REQUIRE(lines.size() == 2U);
   BOOST_TEST(lines[0].text == "two");

@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(failed_line_names_node_step_and_attempts) {
   BOOST_TEST(row.at("output").at("messages").as_array().size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(batch_request_gets_a_completion) {
+BOOST_AUTO_TEST_CASE(batch_request_output_is_a_chat_completion) {
   auto row = parse_json(line_of(row_shape::openai, "hi")).value();
   BOOST_TEST(row.at("custom_id").as_string() == "k\"1");
   BOOST_TEST(row.at("error").is_null());

@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(none_mode_prints_notes_only) {
   BOOST_TEST(shown(progress_mode::none) == "resumed\n");
 }
 
-BOOST_AUTO_TEST_CASE(summary_is_readable_text) {
+BOOST_AUTO_TEST_CASE(summary_states_counts_rate_files_and_rerun) {
   auto summary = batch_summary{};
   summary.code = exit_code::drained;
   summary.rows = 10;

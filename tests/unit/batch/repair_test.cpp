@@ -197,7 +197,7 @@ void harm_file(const std::string& path, harm how) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(output_damaged_while_running_is_an_error) {
+BOOST_AUTO_TEST_CASE(file_damaged_while_job_runs_fails_job) {
   for (const auto* name : {"out.jsonl", "out.dead.jsonl", "out.journal"})
     for (const auto how : {harm::remove, harm::replace, harm::truncate, harm::append})
       for (const auto is_last : {false, true}) {

@@ -78,7 +78,10 @@ BOOST_AUTO_TEST_CASE(row_that_cannot_be_started_runs_again) {
   auto summary = job.run();
   BOOST_REQUIRE(summary.has_value());
   BOOST_TEST(summary->ok == 6U);
-  job.options.fresh = true;
+}
+
+BOOST_AUTO_TEST_CASE(job_stops_if_no_row_can_be_started) {
+  auto job = short_job{6};
   job.judged.judge = [](int) -> std::optional<row_fault> { throw std::bad_alloc{}; };
   job.options.shortage_wait = std::chrono::milliseconds{1};
   const auto stopped = job.run();
@@ -86,7 +89,7 @@ BOOST_AUTO_TEST_CASE(row_that_cannot_be_started_runs_again) {
   BOOST_TEST((stopped.error().code == errc::shortage));
 }
 
-BOOST_AUTO_TEST_CASE(reports_without_memory_do_not_stop_the_job) {
+BOOST_AUTO_TEST_CASE(progress_update_without_memory_does_not_stop_job) {
   auto job = short_job{6};
   job.judged.judge = [](int) { return std::nullopt; };
   job.progress.on_update = [](const batch_progress&) { throw std::bad_alloc{}; };
@@ -165,7 +168,7 @@ BOOST_AUTO_TEST_CASE(summary_counts_rows_with_failed_calls) {
 }
 
 /// Runs a job in a child process of a user who may not start threads. Needs root.
-BOOST_AUTO_TEST_CASE(job_without_threads_ends_with_an_error) {
+BOOST_AUTO_TEST_CASE(job_that_cannot_start_threads_returns_an_error) {
   if (::geteuid() != 0)
     return;
   auto job = testing::job{chat_lines(3)};

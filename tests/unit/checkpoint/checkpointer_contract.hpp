@@ -47,7 +47,7 @@ inline bool has_code(const ss::checkpoint_error& e, ss::checkpoint_errc code) {
 }
 
 template <class Place>
-void newest_checkpoint_has_largest_id(Place& place) {
+void load_returns_newest_or_requested_checkpoint(Place& place) {
   const auto layout = usual_layout();
   BOOST_TEST(!place.get().load(key, "", layout));
   BOOST_TEST(place.get().head(key).empty());
@@ -251,7 +251,7 @@ void task_records_belong_to_preceding_checkpoint(Place& place) {
 }
 
 template <class Place>
-void delete_thread_deletes_its_subgraphs_only(Place& place) {
+void delete_thread_deletes_subgraphs_but_no_other_thread(Place& place) {
   const auto layout = usual_layout();
   const auto sub = ss::thread_key{"t", "sub"};
   const auto other = ss::thread_key{"u", ""};
@@ -374,7 +374,7 @@ void load_accepts_added_and_removed_channels(Place& place) {
 }
 
 template <class Place>
-void load_refuses_or_converts_changed_type(Place& place) {
+void load_refuses_changed_type_unless_converter_is_set(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {set_n(3)});
   place.reopen();
   const auto text = test_layout{}.last<std::string>("n").done();
@@ -404,7 +404,7 @@ void load_names_pending_nodes_that_graph_lacks(Place& place) {
 }
 
 template <class Place>
-void task_exception_restores_class_code_and_nested(Place& place) {
+void stored_task_exception_keeps_class_code_and_cause(Place& place) {
   const auto layout = usual_layout();
   (void)maker{layout}.put(place.get(), 1, nullptr, {});
   auto record = ss::task_record{};
@@ -468,7 +468,7 @@ void effect_record_lasts_until_next_checkpoint(Place& place) {
 }
 
 template <class Place>
-void effect_start_is_recorded_once(Place& place) {
+void second_record_of_effect_start_is_a_conflict(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {});
   place.get().put_effect("t", "k", ss::effect_record{});
   settle(place.get());
@@ -516,7 +516,7 @@ std::string error_of(const Act& act) {
 }
 
 template <class Place>
-void errors_of_exports_name_thread_and_line(Place& place) {
+void export_and_import_errors_name_thread_or_line(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {set_n(1)});
   auto& s = place.get();
   BOOST_TEST(error_of([&] { (void)s.export_thread("x"); }).ends_with("thread 'x' does not exist"));

@@ -29,7 +29,7 @@ using places = std::tuple<in_memory, in_file, in_reopened_file>;
     contract::name(place);                                                                         \
   }
 
-CONTRACT(newest_checkpoint_has_largest_id)
+CONTRACT(load_returns_newest_or_requested_checkpoint)
 CONTRACT(put_now_stores_like_put)
 CONTRACT(list_filters_by_metadata)
 CONTRACT(delete_runs_deletes_only_their_checkpoints)
@@ -37,19 +37,19 @@ CONTRACT(list_is_newest_first_and_filters_before_limit)
 CONTRACT(task_records_merge_and_keep_first_output)
 CONTRACT(stored_command_outputs_are_concatenated)
 CONTRACT(task_records_belong_to_preceding_checkpoint)
-CONTRACT(delete_thread_deletes_its_subgraphs_only)
+CONTRACT(delete_thread_deletes_subgraphs_but_no_other_thread)
 CONTRACT(load_restores_all_members)
 CONTRACT(list_restores_all_states_of_long_thread)
 CONTRACT(branches_have_separate_states)
 CONTRACT(load_accepts_added_and_removed_channels)
-CONTRACT(load_refuses_or_converts_changed_type)
+CONTRACT(load_refuses_changed_type_unless_converter_is_set)
 CONTRACT(load_names_pending_nodes_that_graph_lacks)
 CONTRACT(import_refuses_damaged_export)
-CONTRACT(errors_of_exports_name_thread_and_line)
+CONTRACT(export_and_import_errors_name_thread_or_line)
 CONTRACT(imported_values_take_type_of_channel)
-CONTRACT(task_exception_restores_class_code_and_nested)
+CONTRACT(stored_task_exception_keeps_class_code_and_cause)
 CONTRACT(effect_record_lasts_until_next_checkpoint)
-CONTRACT(effect_start_is_recorded_once)
+CONTRACT(second_record_of_effect_start_is_a_conflict)
 
 #undef CONTRACT
 

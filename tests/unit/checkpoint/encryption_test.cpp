@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(rows_copied_from_other_thread_are_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(copied_and_pruned_rows_are_encrypted_again) {
+BOOST_AUTO_TEST_CASE(encrypted_thread_loads_after_import_and_prune) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file(), usual_key);

@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(task_record_of_maximum_depth_is_restored) {
 
 /// The first letter of a stored row shows whether the row is compressed or encrypted. A result that
 /// starts with such a letter must not be mistaken for one of these.
-BOOST_AUTO_TEST_CASE(effect_result_may_start_with_any_letter) {
+BOOST_AUTO_TEST_CASE(effect_result_with_any_first_letter_is_restored) {
   const auto folder = temporary_folder{};
   for (const auto& key : {std::string{}, std::string(32, 'k')}) {
     auto options = ss::sqlite_checkpointer_options{};

@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(version_1_file_is_migrated_and_resumed) {
   BOOST_TEST(ss::sqlite_store{folder.file()}.get({"u"}, "k").value().at("x") == 1);
 }
 
-BOOST_AUTO_TEST_CASE(newer_and_foreign_files_are_not_changed) {
+BOOST_AUTO_TEST_CASE(newer_and_foreign_files_are_rejected) {
   const auto folder = temporary_folder{};
   (void)open(folder.file());
   run_sql(folder.file(), "PRAGMA user_version = 99");
@@ -495,7 +495,7 @@ BOOST_AUTO_TEST_CASE(files_have_mode_0600) {
                entry.path());
 }
 
-BOOST_AUTO_TEST_CASE(encrypted_effect_record_cannot_be_moved) {
+BOOST_AUTO_TEST_CASE(moved_encrypted_effect_record_is_reported_as_corrupt) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto options = ss::sqlite_checkpointer_options{};

@@ -375,7 +375,7 @@ BOOST_AUTO_TEST_CASE(damaged_log_keeps_earlier_transactions) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(read_only_file_can_be_loaded) {
+BOOST_AUTO_TEST_CASE(read_only_file_loads_but_rejects_writes) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(put_now_does_not_block_on_locked_file) {
   BOOST_TEST(open(folder.file())->head(key) == id_of(3));
 }
 
-BOOST_AUTO_TEST_CASE(put_now_and_put_work_concurrently) {
+BOOST_AUTO_TEST_CASE(concurrent_put_now_and_put_lose_no_checkpoints) {
   constexpr auto steps = 50;
   constexpr auto writers = 4;
   const auto folder = temporary_folder{};

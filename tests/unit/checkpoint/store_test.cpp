@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(search_matches_whole_namespace_labels, Place, stor
   BOOST_TEST(keys(s, {{}, {}, 2, 1}) == "23");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(filter_compares_field_by_field, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(filter_supports_values_operators_and_nested_fields, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   s.put({"n"}, "a", {{"n", 1}, {"t", "x"}});
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(invalid_namespaces_and_operators_are_refused, Plac
   BOOST_CHECK_THROW((void)s.search(where(R"({"n":{"$near":1}})")), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(list_matches_prefix_and_suffix, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(list_filters_by_prefix_suffix_and_depth, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   for (const auto& ns :
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(list_matches_prefix_and_suffix, Place, stores) {
   BOOST_CHECK_THROW(static_cast<void>(s.list({{}, {}, 0, 10, 0})), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE(ordered_filter_fails_or_skips_non_numbers) {
+BOOST_AUTO_TEST_CASE(comparison_with_non_number_throws_in_memory_only) {
   auto memory = stored_in_memory{};
   auto file = stored_in_file{};
   for (auto* s : {&memory.get(), &file.get()}) {

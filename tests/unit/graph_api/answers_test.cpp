@@ -110,7 +110,7 @@ BOOST_DATA_TEST_CASE(resume_value_is_kept_when_its_task_fails,
   BOOST_TEST(log_of(resume(e, graph, config)) == "Ann");
 }
 
-BOOST_AUTO_TEST_CASE(value_by_interrupt_id_is_kept_after_failure) {
+BOOST_AUTO_TEST_CASE(resume_value_by_id_is_kept_after_failure) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking({"name?"}, 1);
   const auto stopped = run(e, graph, json::object{}, on("t"));

@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(node_and_channel_can_share_a_name) {
   BOOST_TEST(log_of(run(e, g.compile())) == "log");
 }
 
-BOOST_AUTO_TEST_CASE(sequence_is_a_chain_of_edges) {
+BOOST_AUTO_TEST_CASE(sequence_adds_edges_between_consecutive_nodes) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a", "b", "c"});
   g.sequence({"__start__", "b", "a", "c", "__end__"});
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(sequence_is_a_chain_of_edges) {
   BOOST_TEST(log_for(typed.compile(), 0) == "leftright");
 }
 
-BOOST_AUTO_TEST_CASE(sequence_needs_distinct_nodes) {
+BOOST_AUTO_TEST_CASE(sequence_rejects_empty_list_and_repeated_nodes) {
   auto empty = logging({"a"});
   empty.edge("__start__", "a").sequence({});
   BOOST_TEST(faults_of(std::move(empty)) ==
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(sequence_needs_distinct_nodes) {
   BOOST_TEST(found.front() == "sequence() names node 'a' more than once");
 }
 
-BOOST_AUTO_TEST_CASE(router_can_return_bool) {
+BOOST_AUTO_TEST_CASE(router_maps_bool_to_node) {
   auto g = two_ways();
   g.branch(sort, [](const feeling& s) { return s.n > 0; }, {{true, right}, {false, left}});
   const auto graph = g.compile();
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(router_can_return_bool) {
   BOOST_TEST(log_of(run(e, j.compile())) == "a b");
 }
 
-BOOST_AUTO_TEST_CASE(router_can_return_enumerator_or_text) {
+BOOST_AUTO_TEST_CASE(router_maps_enumerators_and_texts_to_nodes) {
   auto g = two_ways();
   g.branch(sort, [](const feeling& s) { return s.n == 0 ? mood::unsure : mood::good; },
            {{mood::good, right}, {mood::bad, left}});
@@ -308,7 +308,7 @@ ss::compiled_graph<feeling> stops_before_work(std::shared_ptr<ss::checkpointer> 
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(error_handler_takes_input_of_its_node) {
+BOOST_AUTO_TEST_CASE(error_handler_must_take_input_of_its_node) {
   for (const auto is_handler_first : {false, true}) {
     BOOST_TEST((handler_faults<feeling, feeling>(is_handler_first).empty()));
     BOOST_TEST((handler_faults<parcel, parcel>(is_handler_first).empty()));
@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(pending_task_of_retyped_node_is_rejected) {
 }
 
 // In both orders, the branch of the node sees only the channels that the node reads.
-BOOST_AUTO_TEST_CASE(json_handler_may_be_added_before_its_node) {
+BOOST_AUTO_TEST_CASE(json_error_handler_may_precede_its_node) {
   for (const auto is_handler_first : {false, true}) {
     auto g = ss::json_graph{};
     auto seen = std::make_shared<json::value>();

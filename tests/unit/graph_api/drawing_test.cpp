@@ -36,7 +36,7 @@ bool has(const std::string& text, const std::string& part) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(mermaid_draws_chains_of_edges_on_request) {
+BOOST_AUTO_TEST_CASE(mermaid_without_styles_lists_only_edges) {
   auto options = ss::draw_options{};
   options.styles = false;
   BOOST_TEST(ss::to_mermaid(outer(), options) == "graph TD;\n"
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(mermaid_clusters_have_valid_ids) {
   BOOST_TEST(has(text, "\tsubgraph my\\20\\28own\\29[\"my #40;own#41;\"]\n"), text);
 }
 
-BOOST_AUTO_TEST_CASE(graphviz_uses_clusters_and_dotted_edges) {
+BOOST_AUTO_TEST_CASE(graphviz_draws_subgraph_clusters_and_dotted_branches) {
   auto options = ss::draw_options{};
   options.expand = 1;
   const auto text = ss::to_dot(outer(), options);

@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(state_update_continues_after_last_or_named_node) {
 
 // B192: an update as a node is not a run of it, also at an old checkpoint. Source: `apply_writes()`
 // in LangGraph 1.2.22, pregel/_algo.py, which marks only the triggers of runs as seen.
-BOOST_AUTO_TEST_CASE(state_update_is_not_a_run_of_its_node) {
+BOOST_AUTO_TEST_CASE(state_update_does_not_count_as_node_run) {
   auto e = ss::engine{{.workers = 1}};
   auto options = kept();
   options.interrupt_before = {"b"};
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(inapplicable_bulk_updates_are_rejected_with_reason) {
 }
 
 // B199: the copy has the same content and parent; what ran after the original runs again.
-BOOST_AUTO_TEST_CASE(checkpoint_can_be_copied) {
+BOOST_AUTO_TEST_CASE(copied_checkpoint_has_same_parent_and_resumes) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));

@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(one_answer_to_several_interrupts_is_rejected) {
   BOOST_TEST(has(refused.raw.error->text, "thread 't' has 2 pending interrupts"));
 }
 
-BOOST_AUTO_TEST_CASE(unexpected_answer_error_names_thread) {
+BOOST_AUTO_TEST_CASE(unknown_interrupt_error_names_thread_and_id) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = two_questions();
   (void)run(e, graph, json::object{}, on("t"));

@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(interrupt_and_breakpoint_appear_as_update_events) {
   BOOST_TEST(then.back().interrupts->at(0).value.as_string() == "?");
 }
 
-BOOST_AUTO_TEST_CASE(cached_output_is_marked) {
+BOOST_AUTO_TEST_CASE(update_event_marks_cached_output) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({});
   auto options = ss::json_node_options{};

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(history_is_newest_first_with_next_nodes) {
 }
 
 // B208: the filter is applied before the limit.
-BOOST_AUTO_TEST_CASE(history_query_supports_filter_before_and_limit) {
+BOOST_AUTO_TEST_CASE(history_query_filters_entries_before_limiting_them) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(pruned_thread_resumes_like_unpruned_thread) {
 }
 
 /// Interrupts, answers and later steps are repeated.
-BOOST_AUTO_TEST_CASE(replay_before_interrupt_discards_its_answer) {
+BOOST_AUTO_TEST_CASE(thread_cut_before_answer_interrupts_again) {
   auto inner = logging({"first"});
   inner.add("ask", asks("?")).sequence({"__start__", "first", "ask"});
   const auto child = inner.compile();

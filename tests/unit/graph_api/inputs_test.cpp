@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(whole_state_inputs_are_accepted_without_checkpointer) {
 }
 
 // Inputs of JSON and channel graphs name what they write.
-BOOST_AUTO_TEST_CASE(json_inputs_keep_channels_they_omit) {
+BOOST_AUTO_TEST_CASE(json_and_channel_inputs_keep_omitted_channels) {
   auto e = ss::engine{{.workers = 1}};
   auto json_form = logging({"a"});
   json_form.channel("name").channel("n", "add").edge("__start__", "a");

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(untracked_field_exists_only_during_a_run) {
   BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.seen == "0/7 0/0 ");
 }
 
-BOOST_AUTO_TEST_CASE(channel_handles_support_all_kinds) {
+BOOST_AUTO_TEST_CASE(channel_graph_supports_untracked_channels) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::channel_graph{};
   const auto scratch = g.untracked<int>("scratch");

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(resume_value_without_checkpoint_is_an_error) {
 }
 
 // B044, B045: a command in place of an input.
-BOOST_AUTO_TEST_CASE(command_as_input_can_select_first_node) {
+BOOST_AUTO_TEST_CASE(command_as_input_updates_and_adds_first_node) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain_of_three(kept());
   auto said =

@@ -97,7 +97,7 @@ BOOST_DATA_TEST_CASE(replay_gives_subgraphs_their_state_of_that_time,
 
 // A state update at a checkpoint creates a branch there. Subgraphs continue in it with the state
 // that they had at that checkpoint.
-BOOST_DATA_TEST_CASE(run_after_updating_old_checkpoint_forms_a_branch,
+BOOST_DATA_TEST_CASE(branch_from_updated_checkpoint_keeps_subgraph_states,
                      boost::unit_test::data::make(depths), c) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = loop_at(c.depth);

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(events_of_subgraphs_show_their_own_state) {
   BOOST_TEST((weights == std::vector<int>{0, 7, 7}));
 }
 
-BOOST_AUTO_TEST_CASE(awaited_events_are_typed) {
+BOOST_AUTO_TEST_CASE(coroutine_receives_typed_stream_events) {
   auto e = ss::engine{{.workers = 1}};
   auto events = ss::detail::engine_access::stream(e, selling().compile(), order{"lamp", 0},
                                                   ss::stream_mode::values);
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(awaited_events_are_typed) {
   BOOST_TEST(ss::sync_wait(reading(events)) == 30);
 }
 
-BOOST_AUTO_TEST_CASE(snapshots_and_history_are_typed) {
+BOOST_AUTO_TEST_CASE(snapshots_and_history_return_the_graphs_state_type) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = selling().compile(kept());
   const auto none = e.get_state(graph, on("t"));
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(value_access_with_wrong_type_throws) {
   BOOST_CHECK_THROW(static_cast<void>(empty.take<int>()), ss::wrong_type);
 }
 
-BOOST_AUTO_TEST_CASE(streamed_messages_reject_another_type) {
+BOOST_AUTO_TEST_CASE(streamed_message_access_with_wrong_type_throws) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<order>{};
   g.add(quote, [](const order&, const ss::runtime& rt) {
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(typed_graph_rejects_program_of_another_state) {
       ss::wrong_type);
 }
 
-BOOST_AUTO_TEST_CASE(cache_keys_reject_another_input) {
+BOOST_AUTO_TEST_CASE(body_input_access_with_wrong_type_throws) {
   auto e = ss::engine{{.workers = 1}};
   auto thrown = std::string{};
   auto options = ss::node_options{};

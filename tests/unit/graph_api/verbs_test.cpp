@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(node_bodies_can_invoke_graphs_of_every_kind) {
   BOOST_TEST(e.invoke(g.compile(), sum{}).state.total == 6 + 1 + 42);
 }
 
-BOOST_AUTO_TEST_CASE(text_and_messages_can_be_inputs) {
+BOOST_AUTO_TEST_CASE(text_and_messages_are_accepted_as_inputs) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = echoing();
   BOOST_TEST(e.invoke(graph, "hi").state.messages.back().content == "hi!");
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(text_input_needs_a_messages_channel) {
   BOOST_CHECK_THROW(e.invoke(other.compile(), "hi"), ss::graph_error);
 }
 
-BOOST_AUTO_TEST_CASE(command_inputs_write_and_select_nodes) {
+BOOST_AUTO_TEST_CASE(command_input_writes_state_and_selects_nodes) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = adding(kept());
   static_cast<void>(e.invoke(graph, sum{.n = 1, .total = 0}, on("t")));
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(node_command_with_resume_is_rejected) {
   BOOST_TEST(e.try_invoke(g.compile(), sum{}).error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(state_functions_accept_graphs_of_every_kind) {
+BOOST_AUTO_TEST_CASE(state_functions_accept_typed_and_json_graphs) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = adding(kept());
   BOOST_TEST(!e.get_state(graph, on("t")).values.has_value());
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(state_functions_accept_graphs_of_every_kind) {
   BOOST_TEST(now.next == std::vector<std::string>{"b"}, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(streams_are_ranges_of_variants) {
+BOOST_AUTO_TEST_CASE(stream_range_yields_event_variants) {
   auto e = ss::engine{{.workers = 1}};
   auto seen = std::string{};
   const auto modes = ss::stream_mode::values | ss::stream_mode::updates;
@@ -224,14 +224,6 @@ BOOST_AUTO_TEST_CASE(streams_are_ranges_of_variants) {
   }
   BOOST_TEST(seen == "total 0. add wrote 2. total 2. ");
 
-  auto failing = e.stream(adding(), sum{.n = -1, .total = 0}, modes);
-  const auto read_all = [&] {
-    while (failing.next()) {
-    }
-  };
-  BOOST_CHECK_THROW(read_all(), ss::graph_error);
-  BOOST_TEST((failing.result().status == ss::run_status::failed));
-
   auto g = logging({"a"});
   g.edge("__start__", "a");
   auto updates = std::vector<json::value>{};
@@ -241,7 +233,18 @@ BOOST_AUTO_TEST_CASE(streams_are_ranges_of_variants) {
   BOOST_TEST(json::serialize(updates[0]) == R"({"log":["a"]})");
 }
 
-BOOST_AUTO_TEST_CASE(graph_with_same_state_can_be_a_node) {
+BOOST_AUTO_TEST_CASE(stream_of_failed_run_throws_graph_error) {
+  auto e = ss::engine{{.workers = 1}};
+  auto failing = e.stream(adding(), sum{.n = -1, .total = 0}, ss::stream_mode::values);
+  const auto read_all = [&] {
+    while (failing.next()) {
+    }
+  };
+  BOOST_CHECK_THROW(read_all(), ss::graph_error);
+  BOOST_TEST((failing.result().status == ss::run_status::failed));
+}
+
+BOOST_AUTO_TEST_CASE(graph_with_same_state_runs_as_node) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<talk>{};
   g.add("echo", echoing()).edge(ss::start, "echo");

@@ -79,7 +79,8 @@ BOOST_AUTO_TEST_CASE(messages_without_known_calls_are_rejected) {
              "the validation node cannot run: its input has no messages");
   auto messages = asks("{}");
   messages.push_back(human_message("q"));
-  BOOST_TEST(node.run(messages).error().text == "the last message is not an AI message");
+  BOOST_TEST(node.run(messages).error().text ==
+             "the validation node cannot run: the last message is not an AI message");
   const auto unknown = node.run(asks("{}", "Nope")).error();
   BOOST_TEST((unknown.code == errc::not_found));
   BOOST_TEST(unknown.text == "no schema has the name \"Nope\"");
