@@ -160,7 +160,7 @@ std::optional<json::value> to_json(const YAML::Node& node, const std::string& pa
 }
 
 fields::fields(YAML::Node node, std::string path, fault_list& faults)
-    : node_{std::move(node)}, line_{line_of(node_)}, path_{std::move(path)}, faults_{faults} {}
+    : node_{node}, line_{line_of(node_)}, path_{std::move(path)}, faults_{faults} {}
 
 fields::fields(std::size_t line, std::string path, fault_list& faults)
     : node_{YAML::NodeType::Map}, line_{line}, path_{std::move(path)}, faults_{faults} {}
