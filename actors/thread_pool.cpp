@@ -232,9 +232,9 @@ void thread_pool::answer_refused(std::unique_lock<std::mutex>& lock) {
 bool thread_pool::add_job(call& c) {
   const auto lock = std::scoped_lock{mutex_};
   if (at_jobs_ < burners_max_ && !give_jobs_order() && at_jobs_ == 0) {
-    // A thread that runs a body outside a lane takes the order when the body returns. If all
-    // threads serve lanes, none of them does so, and the job is refused. This happens only if the
-    // system does not allow more threads.
+    // No thread runs jobs, and no idle thread takes the order. A thread that runs a body outside
+    // a lane will run them when its body returns. If there is no such thread either, the job is
+    // refused. This happens only if the system does not allow more threads.
     const auto comes_back = [](const auto& m) {
       return m->at.load(std::memory_order_relaxed) == duty::body;
     };

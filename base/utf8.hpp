@@ -23,7 +23,7 @@ struct encoding_fault {
   std::size_t line = 1;   ///< from 1
   std::string text;       ///< e.g. `is not UTF-8: byte 0xFF at offset 12`
   std::string advice;     ///< e.g. `convert it, for example with iconv`
-  bool is_whole = false;  ///< whether the whole text has another format, not only this byte
+  bool is_whole = false;  ///< whether the whole text is in another format
 };
 
 /// Returns the first byte that is not UTF-8, or nullopt. UTF-16 is recognised by its byte order

@@ -39,8 +39,8 @@ public:
 
   // --- the feeding thread ---
 
-  /// Waits until another row may start. Returns false if none may start before `until`, and at once
-  /// after fail().
+  /// Waits until another row may start. Returns false if none may start before `until`. After
+  /// fail(), returns false at once.
   [[nodiscard]] bool wait_for_room(time_point until);
   /// Takes a slot for a row that starts now. @pre wait_for_room() returned true
   [[nodiscard]] slot_index begin(row_origin origin);
@@ -70,8 +70,8 @@ public:
 
   // --- any thread ---
 
-  /// Ends a row: queues it for the writer, or returns it to the feeding thread if the machine
-  /// failed.
+  /// Ends a row: queues it for the writer. A row that ended in a shortage is returned to the
+  /// feeding thread instead, which submits it again.
   void finish(slot_index slot, row_outcome outcome) noexcept;
 
   // --- the writer thread ---

@@ -83,7 +83,7 @@ private:
   }
   /// Returns the argument coerced to the tool's schema. Nullopt if coercion renames the key.
   [[nodiscard]] std::optional<json::value> bent(std::string_view key, json::value value) const;
-  /// Whether an argument with this key can be reported now. If not, settles.
+  /// Whether an argument with this key can be reported now. If it cannot, settle() is called.
   [[nodiscard]] bool is_next(std::string_view key, const parameter* p);
   /// Whether an argument with this key has already been reported.
   [[nodiscard]] bool has_stood(std::string_view key, const parameter* p) const;

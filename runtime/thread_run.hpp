@@ -77,7 +77,7 @@ struct nesting {
 /// of the tasks that ran since, and saves both with the checkpointer. Used by the run's lane.
 class thread_run {
 public:
-  /// @param checkpointer null for a run that is not saved. It has a thread_run only because its
+  /// @param checkpointer null for a run that is not saved; such a run has a thread_run only if its
   /// input is a command or empty
   thread_run(std::shared_ptr<superstep::checkpointer> checkpointer, thread_key key,
              durability when);

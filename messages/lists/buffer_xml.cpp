@@ -36,8 +36,8 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-/// Returns an attribute value in quotes: double quotes, or single ones if the value contains only
-/// double quotes.
+/// Returns an attribute value in double quotes, or in single quotes if the value contains double
+/// quotes and no single quotes.
 std::string attribute(std::string_view value) {
   const auto has = [&](char c) { return value.find(c) != std::string_view::npos; };
   const auto quote = has('"') && !has('\'') ? '\'' : '"';

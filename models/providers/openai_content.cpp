@@ -30,7 +30,7 @@ bool is_left_out(const json::object& block, const message& m, openai_api api) {
       is_one_of(type, {"redacted_thinking", "input_json_delta", "tool_call_chunk"}))
     return true;
   if (is_answer && type == "audio")
-    // Chat completions send its id outside the content. The Responses API accepts no audio.
+    // The Responses API accepts no audio. Chat completions send the audio's id beside the content.
     return api == openai_api::responses || member(block, "id");
   if (api == openai_api::responses)
     return is_answer && is_left_out_of_items(block);

@@ -233,8 +233,8 @@ struct task_record {
 /// @param of the complete record
 /// @param layout the layout that the record's channel numbers refer to
 [[nodiscard]] task_record storable_part(const task_record& of, const graph_layout& layout);
-/// Returns the checkpoint without values of channels that checkpoints do not contain. Copies it
-/// only if it has such values.
+/// Returns the checkpoint without values of channels that checkpoints do not contain, copied only
+/// if it has such values. For implementations of checkpointer. May be called from any thread.
 [[nodiscard]] checkpoint_ptr storable_part(checkpoint_ptr of);
 
 /// An index over an append-only list of task records. Lookup is O(1) on average; lists of up to 16

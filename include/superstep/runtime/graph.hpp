@@ -42,7 +42,7 @@ template <class Input, class Child>
 inline constexpr bool is_whole_input =
     state_adapter<Child>::has_whole_input && std::convertible_to<Input, Child>;
 
-/// Whether two functions are the mappings of a graph<State> to and from a nested graph.
+/// Whether In maps the input of a node to that of a nested graph, and Out its last state back.
 template <class In, class Out, class Input, class Child, class State>
 concept nested_mappings =
     std::invocable<const In&, const Input&> && std::invocable<const Out&, const Child&> &&

@@ -270,8 +270,8 @@ public:
     (add(std::move(values)), ...);
   }
 
-  /// Adds a write; returns *this. A field may be written more than once only if it has a reducer or
-  /// a rule that accepts several writes.
+  /// Adds a write; returns *this. A second write of a field fails the run with
+  /// channel_errc::invalid_update, unless its reducer or rule accepts several writes.
   template <auto Member>
     requires std::same_as<typename detail::field<Member>::state, State>
   update& add(assignment<Member> a) {

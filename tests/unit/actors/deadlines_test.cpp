@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(later_runs_do_not_inherit_deadlines) {
   BOOST_TEST(!last.deadline.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(send_timeout_sets_deadline_of_its_task) {
+BOOST_AUTO_TEST_CASE(timeout_of_send_sets_deadline_of_its_task) {
   auto e = ss::engine{{.workers = 1}};
   auto sent = seen{};
   auto g = ss::graph<numbers>{};

@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(run_without_checkpointer_interrupts_but_cannot_resume) {
   BOOST_TEST((refused.error->code == ss::graph_errc::no_checkpointer));
 }
 
-BOOST_AUTO_TEST_CASE(run_without_config_is_rejected_with_checkpointer) {
+BOOST_AUTO_TEST_CASE(run_without_config_is_rejected_if_graph_has_checkpointer) {
   auto e = ss::engine{{.workers = 1}};
   const auto refused = e.try_invoke(asking(kept()), begin_with(1));
   BOOST_REQUIRE(refused.error);

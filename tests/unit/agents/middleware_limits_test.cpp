@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(tool_calls_above_limit_get_error_answers) {
   BOOST_TEST(ended.state.calls.run.at("tool echo") == 2);
 }
 
-BOOST_AUTO_TEST_CASE(tool_limit_can_end_run_with_answered_calls) {
+BOOST_AUTO_TEST_CASE(tool_limit_answers_open_calls_and_ends_run) {
   const auto ended = run(limited({calling_all({"echo", "shout"}), ai_message("never")},
                                  tool_call_limit<&desk::calls>({{}, 1, {}, at_limit::finish})));
   BOOST_TEST(why(ended) == "");

@@ -80,7 +80,7 @@ const auto odd_answers = std::vector<odd_answer>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(unusual_answers_give_valid_or_invalid_calls,
+BOOST_DATA_TEST_CASE(unusual_answers_are_read_without_error,
                      boost::unit_test::data::make(odd_answers), o) {
   const auto m = read_answer(o.api, o.body);
   BOOST_TEST_REQUIRE(m.has_value(), (m ? "" : m.error().text));

@@ -129,7 +129,7 @@ BOOST_DATA_TEST_CASE(cut_call_becomes_an_invalid_call,
   BOOST_TEST(answer.response_metadata.at("finish_reason") == "length");
 }
 
-BOOST_DATA_TEST_CASE(recognises_every_finish_reason_of_a_cut, protocol_names) {
+BOOST_DATA_TEST_CASE(every_finish_reason_of_truncated_answers_is_recognised, protocol_names) {
   const auto text = call_text(sample);
   const auto cut = text.substr(0, text.find("-backup"));
   for (const auto* metadata :
