@@ -13,7 +13,7 @@ namespace superstep::models {
 std::string yaml_error_text(const YAML::Exception& e) {
   if (dynamic_cast<const YAML::DeepRecursion*>(&e) != nullptr)
     return "nested too deeply";
-  constexpr auto clearer = std::array<std::pair<std::string_view, const char*>, 13>{
+  const auto clearer = std::array<std::pair<std::string_view, const char*>, 13>{
       {{YAML::ErrorMsg::END_OF_SEQ_FLOW, "'[' has no closing ']', or a ',' is missing"},
        {YAML::ErrorMsg::END_OF_MAP_FLOW, "'{' has no closing '}', or a ',' is missing"},
        {YAML::ErrorMsg::FLOW_END, "a ']' or '}' has no opening bracket"},
