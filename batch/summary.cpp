@@ -64,7 +64,8 @@ std::string to_text(const batch_summary& s) {
     text += fmt::format(", {} done before this run", s.resumed);
   text += fmt::format("\n{}, {}, {}, {} ({} in, {} out)\n", counted(s.steps, "step"),
                       counted(s.model_calls, "model call"), counted(s.tool_calls, "tool call"),
-                      counted(s.total_tokens, "token"), s.input_tokens, s.output_tokens);
+                      counted(static_cast<std::uint64_t>(s.total_tokens), "token"), s.input_tokens,
+                      s.output_tokens);
   text += fmt::format("{:.2f} s, {:.1f} rows/s", s.seconds, s.rows_per_second());
   text += times_text("row", s.row_times) + times_text("tool", s.tool_times) +
           times_text("barrier wait", s.barrier_waits);

@@ -53,16 +53,26 @@ BOOST_AUTO_TEST_CASE(put_now_writes_checkpoint_and_tasks_at_once) {
   BOOST_TEST(written(*s).rows == 2U);
 }
 
+// A write is left to the writer thread if the file is locked, for example while the other
+// checkpointer moves its log into the database. Therefore the test tries several files.
 BOOST_AUTO_TEST_CASE(put_now_throws_conflict_at_once) {
-  const auto folder = temporary_folder{};
-  auto ours = open(folder.file());
-  auto theirs = open(folder.file());
-  auto m = making_now();
-  const auto first = m.put(*ours, 1, nullptr, {set_n(1)});
-  (void)m.put(*theirs, 2, theirs->load(key, "", usual_layout())->checkpoint, {set_n(22)});
-  BOOST_CHECK_EXCEPTION((void)m.put(*ours, 2, first, {set_n(2)}), ss::checkpoint_error,
-                        [](const auto& e) { return has_code(e, ss::checkpoint_errc::conflict); });
-  BOOST_TEST(n_of(ours->load(key, "", usual_layout())->checkpoint) == 22);
+  auto conflicts = 0;
+  for (auto attempt = 0; attempt < 20 && conflicts == 0; ++attempt) {
+    const auto folder = temporary_folder{};
+    auto ours = open(folder.file());
+    auto theirs = open(folder.file());
+    auto m = making_now();
+    const auto first = m.put(*ours, 1, nullptr, {set_n(1)});
+    (void)m.put(*theirs, 2, theirs->load(key, "", usual_layout())->checkpoint, {set_n(22)});
+    try {
+      (void)m.put(*ours, 2, first, {set_n(2)});
+    } catch (const ss::checkpoint_error& e) {
+      BOOST_TEST(has_code(e, ss::checkpoint_errc::conflict));
+      ++conflicts;
+    }
+    BOOST_TEST(n_of(theirs->load(key, "", usual_layout())->checkpoint) == 22);
+  }
+  BOOST_TEST(conflicts == 1);
 }
 
 BOOST_AUTO_TEST_CASE(put_now_does_not_block_on_locked_file) {
