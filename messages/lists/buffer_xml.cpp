@@ -166,7 +166,7 @@ std::string buffer_xml(const message_list& messages, std::string_view separator)
     else if (content.empty())
       out += '\n' + calls;
     else
-      out += "\n  <content>" + content + "</content>\n" + calls;
+      out.append("\n  <content>").append(content).append("</content>\n").append(calls);
     out += "</message>";
   }
   return out;
