@@ -65,9 +65,13 @@ fields& read_tool_name(fields& at, std::string& into) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.';
   };
-  if (into.size() > bytes_max || !std::ranges::all_of(into, is_allowed))
-    at.wrong("name", "must have at most 64 letters (a to z, A to Z), digits, '_', '-' and '.', "
-                     "because model servers reject other names of tools");
+  if (into.size() > bytes_max)
+    at.wrong("name", "has " + std::to_string(into.size()) +
+                         " characters; model servers accept tool names of at most 64");
+  else if (const auto other = std::ranges::find_if_not(into, is_allowed); other != into.end())
+    at.wrong("name", "'" + into +
+                         "' must consist of letters (a to z, A to Z), digits, '_', '-' and '.', "
+                         "because model servers reject other tool names");
   return at;
 }
 

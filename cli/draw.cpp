@@ -12,6 +12,7 @@
 #include <superstep/runtime/drawing.hpp>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -35,7 +36,8 @@ struct graph_arguments {
   bool expand = false;
 };
 
-/// Returns the format for an output file: that of its extension, otherwise mermaid.
+/// Returns the format for an output file: that of its extension, or mermaid if it has none. Empty
+/// if no format has the extension.
 std::string format_of(const std::string& path) {
   auto extension = std::filesystem::path{path}.extension().string();
   std::ranges::transform(extension, extension.begin(), [](char c) {
@@ -43,7 +45,10 @@ std::string format_of(const std::string& path) {
   });
   if (extension == ".svg" || extension == ".png")
     return extension.substr(1);
-  return extension == ".dot" || extension == ".gv" ? "dot" : "mermaid";
+  if (extension == ".dot" || extension == ".gv")
+    return "dot";
+  constexpr auto mermaid = std::array{"", ".mmd", ".mermaid", ".md", ".txt"};
+  return std::ranges::find(mermaid, extension) != mermaid.end() ? "mermaid" : "";
 }
 
 int refuse(const std::string& text) {
@@ -94,6 +99,9 @@ result<std::string> laid_out(io_runtime& io, std::string dot, const std::string&
 }
 
 int graph(const graph_arguments& given) {
+  if (given.format.empty())
+    return refuse("--output: no format has the extension of '" + given.output +
+                  "'; use .mmd, .dot, .gv, .svg or .png, or name the format with --format");
   const auto io = std::make_shared<io_runtime>();
   const auto built = build(given.agent, io);
   if (!built.agent)
@@ -144,8 +152,8 @@ void add_graph(CLI::App& program, action& chosen) {
   auto& verb = *program.add_subcommand("graph", "Draw the agent's graph");
   add_agent_options(verb, given->agent);
   verb.add_option("--format", given->format,
-                  "Format of the output; default: that of the output file's extension (.svg, .png, "
-                  ".dot, .gv), otherwise mermaid")
+                  "Format of the output; default: that of the output file's extension (.mmd, .svg, "
+                  ".png, .dot, .gv); without an extension mermaid")
       ->check(one_of({"mermaid", "dot", "svg", "png"}));
   verb.add_option("-o,--output", given->output, "Output file; default and -: standard output")
       ->check(not_empty());

@@ -216,6 +216,12 @@ void find_unstorable_in(const program& table, const std::string& within, std::ve
 
 } // namespace
 
+std::string start_in_join(std::string_view target) {
+  const auto name = "'" + std::string{target} + "'";
+  return "START cannot be part of the join to " + name + "; use edge() to start " + name +
+         " with the run";
+}
+
 std::vector<fault> find_unstorable(const program& table) {
   auto out = std::vector<fault>{};
   const auto& checkpointer = table.options().checkpointer;

@@ -3,6 +3,8 @@
 
 #include <superstep/runtime/detail/program.hpp>
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace superstep::detail {
@@ -17,5 +19,8 @@ namespace superstep::detail {
 /// form: types of channels and of Send inputs, also in subgraphs that save checkpoints. Empty if
 /// the graph has no checkpointer, or a checkpointer that keeps values in memory.
 [[nodiscard]] std::vector<fault> find_unstorable(const program&);
+
+/// Returns the text of the fault that START is one of several sources of an edge.
+[[nodiscard]] std::string start_in_join(std::string_view target);
 
 } // namespace superstep::detail

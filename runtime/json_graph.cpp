@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The JSON front end: compiles a json_graph to a program. json_layout.cpp converts between JSON
 // objects and the slots that hold the values; json_rules.cpp contains the named reducers.
+#include "graph_check.hpp"
 #include "json_layout.hpp"
 
 #include <superstep/channels/kinds.hpp>
@@ -481,7 +482,7 @@ json_graph& json_graph::sequence(std::vector<std::string> nodes) {
 json_graph& json_graph::join(std::vector<std::string> from, std::string to) {
   if (from.size() == 1 &&
       from.front() == detail::start_node) // add_edge() would treat a single source as a plain edge
-    faults_.push_back({graph_errc::invalid_graph, from.front(), "START cannot be part of a join"});
+    faults_.push_back({graph_errc::invalid_graph, from.front(), detail::start_in_join(to)});
   builder_.add_edge(std::move(from), std::move(to));
   return *this;
 }

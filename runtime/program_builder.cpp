@@ -198,7 +198,7 @@ void detail::program_builder::check_edge(const detail::program& table, const edg
     if (source == detail::end_node)
       faults.push_back(invalid(source, "END cannot be a start node"));
     else if (source == detail::start_node && e.sources.size() > 1)
-      faults.push_back(invalid(source, "START cannot be part of a join"));
+      faults.push_back(invalid(source, start_in_join(e.target)));
     else if (source != detail::start_node && table.find(source) == detail::program::no_node)
       faults.push_back({graph_errc::unknown_node, source,
                         "Found edge starting at unknown node '" + source + "'"});

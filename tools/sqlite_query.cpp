@@ -152,9 +152,11 @@ error refused(sqlite3* db) {
 result<statement> prepare(sqlite3* db, const std::string& query) {
   constexpr auto expansions_max = std::size_t{10'000}; // compiling that many takes about 0.1 s
   if (detail::expansions_of(query, expansions_max) >= expansions_max)
-    return error{errc::too_large, "its WITH tables refer to each other too often"};
+    return error{
+        errc::too_large,
+        "the WITH tables of the query refer to each other more than 10000 times; split the query"};
   if (detail::has_wide_format(query))
-    return error{errc::too_large, "a format is wider than 9999 characters"};
+    return error{errc::too_large, "a format string of the query has a width above 9999"};
   auto* raw = static_cast<sqlite3_stmt*>(nullptr);
   const auto* rest = static_cast<const char*>(nullptr);
   const auto code =

@@ -118,9 +118,9 @@ enum class text_format : std::uint8_t { string, block };
 /// The OpenAI API that a block is converted for.
 enum class openai_api : std::uint8_t { chat_completions, responses };
 
-/// Whether a block is of type image, audio, video, file or text-plain and contains or links its
-/// data, in the standard form or in the older form with `source_type`. May be called from any
-/// thread.
+/// Returns whether a block has the type image, audio, video, file or text-plain and contains or
+/// links its data, in the standard form or in the older form with `source_type`. May be called from
+/// any thread.
 [[nodiscard]] bool is_data_block(const json::object& block);
 /// Converts a block for which is_data_block() is true to the form of an OpenAI API. May be called
 /// from any thread.

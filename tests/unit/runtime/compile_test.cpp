@@ -76,7 +76,7 @@ const auto wrong_graphs = std::vector<wrong_graph>{
      [](auto& g) { g.defaults(limited({})).add(a, idle).edge(start, a); }},
     {"END cannot be a start node", [](auto& g) { g.add(a, idle).edge(start, a).edge(end, a); }},
     {"START cannot be an end node", [](auto& g) { g.add(a, idle).edge(start, a).edge(a, start); }},
-    {"START cannot be part of a join",
+    {"START cannot be part of the join to 'b'; use edge() to start 'b' with the run",
      [](auto& g) {
        g.add(a, idle).add(b, idle).edge(start, a).edge({start, a}, b);
      }},
