@@ -84,13 +84,18 @@ task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/,
   co_return out;
 }
 
+/// Returns the payload of a Send.
+const json::value& payload_of(const body_input& given) {
+  if (!given.payload->holds<json::value>())
+    detail::throw_wrong_input(given);
+  return given.payload->as<json::value>();
+}
+
 /// Returns the input of a node: the payload of its Send, or else the channels that it reads.
 json::value node_input(const body_input& given, const json_layout& layout,
                        const std::vector<std::uint32_t>& reads) {
-  if (given.payload && !given.payload->holds<json::value>())
-    detail::throw_wrong_input(given);
   if (given.payload)
-    return given.payload->as<json::value>();
+    return payload_of(given);
   return layout.input_of(given, *given.state, reads);
 }
 
@@ -157,14 +162,18 @@ public:
       : graph_{std::move(graph)}, layout_{&layout}, reads_{std::move(reads)} {}
 
   void run(const body_input& given, outcome& out) const override {
-    auto input = node_input(given, *layout_, *reads_);
+    auto input = show_input(given);
     if (!given.payload)
       layout_->check(input);
     const auto at = program_node{given.table, given.node, reads_.get()};
     out.rest = finish_nested(given.services, graph_, std::move(input), at, *layout_);
   }
+  /// Returns the input of the subgraph. Unlike the input of other nodes, it has no managed channels
+  /// (such as remaining_steps), because a subgraph computes its own.
   json::value show_input(const body_input& given) const override {
-    return node_input(given, *layout_, *reads_);
+    if (given.payload)
+      return payload_of(given);
+    return layout_->read(*given.state, *reads_);
   }
   /// Whether a node of the subgraph returns commands: they may be meant for the parent.
   bool gives_commands() const override {

@@ -4,6 +4,8 @@
 #include "json_layout.hpp"
 
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <stdexcept>
 
 namespace superstep {
@@ -22,6 +24,18 @@ bool is_integer(const json::value& v) {
   return v.is_int64() || v.is_uint64();
 }
 
+/// Wide enough for each signed and unsigned integer of JSON, and for the sum of two.
+__extension__ using wide_integer = __int128;
+
+wide_integer widened(const json::value& v) {
+  return v.is_uint64() ? wide_integer{v.get_uint64()} : wide_integer{v.get_int64()};
+}
+
+template <class Integer>
+bool fits(wide_integer v) {
+  return v >= std::numeric_limits<Integer>::min() && v <= std::numeric_limits<Integer>::max();
+}
+
 /// Adds numbers. Integers stay integers: if their sum exceeds 64 bits, an error is thrown instead
 /// of a rounded result.
 void add(json::value& into, json::value&& more) {
@@ -33,10 +47,13 @@ void add(json::value& into, json::value&& more) {
     into = into.to_number<double>() + more.to_number<double>();
     return;
   }
-  auto sum = std::int64_t{};
-  if (__builtin_add_overflow(into.to_number<std::int64_t>(), more.to_number<std::int64_t>(), &sum))
+  const auto sum = widened(into) + widened(more);
+  if (fits<std::int64_t>(sum))
+    into = static_cast<std::int64_t>(sum);
+  else if (fits<std::uint64_t>(sum))
+    into = static_cast<std::uint64_t>(sum);
+  else
     throw std::overflow_error{"add: the sum does not fit 64 bits"};
-  into = sum;
 }
 
 void max(json::value& into, json::value&& more) {
@@ -46,7 +63,7 @@ void max(json::value& into, json::value&& more) {
     throw_unfit("max", "numbers", more);
   // Integers are not compared as doubles, because a double has only 53 bits.
   const auto is_larger = is_integer(into) && is_integer(more)
-                             ? more.to_number<std::int64_t>() > into.to_number<std::int64_t>()
+                             ? widened(more) > widened(into)
                              : more.to_number<double>() > into.to_number<double>();
   if (is_larger)
     into = std::move(more);

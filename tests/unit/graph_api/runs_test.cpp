@@ -267,4 +267,16 @@ BOOST_AUTO_TEST_CASE(subgraph_can_command_parent_to_rerun_it) {
   BOOST_TEST(log_of(run(e, g.compile())) == "said said said");
 }
 
+BOOST_AUTO_TEST_CASE(managed_channels_of_parent_are_not_input_of_subgraph) {
+  auto e = ss::engine{{.workers = 1}};
+  auto below = logging({"a"});
+  below.sequence({"__start__", "a"});
+  auto g = logging({});
+  g.channel("left", "remaining_steps").channel("last", "is_last_step");
+  g.add("sub", below.compile()).edge("__start__", "sub");
+  const auto ended = run(e, g.compile());
+  BOOST_TEST(!ended.raw.error.has_value());
+  BOOST_TEST(log_of(ended) == "a");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -56,6 +56,15 @@ BOOST_AUTO_TEST_CASE(channels_combine_values_by_their_reducer) {
              R"({"c":{"__overwrite__":9}})");
 }
 
+BOOST_AUTO_TEST_CASE(integer_reducers_accept_every_64_bit_integer) {
+  constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+  constexpr auto larger = std::numeric_limits<std::uint64_t>::max();
+  BOOST_TEST(after("add", largest, 1) == R"({"c":9223372036854775808})");
+  BOOST_TEST(after("add", larger, -1) == R"({"c":18446744073709551614})");
+  BOOST_TEST(after("max", -1, larger) == R"({"c":18446744073709551615})");
+  BOOST_TEST(after("max", larger, largest) == R"({"c":18446744073709551615})");
+}
+
 BOOST_AUTO_TEST_CASE(value_that_reducer_cannot_combine_is_an_error) {
   const auto refused = [](std::string_view rule, const json::value& v, std::string_view text) {
     BOOST_CHECK_EXCEPTION(after(rule, v, v), std::system_error,
@@ -65,7 +74,8 @@ BOOST_AUTO_TEST_CASE(value_that_reducer_cannot_combine_is_an_error) {
   refused("append", 1, "append expects lists, got 1");
   refused("merge", 1, "merge expects objects, got 1");
   refused("concat", 1, "concat expects text, got 1");
-  refused("add", std::numeric_limits<std::int64_t>::max(), "the sum does not fit 64 bits");
+  refused("add", std::numeric_limits<std::int64_t>::min(), "the sum does not fit 64 bits");
+  refused("add", std::numeric_limits<std::uint64_t>::max(), "the sum does not fit 64 bits");
 }
 
 BOOST_AUTO_TEST_CASE(custom_reducer_combines_writes_after_the_first) {
