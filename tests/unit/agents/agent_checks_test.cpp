@@ -120,7 +120,7 @@ using namespace agent_checks;
 
 BOOST_AUTO_TEST_SUITE(agent_checks_tests)
 
-BOOST_AUTO_TEST_CASE(injected_fields_must_exist_in_the_state) {
+BOOST_AUTO_TEST_CASE(tool_with_missing_required_state_field_is_rejected) {
   const auto text = fault_of<desk_state>({tool_of<user_args>("note"), tool_of<owner_args>("ok")});
   for (const auto* part : {"tool 'note'", "state field 'user'", "parameter 'user'", "desk_state",
                            "messages, owner", "std::optional"})
@@ -130,14 +130,14 @@ BOOST_AUTO_TEST_CASE(injected_fields_must_exist_in_the_state) {
   BOOST_TEST(contains(fault_of<desk_state>({tool_of<socket_args>("s")}), "has no JSON form"));
 }
 
-BOOST_AUTO_TEST_CASE(missing_injected_field_of_middleware_tool_is_rejected) {
+BOOST_AUTO_TEST_CASE(middleware_tool_with_missing_state_field_is_rejected) {
   auto around = middleware<messages_state>{};
   around.name = "notes";
   around.tools = {tool_of<user_args>("note")};
   BOOST_TEST(contains(fault_of<messages_state>({}, {around}), "state field 'user'"));
 }
 
-BOOST_AUTO_TEST_CASE(json_agent_rejects_undeclared_injected_field) {
+BOOST_AUTO_TEST_CASE(json_agent_rejects_tool_with_undeclared_state_field) {
   BOOST_TEST(contains(fault_of<json::value>({tool_of<user_args>("note")}), "state field 'user'"));
   auto options = agent_options<json::value>{};
   options.model = answering({ai_message("done")});
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(duplicate_and_empty_tool_names_are_compile_errors) {
   BOOST_TEST(contains(fault_of<messages_state>({tool_of<no_args>("")}), "an empty name"));
 }
 
-BOOST_AUTO_TEST_CASE(response_is_converted_to_a_struct) {
+BOOST_AUTO_TEST_CASE(structured_response_is_converted_to_a_struct) {
   const auto rome = response_of<city>(parsed(
       R"({"name":"Rome","country":"Italy","founded":-753,"rivers":[{"name":"Tiber","length":405},
           {"name":"Aniene","length":null}],"weather":"mild","extra":1})"));
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(response_is_converted_to_a_struct) {
   BOOST_TEST(!oslo.weather.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(response_that_does_not_match_is_refused) {
+BOOST_AUTO_TEST_CASE(response_that_does_not_match_struct_is_rejected) {
   const auto text = misfit_of(R"({"name":1,"founded":"long ago","rivers":[{}],"weather":"wet"})");
   for (const auto* part : {"city", "name must be a string", "founded must be an integer",
                            "rivers.0.name is required", "weather must be one of mild, harsh"})
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(response_that_does_not_match_is_refused) {
   BOOST_TEST(contains(misfit_of("null"), "no structured response"));
 }
 
-BOOST_AUTO_TEST_CASE(response_format_of_struct_requires_nullable_members) {
+BOOST_AUTO_TEST_CASE(struct_schema_makes_optional_members_required_but_nullable) {
   const auto format = response_format_of<city>();
   const auto& schema = format.schema;
   BOOST_TEST(schema.at("title").as_string() == "city");
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(agent_returns_its_response_as_struct) {
   BOOST_TEST(!response_of<city>(done.state).country.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(tool_times_list_id_and_tool_of_calls) {
+BOOST_AUTO_TEST_CASE(tool_times_contain_id_and_tool_per_call) {
   auto options = agent_options<chat_state>{};
   options.model = answering({ai_message("", {{"c1", "a", {}}, {"c2", "b", {}}}), ai_message("x")});
   options.tools = {tool_of<no_args>("a"), tool_of<no_args>("b")};

@@ -55,7 +55,7 @@ std::ostream& operator<<(std::ostream& out, const bad_file& c) {
 }
 
 const auto bad_files = std::vector<bad_file>{
-    {"a pattern that looks ahead",
+    {"a pattern with a look-ahead",
      "model: {provider: recorded, path: t}\ntools:\n  - command:\n      name: t\n      argv: "
      "[cat]\n"
      "      args_schema:\n        properties:\n          s: {type: string}\n          t:\n"
@@ -63,14 +63,14 @@ const auto bad_files = std::vector<bad_file>{
      "a.yaml:10: tools.0.command.args_schema.properties.t.pattern: the pattern '(?=a)b' cannot be "
      "compiled (invalid perl operator: (?=); look-around, back references and repetitions of more "
      "than 1,000 are not supported (RE2 syntax)"},
-    {"a pattern of names that refers back",
+    {"a property-name pattern with a back reference",
      "model: {provider: recorded, path: t}\ntools:\n  - simulated:\n      name: t\n"
      "      args_schema:\n        patternProperties:\n          (a)\\1: {}\n",
      "a.yaml:7: tools.0.simulated.args_schema.patternProperties.(a)\\1: the pattern '(a)\\1' "
      "cannot "
      "be compiled (invalid escape sequence: \\1); look-around, back references and repetitions of "
      "more than 1,000 are not supported (RE2 syntax)"},
-    {"a pattern of an answer",
+    {"an invalid pattern in the response schema",
      "model: {provider: recorded, path: t}\nresponse:\n  type: object\n  properties:\n"
      "    a: {pattern: '('}\n",
      "a.yaml:5: response.properties.a.pattern: the pattern '(' cannot be compiled (missing ): (); "
@@ -119,22 +119,21 @@ const auto bad_files = std::vector<bad_file>{
     {"an unknown tool", "model: {provider: scripted, path: a}\ntools: [calc]\n",
      "a.yaml:2: tools.0: unknown tool 'calc'; known tools: calculator, current_time, http_get, "
      "sqlite_query, read_file, command, simulated, remember, recall, agent"},
-    {"an agent as a tool without its file",
+    {"an agent as a tool with a misspelled file key",
      "model: {provider: scripted, path: a}\ntools:\n  - agent: {name: expert, fle: b.yaml}\n",
      "a.yaml:3: tools.0.agent.fle: is not a known key; did you mean 'file'?"},
-    {"a tool without what it requires",
+    {"a tool without its required keys",
      "model: {provider: scripted, path: a}\ntools:\n  - command:\n      argv: []\n",
      "a.yaml:4: tools.0.command.name: is missing; it is required\n"
      "a.yaml:4: tools.0.command.argv: must be a list of texts with at least one item, such as [a, "
      "b]"},
-    {"effects that there are none of",
+    {"effects that the tool does not support",
      "model: {provider: scripted, path: a}\ntools:\n"
      "  - http_get: {allow_hosts: [a], effects: once}\n  - read_file: {root: a, effects: "
      "journaled}\n",
      "a.yaml:3: tools.0.http_get.effects: must be idempotent or journaled\n"
      "a.yaml:4: tools.1.read_file.effects: is not a known key; known keys: root, max_bytes"},
-    {"a tool with its options forgotten",
-     "model: {provider: scripted, path: a}\ntools: [read_file]\n",
+    {"a tool without its options", "model: {provider: scripted, path: a}\ntools: [read_file]\n",
      "a.yaml:2: tools.0.read_file.root: is missing; it is required"},
     {"a key twice", "model: {provider: scripted, path: a}\nname: a\nname: b\n",
      "a.yaml:3: name: is a duplicate key"},
@@ -148,16 +147,16 @@ const auto bad_files = std::vector<bad_file>{
      "a.yaml:3: tool: is not a known key; known keys: name, model, prompt, version, "
      "recursion_limit, tools, early_tools, review, hooks, response, response_method, store, "
      "limits"},
-    {"early tools that are no list", "model: {provider: scripted, path: a}\nearly_tools: echo\n",
+    {"early tools that are not a list", "model: {provider: scripted, path: a}\nearly_tools: echo\n",
      "a.yaml:2: early_tools: must be a list of texts, such as [a, b]"},
     {"a review that is text", "model: {provider: scripted, path: a}\nreview: book\n",
      "a.yaml:2: review: must be a list of tool names, or a mapping of names to allowed "
      "answers: {book: [accept, edit]}"},
-    {"a review that allows what there is not, and nothing",
+    {"a review that allows an unknown answer, and one that allows none",
      "model: {provider: scripted, path: a}\nreview:\n  book: [accept, edti]\n  pay: []\n",
      "a.yaml:3: review.book.1: 'edti' is not one of: accept, edit, respond, ignore\n"
      "a.yaml:4: review.pay: must be all, or a list of: accept, edit, respond, ignore"},
-    {"two hooks that do the same",
+    {"hooks that cannot be combined",
      "model: {provider: scripted, path: a}\nhooks: {trim: {}, summarise: {keep: 0}, sort: {}}\n",
      "a.yaml:2: hooks.summarise.keep: must be an integer of at least 1\n"
      "a.yaml:2: hooks: trim and summarise cannot be combined; remove one of them\n"
@@ -168,17 +167,17 @@ const auto bad_files = std::vector<bad_file>{
     {"a namespace without labels",
      "model: {provider: scripted, path: a}\ntools: [{remember: {namespace: []}}]\n",
      "a.yaml:2: tools.0.remember.namespace: must have at least one label"},
-    {"a namespace that no store takes",
+    {"a namespace with an invalid label",
      "model: {provider: scripted, path: a}\ntools: [{recall: {namespace: [a.b]}}]\n",
      "a.yaml:2: tools.0.recall.namespace: 'a.b' is not a valid label: it is empty or contains "
      "a period"},
-    {"a response that no provider takes",
+    {"a response that is not an object",
      "model: {provider: scripted, path: a}\nresponse: {type: array}\n",
      "a.yaml:2: response: must be a JSON Schema of type object; providers accept no other type"},
-    {"a method of responses that does not exist",
+    {"an unknown response method",
      "model: {provider: scripted, path: a}\nresponse: {type: object}\nresponse_method: magic\n",
      "a.yaml:3: response_method: must be json_schema, json_object or tool_call, got 'magic'"},
-    {"a method of responses that Anthropic does not have",
+    {"a response method that Anthropic does not have",
      "model: {provider: anthropic, model: m, api_key_env: ''}\nresponse: {type: object}\n"
      "response_method: json_object\n",
      "a.yaml:3: response_method: json_object: Anthropic has no such mode; use json_schema or "
@@ -186,7 +185,7 @@ const auto bad_files = std::vector<bad_file>{
     {"a header that is not text",
      "model: {provider: openai, model: m, api_key_env: '', headers: {x: 1}}\n",
      "a.yaml:1: model.headers: the value of 'x' must be text"},
-    {"a name of the limit that does not exist",
+    {"an unknown value of max_tokens_field",
      "model: {provider: openai, model: m, api_key_env: '', max_tokens_field: tokens}\n",
      "a.yaml:1: model.max_tokens_field: 'tokens' is not one of: max_tokens, "
      "max_completion_tokens"},
@@ -235,7 +234,7 @@ const auto bad_overrides = std::vector<override_case>{
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(only_the_model_key_is_required) {
+BOOST_AUTO_TEST_CASE(agent_file_requires_only_the_model_key) {
   const auto got = read(minimal);
   BOOST_TEST(to_text(got.faults) == "");
   BOOST_TEST(std::get<recorded_model_options>(got.spec.model).path == "/agents/turns.jsonl");
@@ -247,7 +246,7 @@ BOOST_AUTO_TEST_CASE(only_the_model_key_is_required) {
   BOOST_TEST(got.spec.tools.empty());
 }
 
-BOOST_AUTO_TEST_CASE(every_key_sets_its_option) {
+BOOST_AUTO_TEST_CASE(agent_file_keys_set_their_options) {
   const auto got = read(full);
   BOOST_TEST(to_text(got.faults) == "");
   const auto& s = got.spec;
@@ -278,7 +277,7 @@ BOOST_AUTO_TEST_CASE(every_key_sets_its_option) {
   BOOST_TEST(s.limits.row_deadline.value().count() == 5);
 }
 
-BOOST_AUTO_TEST_CASE(zero_limits_mean_no_limit) {
+BOOST_AUTO_TEST_CASE(zero_in_limits_key_means_no_limit) {
   const auto got = read(std::string{minimal} + R"(
 limits: {model_calls: 0, tool_calls: 0, rpm: 0, tpm: 0, calls_per_answer: 0, answer_bytes: 0,
          row_deadline_ms: 0}
@@ -294,7 +293,7 @@ limits: {model_calls: 0, tool_calls: 0, rpm: 0, tpm: 0, calls_per_answer: 0, ans
   BOOST_TEST(!limits.row_deadline.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(store_hooks_and_response_keys_are_read) {
+BOOST_AUTO_TEST_CASE(store_hook_and_response_keys_set_their_options) {
   const auto text = std::string{minimal} + "store: {path: memory.db}\n" +
                     "tools: [remember, {recall: {namespace: [users, kim]}}]\n"
                     "response: {type: object, title: place}\nhooks:\n";
@@ -330,8 +329,8 @@ BOOST_AUTO_TEST_CASE(review_key_accepts_list_map_and_empty_value) {
   BOOST_TEST((both[1].config == human_interrupt_config{false, true, false, true}));
 }
 
-BOOST_DATA_TEST_CASE(every_fault_is_reported_with_its_line, boost::unit_test::data::make(bad_files),
-                     c) {
+BOOST_DATA_TEST_CASE(faults_of_agent_file_are_reported_with_lines,
+                     boost::unit_test::data::make(bad_files), c) {
   BOOST_TEST(to_text(read(c.text).faults) == c.faults);
 }
 
@@ -346,23 +345,23 @@ BOOST_AUTO_TEST_CASE(override_replaces_value_of_file) {
   BOOST_TEST((got.spec.version == react_version::v2));
 }
 
-BOOST_AUTO_TEST_CASE(override_can_add_missing_keys) {
+BOOST_AUTO_TEST_CASE(override_adds_keys_missing_in_file) {
   const auto got = read("", {"model.provider=openai", "model.model=m", "model.stream=true"});
   BOOST_TEST(to_text(got.faults) == "");
   BOOST_TEST(std::get<provider_model_options>(got.spec.model).stream);
 }
 
-BOOST_DATA_TEST_CASE(invalid_override_is_reported_as_override,
+BOOST_DATA_TEST_CASE(invalid_override_is_rejected_with_its_key,
                      boost::unit_test::data::make(bad_overrides), c) {
   BOOST_TEST(to_text(read(full, {std::string{c.option}}).faults) == c.faults);
 }
 
-BOOST_AUTO_TEST_CASE(overrides_change_tools_fingerprint) {
+BOOST_AUTO_TEST_CASE(overridden_tool_option_changes_tools_fingerprint) {
   BOOST_TEST(read(full).spec.tools_text !=
              read(full, {"tools.6.simulated.seed=8"}).spec.tools_text);
 }
 
-BOOST_AUTO_TEST_CASE(yaml_anchors_cannot_expand_file_without_bound) {
+BOOST_AUTO_TEST_CASE(yaml_anchors_that_expand_excessively_are_rejected) {
   auto text = std::string{minimal} + "x:\n  - &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n";
   for (auto i = 1; i < 8; ++i) {
     const auto before = std::to_string(i - 1);
@@ -375,7 +374,7 @@ BOOST_AUTO_TEST_CASE(yaml_anchors_cannot_expand_file_without_bound) {
   BOOST_TEST(to_text(read(text).faults).find("has more than 100000 values") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(command_tools_are_read_with_environment_and_limits) {
+BOOST_AUTO_TEST_CASE(command_tool_keys_are_validated_and_set_options) {
   const auto got = read(std::string{minimal} + R"(tools:
   - command: {name: a, argv: [./run, ./x], cwd: ../work, env: [A, B],
               limits: {memory_mb: 5, cpu_s: 6, files: 7, processes: 8}, sandbox: bwrap}
@@ -414,7 +413,7 @@ BOOST_AUTO_TEST_CASE(command_tools_are_read_with_environment_and_limits) {
         wrong);
 }
 
-BOOST_AUTO_TEST_CASE(too_deep_or_too_long_file_is_rejected) {
+BOOST_AUTO_TEST_CASE(deep_recursive_and_oversized_yaml_is_rejected) {
   const auto repeat = [](std::string_view piece, std::size_t count) {
     auto out = std::string{};
     for (auto i = std::size_t{0}; i < count; ++i)
@@ -441,19 +440,19 @@ BOOST_AUTO_TEST_CASE(too_deep_or_too_long_file_is_rejected) {
     BOOST_TEST(!read(std::string{minimal} + text).faults.empty(), text.substr(0, 40));
 }
 
-BOOST_AUTO_TEST_CASE(unreadable_file_is_reported_as_one_fault) {
+BOOST_AUTO_TEST_CASE(unreadable_agent_file_is_reported_as_one_fault) {
   BOOST_TEST(to_text(read_agent_file("/nowhere/a.yaml").faults) ==
              "/nowhere/a.yaml: cannot be opened: No such file or directory");
   BOOST_TEST(to_text(read_agent_file("/").faults) == "/: is a directory, not an agent file");
 }
 
-BOOST_AUTO_TEST_CASE(text_after_document_is_rejected) {
+BOOST_AUTO_TEST_CASE(text_after_yaml_document_is_rejected) {
   // LoadAll of yaml-cpp returns empty documents for these forever.
   for (const auto* text : {" [book, pay]\n, pay]\n", "a: 1\n]\n", "{a: 1}\n}\n", "[a]]\n", "]\n"})
     BOOST_TEST(!read(text).faults.empty(), text);
 }
 
-BOOST_AUTO_TEST_CASE(only_empty_second_document_is_accepted) {
+BOOST_AUTO_TEST_CASE(second_yaml_document_is_accepted_only_if_empty) {
   const auto text = std::string{minimal};
   BOOST_TEST(to_text(read(text + "---\n").faults).empty());
   BOOST_TEST(to_text(read("---\n" + text + "...\n").faults).empty());
@@ -461,7 +460,7 @@ BOOST_AUTO_TEST_CASE(only_empty_second_document_is_accepted) {
              "a.yaml:3: has more than one YAML document");
 }
 
-BOOST_AUTO_TEST_CASE(descriptor_shortage_is_distinguished_from_file_faults) {
+BOOST_AUTO_TEST_CASE(file_descriptor_shortage_is_distinguished_from_faults) {
   const auto path = std::string{SUPERSTEP_TREE "/examples/batch/agent.yaml"};
   const auto missing = read_agent_file("/no/such/agent.yaml");
   BOOST_TEST(!has_shortage(missing.faults));

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(agent_is_built_from_its_file) {
   BOOST_TEST(got.agent->graph().mermaid().find("tools --> agent") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(invalid_parts_are_reported_with_lines) {
+BOOST_AUTO_TEST_CASE(invalid_tools_are_reported_with_their_lines) {
   const auto in = folder{};
   const auto got = build(in, "tools:\n  - simulated: {name: a}\n  - simulated: {name: a}\n"
                              "  - sqlite_query: {path: missing.db}\n");
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(invalid_parts_are_reported_with_lines) {
   BOOST_TEST(got.faults[1].key == "tools.2.sqlite_query.path");
 }
 
-BOOST_AUTO_TEST_CASE(early_tools_must_be_unreviewed_tools_of_file) {
+BOOST_AUTO_TEST_CASE(early_tools_key_rejects_unknown_and_reviewed_tools) {
   const auto in = folder{};
   const auto good = build(in, "tools: [calculator]\nearly_tools: [calculator]\n");
   BOOST_TEST(to_text(good.faults) == "");
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(early_tools_must_be_unreviewed_tools_of_file) {
              "start early");
 }
 
-BOOST_AUTO_TEST_CASE(faults_of_file_and_parts_are_reported_together) {
+BOOST_AUTO_TEST_CASE(invalid_values_and_missing_files_are_reported_together) {
   const auto got =
       build_agent(read_agent_text("version: v9\nmodel: {provider: recorded, path: missing.jsonl}\n",
                                   "a.yaml", "/nowhere"),
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(faults_of_file_and_parts_are_reported_together) {
   BOOST_TEST(got.faults[1].line == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(each_missing_option_is_reported_once) {
+BOOST_AUTO_TEST_CASE(missing_required_agent_file_key_is_reported_once) {
   const auto in = folder{};
   for (const auto& [text, expected] : std::vector<std::pair<const char*, const char*>>{
            {"tools: [{command: {name: t}}]\n",
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(each_missing_option_is_reported_once) {
              "a.yaml:1: model.path: is missing; it is required");
 }
 
-BOOST_AUTO_TEST_CASE(independent_faults_are_reported_together) {
+BOOST_AUTO_TEST_CASE(independent_faults_of_agent_file_are_reported_together) {
   const auto faults_of = [](const std::string& text) {
     return to_text(
         build_agent(read_agent_text(text, "a.yaml", "."), std::make_shared<io_runtime>()).faults);
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(independent_faults_are_reported_together) {
              "a.yaml:2: tools.0.sqlite_query.path: 'no.db': unable to open database file");
 }
 
-BOOST_AUTO_TEST_CASE(values_of_wrong_type_are_reported_once) {
+BOOST_AUTO_TEST_CASE(invalid_value_of_agent_file_is_reported_once) {
   const auto in = folder{};
   for (const auto& [text, expected] : std::vector<std::pair<const char*, const char*>>{
            {"store: memory.db\n", "a.yaml:2: store: must be a mapping; known keys: path"},
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(values_of_wrong_type_are_reported_once) {
   BOOST_TEST(protocol.faults.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(faults_of_overridden_keys_name_set_option) {
+BOOST_AUTO_TEST_CASE(fault_of_overridden_key_is_attributed_to_override) {
   const auto in = folder{};
   const auto faults_with = [&in](const std::vector<std::string>& overrides) {
     const auto io = std::make_shared<io_runtime>();
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(faults_of_overridden_keys_name_set_option) {
              "a.yaml:3: tools.0.command.argv: cannot start \"/nofile\": No such file or directory");
 }
 
-BOOST_AUTO_TEST_CASE(faults_of_model_files_name_their_own_lines) {
+BOOST_AUTO_TEST_CASE(model_file_faults_show_its_path_and_line) {
   const auto in = folder{};
   std::ofstream{in.path() + "/rules.yaml"}
       << "latency_ms: {uniform: [40, 10]}\nrules:\n  - {match: '('}\nsed: 1\n";
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(faults_of_model_files_name_their_own_lines) {
   BOOST_TEST(build(in, "").faults.size() == 20U); // a file of another kind
 }
 
-BOOST_AUTO_TEST_CASE(fingerprint_changes_with_prompt_and_tools) {
+BOOST_AUTO_TEST_CASE(agent_fingerprint_changes_with_prompt_and_tools) {
   const auto in = folder{};
   const auto a = build(in, "prompt: one\ntools: [{simulated: {name: t, seed: 1}}]\n");
   const auto b = build(in, "prompt: two\ntools: [{simulated: {name: t, seed: 2}}]\n");
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(fingerprint_changes_with_prompt_and_tools) {
   BOOST_TEST(a.agent->model()->fingerprint() == b.agent->model()->fingerprint());
 }
 
-BOOST_AUTO_TEST_CASE(fingerprints_depend_on_the_response_method) {
+BOOST_AUTO_TEST_CASE(agent_fingerprint_changes_with_response_method) {
   const auto in = folder{};
   auto seen = std::set<std::string>{};
   for (const auto* method : {"json_schema", "json_object", "tool_call"}) {
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(fingerprints_depend_on_the_response_method) {
   BOOST_TEST(seen.size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(example_agent_has_no_faults) {
+BOOST_AUTO_TEST_CASE(example_agent_file_has_no_faults) {
   const auto got = build_agent(read_agent_file(SUPERSTEP_TREE "/examples/batch/agent.yaml"),
                                std::make_shared<io_runtime>());
   BOOST_TEST(to_text(got.faults) == "");
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(review_of_unknown_tool_is_a_fault) {
   BOOST_TEST(broken.faults.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(memory_tools_need_a_store) {
+BOOST_AUTO_TEST_CASE(memory_tools_without_a_store_are_rejected) {
   const auto in = folder{};
   const auto got = build(in, "tools: [calculator, recall]\n");
   BOOST_TEST(to_text(got.faults) == "a.yaml:2: tools.1: requires long-term memory; add the key "

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(event_emitted_by_tool_reaches_the_stream) {
   BOOST_TEST(!events.next().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(step_printer_prints_writes_of_each_step) {
+BOOST_AUTO_TEST_CASE(debug_line_shows_mode_and_content_of_event) {
   auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(std::vector<message>{ai_message("done")});
   const auto agent = create_react_agent(std::move(options));
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(debug_option_prints_each_step) {
   BOOST_TEST(text.find(R"([updates] {"agent":{"messages":[)") != std::string::npos, text);
 }
 
-BOOST_AUTO_TEST_CASE(each_call_interrupts_separately_without_repeating_finished_calls) {
+BOOST_AUTO_TEST_CASE(interrupted_tool_calls_resume_separately_without_repeating_others) {
   auto counted = std::atomic<int>{0};
   auto options = react_agent_options<talk>{};
   options.model = std::make_shared<const fake_model>(std::vector<message>{

@@ -14,7 +14,7 @@ message calling(std::string id) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(last_ai_message_is_found_before_tool_messages) {
+BOOST_AUTO_TEST_CASE(last_ai_message_skips_later_tool_messages) {
   BOOST_TEST(last_ai_message({}) == nullptr);
   BOOST_TEST(last_ai_message({human_message("q")}) == nullptr);
   const auto list = message_list{calling("a"), ai_message("second"), tool_message("1", "a", "add")};
@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(history_with_answered_calls_is_valid) {
   BOOST_TEST(!unanswered_call(list, false).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(history_check_returns_the_unanswered_call) {
+BOOST_AUTO_TEST_CASE(history_check_reports_the_unanswered_call) {
   const auto fault =
       unanswered_call({human_message("q"), calling("a"), tool_message("1", "b", "add")}, true);
   BOOST_REQUIRE(fault.has_value());
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(history_check_returns_the_unanswered_call) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(full_check_finds_unanswered_calls_before_last_answer) {
+BOOST_AUTO_TEST_CASE(only_full_history_check_finds_earlier_unanswered_calls) {
   const auto list = message_list{calling("a"), human_message("q"), ai_message("hm")};
   BOOST_TEST(unanswered_call(list, true).has_value());
   BOOST_TEST(!unanswered_call(list, false).has_value());

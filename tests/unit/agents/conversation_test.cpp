@@ -74,7 +74,8 @@ struct fixture {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(conversation_stops_at_reviewed_tool, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(reviewed_tool_interrupts_conversation_until_answered, data::make(versions),
+                     version) {
   auto f = fixture{};
   const auto g = f.graph(version);
   BOOST_REQUIRE((f.say(g, "go").status == run_status::interrupted));
@@ -91,7 +92,7 @@ BOOST_DATA_TEST_CASE(conversation_stops_at_reviewed_tool, data::make(versions), 
   BOOST_TEST(!look_at(g, "t").is_unfinished);
 }
 
-BOOST_DATA_TEST_CASE(answering_open_calls_lets_conversation_continue, data::make(versions),
+BOOST_DATA_TEST_CASE(answering_pending_tool_calls_lets_conversation_continue, data::make(versions),
                      version) {
   auto f = fixture{};
   const auto g = f.graph(version);
@@ -116,7 +117,7 @@ BOOST_DATA_TEST_CASE(answering_open_calls_lets_conversation_continue, data::make
   BOOST_TEST(ended.state.messages.back().content == "done");
 }
 
-BOOST_AUTO_TEST_CASE(trimming_sends_latest_turns_and_keeps_state) {
+BOOST_AUTO_TEST_CASE(trimming_shortens_model_request_but_not_state) {
   auto f = fixture{{ai_message("yes")}};
   auto spec = agent_spec{};
   spec.trim = trim_spec{.tokens_max = 20};
@@ -144,7 +145,7 @@ BOOST_AUTO_TEST_CASE(trimming_keeps_the_only_turn_whole) {
   BOOST_TEST(asked[1].messages.size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(older_turns_are_summarised_above_the_limit) {
+BOOST_AUTO_TEST_CASE(older_turns_are_summarised_above_token_limit) {
   auto f = fixture{{ai_message("yes"), ai_message("They said yes.")}};
   auto spec = agent_spec{};
   spec.summarise = summary_spec{.tokens_max = 1, .messages_kept = 1, .prompt = "Sum up."};

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(model_and_tools_alternate_without_middleware) {
   BOOST_TEST(model->asked()[0].tools->at(0).name == "echo");
 }
 
-BOOST_AUTO_TEST_CASE(first_middleware_is_outermost_and_after_hooks_reverse) {
+BOOST_AUTO_TEST_CASE(middlewares_nest_with_the_first_one_outermost) {
   const auto all = diary{};
   auto options = design(scripted({calling("echo", "c1"), ai_message("done")}));
   options.middleware = {noting("a", all), noting("b", all)};
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(first_middleware_is_outermost_and_after_hooks_reverse) {
              "b.after_agent a.after_agent");
 }
 
-BOOST_AUTO_TEST_CASE(wrappers_can_change_request_and_response) {
+BOOST_AUTO_TEST_CASE(model_call_wrapper_changes_request_and_response) {
   const auto model = scripted({ai_message("hello")});
   auto options = design(model);
   auto m = middleware<desk>{};
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(wrappers_can_change_request_and_response) {
   BOOST_TEST(model->asked()[0].parameters.at("temperature") == 0);
 }
 
-BOOST_AUTO_TEST_CASE(wrappers_can_answer_instead_of_model_and_tool) {
+BOOST_AUTO_TEST_CASE(wrappers_answer_without_calling_model_or_tool) {
   const auto model = scripted({ai_message("never asked")});
   auto options = design(model);
   auto m = middleware<desk>{};
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(wrappers_can_answer_instead_of_model_and_tool) {
   BOOST_TEST(model->asked().empty());
 }
 
-BOOST_AUTO_TEST_CASE(jump_to_end_calls_after_agent_hooks) {
+BOOST_AUTO_TEST_CASE(after_agent_hooks_run_despite_jump_to_end) {
   const auto all = diary{};
   const auto model = scripted({ai_message("never asked")});
   for (auto when : {&middleware<desk>::before_agent, &middleware<desk>::before_model}) {
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(jump_to_end_calls_after_agent_hooks) {
   BOOST_TEST(model->asked().empty());
 }
 
-BOOST_AUTO_TEST_CASE(jump_to_model_restarts_loop) {
+BOOST_AUTO_TEST_CASE(jump_to_model_calls_hooks_and_model_again) {
   const auto all = diary{};
   auto options = design(scripted({ai_message("first"), ai_message("second")}));
   options.middleware = {noting("a", all),
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(jump_to_tools_runs_calls_of_latest_answer) {
   BOOST_TEST(ended.state.messages[3].content == "done");
 }
 
-BOOST_AUTO_TEST_CASE(hook_can_answer_calls_before_model_continues) {
+BOOST_AUTO_TEST_CASE(tool_calls_answered_by_hook_do_not_run) {
   auto options = design(scripted({calling("echo", "c1"), ai_message("done")}));
   auto m = middleware<desk>{};
   m.name = "refuser";
@@ -250,7 +250,7 @@ BOOST_AUTO_TEST_CASE(return_direct_tool_ends_loop_when_called_alone) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(structured_response_is_final_answer_of_loop) {
+BOOST_AUTO_TEST_CASE(structured_response_is_parsed_from_final_answer) {
   const auto model = scripted({calling("echo", "c1"), ai_message(R"({"city":"Oslo"})")});
   auto options = design(model);
   options.response = response_format{{{"type", "object"},
@@ -283,14 +283,14 @@ BOOST_AUTO_TEST_CASE(json_mode_responses_are_checked_against_the_schema) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(rejects_zero_tool_calls_at_once) {
+BOOST_AUTO_TEST_CASE(zero_limit_of_concurrent_tool_calls_is_rejected) {
   auto options = design(scripted({}));
   options.tools = {echo()};
   options.tool_calls_at_once = 0;
   BOOST_CHECK_THROW(static_cast<void>(create_agent(std::move(options))), compile_error);
 }
 
-BOOST_AUTO_TEST_CASE(rejects_structured_responses_as_tool_calls) {
+BOOST_AUTO_TEST_CASE(create_agent_rejects_structured_responses_by_tool_call) {
   auto options = design(scripted({}));
   options.response =
       response_format{{{"type", "object"}, {"title", "Answer"}}, {}, structured_method::tool_call};
@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(rejects_structured_responses_as_tool_calls) {
   BOOST_CHECK_NO_THROW(static_cast<void>(create_agent(options)));
 }
 
-BOOST_AUTO_TEST_CASE(hook_can_interrupt_and_resume) {
+BOOST_AUTO_TEST_CASE(interrupted_hook_resumes_with_the_given_answer) {
   const auto model = scripted({ai_message("done")});
   auto options = design(model);
   auto m = middleware<desk>{};
@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(hook_can_interrupt_and_resume) {
   BOOST_TEST(model->asked().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(reviewed_call_waits_while_sibling_result_is_kept) {
+BOOST_AUTO_TEST_CASE(sibling_of_reviewed_call_runs_only_once) {
   auto both = calling("echo", "c1", "one");
   both.tool_calls.push_back(calling("shout", "c2", "two").tool_calls[0]);
   auto runs = std::make_shared<std::atomic<int>>(0);
@@ -348,7 +348,7 @@ BOOST_AUTO_TEST_CASE(reviewed_call_waits_while_sibling_result_is_kept) {
   BOOST_TEST(*runs == 1);
 }
 
-BOOST_AUTO_TEST_CASE(timed_out_call_is_answered_and_siblings_kept) {
+BOOST_AUTO_TEST_CASE(tool_timeout_gives_error_without_affecting_sibling_calls) {
   auto both = calling("stuck", "c1");
   both.tool_calls.push_back(calling("echo", "c2").tool_calls[0]);
   auto options = design(scripted({both, ai_message("done")}));

@@ -152,7 +152,7 @@ BOOST_DATA_TEST_CASE(pre_model_hook_replaces_messages_and_writes_state, data::ma
   BOOST_TEST(ended.state.visits == 1 + 3);
 }
 
-BOOST_AUTO_TEST_CASE(post_model_hook_can_answer_tool_calls) {
+BOOST_AUTO_TEST_CASE(post_model_hook_answers_calls_instead_of_tools) {
   const auto model = scripted({calling("echo", "c1"), ai_message("done")});
   auto options = options_for(model, react_version::v2);
   options.post_model_hook = [](const front_desk& state, runtime) {
@@ -168,7 +168,8 @@ BOOST_AUTO_TEST_CASE(post_model_hook_can_answer_tool_calls) {
   BOOST_TEST(ended.state.messages[3].content == "done");
 }
 
-BOOST_DATA_TEST_CASE(prompt_can_be_computed_from_state, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(prompt_function_computes_model_messages_from_state, data::make(versions),
+                     version) {
   const auto model = scripted({ai_message("hello")});
   auto options = options_for(model, version);
   options.prompt = [](const front_desk& state, const runtime&) {
@@ -181,7 +182,8 @@ BOOST_DATA_TEST_CASE(prompt_can_be_computed_from_state, data::make(versions), ve
   BOOST_TEST(!asked[0].system);
 }
 
-BOOST_DATA_TEST_CASE(structured_response_uses_a_separate_call, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(structured_response_comes_from_a_separate_model_call, data::make(versions),
+                     version) {
   const auto model = scripted({ai_message("Oslo"), ai_message("{\"city\":\"Oslo\"}")});
   auto options = options_for(model, version);
   options.response_format = response_format{
@@ -197,7 +199,7 @@ BOOST_DATA_TEST_CASE(structured_response_uses_a_separate_call, data::make(versio
   BOOST_TEST(asked[1].system->content == "Extract.");
 }
 
-BOOST_DATA_TEST_CASE(json_mode_system_message_is_schema_or_prompt, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(json_mode_sends_schema_unless_prompt_is_given, data::make(versions), version) {
   for (const auto* prompt : {"", "Give the city as JSON."}) {
     const auto model = scripted({ai_message("Oslo"), ai_message("{\"city\":\"Oslo\"}")});
     auto options = options_for(model, version);
@@ -235,7 +237,7 @@ BOOST_DATA_TEST_CASE(return_direct_tool_ends_the_run, data::make(versions), vers
   BOOST_TEST(ended.state.messages.back().content == "42");
 }
 
-BOOST_AUTO_TEST_CASE(model_function_may_bind_only_agent_tools) {
+BOOST_AUTO_TEST_CASE(model_function_that_binds_unknown_tool_fails_run) {
   const auto choose = [](tool_list tools) {
     auto options = options_for(nullptr, react_version::v2);
     const auto bound =
@@ -249,7 +251,7 @@ BOOST_AUTO_TEST_CASE(model_function_may_bind_only_agent_tools) {
   BOOST_TEST(describe(ended.error->cause).find("'shout'") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(bound_model_must_have_exactly_agent_tools) {
+BOOST_AUTO_TEST_CASE(model_bound_to_other_tools_is_rejected) {
   auto options = options_for(nullptr, react_version::v2);
   options.model = bind_tools(scripted({}), tool_node{{echo("shout")}}.definitions()).value();
   BOOST_TEST(
@@ -263,7 +265,7 @@ BOOST_AUTO_TEST_CASE(bound_model_must_have_exactly_agent_tools) {
       "pass a model without tools");
 }
 
-BOOST_AUTO_TEST_CASE(inconsistent_options_are_rejected_when_built) {
+BOOST_AUTO_TEST_CASE(create_react_agent_rejects_inconsistent_options) {
   auto late = options_for(scripted({}), react_version::v1);
   late.post_model_hook = [](const front_desk&, runtime) {};
   BOOST_TEST(text_of_refusal(late).starts_with("post_model_hook requires version v2"));
@@ -277,7 +279,7 @@ BOOST_AUTO_TEST_CASE(inconsistent_options_are_rejected_when_built) {
              "Invalid version v3. Supported versions are 'v1' and 'v2'.");
 }
 
-BOOST_DATA_TEST_CASE(breakpoint_before_tools_stops_and_resumes_thread, data::make(versions),
+BOOST_DATA_TEST_CASE(breakpoint_before_tools_interrupts_run_until_resumed, data::make(versions),
                      version) {
   auto options = options_for(scripted({calling("echo", "c1"), ai_message("done")}), version);
   options.checkpointer = memory_checkpointer();
@@ -328,8 +330,8 @@ const auto reviews = std::vector<review_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(reviewed_call_waits_for_a_decision, data::make(versions) * data::make(reviews),
-                     version, c) {
+BOOST_DATA_TEST_CASE(review_decision_determines_the_tool_result,
+                     data::make(versions) * data::make(reviews), version, c) {
   auto node = tool_node_options{};
   node.wrap_call = review_calls();
   auto options = options_for(scripted({calling("echo", "c1"), ai_message("done")}), version);

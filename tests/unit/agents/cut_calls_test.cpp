@@ -300,8 +300,7 @@ BOOST_DATA_TEST_CASE(call_with_truncated_arguments_never_runs,
 }
 
 /// The server cuts arguments without reporting it in the finish reason.
-BOOST_DATA_TEST_CASE(truncated_arguments_never_run_despite_normal_finish_reason, data::make(wires),
-                     w) {
+BOOST_DATA_TEST_CASE(truncated_call_never_runs_despite_normal_finish_reason, data::make(wires), w) {
   if (w.api == provider_api::ollama)
     return; // its arguments are objects
   auto all = agents{};
@@ -329,7 +328,7 @@ BOOST_DATA_TEST_CASE(stream_cut_anywhere_runs_only_complete_calls, data::make(wi
       all.react(std::make_shared<const wire_model>(w.api, form::streamed, whole), true).ran));
 }
 
-BOOST_DATA_TEST_CASE(arguments_other_than_one_object_never_run, data::make(wires), w) {
+BOOST_DATA_TEST_CASE(call_without_valid_arguments_object_never_runs, data::make(wires), w) {
   if (w.api == provider_api::ollama)
     return;
   auto all = agents{};
@@ -360,7 +359,7 @@ BOOST_DATA_TEST_CASE(empty_argument_text_means_no_arguments, data::make(wires), 
   BOOST_TEST((end.ran == std::vector<std::string>{"{}"}));
 }
 
-BOOST_AUTO_TEST_CASE(call_without_arguments_needs_a_finish_reason) {
+BOOST_AUTO_TEST_CASE(call_without_arguments_and_finish_reason_never_runs) {
   auto body = chat_stream("", "stop");
   const auto at = body.find(R"(,"finish_reason":"stop")");
   body.erase(at, std::string_view{R"(,"finish_reason":"stop")"}.size());

@@ -56,29 +56,29 @@ const auto all_spoken = std::vector<spoken>{
     {"brackets and quotes in strings close nothing",
      {piece(0, "a", "f", R"({"x":"}\")"), piece(0, {}, {}, R"(]"})")},
      R"(;;|a{"x":"}\"]"})"},
-    {"lists and objects inside",
+    {"nested lists and objects",
      {piece(0, "a", "f", R"({"x":[{}])"), piece(0, {}, {}, ",\"y\":{}"), piece(0, {}, {}, "}")},
      R"(;;;|a{"x":[{}],"y":{}})"},
     {"the next call completes the one before",
      {piece(0, "a", "f", "{}"), piece(1, "b", "f", ""), piece(1, {}, {}, "{}")},
      ";a{};;|b{}"},
-    {"calls are told apart by their index",
+    {"calls are distinguished by their index",
      {piece(0, "a", "f", "{"), piece(1, "b", "f", "{}"), piece(0, {}, {}, "}")},
      ";;b{};|a{}"},
     {"another id at the same index is another call",
      {piece(0, "a", "f", "{}"), piece(0, "b", "f", "{}")},
      ";a{};|b{}"},
-    {"calls without an index come whole",
+    {"calls without an index arrive whole",
      {piece(nullptr, "a", "f", "{}"), piece(nullptr, "b", "f", "{}")},
      ";a{};|b{}"},
     {"white space may follow", {piece(0, "a", "f", "{}"), piece(0, {}, {}, " \n")}, ";;|a{}"},
-    {"several objects are no call", {piece(0, "a", "f", "{}"), piece(0, {}, {}, " {}")}, ";;|"},
+    {"several objects are not a call", {piece(0, "a", "f", "{}"), piece(0, {}, {}, " {}")}, ";;|"},
     {"several objects in one piece", {piece(0, "a", "f", R"({"x":1}{"x":2})")}, ";|"},
     {"several objects without an index", {piece(nullptr, "a", "f", "{}{}")}, ";|"},
-    {"an object that is open", {piece(0, "a", "f", R"({"x":{})")}, ";|"},
+    {"an object that is not closed", {piece(0, "a", "f", R"({"x":{})")}, ";|"},
     {"no id", {piece(0, {}, "f", "{}")}, ";|"},
-    {"a list is no object", {piece(0, "a", "f", "[]")}, ";|"},
-    {"no JSON", {piece(0, "a", "f", "{x}")}, ";|"},
+    {"a list is not an object", {piece(0, "a", "f", "[]")}, ";|"},
+    {"invalid JSON", {piece(0, "a", "f", "{x}")}, ";|"},
     {"too long",
      {piece(0, "a", "f", "{\"x\":\"" + std::string(300'000, 'x')), piece(0, {}, {}, "\"}")},
      ";;|"},
@@ -263,7 +263,7 @@ const auto kinds = std::vector<kind>{{"structs", &run_struct}, {"JSON", &run_jso
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(listener_reports_complete_calls_only, data::make(all_spoken), s) {
+BOOST_DATA_TEST_CASE(call_listener_reports_only_complete_tool_calls, data::make(all_spoken), s) {
   auto listener = call_listener{};
   auto said = std::string{};
   const auto hear = [&](const message_chunk& one) {
@@ -281,7 +281,7 @@ BOOST_DATA_TEST_CASE(listener_reports_complete_calls_only, data::make(all_spoken
   BOOST_TEST(said == s.told);
 }
 
-BOOST_DATA_TEST_CASE(early_tool_start_gives_the_same_state, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(early_tool_start_does_not_change_final_state, data::make(versions), version) {
   const auto answer = ai_message("", {call_of("a"), call_of("b")});
   // The model waits for the first call to finish, so only an early start can end the run.
   const auto early = run(answer, version, true);
@@ -327,7 +327,7 @@ BOOST_DATA_TEST_CASE(every_agent_kind_starts_calls_early, data::make(kinds) * da
   BOOST_TEST(early.find("got {\\\"n\\\":\\\"a\\\"} in tools") != std::string::npos, early);
 }
 
-BOOST_DATA_TEST_CASE(every_agent_kind_discards_missing_calls,
+BOOST_DATA_TEST_CASE(every_agent_kind_discards_calls_missing_from_answer,
                      data::make(kinds) * data::make(versions), over, version) {
   const auto answer = ai_message("", {call_of("b")});
   const auto events = std::make_shared<diary>();
@@ -343,7 +343,7 @@ BOOST_AUTO_TEST_CASE(failed_stream_fails_run_of_struct_agent) {
   BOOST_TEST(told.find("the line is dead") != std::string::npos, told);
 }
 
-BOOST_AUTO_TEST_CASE(early_tools_that_cannot_start_early_are_rejected) {
+BOOST_AUTO_TEST_CASE(tools_that_cannot_start_early_are_rejected) {
   const auto refused = [](agent_tools tools, std::string name) {
     auto options = react_agent_options<messages_state>{};
     options.model = std::make_shared<const speaking_model>(ai_message("x"), [] { return true; });

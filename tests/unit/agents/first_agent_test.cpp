@@ -68,7 +68,7 @@ std::string refusal(agent_options<messages_state> options) {
 
 BOOST_AUTO_TEST_SUITE(first_agent)
 
-BOOST_AUTO_TEST_CASE(first_program_answers_with_tool_result) {
+BOOST_AUTO_TEST_CASE(agent_answers_question_with_tool_result) {
   auto engine = ss::engine{};
   auto agent = ss::create_agent({
       .model = model(),
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(run_counts_model_and_tool_calls_in_state) {
   BOOST_TEST(ended.model_calls == ended.tool_calls + 1);
 }
 
-BOOST_AUTO_TEST_CASE(json_agent_supports_middleware_that_jumps) {
+BOOST_AUTO_TEST_CASE(json_agent_follows_jumps_of_its_middleware) {
   auto stops = middleware<json::value>{};
   stops.name = "stops";
   stops.before_model = {[](const json::value& state, runtime) {
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(json_agent_supports_middleware_that_jumps) {
   BOOST_TEST(text_of(said[3]) == "bye");
 }
 
-BOOST_AUTO_TEST_CASE(model_hooks_run_inside_middleware_hooks) {
+BOOST_AUTO_TEST_CASE(middleware_hooks_enclose_pre_and_post_model_hooks) {
   auto order = std::make_shared<std::string>();
   auto around = middleware<messages_state>{};
   around.name = "m";

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(agent_answers_call_of_another_agent) {
   BOOST_TEST(inner->asked()[0].messages[0].content == "why?");
 }
 
-BOOST_AUTO_TEST_CASE(interrupt_of_graph_tool_stops_and_resumes_run) {
+BOOST_AUTO_TEST_CASE(run_interrupted_by_graph_tool_resumes_with_answer) {
   const auto inner = scripted({ai_message("because")});
   auto talk = conversation{asking(true, inner)};
   const auto stopped = talk.say("question");
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(interrupt_of_graph_tool_stops_and_resumes_run) {
   BOOST_TEST(inner->asked().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(failure_of_graph_tool_answers_the_call) {
+BOOST_AUTO_TEST_CASE(failed_graph_tool_answers_with_an_error) {
   const auto ended = run(asking(false, scripted({})));
   BOOST_TEST(why(ended) == "");
   BOOST_TEST(ended.state.messages[2].is_error);

@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(custom_middleware_changes_prompt_and_ends_run) {
   BOOST_TEST(model->asked()[0].system->content == "Greet Kim");
 }
 
-BOOST_AUTO_TEST_CASE(agent_with_all_provided_middleware_completes) {
+BOOST_AUTO_TEST_CASE(agent_with_all_prebuilt_middleware_completes_its_run) {
   const auto model = scripted({calling("echo", "c1", "kim@a.org"), ai_message("done")});
   const auto ended = run(everything(model, scripted({ai_message("short")})));
   BOOST_TEST(why(ended) == "");

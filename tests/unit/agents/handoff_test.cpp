@@ -79,7 +79,7 @@ std::vector<std::string> turn(engine& lanes, const compiled_json_graph& graph, s
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(supervisor_hands_over_and_gets_answer, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(supervisor_hands_over_and_receives_the_answer, data::make(versions), version) {
   auto g = team();
   g.add("boss", agent("boss", {"adder"}, version, [](const message& last) {
           return last.type == message_type::human ? handing_over("adder")
@@ -118,7 +118,7 @@ BOOST_DATA_TEST_CASE(swarm_turn_starts_with_last_active_agent, data::make(versio
   BOOST_TEST(turn(lanes, graph, "alice please").back() == "alice: alice here");
 }
 
-BOOST_AUTO_TEST_CASE(all_agents_accept_wrapped_handoff_tools) {
+BOOST_AUTO_TEST_CASE(create_agent_accepts_wrapped_handoff_tools) {
   const auto handoff = make_handoff_tool({.agent = "poet"});
   const auto wrapped = with_time_limit(handoff, std::chrono::seconds{1});
   const auto model =

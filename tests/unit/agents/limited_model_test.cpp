@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(concurrent_model_calls_stay_within_limit) {
   BOOST_TEST(most_at_once(std::nullopt) == 9);
 }
 
-BOOST_AUTO_TEST_CASE(limited_model_keeps_the_fingerprint) {
+BOOST_AUTO_TEST_CASE(limited_model_keeps_fingerprint_of_wrapped_model) {
   const auto limited =
       detail::limit_model(std::make_shared<const testing::fake_model>(std::vector<message>{}), {});
   BOOST_TEST(limited->fingerprint() == "fake");
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(limited_model_passes_errors_through) {
   BOOST_TEST((reply.error().code == model_errc::server_error));
 }
 
-BOOST_AUTO_TEST_CASE(answer_with_too_many_calls_is_an_error) {
+BOOST_AUTO_TEST_CASE(answer_with_too_many_tool_calls_is_rejected) {
   auto calls = std::vector<tool_call>(1'001);
   for (auto i = std::size_t{0}; i < calls.size(); ++i) {
     calls[i].id = "c" + std::to_string(i);

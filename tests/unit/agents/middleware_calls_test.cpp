@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(failed_model_call_is_retried) {
   BOOST_TEST(model->asked() == 3);
 }
 
-BOOST_AUTO_TEST_CASE(exhausted_retries_give_error_message_or_fail_run) {
+BOOST_AUTO_TEST_CASE(retry_options_decide_whether_exhausted_retries_fail_run) {
   const auto kind = model_errc::server_error;
   auto ended = run(with(std::make_shared<const moody_model>(9, kind), model_retry(at_once())));
   BOOST_TEST(why(ended) == "");
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(partially_streamed_answer_is_not_retried) {
   BOOST_TEST(model->asked() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(fallback_models_run_when_agent_model_fails) {
+BOOST_AUTO_TEST_CASE(fallback_models_are_tried_in_order_after_failure) {
   const auto tired = std::make_shared<const moody_model>(9);
   const auto fresh = scripted({ai_message("I am here")});
   auto ended = run(with(std::make_shared<const moody_model>(9), model_fallback({tired, fresh})));
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(fallback_models_run_when_agent_model_fails) {
   BOOST_CHECK_THROW(static_cast<void>(model_fallback({})), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE(throwing_tool_is_retried) {
+BOOST_AUTO_TEST_CASE(throwing_tool_is_retried_up_to_the_limit) {
   auto left = std::make_shared<std::atomic<int>>(2);
   auto options =
       with(scripted({calling("moody", "c1"), ai_message("done")}), tool_retry(at_once()));

@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(run_fails_at_model_call_limit_if_configured) {
   BOOST_TEST(ended.state.messages.size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(run_counter_restarts_and_thread_counter_continues) {
+BOOST_AUTO_TEST_CASE(new_run_resets_only_the_run_counter) {
   auto talk = conversation{
       limited({ai_message("hello")}, model_call_limit<&desk::calls>({2, 1, at_limit::finish}))};
   BOOST_TEST(talk.say("one").state.messages.back().content == "hello");
@@ -96,21 +96,21 @@ BOOST_AUTO_TEST_CASE(tool_limit_answers_open_calls_and_ends_run) {
                             "Tool call limit reached: thread limit exceeded (2/1 calls).");
 }
 
-BOOST_AUTO_TEST_CASE(single_tool_limit_fails_run_with_other_calls) {
+BOOST_AUTO_TEST_CASE(tool_limit_with_other_pending_calls_fails_run) {
   const auto ended = run(limited({calling_all({"echo", "echo", "shout"})},
                                  tool_call_limit<&desk::calls>({"echo", {}, 1, at_limit::finish})));
   BOOST_TEST(why(ended).find("Cannot end execution with other tool calls pending. Found calls to: "
                              "shout.") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(tool_call_limit_can_fail_run) {
+BOOST_AUTO_TEST_CASE(run_fails_at_tool_call_limit_if_configured) {
   const auto ended = run(limited({calling_all({"echo", "echo"})},
                                  tool_call_limit<&desk::calls>({"echo", {}, 1, at_limit::fail})));
   BOOST_TEST(why(ended).find("'echo' tool call limit reached: run limit exceeded (2/1 calls).") !=
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(several_limits_can_share_one_state_field) {
+BOOST_AUTO_TEST_CASE(several_call_limits_count_in_one_state_field) {
   auto options = limited(endless(), tool_call_limit<&desk::calls>({{}, {}, 1, at_limit::proceed}));
   options.middleware.push_back(tool_call_limit<&desk::calls>({"echo", {}, 9, at_limit::proceed}));
   options.middleware.push_back(model_call_limit<&desk::calls>({{}, 3, at_limit::finish}));

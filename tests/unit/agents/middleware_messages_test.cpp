@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(older_messages_are_summarised_and_newest_kept) {
   BOOST_TEST(read.find("three") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(summary_request_offers_no_bound_tools) {
+BOOST_AUTO_TEST_CASE(summary_request_omits_tools_bound_to_model) {
   const auto writer = scripted({ai_message("all about Oslo")});
   auto tool = tool_definition{};
   tool.name = "search";
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(summary_request_offers_no_bound_tools) {
   BOOST_TEST((writer->asked()[0].tools && writer->asked()[0].tools->empty()));
 }
 
-BOOST_AUTO_TEST_CASE(summary_keeps_call_with_its_answers) {
+BOOST_AUTO_TEST_CASE(summarisation_does_not_separate_calls_from_answers) {
   const auto writer = scripted({ai_message("short")});
   auto both = calling("echo", "c1");
   both.tool_calls.push_back(calling("echo", "c2").tool_calls[0]);
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(summary_keeps_call_with_its_answers) {
   BOOST_TEST(read[1].tool_calls.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(summary_limit_can_count_tokens) {
+BOOST_AUTO_TEST_CASE(summarisation_starts_above_token_limit) {
   const auto writer = scripted({ai_message("short")});
   auto options = summary_by(writer, 1000, 1);
   options.tokens_max = 3;
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(old_tool_results_are_cleared_and_newest_kept) {
   BOOST_TEST((clear_tool_results(messages, options) == messages));
 }
 
-BOOST_AUTO_TEST_CASE(context_editing_does_not_change_the_state) {
+BOOST_AUTO_TEST_CASE(context_editing_changes_request_but_not_state) {
   auto options = context_editing_options{};
   options.tokens_max = 0;
   options.keep = 0;
@@ -182,7 +182,7 @@ const auto pii_cases = std::vector<pii_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(known_kinds_of_personal_data_are_detected, data::make(pii_cases), c) {
+BOOST_DATA_TEST_CASE(personal_data_of_known_kinds_is_replaced, data::make(pii_cases), c) {
   BOOST_TEST(without_pii(c.text, std::string{c.kind}, detector_of(c.kind), c.strategy) == c.wanted);
 }
 
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(personal_data_is_redacted_in_selected_messages) {
   BOOST_TEST(model->asked()[1].messages[2].content == "[REDACTED_EMAIL]");
 }
 
-BOOST_AUTO_TEST_CASE(input_content_blocks_are_redacted_but_not_answers) {
+BOOST_AUTO_TEST_CASE(default_redaction_covers_input_blocks_but_not_answers) {
   auto options = pii_options{};
   options.kind = "email";
   auto with_blocks = message{};
@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(input_content_blocks_are_redacted_but_not_answers) {
   BOOST_TEST(ended.state.messages[2].content == "max@a.org");
 }
 
-BOOST_AUTO_TEST_CASE(blocking_strategy_fails_run_on_personal_data) {
+BOOST_AUTO_TEST_CASE(block_strategy_fails_run_with_personal_data) {
   auto options = pii_options{};
   options.kind = "email";
   options.strategy = block;

@@ -68,7 +68,7 @@ const auto versions = std::vector<std::string>{"v1", "v2"};
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(calls_in_text_run_like_native_calls,
+BOOST_DATA_TEST_CASE(tool_calls_in_text_run_like_native_calls,
                      boost::unit_test::data::make(protocols) *
                          boost::unit_test::data::make(versions),
                      protocol, version) {
@@ -88,7 +88,7 @@ BOOST_DATA_TEST_CASE(calls_in_text_run_like_native_calls,
   BOOST_TEST(got == want, boost::test_tools::per_element());
 }
 
-BOOST_DATA_TEST_CASE(agent_file_selects_protocol_of_model,
+BOOST_DATA_TEST_CASE(agent_file_selects_tool_call_protocol_and_retries,
                      (std::vector<std::string>{"hermes", "morph_xml", "yaml_xml", "qwen3_coder",
                                                "morphXml", "yamlXml", "qwen3coder"})) {
   const auto got =
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(agent_file_selects_policy_for_unclosed_calls) {
              "a.yaml:1: model.protocol_unclosed: 'never' is not one of: complete, refuse");
 }
 
-BOOST_AUTO_TEST_CASE(unknown_protocol_is_a_fault) {
+BOOST_AUTO_TEST_CASE(unknown_tool_call_protocol_is_rejected) {
   const auto got = read("{provider: recorded, path: a, protocol: xml}");
   BOOST_TEST(
       to_text(got.faults) ==
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(unknown_protocol_is_a_fault) {
       "morph_xml, yaml_xml, qwen3_coder");
 }
 
-BOOST_AUTO_TEST_CASE(protocol_is_part_of_fingerprint) {
+BOOST_AUTO_TEST_CASE(model_fingerprint_changes_with_tool_call_protocol) {
   auto name = (std::filesystem::temp_directory_path() / "superstep-XXXXXX").string();
   BOOST_REQUIRE(mkdtemp(name.data()) != nullptr);
   std::ofstream{name + "/rules.yaml"} << "default: {text: hi}\n";
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(protocol_is_part_of_fingerprint) {
   BOOST_TEST(hermes.ends_with(native));
 }
 
-BOOST_DATA_TEST_CASE(agent_file_bounds_calls_per_answer,
+BOOST_DATA_TEST_CASE(answer_exceeding_calls_per_answer_limit_is_rejected,
                      boost::unit_test::data::make(protocols) *
                          boost::unit_test::data::make(std::vector<std::size_t>{1, 2}),
                      protocol, calls_max) {

@@ -106,7 +106,7 @@ agent_run run(std::vector<message> answers, tool_list tools, react_version versi
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(answer_without_calls_ends_run, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(answer_without_tool_calls_ends_run, data::make(versions), version) {
   const auto got = run({ai_message("42")}, {echo()}, version);
   BOOST_REQUIRE(!got.ended.error);
   BOOST_TEST(got.messages().size() == 2U);
@@ -115,7 +115,7 @@ BOOST_DATA_TEST_CASE(answer_without_calls_ends_run, data::make(versions), versio
   BOOST_TEST(got.ended.state.tool_calls == 0U);
 }
 
-BOOST_DATA_TEST_CASE(calls_are_answered_in_message_order, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(tool_results_keep_order_of_their_calls, data::make(versions), version) {
   const auto calls =
       std::vector{call_of("echo", "c1", 1), call_of("echo", "c2", 2), call_of("echo", "c3", 3)};
   const auto got = run({ai_message("", calls), ai_message("done")}, {echo()}, version);
@@ -134,7 +134,8 @@ BOOST_DATA_TEST_CASE(calls_are_answered_in_message_order, data::make(versions), 
 }
 
 // No clock: the latch opens only when all eight bodies are inside.
-BOOST_DATA_TEST_CASE(blocking_calls_of_message_overlap, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(blocking_tool_calls_of_one_answer_run_concurrently, data::make(versions),
+                     version) {
   auto all_inside = std::latch{8};
   auto calls = std::vector<tool_call>{};
   for (auto i = 0; i < 8; ++i)
@@ -148,7 +149,7 @@ BOOST_DATA_TEST_CASE(blocking_calls_of_message_overlap, data::make(versions), ve
   BOOST_TEST(got.ended.state.tool_calls == 8U);
 }
 
-BOOST_DATA_TEST_CASE(failing_or_unknown_tool_answers_with_error, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(calls_of_failing_or_unknown_tools_get_errors, data::make(versions), version) {
   const auto bad = make_test_tool(
       "bad", [](const tool_call&) -> std::string { throw std::runtime_error{"boom"}; });
   const auto calls =
@@ -175,7 +176,7 @@ BOOST_DATA_TEST_CASE(calls_with_unparsable_arguments_get_error_answers, data::ma
   BOOST_TEST(got.messages()[3].content == "done");
 }
 
-BOOST_DATA_TEST_CASE(call_without_id_gets_a_generated_id, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(tool_call_without_id_gets_a_generated_id, data::make(versions), version) {
   const auto got =
       run({ai_message("", {call_of("echo", "")}), ai_message("done")}, {echo()}, version);
   BOOST_REQUIRE(!got.ended.error);
@@ -183,8 +184,7 @@ BOOST_DATA_TEST_CASE(call_without_id_gets_a_generated_id, data::make(versions), 
   BOOST_TEST(got.messages()[2].tool_call_id == got.messages()[1].tool_calls[0].id);
 }
 
-BOOST_DATA_TEST_CASE(endless_calls_end_with_message_at_recursion_limit, data::make(versions),
-                     version) {
+BOOST_DATA_TEST_CASE(recursion_limit_ends_run_with_apology_message, data::make(versions), version) {
   auto endless = ai_message("", {call_of("echo", "c1")});
   const auto got = run({endless}, {echo()}, version,
                        [](auto&, run_config& config) { config.recursion_limit = 4; });
@@ -193,7 +193,7 @@ BOOST_DATA_TEST_CASE(endless_calls_end_with_message_at_recursion_limit, data::ma
   BOOST_TEST(got.messages().back().tool_calls.empty());
 }
 
-BOOST_DATA_TEST_CASE(prompt_is_sent_but_not_stored, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(prompt_is_sent_to_model_but_not_stored, data::make(versions), version) {
   const auto got =
       run({ai_message("", {call_of("echo", "c1")}), ai_message("done")}, {echo()}, version,
           [](react_agent_options<chat_state>& o, run_config&) { o.prompt = "Be brief."; });
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(agent_without_tools_ignores_tool_calls) {
   BOOST_TEST(got.messages().size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(v1_and_v2_draw_the_same_graph) {
+BOOST_AUTO_TEST_CASE(v1_and_v2_agents_have_the_same_drawing) {
   auto pictures = std::vector<std::string>{};
   for (const auto version : versions) {
     auto options = react_agent_options<chat_state>{};
@@ -274,7 +274,7 @@ task<chat_model_ptr> choose_by_state(const chat_state& state, chat_model_ptr fir
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(model_is_chosen_by_state_and_context) {
+BOOST_AUTO_TEST_CASE(model_function_selects_model_by_state_and_context) {
   const auto first =
       std::make_shared<const fake_model>(std::vector{ai_message("", {call_of("echo", "c1")})});
   const auto then = std::make_shared<const fake_model>(std::vector{ai_message("done")});
@@ -331,7 +331,7 @@ std::string shown(const value& told) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(messages_are_streamed_once_in_pieces_or_whole, data::make(versions), version) {
+BOOST_DATA_TEST_CASE(each_message_is_streamed_only_once, data::make(versions), version) {
   auto options = react_agent_options<chat_state>{};
   options.model = std::make_shared<const speaking_model>();
   options.tools = {echo()};

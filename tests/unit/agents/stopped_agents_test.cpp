@@ -178,7 +178,7 @@ BOOST_DATA_TEST_CASE(resumed_tool_interrupt_gives_result_of_uninterrupted_run, d
   BOOST_TEST(questions == 1U);
 }
 
-BOOST_DATA_TEST_CASE(cancel_between_tools_answers_every_call, data::make(shapes), s) {
+BOOST_DATA_TEST_CASE(cancelled_agent_answers_every_tool_call, data::make(shapes), s) {
   const auto begun = std::make_shared<std::promise<void>>();
   const auto agent =
       make(s, {.second = make_tool<echo_args>("stuck", "",
@@ -210,7 +210,7 @@ BOOST_DATA_TEST_CASE(cancel_between_tools_answers_every_call, data::make(shapes)
   BOOST_TEST(next.state.messages.back().content == "done");
 }
 
-BOOST_DATA_TEST_CASE(cancelled_json_agent_answers_every_call,
+BOOST_DATA_TEST_CASE(cancelled_json_agent_answers_every_tool_call,
                      data::make({react_version::v1, react_version::v2}), version) {
   const auto begun = std::make_shared<std::promise<void>>();
   auto both = calling("echo", "c1", "one");
@@ -239,7 +239,7 @@ BOOST_DATA_TEST_CASE(cancelled_json_agent_answers_every_call,
       "Error: the call of tool 'stuck' was stopped: the run was cancelled"));
 }
 
-BOOST_DATA_TEST_CASE(every_agent_kind_answers_timed_out_call, data::make(shapes), s) {
+BOOST_DATA_TEST_CASE(every_agent_kind_answers_timed_out_tool_calls, data::make(shapes), s) {
   const auto begun = std::make_shared<std::promise<void>>();
   auto stuck =
       make_tool<echo_args>("stuck", "", [begun](const echo_args&) { return never(begun); });
@@ -253,7 +253,7 @@ BOOST_DATA_TEST_CASE(every_agent_kind_answers_timed_out_call, data::make(shapes)
   BOOST_TEST(ended.state.messages[3].is_error);
 }
 
-BOOST_AUTO_TEST_CASE(open_calls_get_error_answers_once) {
+BOOST_AUTO_TEST_CASE(unanswered_calls_get_error_answers_only_once) {
   auto both = calling("echo", "c1");
   both.tool_calls.push_back(calling("echo", "c2").tool_calls[0]);
   const auto open = message_list{human_message("go"), both, tool_message("x", "c1", "echo")};

@@ -83,7 +83,7 @@ std::string said(const message_list& messages) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(agent_of_another_file_answers_call) {
+BOOST_AUTO_TEST_CASE(agent_of_another_file_answers_tool_call) {
   auto files = folder{};
   files.add("boss", "tools:\n" + calls("expert", "expert"), asking);
   files.add("expert", "prompt: You know why.\n",
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(agent_of_another_file_answers_call) {
   BOOST_TEST(said(talked.state.messages) == "go||because|done");
 }
 
-BOOST_AUTO_TEST_CASE(structured_response_of_sub_agent_is_result) {
+BOOST_AUTO_TEST_CASE(structured_response_of_sub_agent_becomes_tool_result) {
   auto files = folder{};
   files.add("boss", "tools:\n" + calls("expert", "expert"), asking);
   files.add("expert", "response: {type: object, title: why}\n",
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(structured_response_of_sub_agent_is_result) {
   BOOST_TEST(said(ended.state.messages) == R"(go||{"cause": "rain"}|done)");
 }
 
-BOOST_AUTO_TEST_CASE(review_in_sub_agent_stops_and_resumes_conversation) {
+BOOST_AUTO_TEST_CASE(answer_resumes_conversation_interrupted_by_sub_agent_review) {
   auto files = folder{};
   files.add("boss", "tools:\n" + calls("expert", "expert"), asking);
   files.add("expert", "tools: [{simulated: {name: book, result: booked}}]\nreview: [book]\n",
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(review_in_sub_agent_stops_and_resumes_conversation) {
   BOOST_TEST(said(ended.state.messages) == "go||it is booked|done");
 }
 
-BOOST_AUTO_TEST_CASE(faults_of_sub_agent_have_file_and_line) {
+BOOST_AUTO_TEST_CASE(sub_agent_faults_show_their_file_and_line) {
   auto files = folder{};
   files.add("boss", "tools:\n  - calculator\n" + calls("expert", "expert"), asking);
   files.add("expert", "prompt: x\nversoin: v2\n");
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(faults_of_sub_agent_have_file_and_line) {
              "directory");
 }
 
-BOOST_AUTO_TEST_CASE(shared_sub_agent_with_fault_is_reported_once) {
+BOOST_AUTO_TEST_CASE(fault_of_shared_sub_agent_is_reported_once) {
   auto files = folder{};
   files.add("boss", "tools:\n" + calls("one", "one") + calls("two", "two"), asking);
   files.add("one", "tools:\n" + calls("bad", "bad"));
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(agent_that_calls_itself_is_rejected) {
              "b.yaml:3: tools.0: the agent would call itself: a.yaml -> b.yaml -> a.yaml");
 }
 
-BOOST_AUTO_TEST_CASE(nesting_depth_is_limited) {
+BOOST_AUTO_TEST_CASE(agents_nested_too_deeply_are_rejected) {
   auto files = folder{};
   for (auto i = std::size_t{0}; i < agent_depth_max; ++i)
     files.add("a" + std::to_string(i), "tools:\n" + calls("next", "a" + std::to_string(i + 1)));
@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(nesting_depth_is_limited) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(file_named_by_two_paths_is_one_agent) {
+BOOST_AUTO_TEST_CASE(agent_with_two_file_paths_is_built_once) {
   auto files = folder{};
   files.add("boss", "tools:\n" + calls("one", "x") + calls("two", "./x"));
   files.add("x", "");
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(file_named_by_two_paths_is_one_agent) {
   BOOST_TEST(below[0].agent == below[1].agent);
 }
 
-BOOST_AUTO_TEST_CASE(options_unsupported_by_sub_agents_are_rejected) {
+BOOST_AUTO_TEST_CASE(options_incompatible_with_sub_agents_are_rejected) {
   auto files = folder{};
   files.add("plain", "");
   files.add("boss", "version: v1\nearly_tools: [expert]\ntools:\n" + calls("expert", "plain"));
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(options_unsupported_by_sub_agents_are_rejected) {
   BOOST_TEST(files.faults("same") == "");
 }
 
-BOOST_AUTO_TEST_CASE(changed_sub_agent_changes_fingerprint) {
+BOOST_AUTO_TEST_CASE(changed_sub_agent_changes_tools_fingerprint) {
   auto files = folder{};
   files.add("boss", "tools:\n" + calls("expert", "plain"));
   files.add("plain", "prompt: one\n");

@@ -65,7 +65,7 @@ std::string refusal(supervisor_options options) {
 
 BOOST_AUTO_TEST_SUITE(teams)
 
-BOOST_AUTO_TEST_CASE(supervisor_hands_over_and_gets_last_message) {
+BOOST_AUTO_TEST_CASE(supervisor_receives_last_message_of_chosen_agent) {
   const auto team = create_supervisor(
       {.model = boss_rules,
        .agents = {saying("mathematician", "It is 84."), saying("poet", "Roses are red.")}});
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(supervisor_with_full_history_keeps_agent_messages) {
   BOOST_TEST(said[3] == "poet: Roses are red.");
 }
 
-BOOST_AUTO_TEST_CASE(supervisor_rejects_agents_without_distinct_names) {
+BOOST_AUTO_TEST_CASE(supervisor_rejects_empty_and_duplicate_agent_names) {
   const auto poet = saying("poet", "Roses are red.");
   BOOST_TEST(refusal({.model = boss_rules, .agents = {saying("", "x")}}).find("has no name") !=
              std::string::npos);
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(supervisor_rejects_agents_without_distinct_names) {
                  .find("have the name 'poet'") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(supervisor_rejects_missing_or_unknown_model) {
+BOOST_AUTO_TEST_CASE(supervisor_rejects_missing_model_and_unknown_provider) {
   const auto poet = saying("poet", "Roses are red.");
   BOOST_TEST(refusal({.model = "", .agents = {poet}}).find("needs a model") != std::string::npos);
   BOOST_TEST(refusal({.model = "nobody:x", .agents = {poet}}).find("has no known provider") !=
@@ -120,7 +120,7 @@ compiled_graph<messages_state> member(const std::string& name, const std::string
        .tools = {make_handoff_tool({.agent = other, .active_key = "active_agent"})}});
 }
 
-BOOST_AUTO_TEST_CASE(swarm_continues_with_the_active_agent) {
+BOOST_AUTO_TEST_CASE(next_swarm_turn_starts_with_active_agent) {
   const auto swarm = create_swarm({.agents = {member("alice", "bob"), member("bob", "alice")},
                                    .default_agent = "alice",
                                    .checkpointer = memory_checkpointer()});
@@ -138,12 +138,12 @@ BOOST_AUTO_TEST_CASE(swarm_continues_with_the_active_agent) {
   BOOST_TEST(turn("alice please") == "alice, alice: alice here");
 }
 
-BOOST_AUTO_TEST_CASE(swarm_rejects_unknown_agents) {
+BOOST_AUTO_TEST_CASE(swarm_rejects_unknown_default_agent) {
   BOOST_CHECK_THROW((void)create_swarm({.agents = {member("alice", "bob")}, .default_agent = "x"}),
                     compile_error);
 }
 
-BOOST_DATA_TEST_CASE(handoff_reaches_a_parent_with_another_state,
+BOOST_DATA_TEST_CASE(handoff_reaches_parent_graph_with_different_state_type,
                      boost::unit_test::data::make({react_version::v1, react_version::v2}),
                      version) {
   auto asking = react_agent_options<messages_state>{};
@@ -174,7 +174,7 @@ BOOST_DATA_TEST_CASE(handoff_reaches_a_parent_with_another_state,
   BOOST_TEST(ended.messages.size() == 4U);
 }
 
-BOOST_AUTO_TEST_CASE(handoff_to_an_unknown_field_fails_the_run) {
+BOOST_AUTO_TEST_CASE(handoff_that_writes_unknown_field_fails_run) {
   auto asking = agent_options<messages_state>{};
   asking.name = "first";
   asking.model = "scripted:\nrules:\n  - {type: human, calls: [{name: transfer_to_second}]}\n";

@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(resume_value_is_not_reused_for_next_interrupt) {
 }
 
 // The stored answer wins; a new one belongs to the next interrupt.
-BOOST_AUTO_TEST_CASE(stored_resume_value_precedes_later_ones) {
+BOOST_AUTO_TEST_CASE(stored_resume_value_takes_precedence_over_later_one) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking({"name?"}, 1);
   (void)run(e, graph, json::object{}, on("t"));

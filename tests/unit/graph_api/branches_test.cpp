@@ -64,7 +64,7 @@ BOOST_DATA_TEST_CASE(branch_sees_expired_channel_values_as_empty,
   BOOST_TEST(log_of(run(e, filling, json::object{}, on("t"))) == "full");
 }
 
-BOOST_DATA_TEST_CASE(update_state_branch_sees_expired_values_as_empty,
+BOOST_DATA_TEST_CASE(update_state_hides_expired_values_from_branch,
                      boost::unit_test::data::make(bag_cases), c) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = bag_graph(c.rule, log_p);
@@ -125,7 +125,7 @@ const auto before = json::object{{"total", 100}, {"seen", json::array{"a", "b"}}
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(branch_sees_values_its_node_returned) {
+BOOST_AUTO_TEST_CASE(branch_sees_unread_values_that_its_node_returned) {
   auto e = ss::engine{{.workers = 1}};
   auto seen = json::value{};
   const auto returned =
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(branch_after_command_sees_only_read_channels) {
   BOOST_TEST(ss::to_canonical_text(seen) == R"({"total":107})");
 }
 
-BOOST_AUTO_TEST_CASE(branch_does_not_see_values_of_other_runs) {
+BOOST_AUTO_TEST_CASE(branch_does_not_see_values_of_earlier_runs) {
   auto e = ss::engine{{.workers = 1}};
   auto seen = json::value{};
   const auto telling = reading([] { return ss::json_command{json::object{{"zz", 9}}}; }, seen);

@@ -75,7 +75,7 @@ std::string log_for(const ss::compiled_graph<feeling>& graph, int n) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(unreachable_node_is_a_warning_or_strict_error) {
+BOOST_AUTO_TEST_CASE(strict_compile_turns_unreachable_node_warning_into_error) {
   auto g = with_an_orphan();
   BOOST_TEST(texts(g.compile().warnings()) == std::vector{never_runs},
              boost::test_tools::per_element());
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(node_without_path_to_end_is_a_warning) {
   BOOST_TEST(faults_of(endless(), strict).size() == 3U);
 }
 
-BOOST_AUTO_TEST_CASE(router_without_path_map_may_reach_any_node) {
+BOOST_AUTO_TEST_CASE(router_without_path_map_prevents_unreachable_warning) {
   auto g = logging({"a", "x"});
   g.edge("__start__", "a").branch("a", [](const json::value&) { return "x"; });
   BOOST_TEST(g.compile().warnings().empty());
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(invalid_breakpoints_are_reported_with_other_faults) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(compile_consumes_graph) {
+BOOST_AUTO_TEST_CASE(compile_leaves_the_builder_empty) {
   auto g = logging({"a"});
   g.edge("__start__", "a");
   const auto first = g.compile();
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(sequence_rejects_empty_list_and_repeated_nodes) {
   BOOST_TEST(found.front() == "sequence() names node 'a' more than once");
 }
 
-BOOST_AUTO_TEST_CASE(router_maps_bool_to_node) {
+BOOST_AUTO_TEST_CASE(bool_returned_by_router_selects_mapped_node) {
   auto g = two_ways();
   g.branch(sort, [](const feeling& s) { return s.n > 0; }, {{true, right}, {false, left}});
   const auto graph = g.compile();
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(router_maps_bool_to_node) {
   BOOST_TEST(log_of(run(e, j.compile())) == "a b");
 }
 
-BOOST_AUTO_TEST_CASE(router_maps_enumerators_and_texts_to_nodes) {
+BOOST_AUTO_TEST_CASE(enumerator_or_text_returned_by_router_selects_node) {
   auto g = two_ways();
   g.branch(sort, [](const feeling& s) { return s.n == 0 ? mood::unsure : mood::good; },
            {{mood::good, right}, {mood::bad, left}});
@@ -308,7 +308,7 @@ ss::compiled_graph<feeling> stops_before_work(std::shared_ptr<ss::checkpointer> 
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(error_handler_must_take_input_of_its_node) {
+BOOST_AUTO_TEST_CASE(error_handler_with_other_input_type_is_rejected) {
   for (const auto is_handler_first : {false, true}) {
     BOOST_TEST((handler_faults<feeling, feeling>(is_handler_first).empty()));
     BOOST_TEST((handler_faults<parcel, parcel>(is_handler_first).empty()));
@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(error_handler_must_take_input_of_its_node) {
 }
 
 // The type of a node's input may have changed since its task was saved.
-BOOST_AUTO_TEST_CASE(pending_task_of_retyped_node_is_rejected) {
+BOOST_AUTO_TEST_CASE(resume_fails_if_input_type_of_node_changed) {
   auto e = ss::engine{{.workers = 1}};
   const auto goes = [](const feeling&) { return ss::command<feeling>{.go_to = {"work"}}; };
   const auto sends = [](const feeling&) {
@@ -345,7 +345,7 @@ BOOST_AUTO_TEST_CASE(pending_task_of_retyped_node_is_rejected) {
 }
 
 // In both orders, the branch of the node sees only the channels that the node reads.
-BOOST_AUTO_TEST_CASE(json_error_handler_may_precede_its_node) {
+BOOST_AUTO_TEST_CASE(error_handler_added_before_node_keeps_reads) {
   for (const auto is_handler_first : {false, true}) {
     auto g = ss::json_graph{};
     auto seen = std::make_shared<json::value>();

@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(subgraphs_are_expanded_to_requested_depth) {
   BOOST_TEST(has(twice, "\tdeep\\3a__end__ --> a;\n"));
 }
 
-BOOST_AUTO_TEST_CASE(expanded_subgraphs_need_distinct_names) {
+BOOST_AUTO_TEST_CASE(duplicate_names_of_expanded_subgraphs_are_rejected) {
   auto middle = logging({"m"});
   middle.add("sub", inner({"one", "two"})).sequence({"__start__", "m", "sub"});
   auto g = logging({});
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(expanded_subgraphs_need_distinct_names) {
       [](const ss::graph_error& e) { return has(e.what(), "Found duplicate subgraph 'sub'"); });
 }
 
-BOOST_AUTO_TEST_CASE(node_properties_are_drawn_below_its_name) {
+BOOST_AUTO_TEST_CASE(node_properties_are_drawn_below_node_name) {
   auto g = logging({"a"});
   auto options = ss::json_node_options{};
   options.defer = true;
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(long_labels_are_wrapped) {
 }
 
 // Mermaid's lexer compares whole words: `end-2` begins with its keyword, `ending` does not.
-BOOST_AUTO_TEST_CASE(mermaid_ids_avoid_keywords) {
+BOOST_AUTO_TEST_CASE(mermaid_keywords_in_ids_are_escaped) {
   const auto expected = std::vector<std::pair<std::string, std::string>>{
       {"end", "\\65nd(end)"},       {"subgraph", "\\73ubgraph(subgraph)"},
       {"end-2", "\\65nd-2(end-2)"}, {"style me", "\\73tyle\\20me(style me)"},
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(mermaid_labels_are_escaped) {
   BOOST_TEST(has(text, "-. &nbsp;yes#124;#40;no#41;&nbsp; .-> b;\n"), text);
 }
 
-BOOST_AUTO_TEST_CASE(mermaid_clusters_have_valid_ids) {
+BOOST_AUTO_TEST_CASE(mermaid_cluster_ids_are_escaped) {
   auto g = logging({"a"});
   g.add("end", inner({"one", "two"})).add("my (own)", inner({"three", "four"}));
   g.sequence({"__start__", "end", "my (own)", "a"});
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(graphviz_clusters_use_font_of_nodes) {
   BOOST_TEST(has(ss::to_dot(outer()), "  graph [fontname=\"sans-serif\", labeljust=l];\n"));
 }
 
-BOOST_AUTO_TEST_CASE(names_are_escaped_in_dot) {
+BOOST_AUTO_TEST_CASE(node_names_are_escaped_in_graphviz) {
   auto g = logging({"say \"hi\"\\"});
   g.edge("__start__", "say \"hi\"\\");
   BOOST_TEST(has(ss::to_dot(g.compile()), "\"say \\\"hi\\\"\\\\\" [label="));

@@ -19,7 +19,7 @@ using namespace graph_api;
 BOOST_AUTO_TEST_SUITE(state_updates)
 
 // B192, B195: the edges of the node that the update is attributed to fire.
-BOOST_AUTO_TEST_CASE(state_update_continues_after_last_or_named_node) {
+BOOST_AUTO_TEST_CASE(state_update_belongs_to_last_node_by_default) {
   auto e = ss::engine{{.workers = 1}};
   auto options = kept();
   options.interrupt_before = {"b"};
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(state_update_without_values_fires_edges_only) {
 }
 
 // B201: an update can select the next node, as a command does.
-BOOST_AUTO_TEST_CASE(state_update_can_route_and_send) {
+BOOST_AUTO_TEST_CASE(targets_of_state_update_run_in_next_step) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a", "b", "c"});
   g.add("w", [](const json::value& in) { return json::object{{"log", json::array{in}}}; });
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(state_update_can_route_and_send) {
 }
 
 // B205: each list is a step; its updates apply in list order.
-BOOST_AUTO_TEST_CASE(bulk_state_updates_are_applied_as_steps) {
+BOOST_AUTO_TEST_CASE(bulk_update_applies_each_list_as_one_step) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a", "b", "c"});
   g.edge("__start__", "a").edge("__start__", "b").join({"a", "b"}, "c");
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(bulk_state_updates_are_applied_as_steps) {
 }
 
 // Covers behaviour B206.
-BOOST_AUTO_TEST_CASE(inapplicable_bulk_updates_are_rejected_with_reason) {
+BOOST_AUTO_TEST_CASE(invalid_bulk_updates_are_rejected_with_a_reason) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   const auto refusal = [&](std::vector<std::vector<update>> steps) {
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(inapplicable_bulk_updates_are_rejected_with_reason) {
 }
 
 // B199: the copy has the same content and parent; what ran after the original runs again.
-BOOST_AUTO_TEST_CASE(copied_checkpoint_has_same_parent_and_resumes) {
+BOOST_AUTO_TEST_CASE(copied_checkpoint_keeps_parent_and_can_be_resumed) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
@@ -281,7 +281,7 @@ BOOST_AUTO_TEST_CASE(state_update_replaces_pending_sends) {
 }
 
 // B346, B242: a subgraph's thread is read and updated in its namespace.
-BOOST_AUTO_TEST_CASE(subgraph_state_is_read_and_updated_in_namespace) {
+BOOST_AUTO_TEST_CASE(subgraph_state_is_updated_in_its_namespace) {
   auto e = ss::engine{{.workers = 1}};
   const auto made = [](ss::compile_options options) {
     auto inner = logging({"first"});
@@ -330,7 +330,7 @@ auto fails_with(ss::checkpoint_errc code) {
 } // namespace
 
 // Otherwise another process would not see the update, and a killed process would lose it.
-BOOST_AUTO_TEST_CASE(state_update_is_saved_or_throws) {
+BOOST_AUTO_TEST_CASE(state_update_that_cannot_be_saved_throws) {
   auto e = ss::engine{{.workers = 1}};
   const auto folder = temporary_folder{};
   auto options = ss::sqlite_checkpointer_options{};
@@ -349,7 +349,7 @@ BOOST_AUTO_TEST_CASE(state_update_is_saved_or_throws) {
   BOOST_TEST(elsewhere->show({"t", ""})->at("values").at("log").as_array().size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(state_update_conflicts_with_concurrent_write) {
+BOOST_AUTO_TEST_CASE(state_update_fails_with_conflict_after_concurrent_write) {
   auto e = ss::engine{{.workers = 1}};
   const auto folder = temporary_folder{};
   auto meanwhile = std::function<void()>{};
@@ -371,7 +371,7 @@ BOOST_AUTO_TEST_CASE(state_update_conflicts_with_concurrent_write) {
   BOOST_TEST(log_in(graph, e.get_state(graph, on("t"))) == "x");
 }
 
-BOOST_AUTO_TEST_CASE(state_update_holds_exclusive_lease) {
+BOOST_AUTO_TEST_CASE(state_update_holds_exclusive_lease_on_thread) {
   auto e = ss::engine{{.workers = 1}};
   const auto checkpointer = ss::memory_checkpointer();
   const auto other = with_branch(checkpointer, [] {});

@@ -52,7 +52,7 @@ ss::compiled_json_graph two_questions() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(body_exception_names_node_task_and_step) {
+BOOST_AUTO_TEST_CASE(body_exception_error_names_node_task_and_step) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, []() -> ss::json_command { throw std::runtime_error{"no paper"}; });
   }));
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(unknown_channel_error_names_node) {
   BOOST_TEST(has(e.text, "the update names 'y', which is not a channel of the graph"));
 }
 
-BOOST_AUTO_TEST_CASE(two_values_error_names_channel) {
+BOOST_AUTO_TEST_CASE(conflicting_writes_error_names_the_channel) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, [] {
       return ss::json_command{json::object{{"x", 1}}, {}, {json::value(json::object{{"x", 2}})}};
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(two_values_error_names_channel) {
   BOOST_TEST(e.step == 2);
 }
 
-BOOST_AUTO_TEST_CASE(reducer_exception_names_channel) {
+BOOST_AUTO_TEST_CASE(failed_reducer_error_names_its_channel) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, [] { return ss::json_command{json::object{{"log", 1}}}; });
   }));
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(reducer_exception_names_channel) {
   BOOST_TEST(e.step == 2);
 }
 
-BOOST_AUTO_TEST_CASE(unknown_target_error_names_its_source) {
+BOOST_AUTO_TEST_CASE(unknown_target_error_names_target_and_source) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, [] { return ss::json_command{{}, {"nobody"}}; });
   }));
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(unknown_target_error_names_its_source) {
   BOOST_TEST(has(e.text, "has no node 'nobody' to go to"));
 }
 
-BOOST_AUTO_TEST_CASE(send_to_end_error_names_node) {
+BOOST_AUTO_TEST_CASE(send_to_end_error_names_the_sending_node) {
   const auto e = error_of(behind_first([](auto& g) {
     body(g, [] { return ss::json_command{{}, {ss::json_target{"__end__", json::value(1)}}}; });
   }));
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(invalid_branch_result_error_names_node) {
   BOOST_TEST(choosing("__start__").node == "bad");
 }
 
-BOOST_AUTO_TEST_CASE(unmapped_label_error_names_label_and_node) {
+BOOST_AUTO_TEST_CASE(unmapped_branch_label_error_names_label_and_node) {
   const auto e = error_of(behind_first([](auto& g) {
     g.add("bad", logs("bad"));
     g.branch("bad", [](const json::value&) { return "left"; }, {{"right", "first"}});
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(recursion_limit_below_one_is_rejected) {
   BOOST_TEST((refused.error->code == ss::errc::invalid_argument));
 }
 
-BOOST_AUTO_TEST_CASE(state_query_requires_checkpointer) {
+BOOST_AUTO_TEST_CASE(state_query_without_checkpointer_is_an_error) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = behind_first([](auto& g) { g.add("bad", logs("bad")); });
   BOOST_CHECK_EXCEPTION((void)e.get_state(graph, on("t")), ss::graph_error,
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(unknown_interrupt_error_names_thread_and_id) {
   BOOST_TEST(refused.raw.error->text == "thread 't' has no pending interrupt 'cafe'");
 }
 
-BOOST_AUTO_TEST_CASE(ambiguous_state_update_is_rejected) {
+BOOST_AUTO_TEST_CASE(state_update_with_ambiguous_node_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a", "b"});
   g.edge("__start__", "a").edge("__start__", "b");
@@ -204,14 +204,14 @@ BOOST_AUTO_TEST_CASE(ambiguous_state_update_is_rejected) {
                         });
 }
 
-BOOST_AUTO_TEST_CASE(unknown_breakpoint_of_run_is_rejected) {
+BOOST_AUTO_TEST_CASE(breakpoint_at_unknown_node_is_rejected) {
   auto config = ss::run_config{};
   config.thread.emplace().interrupt_before = std::vector<std::string>{"nobody"};
   const auto e = error_of(behind_first([](auto& g) { g.add("bad", logs("bad")); }), config);
   BOOST_TEST((e.code == ss::graph_errc::unknown_node));
 }
 
-BOOST_AUTO_TEST_CASE(nested_invoke_cannot_command_parent) {
+BOOST_AUTO_TEST_CASE(command_to_parent_from_nested_invoke_fails) {
   auto inner = logging({});
   inner.add("says", [](const json::value&) {
     auto c = ss::json_command{};
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(nested_invoke_cannot_command_parent) {
 }
 
 /// Everything up to the last saved super-step is kept, and finished tasks are not repeated.
-BOOST_AUTO_TEST_CASE(full_disk_fails_run_which_can_resume) {
+BOOST_AUTO_TEST_CASE(resume_completes_run_after_full_disk_failure) {
   for (const auto when : {ss::durability::async, ss::durability::sync}) {
     const auto folder = temporary_folder{};
     auto options = ss::compile_options{};

@@ -50,7 +50,7 @@ std::string words(const std::vector<ss::detail::run_event>& all) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(stream_without_modes_returns_updates) {
+BOOST_AUTO_TEST_CASE(stream_returns_only_updates_by_default) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"}, kept());
   const auto updates_in = [](auto range) {
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(several_modes_share_one_ordered_stream) {
              "values start:a update:a end:a values start:b update:b end:b values");
 }
 
-BOOST_AUTO_TEST_CASE(checkpoint_events_follow_values_of_their_step) {
+BOOST_AUTO_TEST_CASE(checkpoint_event_follows_values_event_of_same_step) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a"}, kept());
   const auto modes = stream_mode::values | stream_mode::checkpoints | stream_mode::tasks;

@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(replay_from_final_checkpoint_runs_nothing) {
 }
 
 // B213, B219: a state update or an input at an older checkpoint starts a new branch.
-BOOST_AUTO_TEST_CASE(update_or_input_at_old_checkpoint_forks) {
+BOOST_AUTO_TEST_CASE(update_or_input_at_old_checkpoint_creates_fork) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(update_or_input_at_old_checkpoint_forks) {
 }
 
 // B216: a replay repeats interrupts, whatever the previous answers.
-BOOST_AUTO_TEST_CASE(replay_interrupts_again) {
+BOOST_AUTO_TEST_CASE(replay_repeats_already_answered_interrupts) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a"});
   g.add("ask", asks("?")).sequence({"__start__", "a", "ask"});
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(replay_interrupts_again) {
 }
 
 // Covers behaviour B220.
-BOOST_AUTO_TEST_CASE(steps_are_numbered_across_inputs_of_thread) {
+BOOST_AUTO_TEST_CASE(step_numbers_continue_across_inputs_of_thread) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a"});
   (void)run(e, graph, json::object{}, on("t"));
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(steps_are_numbered_across_inputs_of_thread) {
 }
 
 // B222, B223: failed tasks report their errors; finished Sends are not repeated.
-BOOST_AUTO_TEST_CASE(failed_step_reports_errors_and_reruns_failed_tasks) {
+BOOST_AUTO_TEST_CASE(only_failed_tasks_report_errors_and_rerun) {
   auto e = ss::engine{{.workers = 1}};
   auto calls = 0;
   auto fails = true;

@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(invoke_result_distinguishes_breakpoint_from_interrupt) {
   BOOST_TEST(invoked(asking(1).compile()).interrupts.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(interrupt_value_can_be_null) {
+BOOST_AUTO_TEST_CASE(null_interrupt_value_reaches_the_caller) {
   auto g = ss::graph<talk>{};
   g.add(ask, [](const talk&, ss::runtime rt) -> ss::task<ss::update<talk>> {
     co_await rt.interrupt(nullptr);
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(interrupt_value_can_be_null) {
   BOOST_TEST(e.try_invoke(graph, talk{}, on("t")).interrupts.at(0).value.is_null());
 }
 
-BOOST_AUTO_TEST_CASE(interrupted_thread_can_be_resumed) {
+BOOST_AUTO_TEST_CASE(answer_resumes_interrupted_thread) {
   const auto graph = asking(1).compile(kept());
   static_cast<void>(invoked(graph));
   auto e = ss::engine{{.workers = 1}};

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(any_value_keeps_last_write_for_one_step) {
   BOOST_TEST(e.invoke(g.compile(), kinds{}).state.seen == "2/0 0/0 ");
 }
 
-BOOST_AUTO_TEST_CASE(untracked_field_exists_only_during_a_run) {
+BOOST_AUTO_TEST_CASE(untracked_field_loses_its_value_between_runs) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<kinds>{};
   g.add(a, [](const kinds&) { return ss::update{ss::set<&kinds::untracked>(7)}; });
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(untracked_field_exists_only_during_a_run) {
   BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.seen == "0/7 0/0 ");
 }
 
-BOOST_AUTO_TEST_CASE(channel_graph_supports_untracked_channels) {
+BOOST_AUTO_TEST_CASE(untracked_channel_handle_passes_value_to_next_step) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::channel_graph{};
   const auto scratch = g.untracked<int>("scratch");

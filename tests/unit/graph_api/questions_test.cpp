@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(interrupt_keeps_its_id_across_engines) {
 }
 
 // B173: LangGraph ignores answers without a pending interrupt; here that is an option.
-BOOST_AUTO_TEST_CASE(answers_to_unknown_interrupts_can_be_ignored) {
+BOOST_AUTO_TEST_CASE(ignoring_unknown_ids_skips_answers_to_unknown_interrupts) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking_for("?", kept());
   const auto stopped = run(e, graph, json::object{}, on("t"));
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(answers_to_unknown_interrupts_can_be_ignored) {
 }
 
 // Covers behaviour B180.
-BOOST_AUTO_TEST_CASE(interrupt_three_subgraphs_deep_can_be_answered) {
+BOOST_AUTO_TEST_CASE(answer_reaches_interrupt_in_nested_subgraph) {
   auto e = ss::engine{{.workers = 2}};
   const auto graph = around(around(asking_for("deep")), kept());
   const auto stopped = run(e, graph, json::object{}, on("t"));
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(parallel_subgraph_interrupts_are_answered_separately) {
 }
 
 // Covers behaviour B182.
-BOOST_AUTO_TEST_CASE(failure_takes_precedence_and_interrupt_stays_pending) {
+BOOST_AUTO_TEST_CASE(failed_sibling_fails_run_and_keeps_interrupt_pending) {
   auto e = ss::engine{{.workers = 1}};
   auto fails = true;
   auto g = logging({});
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(failure_takes_precedence_and_interrupt_stays_pending) {
 }
 
 // B186, B185, B184: the run stops at each breakpoint once and passes it when it is resumed.
-BOOST_AUTO_TEST_CASE(breakpoints_at_all_nodes_stop_once_each) {
+BOOST_AUTO_TEST_CASE(each_breakpoint_stops_the_run_only_once) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"a", "b"});
   g.sequence({"__start__", "a", "b"});

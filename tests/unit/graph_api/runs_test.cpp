@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(last_value_channel_stores_overwrite_verbatim) {
 }
 
 // B013: both written forms are recognized; similar objects are plain values.
-BOOST_AUTO_TEST_CASE(overwrite_has_two_json_forms) {
+BOOST_AUTO_TEST_CASE(overwrite_is_recognised_in_two_json_forms) {
   auto e = ss::engine{{.workers = 1}};
   const auto after_writing = [&](json::value update) {
     auto g = ss::json_graph{};
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(overwrite_has_two_json_forms) {
 }
 
 // B024: the state of the last step is kept, and the run can resume with a new limit.
-BOOST_AUTO_TEST_CASE(run_out_of_steps_keeps_state_and_resumes) {
+BOOST_AUTO_TEST_CASE(resume_completes_run_stopped_by_recursion_limit) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain_of_three(kept());
   const auto stopped = run(e, graph, json::object{}, steps(2, "t"));
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(resume_value_without_checkpoint_is_an_error) {
 }
 
 // B044, B045: a command in place of an input.
-BOOST_AUTO_TEST_CASE(command_as_input_updates_and_adds_first_node) {
+BOOST_AUTO_TEST_CASE(command_input_updates_state_and_adds_entry_node) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain_of_three(kept());
   auto said =
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(command_as_input_updates_and_adds_first_node) {
 }
 
 // B052: a waiting sibling is abandoned if the thread has no checkpointer.
-BOOST_AUTO_TEST_CASE(failure_abandons_waiting_siblings) {
+BOOST_AUTO_TEST_CASE(failed_node_ends_run_without_awaiting_siblings) {
   auto e = ss::engine{{.workers = 2}};
   auto never = testing::gate{};
   auto g = logging({});
@@ -175,7 +175,7 @@ BOOST_AUTO_TEST_CASE(deferred_node_after_deferred_node_runs_twice) {
 }
 
 // Covers behaviour B165.
-BOOST_AUTO_TEST_CASE(failed_output_is_not_cached) {
+BOOST_AUTO_TEST_CASE(failure_of_cached_node_is_not_cached) {
   auto e = ss::engine{{.workers = 1}};
   auto calls = 0;
   auto g = ss::json_graph{};
@@ -204,7 +204,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(commands)
 
 // B137: END is not a node, so a command to END has no effect, and the node's edges fire.
-BOOST_AUTO_TEST_CASE(command_to_end_does_not_stop_plain_edges) {
+BOOST_AUTO_TEST_CASE(command_to_end_does_not_suppress_edges) {
   auto e = ss::engine{{.workers = 1}};
   auto g = logging({"b"});
   g.add("a", [](const json::value&) {
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(command_to_parent_applies_to_direct_parent_only) {
 }
 
 // Covers behaviour B142.
-BOOST_AUTO_TEST_CASE(command_to_parent_of_outermost_graph_fails) {
+BOOST_AUTO_TEST_CASE(command_to_parent_fails_in_outermost_graph) {
   auto e = ss::engine{{.workers = 1}};
   const auto failed = run(e, commander({}));
   BOOST_TEST_REQUIRE(failed.raw.error.has_value());

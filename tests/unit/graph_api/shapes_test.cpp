@@ -66,7 +66,8 @@ ss::json_graph shop(bool check, const json::value& written) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(mismatch_is_reported_with_path, boost::unit_test::data::make(shape_cases), c) {
+BOOST_DATA_TEST_CASE(shape_mismatch_is_reported_with_its_path,
+                     boost::unit_test::data::make(shape_cases), c) {
   const auto shape = ss::json_shape::parse(json::parse(c.shape));
   BOOST_TEST_REQUIRE(shape.has_value());
   BOOST_TEST(shape->misfit(json::parse(c.value), "x").value_or("") == c.misfit);
@@ -78,7 +79,7 @@ BOOST_DATA_TEST_CASE(invalid_shape_is_rejected, boost::unit_test::data::make(bad
   BOOST_TEST(shape.error().text.starts_with(c.text));
 }
 
-BOOST_AUTO_TEST_CASE(shapes_have_limited_depth) {
+BOOST_AUTO_TEST_CASE(too_deeply_nested_shape_is_rejected) {
   auto deep = json::value("any");
   for (auto i = 0; i < 100; ++i) {
     auto list = json::array{};
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(shapes_have_limited_depth) {
   BOOST_TEST(!ss::json_shape::parse(deep).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(node_fails_with_path_of_mismatch) {
+BOOST_AUTO_TEST_CASE(input_that_mismatches_shape_fails_the_node) {
   auto e = ss::engine{{.workers = 1}};
   const auto wrong = json::value(json::object{{"items", json::array{1, "two"}}});
   const auto failed = run(e, shop(true, wrong).compile());
@@ -104,7 +105,7 @@ BOOST_AUTO_TEST_CASE(shapes_are_not_checked_by_default) {
   BOOST_TEST(!run(e, shop(false, json::value("no cart")).compile()).raw.error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(invalid_or_unused_shapes_are_graph_faults) {
+BOOST_AUTO_TEST_CASE(compile_rejects_invalid_shapes_and_unknown_channels) {
   auto g = shop(true, json::value("x"));
   g.shape("cart", json::value("basket")).shape("cat", json::value("string"));
   try {

@@ -184,7 +184,7 @@ ss::graph<job> working() {
 
 BOOST_AUTO_TEST_SUITE(stored_types_of_fields)
 
-BOOST_AUTO_TEST_CASE(checkpoint_keeps_containers_of_structs_without_equality) {
+BOOST_AUTO_TEST_CASE(checkpoint_restores_containers_of_structs_without_equality) {
   const auto file = database{};
   auto g = ss::graph<shapes>{};
   g.add(fill, filling).add(look, [](const shapes&) {}).sequence({ss::start, fill, look});
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(checkpoint_keeps_containers_of_structs_without_equality) {
 }
 
 // A growing list stores only its new items, whether or not they have an operator==.
-BOOST_AUTO_TEST_CASE(growing_list_without_equality_stores_only_new_items) {
+BOOST_AUTO_TEST_CASE(growing_list_of_structs_stores_only_new_items) {
   const auto before = points{{1, "a"}, {2, "b"}};
   auto now = before;
   auto text = std::string{};
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(compile_rejects_fields_that_cannot_be_stored) {
   BOOST_TEST(names(faults, "field 'threads'", "std::vector<stored_types::handle"));
 }
 
-BOOST_AUTO_TEST_CASE(compile_accepts_unstorable_fields_without_checkpointer) {
+BOOST_AUTO_TEST_CASE(compile_accepts_unstorable_fields_that_are_never_serialised) {
   const auto file = database{};
   auto plain = working();
   auto in_memory = working();
@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(compile_accepts_unstorable_fields_without_checkpointer) {
   BOOST_TEST(faults_of(untracked, {.checkpointer = file.open()}).empty());
 }
 
-BOOST_AUTO_TEST_CASE(compile_rejects_unstorable_send_and_subgraph_inputs) {
+BOOST_AUTO_TEST_CASE(compile_rejects_unstorable_send_inputs_and_subgraph_fields) {
   const auto file = database{};
   auto g = ss::graph<point>{};
   const auto sent = ss::node<handle>{"sent"};

@@ -84,7 +84,7 @@ ss::compiled_json_graph loop_at(int depth) {
 
 // A replay from any checkpoint logs the same values as the first run, because each subgraph starts
 // from the state that it had at that checkpoint.
-BOOST_DATA_TEST_CASE(replay_gives_subgraphs_their_state_of_that_time,
+BOOST_DATA_TEST_CASE(replay_restores_subgraph_state_of_that_checkpoint,
                      boost::unit_test::data::make(depths), c) {
   auto e = ss::engine{{.workers = 1}};
   for (const auto nth : {1U, 2U, 3U}) {
@@ -97,7 +97,7 @@ BOOST_DATA_TEST_CASE(replay_gives_subgraphs_their_state_of_that_time,
 
 // A state update at a checkpoint creates a branch there. Subgraphs continue in it with the state
 // that they had at that checkpoint.
-BOOST_DATA_TEST_CASE(branch_from_updated_checkpoint_keeps_subgraph_states,
+BOOST_DATA_TEST_CASE(fork_from_updated_checkpoint_keeps_subgraph_states,
                      boost::unit_test::data::make(depths), c) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = loop_at(c.depth);
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(newest_checkpoint_is_replayed_if_given_by_id) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(snapshot_config_names_its_checkpoint) {
+BOOST_AUTO_TEST_CASE(snapshot_config_selects_its_checkpoint) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b", "c"});
   BOOST_TEST(e.get_state(graph, on("t")).config().thread_id == "t");
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(snapshot_config_names_its_checkpoint) {
   BOOST_TEST(log_in(graph, e.get_state(graph, before_c.config())) == "a b", "is not changed");
 }
 
-BOOST_AUTO_TEST_CASE(snapshot_config_names_the_subgraph) {
+BOOST_AUTO_TEST_CASE(subgraph_snapshot_config_selects_its_checkpoint) {
   auto e = ss::engine{{.workers = 1}};
   auto stopping = ss::compile_options{};
   stopping.interrupt_after = {"k"};
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(snapshot_config_names_the_subgraph) {
 }
 
 // A command's writes belong to the new branch, not to the checkpoint it returns to.
-BOOST_AUTO_TEST_CASE(command_writes_belong_to_new_branch) {
+BOOST_AUTO_TEST_CASE(command_at_old_checkpoint_writes_only_to_fork) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = chain({"a", "b"});
   (void)run(e, graph, json::object{}, on("t"));

@@ -58,7 +58,7 @@ ss::graph<order> selling() {
 
 BOOST_AUTO_TEST_SUITE(typed_access)
 
-BOOST_AUTO_TEST_CASE(events_show_states_and_written_fields) {
+BOOST_AUTO_TEST_CASE(stream_events_contain_typed_states_and_writes) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = selling().compile();
   auto events = ss::detail::engine_access::stream(
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(events_show_states_and_written_fields) {
   BOOST_TEST(seen == expected, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(events_of_subgraphs_show_their_own_state) {
+BOOST_AUTO_TEST_CASE(subgraph_events_contain_state_of_the_subgraph) {
   auto e = ss::engine{{.workers = 1}};
   auto events = ss::detail::engine_access::stream(
       e, selling().compile(), order{"lamp", 0},
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(channel_handles_reject_states_of_other_graphs) {
   BOOST_CHECK_THROW(static_cast<void>(ss::get(n, *struct_state)), ss::graph_error);
 }
 
-BOOST_AUTO_TEST_CASE(typed_graph_rejects_program_of_another_state) {
+BOOST_AUTO_TEST_CASE(typed_graph_rejects_program_of_other_state_type) {
   const auto graph = weighing();
   BOOST_CHECK_NO_THROW((void)ss::detail::graph_access::make<parcel>(ss::detail::program_of(graph)));
   BOOST_CHECK_EXCEPTION((void)ss::detail::graph_access::make<order>(ss::detail::program_of(graph)),

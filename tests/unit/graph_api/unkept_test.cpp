@@ -88,7 +88,7 @@ BOOST_DATA_TEST_CASE(untracked_values_are_not_stored_in_files, durabilities, whe
     BOOST_TEST(bytes_of(file.path()).find(secret) == std::string::npos, file.path());
 }
 
-BOOST_DATA_TEST_CASE(untracked_values_are_not_stored_in_memory, durabilities, when) {
+BOOST_DATA_TEST_CASE(memory_checkpointer_does_not_store_untracked_values, durabilities, when) {
   auto e = ss::engine{{.workers = 1}};
   const auto options = kept();
   const auto graph = secretive(options);

@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(text_and_messages_are_accepted_as_inputs) {
   static_assert(!ss::run_input_of<const char*, sum>);
 }
 
-BOOST_AUTO_TEST_CASE(text_input_needs_a_messages_channel) {
+BOOST_AUTO_TEST_CASE(text_input_without_messages_channel_is_rejected) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::json_graph{};
   g.channel("messages", "append").add("a", [](const json::value&) {}).edge("__start__", "a");
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(command_input_writes_state_and_selects_nodes) {
   BOOST_TEST(e.try_invoke(graph, lost, on("t")).error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(node_command_with_resume_is_rejected) {
+BOOST_AUTO_TEST_CASE(node_that_returns_resume_command_fails_the_run) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<sum>{};
   g.add("a", [](const sum&) { return ss::command<sum>{.resume = ss::resume(1)}; });
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(node_command_with_resume_is_rejected) {
   BOOST_TEST(e.try_invoke(g.compile(), sum{}).error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(state_functions_accept_typed_and_json_graphs) {
+BOOST_AUTO_TEST_CASE(update_state_changes_typed_and_json_graph_states) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = adding(kept());
   BOOST_TEST(!e.get_state(graph, on("t")).values.has_value());
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(state_functions_accept_typed_and_json_graphs) {
   BOOST_TEST(now.next == std::vector<std::string>{"b"}, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(stream_range_yields_event_variants) {
+BOOST_AUTO_TEST_CASE(stream_range_yields_typed_events_of_each_mode) {
   auto e = ss::engine{{.workers = 1}};
   auto seen = std::string{};
   const auto modes = ss::stream_mode::values | ss::stream_mode::updates;
@@ -244,7 +244,7 @@ BOOST_AUTO_TEST_CASE(stream_of_failed_run_throws_graph_error) {
   BOOST_TEST((failing.result().status == ss::run_status::failed));
 }
 
-BOOST_AUTO_TEST_CASE(graph_with_same_state_runs_as_node) {
+BOOST_AUTO_TEST_CASE(graph_with_same_state_type_runs_as_node) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<talk>{};
   g.add("echo", echoing()).edge(ss::start, "echo");

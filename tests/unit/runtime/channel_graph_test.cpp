@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(routers_see_writes_of_their_node) {
   BOOST_TEST(run.table->mermaid().find("a -.-> __end__") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(one_step_values_expire_and_overwrite_replaces_list) {
+BOOST_AUTO_TEST_CASE(ephemeral_values_expire_and_overwrite_replaces_list) {
   auto g = channel_graph{};
   const auto seen = g.reduce<lines>("seen", append{});
   const auto mail = g.topic<std::string>("mail");
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(handles_of_another_graph_are_rejected) {
   BOOST_CHECK_EXCEPTION(static_cast<void>(run.finish({})), graph_error, is_told);
 }
 
-BOOST_AUTO_TEST_CASE(compiled_graph_outlives_builder_and_checks_sends) {
+BOOST_AUTO_TEST_CASE(compiled_graph_outlives_builder_and_rejects_invalid_send) {
   auto make = [] {
     auto g = channel_graph{};
     const auto a = g.add("a", reads{}, [] { return step_result{{}, {{node<int>{"a"}, 1}}}; });

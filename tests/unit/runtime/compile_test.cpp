@@ -104,7 +104,7 @@ const auto wrong_graphs = std::vector<wrong_graph>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(each_compile_fault_has_the_expected_text,
+BOOST_DATA_TEST_CASE(compile_reports_each_mistake_as_one_fault,
                      boost::unit_test::data::make(wrong_graphs), w) {
   auto g = graph<nothing>{};
   w.build(g);
@@ -113,7 +113,7 @@ BOOST_DATA_TEST_CASE(each_compile_fault_has_the_expected_text,
   BOOST_TEST(faults.front().text == w.text);
 }
 
-BOOST_AUTO_TEST_CASE(step_timeout_below_one_is_rejected) {
+BOOST_AUTO_TEST_CASE(step_timeout_of_zero_or_less_is_rejected) {
   for (const auto limit : {std::chrono::milliseconds{0}, std::chrono::milliseconds{-1},
                            std::chrono::milliseconds::min()}) {
     auto g = graph<nothing>{};
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(nested_exceptions_are_described_outermost_first) {
              "an exception that is not derived from std::exception");
 }
 
-BOOST_AUTO_TEST_CASE(drawing_has_langgraphs_text_form) {
+BOOST_AUTO_TEST_CASE(mermaid_text_has_the_form_of_langgraph) {
   auto g = graph<nothing>{};
   auto options = node_options{};
   options.destinations = {"worker"};

@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(result_of_coroutine_body_is_applied) {
                  .n == 5);
 }
 
-BOOST_AUTO_TEST_CASE(command_updates_and_selects_next_node) {
+BOOST_AUTO_TEST_CASE(command_updates_state_and_selects_next_node) {
   auto g = graph<tally>{};
   g.add(a, [](const tally&) { return command<tally>{add(1), {b}}; });
   g.add(b, [](const tally& s) { return add(s.n * 10); });

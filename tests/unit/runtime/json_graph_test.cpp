@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(value_that_reducer_cannot_combine_is_an_error) {
   refused("add", std::numeric_limits<std::uint64_t>::max(), "the sum does not fit 64 bits");
 }
 
-BOOST_AUTO_TEST_CASE(custom_reducer_combines_writes_after_the_first) {
+BOOST_AUTO_TEST_CASE(custom_reducer_is_not_applied_to_first_write) {
   auto g = json_graph{};
   g.channel(
       "c", [](json::value& into, json::value&& more) { into = more.as_int64() - into.as_int64(); });
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(bodies_receive_written_channels_config_and_runtime) {
              R"({"log":[{"log":[],"n":1},"run",1,{"n":1}],"n":2})");
 }
 
-BOOST_AUTO_TEST_CASE(sends_carry_any_json_and_branches_use_labels) {
+BOOST_AUTO_TEST_CASE(sends_deliver_json_inputs_while_labels_select_targets) {
   auto g = json_graph{};
   g.channel("log", "append");
   g.add("w", [](const json::value& in) { return json::object{{"log", {in}}}; });
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(sends_carry_any_json_and_branches_use_labels) {
   BOOST_TEST(graph.mermaid().find("z -. &nbsp;again&nbsp; .-> z;") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(unknown_names_are_errors_unless_ignored) {
+BOOST_AUTO_TEST_CASE(unknown_channels_and_targets_are_errors_unless_ignored) {
   const auto make = [](bool lenient) {
     auto g = json_graph{{.ignore_unknown_channels = lenient}};
     g.channel("c");
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(unknown_names_are_errors_unless_ignored) {
   BOOST_TEST(end_of(make(true), {{"cc", 1}, {"c", 2}}) == R"({"c":2})");
 }
 
-BOOST_AUTO_TEST_CASE(invalid_update_is_an_error) {
+BOOST_AUTO_TEST_CASE(update_that_is_not_an_object_is_rejected) {
   auto g = json_graph{};
   g.channel("c");
   g.add("a", [](const json::value&) { return json::value(7); });
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(invalid_update_is_an_error) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(branch_result_must_be_in_path_map) {
+BOOST_AUTO_TEST_CASE(invalid_branch_result_is_an_error) {
   auto g = json_graph{};
   g.add("a", [](const json::value&) {}).edge("__start__", "a");
   g.branch("a", [](const json::value&) { return std::vector<std::string>{"left"}; },
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(branch_result_must_be_in_path_map) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(name_and_reducer_faults_are_reported_together) {
+BOOST_AUTO_TEST_CASE(unknown_names_and_reducers_are_reported_together) {
   auto g = json_graph{};
   g.channel("c", "sum").channel("d");
   auto options = json_node_options{};
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(name_and_reducer_faults_are_reported_together) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(update_events_have_the_form_of_langgraph) {
+BOOST_AUTO_TEST_CASE(updates_have_the_json_form_of_langgraph) {
   auto g = json_graph{};
   g.channel("a").channel("log", "append");
   g.add("n", [](const json::value&) {}).edge("__start__", "n");

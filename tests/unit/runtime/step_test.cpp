@@ -68,7 +68,7 @@ superstep::write_list no_input() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(writes_apply_by_node_name_then_by_send) {
+BOOST_AUTO_TEST_CASE(writes_apply_by_node_name_then_send_order) {
   auto g = echoes({"zed", "b", "a"});
   g.add(worker, [](const int& n) { return say("w" + std::to_string(n)); });
   g.add(node<journal>{"first"}, [](const journal&) {
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(edge_after_several_sends_fires_once) {
   BOOST_TEST(run.steps == (lines{"worker#0 worker#1", "after"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(join_waits_for_all_sources_and_resets) {
+BOOST_AUTO_TEST_CASE(join_waits_for_all_sources_each_time) {
   auto g = echoes({"a", "b", "b2", "c"});
   g.edge(start, at("a")).edge(start, at("b")).edge(at("b"), at("b2"));
   g.edge({at("a"), at("b2")}, at("c"));
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(join_and_edge_trigger_common_node_once) {
   BOOST_TEST(run.steps == (lines{"a b", "c"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(step_limit_must_exceed_length_of_chain) {
+BOOST_AUTO_TEST_CASE(run_stops_if_step_limit_equals_chain_length) {
   auto make = [] {
     auto g = echoes({"a", "b", "c"});
     g.edge(start, at("a")).edge(at("a"), at("b")).edge(at("b"), at("c"));
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(snapshot_never_changes_while_held) {
   BOOST_TEST(alone == run.state.state().get());
 }
 
-BOOST_AUTO_TEST_CASE(one_step_values_are_gone_after_next_step) {
+BOOST_AUTO_TEST_CASE(ephemeral_and_topic_values_expire_after_one_step) {
   auto g = graph<journal>{};
   auto seen = std::make_shared<lines>();
   const auto look = [seen](const journal& s) { seen->push_back(s.mark + '/' + joined(s.latest)); };
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(one_step_values_are_gone_after_next_step) {
   BOOST_TEST(*seen == (lines{"in/", "m/x y", "/"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(two_writers_of_one_value_are_rejected) {
+BOOST_AUTO_TEST_CASE(field_without_reducer_rejects_two_writes_per_step) {
   auto g = graph<journal>{};
   for (const auto* name : {"a", "b"})
     g.add(node<journal>{name}, [](const journal&) { return update{set<&journal::last>(1)}; });
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(two_writers_of_one_value_are_rejected) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(run_state_can_be_reused_for_another_run) {
+BOOST_AUTO_TEST_CASE(run_after_reset_is_independent_of_earlier_runs) {
   auto g = echoes({"a", "b", "c"});
   g.edge(start, at("a")).edge(start, at("b")).edge({at("a"), at("b")}, at("c"));
   auto run = pure_run{detail::program_of(g.compile())};
