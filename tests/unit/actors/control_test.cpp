@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(max_concurrency_limits_parallel_tasks_without_losing_any) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(wide_steps_let_other_runs_continue) {
+BOOST_AUTO_TEST_CASE(step_with_many_tasks_lets_other_runs_continue) {
   constexpr auto tasks = 1'000;
   auto options = ss::engine_options{};
   options.workers = 1;
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(wide_steps_let_other_runs_continue) {
   BOOST_TEST(seen < tasks / 2);
 }
 
-BOOST_AUTO_TEST_CASE(many_forked_calls_let_other_runs_continue) {
+BOOST_AUTO_TEST_CASE(large_when_all_lets_other_runs_continue) {
   constexpr auto calls = 5'000;
   auto e = ss::engine{{.workers = 1}};
   auto started = std::atomic<int>{0};
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(step_timeout_limits_each_step_not_whole_run) {
   BOOST_TEST(e.invoke(g.compile({.step_timeout = 80ms}), numbers{}, config).state.n == 20);
 }
 
-BOOST_AUTO_TEST_CASE(drained_run_stops_after_super_step_and_resumes) {
+BOOST_AUTO_TEST_CASE(drained_run_stops_after_current_step_until_resumed) {
   auto starts = std::atomic<int>{0};
   auto handle = ss::run_handle{};
   auto held = gate{};
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(engine_options_out_of_range_are_rejected) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(engine_with_smallest_options_completes_a_run) {
+BOOST_AUTO_TEST_CASE(engine_with_smallest_option_values_completes_a_run) {
   auto options = ss::engine_options{};
   options.workers = 1;
   options.watcher_tick = std::chrono::microseconds{1};

@@ -80,7 +80,8 @@ ss::node_options options_with(length attempt) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(body_reads_its_earliest_deadline, data::make(combinations), given) {
+BOOST_DATA_TEST_CASE(deadline_returns_earliest_of_run_step_and_attempt, data::make(combinations),
+                     given) {
   auto e = ss::engine{{.workers = 1}};
   auto in_place = seen{};
   auto g = ss::graph<numbers>{};
@@ -91,7 +92,8 @@ BOOST_DATA_TEST_CASE(body_reads_its_earliest_deadline, data::make(combinations),
   BOOST_TEST(is_after(in_place, given.expected));
 }
 
-BOOST_DATA_TEST_CASE(nested_body_reads_deadline_of_its_caller, data::make(combinations), given) {
+BOOST_DATA_TEST_CASE(deadline_in_nested_run_includes_limits_of_caller, data::make(combinations),
+                     given) {
   auto e = ss::engine{{.workers = 1}};
   auto below = seen{};
   auto inner = ss::graph<numbers>{};
@@ -137,7 +139,7 @@ BOOST_AUTO_TEST_CASE(each_attempt_has_its_own_deadline) {
   BOOST_TEST((all[1] >= all[0] + 2ms));
 }
 
-BOOST_AUTO_TEST_CASE(later_runs_do_not_inherit_deadlines) {
+BOOST_AUTO_TEST_CASE(later_run_does_not_inherit_earlier_deadline) {
   auto e = ss::engine{{.workers = 1}};
   auto last = seen{};
   auto g = ss::graph<numbers>{};

@@ -13,7 +13,7 @@ using namespace testing;
 
 BOOST_AUTO_TEST_SUITE(engine)
 
-BOOST_AUTO_TEST_CASE(chain_runs_nodes_in_order) {
+BOOST_AUTO_TEST_CASE(chain_runs_each_node_once) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).add(c, add_one);
@@ -21,7 +21,7 @@ BOOST_AUTO_TEST_CASE(chain_runs_nodes_in_order) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 3);
 }
 
-BOOST_AUTO_TEST_CASE(join_waits_for_all_sources) {
+BOOST_AUTO_TEST_CASE(join_edge_waits_for_all_sources) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   const auto one = [](const numbers&) { return ss::update{ss::set<&numbers::total>(1)}; };
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(join_waits_for_all_sources) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 2);
 }
 
-BOOST_AUTO_TEST_CASE(sends_get_own_payloads_and_updates_keep_order) {
+BOOST_AUTO_TEST_CASE(updates_of_sends_are_applied_in_send_order) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& i) {
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(sends_get_own_payloads_and_updates_keep_order) {
     BOOST_TEST_REQUIRE(out.seen[static_cast<std::size_t>(i)] == i);
 }
 
-BOOST_AUTO_TEST_CASE(command_updates_and_selects_next_node) {
+BOOST_AUTO_TEST_CASE(command_updates_state_and_selects_next_nodes) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&) {
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(suspended_coroutine_node_does_not_block_lane) {
   BOOST_TEST(run.result().state.n == 42);
 }
 
-BOOST_AUTO_TEST_CASE(body_receives_step_remaining_steps_config_and_context) {
+BOOST_AUTO_TEST_CASE(body_receives_config_and_runtime_of_its_run) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&, const ss::run_config& config, ss::runtime rt) {
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(body_receives_step_remaining_steps_config_and_context) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}, config).state.n == 1);
 }
 
-BOOST_AUTO_TEST_CASE(recursion_limit_must_exceed_length_of_chain) {
+BOOST_AUTO_TEST_CASE(recursion_limit_not_above_chain_length_fails_run) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).add(b, add_one).edge(ss::start, a).edge(a, b);
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(cancelled_run_does_not_wait_for_blocking_body) {
     std::this_thread::yield();
 }
 
-BOOST_AUTO_TEST_CASE(deadline_ends_run) {
+BOOST_AUTO_TEST_CASE(deadline_ends_suspended_run) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(deadline_ends_run) {
       [](const ss::graph_error& x) { return x.code() == ss::graph_errc::deadline; });
 }
 
-BOOST_AUTO_TEST_CASE(destroyed_engine_ends_its_runs) {
+BOOST_AUTO_TEST_CASE(destroying_engine_ends_its_runs_with_error) {
   auto held = gate{};
   auto g = ss::graph<numbers>{};
   g.add(a, [&held](const numbers&) -> ss::task<void> { co_await held.pass(); });

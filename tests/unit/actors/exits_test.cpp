@@ -37,7 +37,7 @@ bool is_exit_of(const ss::run_result<numbers>& r, std::string_view node, std::st
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(idle_node_actor_exit_ends_only_its_run) {
+BOOST_AUTO_TEST_CASE(exit_of_idle_actor_ends_only_its_run) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(exit_of_suspended_node_actor_ends_its_run) {
   BOOST_TEST(is_exit_of(run.result(), "a", "a"));
 }
 
-BOOST_AUTO_TEST_CASE(exit_of_suspended_tool_actor_ends_one_call) {
+BOOST_AUTO_TEST_CASE(exit_of_tool_actor_ends_only_its_call) {
   auto e = ss::engine{{.workers = 2}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(exit_of_suspended_tool_actor_ends_one_call) {
   BOOST_TEST(ended.state.total == 104);
 }
 
-BOOST_AUTO_TEST_CASE(exit_during_running_body_applies_when_it_returns) {
+BOOST_AUTO_TEST_CASE(exit_waits_for_body_running_on_lane) {
   // The watcher polls so rarely that the lane waits for the body instead of leaving it behind.
   auto e = ss::engine{{.workers = 1, .watcher_tick = std::chrono::seconds{30}}};
   auto held = gate{};
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(exit_ends_blocking_call_and_discards_its_result) {
     std::this_thread::yield();
 }
 
-BOOST_AUTO_TEST_CASE(exit_removes_queued_call) {
+BOOST_AUTO_TEST_CASE(queued_call_does_not_start_after_exit) {
   // Two of the three threads block at the door, and the third serves the lane. By now the lane
   // knows that the calls are slow, so it queues the remaining ones.
   auto stuck = door{};
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(exit_removes_queued_call) {
   BOOST_TEST(bodies.load() == 5);
 }
 
-BOOST_AUTO_TEST_CASE(exit_of_forked_coroutine_leaves_its_result_empty) {
+BOOST_AUTO_TEST_CASE(when_all_result_of_exited_coroutine_is_empty) {
   auto e = ss::engine{{.workers = 1}};
   auto held = gate{};
   auto g = ss::graph<numbers>{};
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(exit_of_forked_coroutine_leaves_its_result_empty) {
   BOOST_TEST(run.result().state.total == 2);
 }
 
-BOOST_AUTO_TEST_CASE(exit_of_forked_blocking_call_discards_its_result) {
+BOOST_AUTO_TEST_CASE(when_all_discards_result_of_exited_blocking_call) {
   auto e = ss::engine{{.workers = 1}};
   auto stuck = door{};
   auto g = ss::graph<numbers>{};
@@ -338,7 +338,7 @@ BOOST_AUTO_TEST_CASE(exit_of_finished_call_affects_no_other_call) {
   BOOST_TEST(!second.result().error.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(monitors_fire_for_their_own_call_only) {
+BOOST_AUTO_TEST_CASE(actor_monitor_fires_only_for_its_own_call) {
   // The actor returns to a pool when its call ends; monitors of its end must not follow it there.
   for (const auto kind :
        {ss::actor_kind::coordinator, ss::actor_kind::node, ss::actor_kind::tool}) {

@@ -187,7 +187,7 @@ ss::update<kept> bad_talk() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(step_with_one_failing_write_changes_nothing) {
+BOOST_AUTO_TEST_CASE(step_with_failing_write_leaves_state_unchanged) {
   for (const auto* const bad : {"bad", "bad too"}) {
     check_first_step({ss::update{ss::set<&kept::late>({bad})}});
     check_first_step({ss::update{ss::set<&kept::taking>({bad})}});
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(ephemeral_values_with_throwing_comparison_are_reset) {
   BOOST_TEST(ended.state.first.n == 0);
 }
 
-BOOST_AUTO_TEST_CASE(successful_steps_keep_all_writes) {
+BOOST_AUTO_TEST_CASE(successful_step_applies_all_writes) {
   for (const auto is_shared : {false, true}) {
     const auto ended =
         run_with({ss::update{ss::set<&kept::count>(1), ss::set<&kept::late>({"x"}),

@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(emitted_events_count_as_progress_unless_heartbeats_only) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(timed_out_attempt_is_retried_by_default) {
+BOOST_AUTO_TEST_CASE(retry_policy_retries_timed_out_attempt_by_default) {
   auto options = limited({.run = 30ms});
   options.retry = {ss::retry_policy{.initial_interval = 1ms, .jitter = false, .retry_on = {}}};
   auto g = ss::graph<numbers>{};
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(timed_out_attempt_is_retried_by_default) {
   BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 3);
 }
 
-BOOST_AUTO_TEST_CASE(send_has_its_own_timeout) {
+BOOST_AUTO_TEST_CASE(timeout_set_for_send_fails_its_task) {
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& ms, ss::runtime) -> ss::task<ss::update<numbers>> {
     auto nap = ss::sleep_for{std::chrono::milliseconds{ms}};
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(error_handler_of_failed_node_selects_next_node) {
   BOOST_TEST(said.find("broken") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(error_handler_of_send_receives_its_input) {
+BOOST_AUTO_TEST_CASE(error_handler_of_failed_send_receives_its_payload) {
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& number) -> ss::update<numbers> {
     if (number % 2 == 1)
@@ -285,7 +285,7 @@ BOOST_AUTO_TEST_CASE(command_to_parent_ends_child_and_routes_parent) {
   BOOST_TEST(out.total == 5);
 }
 
-BOOST_AUTO_TEST_CASE(parent_command_of_another_state_type_fails) {
+BOOST_AUTO_TEST_CASE(parent_command_of_another_state_type_fails_run) {
   struct other {};
   auto stranger = ss::graph<numbers>{};
   stranger.add(a, [](const numbers&) { return ss::parent_command<other>{}; });
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(parent_command_of_another_state_type_fails) {
                  .text.find("graph 'below' returned a command to its parent") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(messages_are_streamed_unless_node_is_nostream) {
+BOOST_AUTO_TEST_CASE(node_tagged_nostream_streams_no_messages) {
   const auto speak = [](const numbers&, const ss::runtime& rt) {
     if (rt.streams_messages())
       rt.emit_message(ss::value{std::string{"from "} + std::string{rt.node()}});

@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(cancelling_many_runs_takes_linear_time) {
   BOOST_TEST(growth_of(2'000, cancel_many) < growth_max);
 }
 
-BOOST_AUTO_TEST_CASE(wide_step_with_checkpointer_takes_linear_time) {
+BOOST_AUTO_TEST_CASE(many_tasks_with_checkpointer_take_linear_time) {
   const auto kept = [](int n) {
     auto options = ss::compile_options{};
     options.checkpointer = ss::memory_checkpointer();
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(wide_step_with_checkpointer_takes_linear_time) {
   BOOST_TEST(growth_of(1'500, kept) < growth_max);
 }
 
-BOOST_AUTO_TEST_CASE(wide_step_with_cache_takes_linear_time) {
+BOOST_AUTO_TEST_CASE(many_cached_tasks_take_linear_time) {
   const auto cached = [](int n) {
     auto options = ss::compile_options{};
     options.cache = std::make_shared<ss::memory_cache>();
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(wide_step_with_cache_takes_linear_time) {
   BOOST_TEST(growth_of(1'500, cached) < growth_max);
 }
 
-BOOST_AUTO_TEST_CASE(timers_of_ended_runs_use_no_memory) {
+BOOST_AUTO_TEST_CASE(timers_of_ended_runs_release_their_memory) {
 #ifndef __SANITIZE_ADDRESS__ // which has an allocator of its own
 #  ifndef __SANITIZE_THREAD__
   auto e = ss::engine{{.workers = 1}};
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(timers_of_ended_runs_use_no_memory) {
 #endif
 }
 
-BOOST_AUTO_TEST_CASE(slow_stream_readers_take_linear_time) {
+BOOST_AUTO_TEST_CASE(reading_streams_in_turn_takes_linear_time) {
   BOOST_TEST(growth_of(500, slow_readers) < growth_max);
 }
 

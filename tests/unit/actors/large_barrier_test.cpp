@@ -110,7 +110,7 @@ using namespace large_steps;
 
 BOOST_AUTO_TEST_SUITE(large_barrier)
 
-BOOST_AUTO_TEST_CASE(large_step_lets_other_runs_continue) {
+BOOST_AUTO_TEST_CASE(applying_large_step_lets_other_runs_continue) {
   auto lane = one_lane{};
   const auto g = wide_graph().compile();
   auto wide = background_run<sums>{lane.e, g, sums{.n = many, .total = 0}};
@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(large_step_applies_all_updates_on_one_lane) {
   BOOST_TEST(out.n == many);
 }
 
-BOOST_AUTO_TEST_CASE(run_cancelled_in_large_barrier_ends_after_it) {
+BOOST_AUTO_TEST_CASE(run_cancelled_in_large_barrier_ends_after_barrier) {
   auto lane = one_lane{};
   const auto g = wide_graph().compile();
   auto wide = background_run<sums>{lane.e, g, sums{.n = many, .total = 0}};
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(deadline_ends_run_without_waiting_for_large_barrier) {
   BOOST_TEST(out.state.total == 0);
 }
 
-BOOST_AUTO_TEST_CASE(failing_large_step_keeps_last_state) {
+BOOST_AUTO_TEST_CASE(failing_large_step_keeps_previous_state) {
   auto lane = one_lane{};
   const auto g = wide_graph().compile();
   for (const auto throws_number : {false, true}) {
@@ -178,7 +178,7 @@ BOOST_AUTO_TEST_CASE(failing_large_step_keeps_last_state) {
   BOOST_TEST(lane.e.invoke(g, sums{.n = many, .total = 0}).state.n == many);
 }
 
-BOOST_AUTO_TEST_CASE(large_step_of_thread_is_saved) {
+BOOST_AUTO_TEST_CASE(state_after_large_step_is_saved_in_checkpoint) {
   auto lane = one_lane{};
   lane.inside.open();
   auto options = ss::compile_options{};
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(large_step_of_thread_is_saved) {
   BOOST_TEST(at.values->total == many);
 }
 
-BOOST_AUTO_TEST_CASE(large_step_of_subgraph_is_applied) {
+BOOST_AUTO_TEST_CASE(large_step_of_subgraph_applies_all_updates) {
   auto lane = one_lane{};
   lane.inside.open();
   auto outer = ss::graph<sums>{};
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(large_step_of_subgraph_is_applied) {
   BOOST_TEST(lane.e.invoke(outer.compile(), sums{.n = many, .total = 0}).state.n == many);
 }
 
-BOOST_AUTO_TEST_CASE(destroyed_engine_ends_run_in_large_barrier) {
+BOOST_AUTO_TEST_CASE(destroying_engine_cancels_run_in_large_barrier) {
   const auto g = wide_graph().compile();
   auto inside = door{};
   auto held = gate{};

@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(eight_sends_of_blocking_coroutines_run_concurrently) {
              calls);
 }
 
-BOOST_AUTO_TEST_CASE(eight_forked_calls_of_one_body_run_concurrently) {
+BOOST_AUTO_TEST_CASE(eight_calls_of_one_when_all_run_concurrently) {
   auto e = ss::engine{{.workers = 2}};
   auto all = std::latch{calls};
   auto g = ss::graph<numbers>{};
@@ -142,7 +142,7 @@ std::ptrdiff_t threads_of_process() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(idle_threads_of_engine_exit) {
+BOOST_AUTO_TEST_CASE(idle_engine_threads_exit_after_idle_time) {
   constexpr auto blocked_at_once = 24;
   auto e = ss::engine{{.workers = 2, .thread_idle_time = std::chrono::milliseconds{50}}};
   auto g = ss::graph<numbers>{};

@@ -109,7 +109,7 @@ BOOST_DATA_TEST_CASE(command_to_missing_parent_fails_only_its_run,
   check_later_runs(e);
 }
 
-BOOST_AUTO_TEST_CASE(two_parent_commands_do_not_affect_later_runs) {
+BOOST_AUTO_TEST_CASE(commands_to_parent_do_not_affect_later_runs) {
   auto child = ss::json_graph{};
   child.channel("log", "append");
   for (const auto* const name : {"a", "b"}) {

@@ -27,7 +27,7 @@ ss::node_options quick(std::uint32_t attempts, std::chrono::milliseconds wait = 
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(failed_node_is_retried_with_attempt_number) {
+BOOST_AUTO_TEST_CASE(retried_node_receives_its_attempt_number) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(

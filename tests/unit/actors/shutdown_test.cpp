@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(runs_submitted_from_callbacks_end_at_shutdown) {
     check_chain(depth);
 }
 
-BOOST_AUTO_TEST_CASE(frame_that_suspends_after_shutdown_is_destroyed) {
+BOOST_AUTO_TEST_CASE(coroutine_that_suspends_after_shutdown_is_destroyed) {
   auto is_inside = std::atomic<bool>{false};
   auto has_ended = std::atomic<bool>{false};
   auto in_frame = std::weak_ptr<int>{};
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(runs_submitted_by_abandoned_bodies_end_at_shutdown) {
   BOOST_TEST(called.load() == 11);
 }
 
-BOOST_AUTO_TEST_CASE(endless_resubmission_ends_with_grace_period) {
+BOOST_AUTO_TEST_CASE(engine_destructor_ends_endless_resubmission_after_grace_period) {
   struct place {
     alignas(ss::engine) std::byte memory[sizeof(ss::engine)]; // outlives the engine
     std::atomic<bool> is_gone{false};
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(pending_leases_are_released_at_shutdown) {
     check_leases(waiting);
 }
 
-BOOST_AUTO_TEST_CASE(destroyed_engine_has_no_actors) {
+BOOST_AUTO_TEST_CASE(debug_lists_no_actors_of_destroyed_engine) {
   auto looking = std::optional<ss::engine_debug>{};
   auto handle = ss::run_handle{};
   const auto waits = waiting_graph{};

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(values_events_follow_input_and_each_step) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(update_events_show_writes_of_each_task) {
+BOOST_AUTO_TEST_CASE(updates_stream_contains_writes_of_each_task) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(worker, [](const int& i) { return ss::update{ss::set<&numbers::total>(i)}; });
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(update_events_show_writes_of_each_task) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(body_emits_custom_events) {
+BOOST_AUTO_TEST_CASE(event_emitted_by_body_reaches_custom_stream) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&, const ss::runtime& rt) { rt.emit("half way"); }).edge(ss::start, a);
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(stream_of_failed_run_throws_after_last_event) {
   BOOST_CHECK_THROW(static_cast<void>(stream.next()), ss::graph_error);
 }
 
-BOOST_AUTO_TEST_CASE(abandoned_stream_cancels_its_run) {
+BOOST_AUTO_TEST_CASE(destroyed_stream_cancels_its_run) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, add_one).edge(ss::start, a).edge(a, a);

@@ -62,7 +62,7 @@ ss::compiled_graph<numbers> asking(ss::compile_options options) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(config_without_thread_id_is_rejected_with_checkpointer) {
+BOOST_AUTO_TEST_CASE(graph_with_checkpointer_rejects_config_without_thread_id) {
   auto e = ss::engine{{.workers = 1}};
   const auto refused = e.try_invoke(asking(kept()), begin_with(1), ss::run_config{});
   BOOST_REQUIRE(refused.error);
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(interrupt_stops_run_and_answer_resumes_it) {
   BOOST_TEST(ended.state.n == 10);
 }
 
-BOOST_AUTO_TEST_CASE(another_engine_can_resume_an_interrupted_thread) {
+BOOST_AUTO_TEST_CASE(another_engine_resumes_an_interrupted_thread) {
   const auto graph = asking(kept());
   {
     auto first = ss::engine{{.workers = 1}};
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(another_engine_can_resume_an_interrupted_thread) {
   BOOST_TEST(second.try_invoke(graph, answer(2), on("t")).state.n == 6);
 }
 
-BOOST_AUTO_TEST_CASE(function_body_can_interrupt_without_a_coroutine) {
+BOOST_AUTO_TEST_CASE(ask_in_function_body_interrupts_the_run) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&, const ss::runtime& rt) {
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(run_without_checkpointer_interrupts_but_cannot_resume) {
   BOOST_TEST((refused.error->code == ss::graph_errc::no_checkpointer));
 }
 
-BOOST_AUTO_TEST_CASE(run_without_config_is_rejected_if_graph_has_checkpointer) {
+BOOST_AUTO_TEST_CASE(graph_with_checkpointer_rejects_run_without_config) {
   auto e = ss::engine{{.workers = 1}};
   const auto refused = e.try_invoke(asking(kept()), begin_with(1));
   BOOST_REQUIRE(refused.error);
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(failed_runs_store_command_writes_once) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(breakpoint_stops_before_node_until_resumed) {
+BOOST_AUTO_TEST_CASE(breakpoint_stops_run_before_node_until_resumed) {
   auto e = ss::engine{{.workers = 1}};
   auto options = kept();
   options.interrupt_before = {"b"};
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(breakpoint_stops_before_node_until_resumed) {
   BOOST_TEST(e.try_invoke(graph, ss::resume(), on("t")).state.n == 20);
 }
 
-BOOST_AUTO_TEST_CASE(thread_state_can_be_read_updated_and_replayed) {
+BOOST_AUTO_TEST_CASE(resume_and_replay_continue_from_updated_thread_state) {
   auto e = ss::engine{{.workers = 1}};
   const auto graph = asking(kept());
   BOOST_REQUIRE(
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(resume_does_not_repeat_siblings_of_failed_task) {
   BOOST_TEST(runs->load() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(interrupt_of_nested_graph_stops_and_resumes_parent) {
+BOOST_AUTO_TEST_CASE(interrupt_of_nested_graph_stops_parent_until_answered) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add(
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(nested_failure_names_outer_node_and_keeps_exception) {
   BOOST_CHECK_THROW(std::rethrow_exception(failed.error->cause), std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(many_threads_interrupt_and_resume_concurrently) {
+BOOST_AUTO_TEST_CASE(runs_of_many_saved_threads_resume_concurrently) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add(
@@ -333,7 +333,7 @@ BOOST_AUTO_TEST_CASE(second_run_on_a_thread_waits_for_first) {
   BOOST_TEST(ss::detail::state_history(ss::detail::program_of(graph), place).size() == 6U);
 }
 
-BOOST_AUTO_TEST_CASE(on_busy_rejects_run_or_takes_thread_over) {
+BOOST_AUTO_TEST_CASE(on_busy_decides_which_of_two_runs_fails) {
   auto at = gate{};
   const auto graph = held_up(at);
   auto e = ss::engine{{.workers = 1}};

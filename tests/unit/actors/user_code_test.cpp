@@ -83,7 +83,7 @@ ss::node_options cached() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(throwing_cache_key_ends_its_run) {
+BOOST_AUTO_TEST_CASE(throwing_cache_key_function_fails_only_its_run) {
   for (const auto is_exception : {true, false}) {
     auto e = ss::engine{{.workers = 1}};
     auto node = ss::node_options{};
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(throwing_cache_key_ends_its_run) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(throwing_cache_ends_its_run) {
+BOOST_AUTO_TEST_CASE(throwing_cache_fails_only_its_run) {
   for (const auto in_find : {true, false})
     for (const auto is_exception : {true, false})
       for (const auto kept : {true, false}) {
@@ -180,7 +180,7 @@ void check_state_before(const ss::update<folded>& refused, bool with_sibling, bo
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(rejected_updates_keep_state_of_last_step) {
+BOOST_AUTO_TEST_CASE(step_with_rejected_update_keeps_previous_state) {
   for (const auto streamed : {false, true})
     for (const auto sibling : {false, true}) {
       for (const auto thrown : {2, 3}) { // a std::exception and another type
@@ -242,7 +242,7 @@ private:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(throwing_event_sink_ends_its_run) {
+BOOST_AUTO_TEST_CASE(throwing_event_sink_fails_only_its_run) {
   using member = throwing_sink::member;
   constexpr auto modes = ss::stream_mode::values | ss::stream_mode::updates |
                          ss::stream_mode::tasks | ss::stream_mode::debug | ss::stream_mode::custom |
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(throwing_retry_predicate_fails_the_task) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(throwing_failure_handler_fails_the_task) {
+BOOST_AUTO_TEST_CASE(throwing_on_failure_handler_fails_the_task) {
   for (const auto is_exception : {true, false}) {
     auto e = ss::engine{{.workers = 1}};
     auto node = ss::node_options{};
@@ -388,7 +388,7 @@ private:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(throwing_checkpointer_ends_its_run) {
+BOOST_AUTO_TEST_CASE(throwing_checkpointer_fails_only_its_run) {
   // Each of its calls throws once, in each durability, with a nested graph that keeps its state.
   const throwing_checkpointer::failure out_of_memory = [] { throw std::bad_alloc{}; };
   const throwing_checkpointer::failure failures[] = {[] { throw_as(true); },
@@ -450,7 +450,7 @@ BOOST_DESCRIBE_STRUCT(fragile, (), (n, part))
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(throwing_state_copy_ends_its_run) {
+BOOST_AUTO_TEST_CASE(throwing_state_copy_fails_only_its_run) {
   static constexpr auto one = ss::node<fragile>{"one"};
   static constexpr auto two = ss::node<fragile>{"two"};
   for (auto n = 1;; ++n) {
@@ -487,7 +487,7 @@ BOOST_AUTO_TEST_CASE(throwing_state_copy_ends_its_run) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(throwing_actor_monitor_has_no_effect) {
+BOOST_AUTO_TEST_CASE(throwing_actor_monitor_does_not_stop_engine) {
   for (const auto is_exception : {true, false}) {
     auto e = ss::engine{{.workers = 1}};
     auto held = gate{};

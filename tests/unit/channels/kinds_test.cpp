@@ -77,7 +77,7 @@ using folded = on_slot<binary_operator_aggregate<slot_place<T>, T, Fn>, T>;
 
 BOOST_AUTO_TEST_SUITE(last_value_channel)
 
-BOOST_AUTO_TEST_CASE(value_is_kept_by_step_without_write) {
+BOOST_AUTO_TEST_CASE(step_without_write_keeps_the_value) {
   auto c = last{std::nullopt};
   BOOST_TEST(!c.is_available());
   BOOST_CHECK(c.update({put(7)}).value() == changed::yes);
@@ -117,16 +117,17 @@ const auto fold_cases = std::vector<fold_case>{
     {"writes fold left to right",
      {put(items({"a"})), put(items({"b", "c"}))},
      items({"0", "a", "b", "c"})},
-    {"an overwrite replaces", {over(items({"x"}))}, items({"x"})},
-    {"what comes before an overwrite is lost",
+    {"an overwrite replaces the value", {over(items({"x"}))}, items({"x"})},
+    {"writes before an overwrite are discarded",
      {put(items({"a"})), over(items({"x"}))},
      items({"x"})},
-    {"what comes after an overwrite is skipped",
+    {"writes after an overwrite are ignored",
      {over(items({"x"})), put(items({"a"}))},
      items({"x"})},
 };
 
-BOOST_DATA_TEST_CASE(reducer_folds_writes, boost::unit_test::data::make(fold_cases), sample) {
+BOOST_DATA_TEST_CASE(reducer_folds_writes_unless_one_overwrites,
+                     boost::unit_test::data::make(fold_cases), sample) {
   auto c = folded<append>{items({"0"})};
   BOOST_CHECK(c.update(sample.writes).value() ==
               (sample.writes.empty() ? changed::no : changed::yes));
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(append_items_appends_written_lists) {
   static_assert(leaves_value_on_failure<append_items>); // so a step with one write copies nothing
 }
 
-BOOST_AUTO_TEST_CASE(reducer_ids_contain_run_step_and_number) {
+BOOST_AUTO_TEST_CASE(ids_for_reducer_contain_run_step_and_number) {
   auto c = folded<named>{{}};
   c.ids.begin_step(4);
   BOOST_CHECK(c.update({put(items({"a", "b"})), put(items({"c"}))}).value() == changed::yes);
@@ -165,7 +166,7 @@ BOOST_AUTO_TEST_CASE(reducer_ids_contain_run_step_and_number) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(exception_of_reducer_names_the_channel) {
+BOOST_AUTO_TEST_CASE(error_of_throwing_reducer_names_the_channel) {
   auto c = folded<refuse, int>{1};
   const auto done = c.update({put(2)});
   BOOST_TEST_REQUIRE(done.has_error());
@@ -173,7 +174,7 @@ BOOST_AUTO_TEST_CASE(exception_of_reducer_names_the_channel) {
   BOOST_TEST(done.error().text == "the reducer of channel 'key' failed: no more");
 }
 
-BOOST_AUTO_TEST_CASE(reducer_without_memory_reports_a_shortage) {
+BOOST_AUTO_TEST_CASE(bad_alloc_in_reducer_is_reported_as_shortage) {
   constexpr auto exhaust = [](int, int) -> int { throw std::bad_alloc{}; };
   auto c = folded<decltype(exhaust), int>{1};
   const auto done = c.update({put(2)});
@@ -205,7 +206,7 @@ BOOST_AUTO_TEST_CASE(ephemeral_value_lasts_one_step) {
   BOOST_CHECK(c.kind.update_empty(c.block) == changed::no);
 }
 
-BOOST_AUTO_TEST_CASE(guarded_ephemeral_rejects_two_values) {
+BOOST_AUTO_TEST_CASE(guarded_ephemeral_channel_rejects_second_write_of_step) {
   auto c = ephemeral{std::nullopt};
   const auto done = c.update({put(7), put(8)});
   BOOST_TEST_REQUIRE(done.has_error());
@@ -215,7 +216,7 @@ BOOST_AUTO_TEST_CASE(guarded_ephemeral_rejects_two_values) {
   BOOST_TEST(!c.is_available());
 }
 
-BOOST_AUTO_TEST_CASE(unguarded_ephemeral_keeps_last_write_by_task_order) {
+BOOST_AUTO_TEST_CASE(unguarded_ephemeral_channel_keeps_last_write_of_step) {
   auto c = ephemeral{std::nullopt, false};
   BOOST_CHECK(c.update({put(7), put(8)}).value() == changed::yes);
   BOOST_TEST(*c.held() == 8);
@@ -237,7 +238,7 @@ BOOST_AUTO_TEST_CASE(topic_holds_items_of_latest_step) {
   BOOST_CHECK(c.kind.update_empty(c.block) == changed::no);
 }
 
-BOOST_AUTO_TEST_CASE(accumulating_topic_holds_all_items) {
+BOOST_AUTO_TEST_CASE(accumulating_topic_holds_items_of_all_steps) {
   auto c = string_topic{{}, true};
   BOOST_TEST(!c.kind.wants_empty_update());
   static_cast<void>(c.update({put(items({"a"}))}));

@@ -9,7 +9,7 @@ using superstep::named_barrier_value;
 
 BOOST_AUTO_TEST_SUITE(named_barrier)
 
-BOOST_AUTO_TEST_CASE(barrier_opens_when_all_have_arrived) {
+BOOST_AUTO_TEST_CASE(barrier_opens_when_all_members_have_arrived) {
   auto b = named_barrier_value{3};
   BOOST_CHECK(b.arrive(2) == changed::yes);
   BOOST_CHECK(b.arrive(0) == changed::yes);
@@ -18,14 +18,14 @@ BOOST_AUTO_TEST_CASE(barrier_opens_when_all_have_arrived) {
   BOOST_TEST(b.is_available());
 }
 
-BOOST_AUTO_TEST_CASE(repeated_arrival_counts_once) {
+BOOST_AUTO_TEST_CASE(repeated_arrival_of_member_counts_once) {
   auto b = named_barrier_value{2};
   BOOST_CHECK(b.arrive(0) == changed::yes);
   BOOST_CHECK(b.arrive(0) == changed::no);
   BOOST_TEST(!b.is_available());
 }
 
-BOOST_AUTO_TEST_CASE(consume_resets_barrier_for_loops) {
+BOOST_AUTO_TEST_CASE(consume_resets_only_a_complete_barrier) {
   auto b = named_barrier_value{2};
   static_cast<void>(b.arrive(0));
   BOOST_CHECK(b.consume() == changed::no); // incomplete: unchanged
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(consume_resets_barrier_for_loops) {
   BOOST_TEST(b.is_available());
 }
 
-BOOST_AUTO_TEST_CASE(barrier_of_130_members_opens_after_last) {
+BOOST_AUTO_TEST_CASE(barrier_of_130_members_opens_after_last_arrival) {
   auto b = named_barrier_value{130};
   for (auto i = std::uint32_t{0}; i < 130; ++i) {
     BOOST_TEST(!b.is_available());

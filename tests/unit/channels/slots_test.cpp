@@ -18,7 +18,7 @@ struct pair_state {
 };
 } // namespace
 
-BOOST_AUTO_TEST_CASE(clone_has_equal_values_and_is_independent) {
+BOOST_AUTO_TEST_CASE(changing_a_block_does_not_change_its_clone) {
   auto block = boost::intrusive_ptr<slot_block>{new slot_block};
   const auto number = slot_place<int>{block->add(std::make_unique<slot_block::slot_of<int>>(7))};
   const auto text = slot_place<std::string>{
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(json_slot_does_not_wrap_value_in_array) {
   BOOST_TEST(slot.object.is_string());
 }
 
-BOOST_AUTO_TEST_CASE(struct_field_is_addressed_in_place) {
+BOOST_AUTO_TEST_CASE(field_place_accesses_struct_field_in_place) {
   const auto block = state_ptr{new struct_block<pair_state>{{5, "five"}}};
   const auto a = field_place<&pair_state::a>{};
   const auto copy = block->clone();

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(copy_of_large_value_shares_the_object) {
   BOOST_TEST(&v.as<bulk>() == &other.as<bulk>());
 }
 
-BOOST_AUTO_TEST_CASE(may_fail_to_give_detects_copies_and_mismatches) {
+BOOST_AUTO_TEST_CASE(may_fail_to_give_reports_sharing_and_mismatch) {
   auto text = value{std::string(200, 'x')};
   BOOST_TEST(!text.may_fail_to_give<std::string>());
   BOOST_TEST(text.may_fail_to_give<int>());

@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(stream_event_with_too_many_calls_is_rejected) {
   BOOST_TEST(wrong->text.find("more than 100 tool calls") != std::string::npos, wrong->text);
 }
 
-BOOST_AUTO_TEST_CASE(held_bytes_exclude_event_framing) {
+BOOST_AUTO_TEST_CASE(held_bytes_of_stream_exclude_event_framing) {
   auto stream = make_stream();
   const auto small = event(R"({"choices":[{"delta":{"content":"a"}}]})");
   for (auto i = 0; i < 1'000; ++i)

@@ -58,7 +58,7 @@ const auto nonsense = std::vector<std::string_view>{
 } // namespace
 
 // The JSON tree of an answer uses memory that is released after reading.
-BOOST_AUTO_TEST_CASE(message_does_not_refer_to_response_memory) {
+BOOST_AUTO_TEST_CASE(parsed_message_does_not_refer_to_response_memory) {
   const auto own = json::storage_ptr{};
   auto body = parse_json(whole)->as_object();
   body["service_tier"] = "flex";
@@ -111,14 +111,14 @@ BOOST_DATA_TEST_CASE(malformed_response_is_reported_as_bad_answer,
   BOOST_TEST((judge_answer(read.error().code).kind == model_errc::bad_answer));
 }
 
-BOOST_AUTO_TEST_CASE(truncated_stream_is_not_whole) {
+BOOST_AUTO_TEST_CASE(truncated_stream_is_recognized_as_incomplete) {
   auto answer = make_stream();
   BOOST_TEST(!answer.feed(event(chunks[1])));
   BOOST_TEST(!answer.end());
   BOOST_TEST(!answer.is_whole());
 }
 
-BOOST_AUTO_TEST_CASE(streamed_refusal_is_joined_in_additional_kwargs) {
+BOOST_AUTO_TEST_CASE(streamed_refusal_pieces_are_joined_in_additional_kwargs) {
   auto answer = make_stream();
   BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{"refusal":"I will "}}]})")));
   BOOST_TEST(!answer.feed(event(R"({"choices":[{"delta":{"refusal":"not."}}]})")));
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(streamed_refusal_is_joined_in_additional_kwargs) {
   BOOST_TEST(answer.finish()->additional_kwargs.at("refusal").as_string() == "I will not.");
 }
 
-BOOST_AUTO_TEST_CASE(error_event_of_each_api_is_classified) {
+BOOST_AUTO_TEST_CASE(error_events_of_all_apis_determine_retry) {
   const auto wrong = make_stream().feed(event(R"({"error":{"message":"overloaded"}})"));
   BOOST_REQUIRE(wrong);
   BOOST_TEST((wrong->why.next == next_step::try_again));
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(error_event_of_each_api_is_classified) {
   BOOST_TEST(line->text.find("out of memory") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(malformed_event_is_an_error) {
+BOOST_AUTO_TEST_CASE(malformed_event_fails_the_stream) {
   for (const auto* data : {"{", "[]", R"({"choices":[{"delta":{"content":42}}]})"})
     BOOST_TEST(make_stream().feed(event(data)).has_value(), data);
   BOOST_TEST(make_stream().feed(event("\xff\xfe")).has_value());
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(streamed_chunks_add_up_to_the_message) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(server_error_code_and_text_are_extracted) {
+BOOST_AUTO_TEST_CASE(error_code_and_text_are_read_from_response) {
   BOOST_TEST(read_fault(R"({"error":{"message":"no","code":"insufficient_quota"}})").code ==
              "insufficient_quota");
   BOOST_TEST(read_fault(R"({"error":{"message":"no","type":"x","code":null}})").code == "x");
@@ -255,8 +255,8 @@ const auto all_named = std::vector<named_pieces>{
      "f{} f{} "},
 };
 
-BOOST_DATA_TEST_CASE(repeated_call_names_are_reported_once, boost::unit_test::data::make(all_named),
-                     n) {
+BOOST_DATA_TEST_CASE(repeated_tool_name_in_stream_is_not_appended,
+                     boost::unit_test::data::make(all_named), n) {
   auto body = std::string{};
   for (const auto call : n.calls)
     body += event(R"({"choices":[{"delta":{"tool_calls":[)" + std::string{call} + "]}}]}");
@@ -362,7 +362,7 @@ BOOST_AUTO_TEST_CASE(citations_with_equal_position_stay_separate) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(encrypted_reasoning_of_a_stream_is_kept_once) {
+BOOST_AUTO_TEST_CASE(streamed_encrypted_reasoning_keeps_only_final_value) {
   const auto m = added_up(
       openai_responses::event_reader{},
       {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"r","summary":[],"encrypted_content":"EN"}})",
@@ -381,7 +381,7 @@ BOOST_AUTO_TEST_CASE(null_encrypted_content_is_omitted) {
   BOOST_TEST(!m.blocks->at(0).as_object().contains("encrypted_content"));
 }
 
-BOOST_AUTO_TEST_CASE(streamed_text_keeps_its_phase) {
+BOOST_AUTO_TEST_CASE(streamed_text_keeps_phase_of_its_item) {
   const auto m = added_up(
       openai_responses::event_reader{},
       {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m","phase":"commentary","content":[]}})",
@@ -391,7 +391,7 @@ BOOST_AUTO_TEST_CASE(streamed_text_keeps_its_phase) {
   BOOST_TEST(m.blocks->at(0).at("text").as_string() == "a");
 }
 
-BOOST_AUTO_TEST_CASE(item_keeps_its_first_output_index) {
+BOOST_AUTO_TEST_CASE(streamed_item_keeps_its_first_output_index) {
   const auto m = added_up(
       openai_responses::event_reader{},
       {R"({"type":"response.output_item.added","output_index":0,"item":{"type":"web_search_call","id":"w"}})",
@@ -402,7 +402,7 @@ BOOST_AUTO_TEST_CASE(item_keeps_its_first_output_index) {
   BOOST_TEST(m.blocks->at(1).at("text").as_string() == "a");
 }
 
-BOOST_AUTO_TEST_CASE(every_responses_chunk_has_block_content) {
+BOOST_AUTO_TEST_CASE(each_openai_responses_chunk_contains_content_blocks) {
   auto reader = openai_responses::event_reader{};
   for (
       const auto* event :
@@ -424,7 +424,7 @@ BOOST_AUTO_TEST_CASE(streamed_custom_tool_input_becomes_an_argument) {
   BOOST_TEST(m.tool_calls.front().args.at("__arg1").as_string() == "x");
 }
 
-BOOST_AUTO_TEST_CASE(streamed_compaction_content_fills_its_block) {
+BOOST_AUTO_TEST_CASE(streamed_compaction_content_is_added_to_its_block) {
   const auto m = added_up(
       anthropic::event_reader{false},
       {R"({"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":null}})",
@@ -434,7 +434,7 @@ BOOST_AUTO_TEST_CASE(streamed_compaction_content_fills_its_block) {
   BOOST_TEST(m.blocks->at(0).at("content").as_string() == "zip");
 }
 
-BOOST_AUTO_TEST_CASE(single_text_without_citations_becomes_string) {
+BOOST_AUTO_TEST_CASE(single_text_block_without_citations_becomes_string) {
   for (const auto* citations : {"null", "[]"}) {
     const auto m = anthropic::read_response(object_of(
         R"({"content":[{"type":"text","text":"a","citations":)" + std::string{citations} + "}]}"));
@@ -443,14 +443,14 @@ BOOST_AUTO_TEST_CASE(single_text_without_citations_becomes_string) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(thinking_tokens_are_counted_as_reasoning) {
+BOOST_AUTO_TEST_CASE(thinking_tokens_are_counted_as_reasoning_tokens) {
   const auto usage = anthropic::read_usage(object_of(
       R"({"input_tokens":3,"output_tokens":4,"output_tokens_details":{"thinking_tokens":2}})"));
   BOOST_TEST(usage.output_tokens == 4);
   BOOST_TEST(usage.output_details.at("reasoning").as_int64() == 2);
 }
 
-BOOST_AUTO_TEST_CASE(logprobs_of_all_lines_are_joined) {
+BOOST_AUTO_TEST_CASE(logprobs_of_all_ollama_lines_are_joined) {
   const auto m = added_up(ollama::line_reader{},
                           {R"({"message":{"content":"a"},"done":false,"logprobs":[{"token":"a"}]})",
                            R"({"message":{"content":"b"},"done":false,"logprobs":[{"token":"b"}]})",
@@ -459,7 +459,7 @@ BOOST_AUTO_TEST_CASE(logprobs_of_all_lines_are_joined) {
   BOOST_TEST(m.response_metadata.at("logprobs").at(1).at("token").as_string() == "b");
 }
 
-BOOST_AUTO_TEST_CASE(call_arguments_must_be_one_json_object) {
+BOOST_AUTO_TEST_CASE(call_arguments_other_than_one_object_are_invalid) {
   const auto read = [](std::string_view arguments) {
     return openai_responses::read_response(
         object_of(R"({"output":[{"type":"function_call","call_id":"c","name":"f","arguments":")" +
@@ -471,7 +471,7 @@ BOOST_AUTO_TEST_CASE(call_arguments_must_be_one_json_object) {
   BOOST_TEST(read("{}")->tool_calls.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(arguments_at_item_end_complete_the_call) {
+BOOST_AUTO_TEST_CASE(item_done_event_completes_call_arguments) {
   const auto begun = std::string_view{
       R"({"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"i","call_id":"c","name":"f","arguments":""}})"};
   const auto delta = std::string_view{
@@ -489,7 +489,7 @@ BOOST_AUTO_TEST_CASE(arguments_at_item_end_complete_the_call) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(failed_stream_reports_available_details) {
+BOOST_AUTO_TEST_CASE(stream_error_text_contains_code_and_message) {
   const auto text_of_failure = [](std::string_view event) {
     return openai_responses::event_reader{}.read(object_of(event)).error().text;
   };

@@ -147,7 +147,7 @@ const auto capacity_cases = std::vector<capacity_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(random_refusals_do_not_lower_throughput,
+BOOST_DATA_TEST_CASE(throughput_stays_high_despite_random_refusals,
                      boost::unit_test::data::make(random_cases), c) {
   for (auto seed = 1U; seed <= seeds; ++seed) {
     const auto demand = c.limit == 0 ? std::size_t{500} : c.limit;
@@ -166,7 +166,7 @@ BOOST_DATA_TEST_CASE(random_refusals_do_not_lower_throughput,
   }
 }
 
-BOOST_DATA_TEST_CASE(limit_finds_server_capacity_within_ten_percent,
+BOOST_DATA_TEST_CASE(limit_converges_to_server_capacity_within_ten_percent,
                      boost::unit_test::data::make(capacity_cases), c) {
   for (auto seed = 1U; seed <= seeds; ++seed) {
     auto run = simulation{{c.capacity, c.refused_at_random, c.answer_seconds, c.refusal_seconds},
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(limit_is_lowered_once_per_congestion_event) {
   BOOST_TEST(control.limit() >= 250u);
 }
 
-BOOST_AUTO_TEST_CASE(limit_stays_between_floor_and_ceiling) {
+BOOST_AUTO_TEST_CASE(limit_stays_between_configured_minimum_and_maximum) {
   auto run = simulation{
       {.capacity = 0, .refusal_seconds = 0.01}, {.limit_max = 64, .limit_min = 5}, 200, 1};
   for (auto i = 0; i < 1'000; ++i) {
@@ -246,7 +246,7 @@ BOOST_AUTO_TEST_CASE(limit_stays_between_floor_and_ceiling) {
   BOOST_TEST(run.limit() == 64u);
 }
 
-BOOST_AUTO_TEST_CASE(distinguishes_isolated_refusals_from_outages) {
+BOOST_AUTO_TEST_CASE(only_consecutive_refusals_count_as_an_outage) {
   auto control = concurrency_control{{.limit_max = 100}};
   auto t = time_point{std::chrono::seconds{10}};
   for (auto i = 0; i < 1'000; ++i) { // one in four is refused

@@ -54,7 +54,7 @@ chat_model_ptr replay(const std::string& path) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(recorded_answers_are_replayed) {
+BOOST_AUTO_TEST_CASE(recorded_answers_are_replayed_for_equal_requests) {
   const auto file = journal_path{};
   auto call = tool_call{"c", "f", {}};
   call.args["n"] = 1.5;
@@ -101,7 +101,7 @@ std::shared_ptr<const scripted_answers> answers(int count) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(secrets_split_over_chunks_are_masked) {
+BOOST_AUTO_TEST_CASE(secrets_split_over_recorded_chunks_are_masked) {
   const auto key = std::string{"sk-0123456789abcdef"};
   const auto other = std::string{"9abcdef-and-then-this"}; // overlaps the end of the key
   const auto said = "a " + key + " b " + key + key + " c " + other + " sk-0 " +
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(secrets_split_over_chunks_are_masked) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(incomplete_last_line_of_recording_is_removed) {
+BOOST_AUTO_TEST_CASE(recorder_removes_incomplete_last_line_of_recording) {
   const auto file = journal_path{};
   BOOST_TEST(
       ask_model(record_model(answers(1), file.path).value(), question("r", 0, "a")).has_value());
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(damaged_line_of_recording_is_reported_by_number) {
   BOOST_TEST(refused.error().text.find(file.path + ":2: ") == 0U, refused.error().text);
 }
 
-BOOST_AUTO_TEST_CASE(first_twenty_damaged_lines_are_reported) {
+BOOST_AUTO_TEST_CASE(at_most_twenty_damaged_recording_lines_are_reported) {
   const auto file = journal_path{};
   auto options = replayed_model_options{};
   options.path = file.path;
@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(recording_without_answers_is_rejected) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(recording_is_not_appended_to_other_files) {
+BOOST_AUTO_TEST_CASE(recorder_rejects_file_that_is_not_a_recording) {
   const auto file = journal_path{};
   for (const auto* content :
        {"mine\n", "mine", "{}\n", "{\"rows\":1}\n", "{\"id\":\"a\",\"turns\":[]}\n"}) {
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(recording_is_not_appended_to_other_files) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(recording_is_created_by_its_first_answer) {
+BOOST_AUTO_TEST_CASE(recording_file_is_created_by_first_answer) {
   const auto file = journal_path{};
   const auto first = record_model(answers(1), file.path).value();
   const auto second = record_model(answers(1), file.path).value();
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(recording_is_created_by_its_first_answer) {
   BOOST_TEST(ask_model(replay(file.path), question("s", 0, "a")).has_value());
 }
 
-BOOST_AUTO_TEST_CASE(concurrently_created_other_file_is_rejected) {
+BOOST_AUTO_TEST_CASE(recording_fails_if_unrelated_file_appears_meanwhile) {
   const auto file = journal_path{};
   const auto recorder = record_model(answers(2), file.path).value();
   std::ofstream{file.path} << "mine\n";
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(concurrently_created_other_file_is_rejected) {
   BOOST_TEST(std::filesystem::file_size(file.path) == 5U);
 }
 
-BOOST_AUTO_TEST_CASE(uncreatable_recording_is_rejected) {
+BOOST_AUTO_TEST_CASE(recording_at_uncreatable_path_is_rejected) {
   const auto file = journal_path{};
   std::ofstream{file.path} << '\n';
   for (const auto& path :
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(recorded_stream_is_replayed_chunk_by_chunk) {
   BOOST_TEST(heard.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(only_incomplete_last_line_of_recording_is_ignored) {
+BOOST_AUTO_TEST_CASE(replay_ignores_only_an_incomplete_last_line) {
   const auto file = journal_path{};
   auto entry = models::journal_entry{};
   entry.run = "r";
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(only_incomplete_last_line_of_recording_is_ignored) {
                  .has_error());
 }
 
-BOOST_AUTO_TEST_CASE(request_hash_ignores_ids_but_not_parameters) {
+BOOST_AUTO_TEST_CASE(request_hash_ignores_message_ids_but_not_parameters) {
   auto one = question("r", 0, "a");
   auto same = question("r", 0, "a");
   auto with_id = human_message("a");

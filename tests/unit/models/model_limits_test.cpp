@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(limits_below_one_are_rejected) {
   }));
 }
 
-BOOST_AUTO_TEST_CASE(fixed_limit_does_not_change) {
+BOOST_AUTO_TEST_CASE(fixed_limit_ignores_refused_calls) {
   auto options = model_limits_options{};
   options.model_calls = 64;
   options.is_adaptive = false;

@@ -49,7 +49,7 @@ model_retry_options at_once(std::uint32_t attempts) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(model_input_accepts_text_messages_and_json) {
+BOOST_AUTO_TEST_CASE(ask_converts_every_input_form_to_messages) {
   const auto model = model_that_says({ai_message("hello")});
   auto inputs =
       std::vector<model_input>{"hi", human_message("hi"), message_list{human_message("hi")},
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(request_tools_override_bound_tools) {
 }
 
 // A request for a summary must not become a tool call.
-BOOST_AUTO_TEST_CASE(empty_tool_list_overrides_bound_tools) {
+BOOST_AUTO_TEST_CASE(empty_tool_list_in_request_removes_bound_tools) {
   const auto model = model_that_says({ai_message("x")});
   for (const auto* choice : {"f", "any", "auto"}) {
     auto binding = tool_binding{};
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(empty_tool_list_overrides_bound_tools) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(structured_answer_comes_from_text_or_call) {
+BOOST_AUTO_TEST_CASE(structured_method_selects_source_of_parsed_answer) {
   auto call = tool_call{"c", "point", {}};
   call.args["x"] = 2;
   const auto texts = model_that_says(
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(structured_answer_comes_from_text_or_call) {
   BOOST_TEST(with_structured_output(calls, no_object).has_error());
 }
 
-BOOST_AUTO_TEST_CASE(with_retry_repeats_only_retryable_errors) {
+BOOST_AUTO_TEST_CASE(with_retry_repeats_calls_only_after_retryable_errors) {
   const auto recovers = model_that_says({broken(), broken(), ai_message("at last")});
   BOOST_TEST(sync_wait(ask(with_retry(recovers, at_once(3)), "?"))->content == "at last");
   const auto late = model_that_says({broken(), broken(), ai_message("at last")});

@@ -54,21 +54,21 @@ const auto odd_answers = std::vector<odd_answer>{
      R"({"id":"x","id":"y",)" + chat_answer("a", "{}").substr(1), "a", "{}"},
     {"a lone surrogate in the text", provider_api::ollama, ollama_answer(R"(a\ud83d)", "{}"),
      "a\xEF\xBF\xBD", "-"},
-    {"one in the text of arguments", provider_api::openai_chat,
+    {"a lone surrogate in the text of arguments", provider_api::openai_chat,
      chat_answer("a", R"({\"n\":\"\ud83d\"})"), "a", "-"},
-    {"both halves in the text of arguments", provider_api::openai_chat,
+    {"a surrogate pair in the text of arguments", provider_api::openai_chat,
      chat_answer("a", R"({\"n\":\"\ud83d\ude00\"})"), "a", "{\"n\":\"\xF0\x9F\x98\x80\"}"},
-    {"a low half alone", provider_api::anthropic, anthropic_answer("a", R"({"n":"\ude00"})"), "a",
-     "-"},
+    {"a lone low surrogate", provider_api::anthropic, anthropic_answer("a", R"({"n":"\ude00"})"),
+     "a", "-"},
     {"an integer beyond 64 bits in text", provider_api::openai_chat,
      chat_answer("a", R"({\"n\":123456789012345678901})"), "a", "-"},
     {"an integer beyond 64 bits", provider_api::anthropic,
      anthropic_answer("a", R"({"n":123456789012345678901})"), "a", "-"},
-    {"the same from Ollama", provider_api::ollama,
+    {"an integer below -2^63", provider_api::ollama,
      ollama_answer("a", R"({"n":-9223372036854775809})"), "a", "-"},
-    {"the largest of 64 bits", provider_api::ollama,
+    {"the largest 64-bit integer", provider_api::ollama,
      ollama_answer("a", R"({"n":18446744073709551615})"), "a", R"({"n":18446744073709551615})"},
-    {"digits in a text are no integer", provider_api::ollama,
+    {"digits in a string", provider_api::ollama,
      ollama_answer("a", R"({"n":"\"123456789012345678901","n":1})"), "a", R"({"n":1})"},
     {"list arguments", provider_api::ollama, ollama_answer("a", "[1]"), "a", "-"},
     {"list input", provider_api::anthropic, anthropic_answer("a", "[1]"), "a", "-"},
@@ -80,7 +80,7 @@ const auto odd_answers = std::vector<odd_answer>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(unusual_answers_are_read_without_error,
+BOOST_DATA_TEST_CASE(unusual_json_in_answer_does_not_fail_reading,
                      boost::unit_test::data::make(odd_answers), o) {
   const auto m = read_answer(o.api, o.body);
   BOOST_TEST_REQUIRE(m.has_value(), (m ? "" : m.error().text));
@@ -101,7 +101,7 @@ BOOST_DATA_TEST_CASE(unusual_answers_are_read_without_error,
   }
 }
 
-BOOST_AUTO_TEST_CASE(split_surrogate_pairs_are_joined) {
+BOOST_AUTO_TEST_CASE(surrogate_pair_split_over_chunks_is_joined) {
   const auto piece = [](std::string_view text) {
     return event(R"({"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":")" +
                  std::string{text} + R"("}}]}}]})");
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(streams_in_form_of_other_providers_are_rejected) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(only_long_secrets_are_masked) {
+BOOST_AUTO_TEST_CASE(secrets_shorter_than_16_characters_are_not_masked) {
   constexpr auto key = std::string_view{"0123456789abcdef"};
   BOOST_TEST(without_secret("a 0123456789abcdef0123456789abcdef b", key) == "a ****** b");
   for (const auto* shorter : {"", "x", "ollama", "EMPTY", "null", "0123456789abcde"})
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(secrets_are_masked_in_stream_errors) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(both_reasoning_keys_become_reasoning_content) {
+BOOST_AUTO_TEST_CASE(reasoning_under_either_key_becomes_reasoning_content) {
   for (const auto* key : {"reasoning_content", "reasoning"}) {
     const auto whole =
         read_answer(provider_api::openai_chat,

@@ -10,7 +10,7 @@
 
 using namespace superstep;
 
-BOOST_AUTO_TEST_CASE(environment_selects_the_output_version) {
+BOOST_AUTO_TEST_CASE(environment_variable_selects_output_version) {
   ::unsetenv("SUPERSTEP_OUTPUT_VERSION");
   ::unsetenv("LC_OUTPUT_VERSION");
   BOOST_TEST((default_output_version().value() == output_version::v0));
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(environment_selects_the_output_version) {
   ::unsetenv("LC_OUTPUT_VERSION");
 }
 
-BOOST_AUTO_TEST_CASE(standardized_moves_text_and_calls_into_blocks) {
+BOOST_AUTO_TEST_CASE(standardized_message_has_text_and_calls_in_blocks) {
   auto call = tool_call{"c", "f", {}};
   auto answer = ai_message("hi", {call});
   const auto standard = standardized(answer);

@@ -60,7 +60,7 @@ const auto standard = std::string_view{R"({"output_version":"v1","model_provider
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(calls_without_ids_are_kept_separate) {
+BOOST_AUTO_TEST_CASE(tool_calls_without_ids_are_sent_separately) {
   const auto m =
       message_of(R"({"type":"ai","content":"","tool_calls":[)"
                  R"({"name":"f","args":{},"id":null},{"name":"g","args":{},"id":null}]})");
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(calls_without_ids_are_kept_separate) {
   BOOST_TEST(input.at(1).at("name").as_string() == "g");
 }
 
-BOOST_AUTO_TEST_CASE(call_in_content_is_sent_once) {
+BOOST_AUTO_TEST_CASE(call_also_contained_in_content_is_sent_once) {
   auto m = answer_in_blocks(R"([{"type":"tool_use","id":"a","name":"f","input":{}}])");
   m.tool_calls.push_back({"a", "f", {}});
   BOOST_TEST(content_sent(provider_api::anthropic, m).as_array().size() == 1U);
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(openai_file_becomes_an_anthropic_document) {
   BOOST_TEST(sent_file(R"({"file_id":"f"})").at("source").at("file_id").as_string() == "f");
 }
 
-BOOST_AUTO_TEST_CASE(anthropic_rejects_openai_audio) {
+BOOST_AUTO_TEST_CASE(openai_audio_is_rejected_for_anthropic) {
   auto m = message{};
   m.blocks = parse_json(R"([{"type":"input_audio","input_audio":{"data":"UklG","format":"wav"}}])")
                  .value()
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(anthropic_rejects_openai_audio) {
   BOOST_TEST(is_refused(provider_api::anthropic, m));
 }
 
-BOOST_AUTO_TEST_CASE(answer_audio_is_sent_by_id_or_data) {
+BOOST_AUTO_TEST_CASE(answer_audio_is_sent_by_id_if_known) {
   const auto with_id = sent(
       provider_api::openai_chat,
       answer_in_blocks(R"([{"type":"audio","id":"a","base64":"UklG","mime_type":"audio/wav"}])"));
@@ -123,13 +123,13 @@ BOOST_AUTO_TEST_CASE(answer_audio_is_sent_by_id_or_data) {
   BOOST_TEST(without.at(0).at("input_audio").at("format").as_string() == "wav");
 }
 
-BOOST_AUTO_TEST_CASE(incomplete_audio_is_rejected) {
+BOOST_AUTO_TEST_CASE(audio_without_data_or_mime_type_is_rejected) {
   for (const auto* block : {R"([{"type":"audio","url":"https://e.org/a.wav"}])",
                             R"([{"type":"audio","base64":"UklG"}])"})
     BOOST_TEST(is_refused(provider_api::openai_chat, answer_in_blocks(block)), block);
 }
 
-BOOST_AUTO_TEST_CASE(tool_result_text_has_no_extra_members) {
+BOOST_AUTO_TEST_CASE(tool_result_text_is_sent_without_extra_members) {
   const auto m = message_of(R"({"type":"tool","tool_call_id":"c","content":[{"type":"text",)"
                             R"("text":"r","id":"i","cache_control":{"type":"ephemeral"}}]})");
   const auto part = content_sent(provider_api::openai_chat, m).at(0).as_object();
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(tool_result_text_has_no_extra_members) {
   BOOST_TEST(part.at("text").as_string() == "r");
 }
 
-BOOST_AUTO_TEST_CASE(unsupported_result_block_is_sent_as_text) {
+BOOST_AUTO_TEST_CASE(unsupported_tool_result_block_is_sent_as_text) {
   const auto output = [](std::string_view blocks) {
     auto m = message{};
     m.type = message_type::tool;
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(unsupported_result_block_is_sent_as_text) {
              "input_text");
 }
 
-BOOST_AUTO_TEST_CASE(empty_system_message_is_omitted) {
+BOOST_AUTO_TEST_CASE(empty_system_message_is_not_sent) {
   auto m = system_message("");
   for (const auto* blocks : {"[]", R"([{"type":"text","text":" "}])"}) {
     m.blocks = parse_json(blocks).value().as_array();
@@ -160,20 +160,20 @@ BOOST_AUTO_TEST_CASE(empty_system_message_is_omitted) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(image_in_system_message_is_rejected) {
+BOOST_AUTO_TEST_CASE(image_in_anthropic_system_message_is_rejected) {
   auto m = system_message("");
   m.blocks = parse_json(R"([{"type":"image","url":"https://e.org/a.png"}])").value().as_array();
   BOOST_TEST(is_refused(provider_api::anthropic, m));
 }
 
-BOOST_AUTO_TEST_CASE(string_input_of_a_call_is_kept) {
+BOOST_AUTO_TEST_CASE(string_input_of_tool_call_is_sent_unparsed) {
   const auto m =
       answer_in_blocks(R"([{"type":"tool_use","id":"a","name":"f","input":"{\"x\":1}"}])");
   BOOST_TEST(content_sent(provider_api::anthropic, m).at(0).at("input").as_string() ==
              R"({"x":1})");
 }
 
-BOOST_AUTO_TEST_CASE(standard_tool_call_chunks_become_calls) {
+BOOST_AUTO_TEST_CASE(v1_call_blocks_are_sent_as_tool_use) {
   const auto content = content_sent(
       provider_api::anthropic,
       answer_in_blocks(R"([{"type":"tool_call_chunk","id":"a","name":"f","args":"{\"x\":1}"},)"
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(standard_tool_call_chunks_become_calls) {
   BOOST_TEST(content.at(0).at("input").at("x").as_int64() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(non_standard_citation_returns_to_its_provider) {
+BOOST_AUTO_TEST_CASE(nonstandard_citation_is_sent_only_to_its_provider) {
   const auto blocks = std::string_view{
       R"([{"type":"text","text":"t","annotations":[{"type":"non_standard_annotation","value":{"a":1}}]}])"};
   const auto own = content_sent(provider_api::anthropic, answer_in_blocks(blocks, standard));
@@ -197,13 +197,13 @@ BOOST_AUTO_TEST_CASE(non_standard_citation_returns_to_its_provider) {
   BOOST_TEST(!other.at(0).as_object().contains("citations"));
 }
 
-BOOST_AUTO_TEST_CASE(openai_content_omits_invalid_calls) {
+BOOST_AUTO_TEST_CASE(invalid_calls_are_omitted_from_openai_content) {
   const auto m = answer_in_blocks(
       R"([{"type":"text","text":"t"},{"type":"invalid_tool_call","id":"b","name":"f","args":"{"}])");
   BOOST_TEST(content_sent(provider_api::openai_chat, m).as_array().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(file_without_name_gets_one_for_openai) {
+BOOST_AUTO_TEST_CASE(unnamed_file_gets_default_name_for_openai) {
   for (const auto api : openai_apis) {
     auto m = message{};
     m.blocks =
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(file_without_name_gets_one_for_openai) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(responses_request_omits_images_and_incomplete_calls) {
+BOOST_AUTO_TEST_CASE(openai_responses_input_omits_images_and_incomplete_calls) {
   const auto items = [](message m) {
     auto input = sent(provider_api::openai_responses, std::move(m)).at("input").as_array();
     input.pop_back(); // removes the request
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(responses_request_omits_images_and_incomplete_calls) {
   BOOST_TEST(items(call).empty());
 }
 
-BOOST_AUTO_TEST_CASE(file_citation_index_is_restored) {
+BOOST_AUTO_TEST_CASE(file_index_of_citation_is_sent_as_index) {
   const auto m = answer_in_blocks(
       R"([{"type":"text","text":"t","annotations":[{"type":"file_citation","file_index":3}]}])");
   const auto item = sent(provider_api::openai_responses, m).at("input").at(0);
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(file_citation_index_is_restored) {
   BOOST_TEST(!cited.contains("file_index"));
 }
 
-BOOST_AUTO_TEST_CASE(bound_parameters_use_provider_names) {
+BOOST_AUTO_TEST_CASE(bound_parameters_are_sent_under_provider_names) {
   auto q = provider_question{};
   q.model = "m";
   q.binding =
@@ -257,7 +257,7 @@ BOOST_AUTO_TEST_CASE(bound_parameters_use_provider_names) {
   BOOST_TEST(!responses.contains("stop"));
 }
 
-BOOST_AUTO_TEST_CASE(responses_request_has_answer_format_under_text) {
+BOOST_AUTO_TEST_CASE(openai_responses_request_puts_answer_format_under_text) {
   auto q = provider_question{};
   q.parameters =
       parse_json(R"({"verbosity":"low","response_format":{"type":"json_schema",)"
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(responses_request_has_answer_format_under_text) {
   BOOST_TEST(text.at("format").at("name").as_string() == "n");
 }
 
-BOOST_AUTO_TEST_CASE(tools_in_other_forms_are_converted_for_ollama) {
+BOOST_AUTO_TEST_CASE(openai_and_anthropic_tools_are_converted_for_ollama) {
   auto q = provider_question{};
   q.tools = parse_json(R"([{"name":"f","parameters":{"type":"object"}},)"
                        R"({"name":"g","input_schema":{"type":"object"}}])")
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(tools_in_other_forms_are_converted_for_ollama) {
   BOOST_TEST(tools.at(1).at("function").at("parameters").at("type").as_string() == "object");
 }
 
-BOOST_AUTO_TEST_CASE(ollama_receives_standard_blocks_as_one_text) {
+BOOST_AUTO_TEST_CASE(ollama_receives_v1_blocks_as_one_text) {
   const auto m = answer_in_blocks(R"([{"type":"file","file_id":"f"},{"type":"text","text":"t"},)"
                                   R"({"type":"non_standard","value":{"a":1}}])",
                                   standard);

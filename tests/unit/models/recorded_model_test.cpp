@@ -88,7 +88,7 @@ const auto bad_cases = std::vector<bad_case>{
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(answers_are_found_by_row_and_turn) {
+BOOST_AUTO_TEST_CASE(recorded_model_finds_answers_by_row_and_turn) {
   const auto file = temporary_file{good};
   const auto model = load(file);
   BOOST_REQUIRE(model.has_value());
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(missing_row_or_turn_is_named_in_error) {
   BOOST_TEST(turn.error().text.find("turn 0") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(answer_is_delayed_by_latency) {
+BOOST_AUTO_TEST_CASE(recorded_answer_is_delayed_by_configured_latency) {
   const auto file = temporary_file{good};
   const auto model = load(file, std::chrono::milliseconds{300});
   auto run = test::manual_executor{};
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(answer_is_delayed_by_latency) {
   BOOST_TEST((took == std::chrono::milliseconds{300}));
 }
 
-BOOST_DATA_TEST_CASE(errors_name_the_invalid_line_of_recording,
+BOOST_DATA_TEST_CASE(invalid_recording_is_rejected_with_line_and_reason,
                      boost::unit_test::data::make(bad_cases), c) {
   const auto file = temporary_file{c.text};
   const auto model = load(file);
@@ -131,7 +131,7 @@ BOOST_DATA_TEST_CASE(errors_name_the_invalid_line_of_recording,
   BOOST_TEST((model.error().text.find(c.expected) != std::string::npos));
 }
 
-BOOST_AUTO_TEST_CASE(incomplete_last_line_is_ignored) {
+BOOST_AUTO_TEST_CASE(recorded_model_ignores_incomplete_last_line) {
   const auto whole = std::string{R"({"id":"r2","turns":[{"role":"assistant","content":"c"}]})"};
   for (auto size = std::size_t{1}; size < whole.size() - 1; ++size) {
     if (whole[size - 1] == '}')
@@ -144,14 +144,14 @@ BOOST_AUTO_TEST_CASE(incomplete_last_line_is_ignored) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(missing_file_is_named_in_error) {
+BOOST_AUTO_TEST_CASE(missing_recording_file_is_named_in_error) {
   auto options = recorded_model_options{};
   options.path = "/no/such/file.jsonl";
   const auto model = make_recorded_model(std::move(options));
   BOOST_TEST(model.error().text.find("/no/such/file.jsonl") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(unreadable_file_is_reported_with_reason) {
+BOOST_AUTO_TEST_CASE(unreadable_recording_file_is_reported_with_reason) {
   const auto file = temporary_file{good};
   std::filesystem::permissions(file.path(), std::filesystem::perms::none);
   const auto is_root = ::geteuid() == 0; // root may read all files

@@ -57,12 +57,12 @@ const auto after_cases = std::vector<after_case>{
     {"none", {}, -1},
     {"seconds", {{"Retry-After", "3"}}, 3000},
     {"fractions are rounded up", {{"Retry-After", "0.0501"}}, 51},
-    {"milliseconds win", {{"Retry-After", "3"}, {"Retry-After-Ms", "50"}}, 50},
+    {"milliseconds take precedence", {{"Retry-After", "3"}, {"Retry-After-Ms", "50"}}, 50},
     {"a date", {{"retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"}}, 500},
     {"a date in the past", {{"retry-after", "Sun, 06 Nov 1994 08:49:30 GMT"}}, 0},
     {"nonsense", {{"retry-after", "soon"}}, -1},
     {"a negative time", {{"retry-after", "-3"}}, -1},
-    {"for ever is a day", {{"retry-after", "99999999999999"}}, 86'400'000},
+    {"a long time is limited to a day", {{"retry-after", "99999999999999"}}, 86'400'000},
 };
 
 struct duration_case {
@@ -80,8 +80,8 @@ const auto duration_cases = std::vector<duration_case>{{"6m0s", 360'000}, {"1h2m
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(every_http_status_is_classified, boost::unit_test::data::make(status_cases),
-                     c) {
+BOOST_DATA_TEST_CASE(http_status_determines_error_kind_and_retry,
+                     boost::unit_test::data::make(status_cases), c) {
   const auto judged = judge(c.status, c.code);
   BOOST_TEST((judged.kind == c.kind));
   BOOST_TEST((judged.next == c.next));
@@ -95,18 +95,19 @@ BOOST_AUTO_TEST_CASE(transport_errors_are_classified_for_retry) {
   BOOST_TEST((judge(make_error_code(errc::shortage)).next == next_step::give_up));
 }
 
-BOOST_DATA_TEST_CASE(retry_after_headers_are_parsed, boost::unit_test::data::make(after_cases), c) {
+BOOST_DATA_TEST_CASE(retry_after_header_is_parsed_as_wait_time,
+                     boost::unit_test::data::make(after_cases), c) {
   const auto read = read_retry_after(c.headers, now);
   BOOST_TEST((read ? read->count() : -1) == c.expected);
 }
 
-BOOST_DATA_TEST_CASE(durations_in_headers_are_parsed, boost::unit_test::data::make(duration_cases),
-                     c) {
+BOOST_DATA_TEST_CASE(header_duration_is_parsed_as_milliseconds,
+                     boost::unit_test::data::make(duration_cases), c) {
   const auto read = read_duration(c.text);
   BOOST_TEST((read ? read->count() : -1) == c.expected);
 }
 
-BOOST_AUTO_TEST_CASE(exhausted_limits_are_read_from_the_headers) {
+BOOST_AUTO_TEST_CASE(exhausted_limits_in_headers_give_longest_reset_time) {
   const auto some =
       http_headers{{"x-ratelimit-remaining-requests", "5"}, {"x-ratelimit-reset-requests", "9s"}};
   BOOST_TEST(!read_exhausted(some, now));
@@ -146,7 +147,7 @@ BOOST_AUTO_TEST_CASE(backoff_is_bounded_and_reproducible) {
   BOOST_TEST((backoff(500ms, 60s, "row", 3, 9) != backoff(500ms, 60s, "other", 3, 9)));
 }
 
-BOOST_AUTO_TEST_CASE(every_model_error_has_a_text) {
+BOOST_AUTO_TEST_CASE(every_model_error_code_has_a_message) {
   for (auto code = 1; code <= static_cast<int>(model_errc::bad_configuration); ++code)
     BOOST_TEST(make_error_code(static_cast<model_errc>(code)).message() != "unknown model error");
 }

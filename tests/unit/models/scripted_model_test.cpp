@@ -56,7 +56,7 @@ default: {text: 'You said: \0'}
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(first_matching_rule_answers) {
+BOOST_AUTO_TEST_CASE(first_matching_script_rule_supplies_the_answer) {
   const auto model = make(rules);
   BOOST_REQUIRE(model.has_value());
   BOOST_TEST(ask(*model, tool_message("= 42", "id", "calculator")).answer->content ==
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(first_matching_rule_answers) {
   BOOST_TEST(ask(*model, human_message("hm")).answer->content == "You said: hm");
 }
 
-BOOST_AUTO_TEST_CASE(captures_are_substituted_in_text_and_arguments) {
+BOOST_AUTO_TEST_CASE(rule_captures_are_substituted_in_text_and_arguments) {
   const auto model = make(rules);
   const auto said = ask(*model, human_message("Please add 1 and 23 for Ann and Bob"), 1).answer;
   BOOST_REQUIRE(said.has_value());
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(captures_are_substituted_in_text_and_arguments) {
   BOOST_TEST(said->usage->total_tokens == 32);
 }
 
-BOOST_AUTO_TEST_CASE(excess_calls_and_unmatched_messages_are_errors) {
+BOOST_AUTO_TEST_CASE(excess_calls_and_unmatched_messages_fail_scripted_model) {
   const auto model = make("rules: [{match: x, calls: [{name: f, for_each: x}]}]");
   const auto many = ask(*model, human_message(std::string(11, 'x'))).answer;
   BOOST_TEST((many.error().code == make_error_code(model_errc::bad_answer)));
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(excess_calls_and_unmatched_messages_are_errors) {
   BOOST_TEST(none.error().code.message().find("server") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(delays_and_faults_are_reproducible) {
+BOOST_AUTO_TEST_CASE(scripted_delays_and_faults_are_reproducible) {
   constexpr auto text = "seed: 5\nlatency_ms: {lognormal: {median: 20, sigma: 0.5, max: 100}}\n"
                         "faults: {server_error: 0.3, rate_limited: 0.2}\ndefault: {text: ok}\n";
   const auto one = make(text);
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(delays_and_faults_are_reproducible) {
   BOOST_TEST(times.size() > 900u);
 }
 
-BOOST_AUTO_TEST_CASE(answer_delay_depends_on_token_count) {
+BOOST_AUTO_TEST_CASE(scripted_answer_delay_is_latency_plus_token_time) {
   const auto model = make("{latency_ms: 10, tokens_per_second: 100, default: {text: 'eight by'}}");
   BOOST_TEST((ask(*model, human_message("x")).time == std::chrono::milliseconds{30}));
 }
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(all_script_errors_are_reported_with_lines) {
              "text, calls, usage");
 }
 
-BOOST_AUTO_TEST_CASE(each_script_fault_is_reported_once) {
+BOOST_AUTO_TEST_CASE(each_script_error_is_reported_once) {
   for (const auto& [text, expected] : std::vector<std::pair<const char*, const char*>>{
            {"- 1", "script:1: must be a mapping; known keys: seed, latency_ms, tokens_per_second, "
                    "faults, rules, default"},
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(each_script_fault_is_reported_once) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(syntax_errors_of_script_name_cause_and_line) {
+BOOST_AUTO_TEST_CASE(script_syntax_error_states_cause_and_line) {
   for (const auto& [text, expected] : std::vector<std::pair<const char*, const char*>>{
            {"rules: [", "script:1: is not valid YAML: '[' has no closing ']', or a ',' is missing"},
            {"rules:\n  - {match: a, text: b\n",
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(streamed_pieces_add_up_to_scripted_answer) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(stream_delays_each_token) {
+BOOST_AUTO_TEST_CASE(scripted_stream_delays_each_token) {
   const auto model = make("{latency_ms: 100, tokens_per_second: 10, default: {text: 12345678}}");
   BOOST_REQUIRE(model.has_value());
   const auto told = stream(*model, human_message("x"));
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(stream_delays_each_token) {
   BOOST_TEST((told.told_at[2] == milliseconds{300}));
 }
 
-BOOST_AUTO_TEST_CASE(injected_fault_streams_nothing) {
+BOOST_AUTO_TEST_CASE(injected_fault_fails_before_streaming_a_chunk) {
   const auto model = make("{faults: {server_error: 1}, default: {text: hello}}");
   BOOST_REQUIRE(model.has_value());
   const auto told = stream(*model, human_message("x"));

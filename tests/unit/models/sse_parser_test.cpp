@@ -27,14 +27,14 @@ const auto expected =
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(events_are_read_from_the_whole_stream) {
+BOOST_AUTO_TEST_CASE(all_complete_sse_events_are_parsed) {
   auto parser = sse_parser{1000};
   auto events = std::vector<std::string>{};
   BOOST_TEST(parser.feed(stream, events).has_value());
   BOOST_TEST(events == expected, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(events_do_not_depend_on_byte_splits) {
+BOOST_AUTO_TEST_CASE(sse_events_do_not_depend_on_chunk_boundaries) {
   for (auto first = std::size_t{0}; first <= stream.size(); ++first)
     for (auto second = first; second <= stream.size(); ++second) {
       auto parser = sse_parser{1000};
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(events_do_not_depend_on_byte_splits) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(oversized_event_is_an_error) {
+BOOST_AUTO_TEST_CASE(oversized_sse_event_is_rejected) {
   auto parser = sse_parser{10};
   auto events = std::vector<std::string>{};
   BOOST_TEST(parser.feed("data: 123\n\n", events).has_value());

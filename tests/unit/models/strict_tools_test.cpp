@@ -56,7 +56,7 @@ private:
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(strict_tools_are_sent_to_providers_supporting_them) {
+BOOST_AUTO_TEST_CASE(strict_mode_is_sent_only_to_supporting_apis) {
   auto request = make_request();
   const auto tools = [&](provider_api api) { return body_of(api, request).at("tools"); };
   for (const auto is_strict : {true, false}) {
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(strict_tools_are_sent_to_providers_supporting_them) {
   BOOST_TEST(to_text(tools(provider_api::openai_chat)).find("strict") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(structured_tool_is_strict_only_if_requested) {
+BOOST_AUTO_TEST_CASE(structured_output_tool_is_strict_only_if_requested) {
   auto format = answer_schema{};
   format.name = "point";
   format.schema["type"] = "object";

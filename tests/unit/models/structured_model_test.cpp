@@ -51,7 +51,7 @@ model_request request_by(structured_method method) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(answer_schema_is_sent_in_provider_form) {
+BOOST_AUTO_TEST_CASE(answer_schema_is_sent_in_each_providers_form) {
   auto format = answer_schema{};
   format.name = "point";
   format.schema["type"] = "object";
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(json_mode_is_requested_without_the_schema) {
   BOOST_TEST(refused.error().text.find("JSON mode") != std::string::npos, refused.error().text);
 }
 
-BOOST_AUTO_TEST_CASE(json_mode_keeps_other_text_options) {
+BOOST_AUTO_TEST_CASE(json_mode_keeps_verbosity_of_openai_responses_request) {
   auto request = request_by(structured_method::json_object);
   request.parameters["verbosity"] = "low";
   const auto text = body_of(provider_api::openai_responses, request).at("text");

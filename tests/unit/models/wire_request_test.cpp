@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(request_parameters_override_model_parameters) {
              models::write_request(options, request)->body);
 }
 
-BOOST_AUTO_TEST_CASE(system_prompt_is_sent_in_provider_form) {
+BOOST_AUTO_TEST_CASE(system_prompt_is_sent_in_each_providers_form) {
   auto request = make_request();
   request.system = std::make_shared<const message>(system_message("be brief"));
   const auto chat = body_of(make_options(), request);
@@ -63,7 +63,7 @@ BOOST_DATA_TEST_CASE(reserved_request_parameters_are_rejected,
   }
 }
 
-BOOST_AUTO_TEST_CASE(tool_choice_is_sent_in_provider_form) {
+BOOST_AUTO_TEST_CASE(tool_choice_is_sent_in_each_providers_form) {
   auto request = make_request();
   request.parameters["tool_choice"] = "any";
   request.parameters["parallel_tool_calls"] = false;
@@ -81,8 +81,8 @@ BOOST_AUTO_TEST_CASE(tool_choice_is_sent_in_provider_form) {
   BOOST_TEST(none.at("type").as_string() == "none");
 }
 
-BOOST_DATA_TEST_CASE(tool_choice_names_a_tool_or_keyword, boost::unit_test::data::make({0, 1}),
-                     api) {
+BOOST_DATA_TEST_CASE(tool_choice_becomes_function_only_for_known_tool,
+                     boost::unit_test::data::make({0, 1}), api) {
   auto request = make_request();
   request.parameters["tool_choice"] = "f";
   const auto options = make_options(apis[static_cast<std::size_t>(api)]);
@@ -91,7 +91,7 @@ BOOST_DATA_TEST_CASE(tool_choice_names_a_tool_or_keyword, boost::unit_test::data
   BOOST_TEST(body_of(options, request).at("tool_choice").as_string() == "g");
 }
 
-BOOST_AUTO_TEST_CASE(max_tokens_field_depends_on_the_server) {
+BOOST_AUTO_TEST_CASE(max_tokens_field_depends_on_server_and_option) {
   struct named {
     std::string base_url;
     std::optional<std::string> field;
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(empty_content_beside_calls_is_null_for_openai) {
     BOOST_TEST(body_of(options, request).at("messages").at(i).at("content").as_string() == "");
 }
 
-BOOST_AUTO_TEST_CASE(reasoning_is_sent_back_if_configured) {
+BOOST_AUTO_TEST_CASE(reasoning_is_sent_back_only_if_configured) {
   auto request = make_request();
   auto answer = ai_message("a");
   answer.additional_kwargs["reasoning_content"] = "because";
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(reasoning_is_sent_back_if_configured) {
              "because");
 }
 
-BOOST_AUTO_TEST_CASE(ollama_results_name_their_call) {
+BOOST_AUTO_TEST_CASE(ollama_tool_result_is_sent_with_tool_name) {
   auto request = make_request();
   request.messages.push_back(ai_message("", {{"c1", "f", {}}, {"c2", "g", {}}}));
   request.messages.push_back(tool_message("2", "c2", ""));
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(ollama_results_name_their_call) {
   BOOST_TEST(messages.at(3).at("tool_name").as_string() == "f");
 }
 
-BOOST_AUTO_TEST_CASE(foreign_reasoning_is_not_sent_to_ollama) {
+BOOST_AUTO_TEST_CASE(ollama_request_omits_blocks_of_other_providers) {
   for (const auto* block : {R"({"type":"thinking","thinking":"t","signature":"s"})",
                             R"({"type":"redacted_thinking","data":"d"})",
                             R"({"type":"reasoning","id":"r","summary":[]})",
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(foreign_reasoning_is_not_sent_to_ollama) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(responses_items_have_required_members) {
+BOOST_AUTO_TEST_CASE(openai_responses_input_items_have_required_members) {
   auto request = make_request();
   request.messages.push_back(ai_message("a"));
   auto known = ai_message("");
@@ -222,7 +222,7 @@ BOOST_AUTO_TEST_CASE(request_members_are_written_in_fixed_order) {
              R"("parallel_tool_calls":true})");
 }
 
-BOOST_AUTO_TEST_CASE(extra_members_do_not_replace_messages_or_tools) {
+BOOST_AUTO_TEST_CASE(extra_body_does_not_replace_messages_or_tools) {
   auto request = make_request();
   request.parameters["extra_body"] = json::object{{"messages", 3}, {"tools", nullptr}};
   const auto with_tools = body_of(make_options(), request);
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(invalid_utf8_in_request_is_rejected) {
   BOOST_TEST(openai_chat::make_request(q).error().code == model_errc::bad_request);
 }
 
-BOOST_AUTO_TEST_CASE(unsupported_content_is_rejected_before_the_call) {
+BOOST_AUTO_TEST_CASE(audio_is_rejected_for_providers_without_support) {
   auto sound = message{};
   sound.blocks = json::array{
       json::object{{"type", "audio"}, {"base64", "UklGRg=="}, {"mime_type", "audio/wav"}}};

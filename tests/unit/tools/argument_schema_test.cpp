@@ -30,20 +30,21 @@ std::ostream& operator<<(std::ostream& out, const check_case& c) {
 }
 
 const auto checks = std::vector<check_case>{
-    {"an empty schema takes everything", "{}", R"({"a":1})", ""},
-    {"what fits", R"({"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]})",
-     R"({"a":1})", ""},
+    {"an empty schema accepts everything", "{}", R"({"a":1})", ""},
+    {"arguments that match",
+     R"({"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]})", R"({"a":1})",
+     ""},
     {"a missing member", R"({"type":"object","properties":{"a":{}},"required":["a"]})", "{}",
      "a: Field required"},
     {"a missing member inside", R"({"properties":{"a":{"properties":{"b":{}},"required":["b"]}}})",
      R"({"a":{}})", "a.b: Field required"},
-    {"faults go by the properties of the schema",
+    {"faults in the order of the schema's properties",
      R"({"properties":{"z":{"type":"string"},"n":{"type":"integer","minimum":1},"a":{}},"required":["z","a"]})",
      R"({"a":1,"n":0})", "z: Field required; n: "},
-    {"a place has one fault", R"({"properties":{"a":{"type":"integer","enum":[1,2]}}})",
+    {"one fault for each value", R"({"properties":{"a":{"type":"integer","enum":[1,2]}}})",
      R"({"a":"x"})", "a: "},
-    {"a wrong kind", R"({"type":"object","properties":{"a":{"type":"string"}}})", R"({"a":1})",
-     "a: Value type not permitted by 'type' constraint."},
+    {"a value of another type", R"({"type":"object","properties":{"a":{"type":"string"}}})",
+     R"({"a":1})", "a: Value type not permitted by 'type' constraint."},
     {"a wrong item",
      R"({"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"array","items":{"type":"number"}}}}}})",
      R"({"a":{"b":[1,2,"x"]}})", "a.b.2: Value type not permitted by 'type' constraint."},
@@ -51,9 +52,9 @@ const auto checks = std::vector<check_case>{
      R"({"b":1})", "b"},
     {"an enum", R"({"type":"object","properties":{"a":{"enum":["x","y"]}}})", R"({"a":"z"})",
      "a: "},
-    {"null is not given", R"({"type":"object","properties":{"a":{"type":"number"}}})",
+    {"null for an optional member", R"({"type":"object","properties":{"a":{"type":"number"}}})",
      R"({"a":null})", ""},
-    {"null for what is required", R"({"properties":{"a":{"type":"number"}},"required":["a"]})",
+    {"null for a required member", R"({"properties":{"a":{"type":"number"}},"required":["a"]})",
      R"({"a":null})", "a: "},
     {"references inside the schema",
      R"({"type":"object","properties":{"a":{"$ref":"#/definitions/n"}},"definitions":{"n":{"type":"number"}}})",
@@ -69,8 +70,8 @@ std::string print(const std::vector<argument_fault>& faults) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(arguments_are_checked_against_the_schema, boost::unit_test::data::make(checks),
-                     c) {
+BOOST_DATA_TEST_CASE(arguments_violating_schema_are_reported_with_path,
+                     boost::unit_test::data::make(checks), c) {
   const auto schema = argument_schema::compile(parse_json(c.schema)->get_object());
   BOOST_REQUIRE(schema.has_value());
   const auto faults = schema->check(parse_json(c.args)->get_object());
@@ -139,7 +140,7 @@ BOOST_DATA_TEST_CASE(patterns_match_as_in_json_schema, boost::unit_test::data::m
   BOOST_TEST(schema.check({{"s", c.refuses}}).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(patterns_take_linear_time_and_bounded_stack) {
+BOOST_AUTO_TEST_CASE(pattern_check_takes_linear_time_and_bounded_stack) {
   for (const auto* pattern : {"^[a-z]*$", "^(a|aa)+$", "(a*)*b", "^(([a-z])+.)+[A-Z]([a-z])+$",
                               "^(a|a?)+$", "(x+x+)+y", "^.*a.*a.*a.*a.*a.*a.*!$"}) {
     const auto began = std::chrono::steady_clock::now();
@@ -157,7 +158,7 @@ BOOST_AUTO_TEST_CASE(patterns_take_linear_time_and_bounded_stack) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(formats_are_checked_in_linear_time) {
+BOOST_AUTO_TEST_CASE(date_and_time_format_checks_take_linear_time) {
   for (const auto* format : {"date", "time", "date-time"}) {
     const auto schema = argument_schema::compile({{"properties", {{"s", {{"format", format}}}}}});
     BOOST_TEST(schema->check(with_text(1'000'000, '1')).size() == 1u);
@@ -171,7 +172,7 @@ BOOST_AUTO_TEST_CASE(formats_are_checked_in_linear_time) {
     BOOST_TEST(date.check({{"s", wrong}}).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(uncompilable_patterns_are_rejected) {
+BOOST_AUTO_TEST_CASE(schema_with_uncompilable_pattern_is_rejected_with_path) {
   for (const auto* pattern : {"^(?=a).*$", "(?!x)", "(?<=a)b", "(?<!a)b", "(a)\\1", "(?<n>a)\\k<n>",
                               "[", "(", "a{1001}", "*"})
     for (const auto& [schema, place] : std::vector<std::pair<json::object, std::string>>{
@@ -186,7 +187,7 @@ BOOST_AUTO_TEST_CASE(uncompilable_patterns_are_rejected) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(data_named_pattern_is_not_compiled_as_pattern) {
+BOOST_AUTO_TEST_CASE(pattern_key_outside_schema_is_not_compiled) {
   for (const auto* text : {R"j({"properties":{"pattern":{"type":"string"}}})j",
                            R"j({"properties":{"p":{"default":{"pattern":"(?=x)"}}}})j",
                            R"j({"properties":{"p":{"enum":[{"pattern":"(?=x)"}]}}})j",
@@ -194,7 +195,7 @@ BOOST_AUTO_TEST_CASE(data_named_pattern_is_not_compiled_as_pattern) {
     BOOST_TEST(!argument_schema::find_fault(object_of(text)));
 }
 
-BOOST_AUTO_TEST_CASE(schemas_with_cycles_or_excessive_size_are_rejected) {
+BOOST_AUTO_TEST_CASE(cyclic_references_and_excessive_schema_size_are_rejected) {
   const auto refused = [](const json::object& schema) {
     BOOST_TEST(argument_schema::compile(schema).has_error());
   };
@@ -226,7 +227,7 @@ BOOST_AUTO_TEST_CASE(overlong_reference_chains_are_rejected) {
   BOOST_TEST(schema.has_error());
 }
 
-BOOST_AUTO_TEST_CASE(check_against_self_referencing_schema_ends) {
+BOOST_AUTO_TEST_CASE(endless_schema_recursion_is_reported_as_fault) {
   for (const auto* text : {R"({"allOf":[{"$ref":"#"}]})", R"({"anyOf":[{"$ref":"#"}]})",
                            R"({"not":{"$ref":"#"}})", R"({"if":{"$ref":"#"},"then":true})",
                            R"({"definitions":{"a":{"oneOf":[{"$ref":"#/definitions/b"},true]},
@@ -235,7 +236,7 @@ BOOST_AUTO_TEST_CASE(check_against_self_referencing_schema_ends) {
       BOOST_TEST(schema->check({{"a", 1}}).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(recursive_schema_can_describe_trees) {
+BOOST_AUTO_TEST_CASE(recursive_schema_accepts_deeply_nested_arguments) {
   const auto schema = schema_of(
       R"({"properties":{"a":{"$ref":"#"}},"additionalProperties":false,"type":["object","integer"]})");
   BOOST_TEST(schema.check(object_of(nested(150, R"({"a":)", "}"))).empty());
@@ -280,7 +281,7 @@ BOOST_AUTO_TEST_CASE(large_arguments_are_checked_in_bounded_time) {
   BOOST_TEST((std::chrono::steady_clock::now() - began < std::chrono::seconds{30}));
 }
 
-BOOST_AUTO_TEST_CASE(faults_of_one_alternative_do_not_reject_another) {
+BOOST_AUTO_TEST_CASE(failed_alternative_does_not_prevent_another_from_matching) {
   for (const auto* alternatives : {"anyOf", "oneOf"}) {
     const auto schema = argument_schema::compile(
         {{"properties",
@@ -315,13 +316,13 @@ BOOST_AUTO_TEST_CASE(check_stops_on_cancellation_or_timeout) {
   BOOST_TEST(schema.check(arguments, limits).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(model_text_names_tool_arguments_and_faults) {
+BOOST_AUTO_TEST_CASE(error_for_model_contains_call_and_faults) {
   BOOST_TEST(describe_faults("f", json::object{{"a", 1}}, {{"a", "is bad"}, {"", "is worse"}}) ==
              "Error invoking tool 'f' with kwargs {'a': 1} with error:\n a: is bad\narguments: is "
              "worse\n Please fix the error and try again.");
 }
 
-BOOST_AUTO_TEST_CASE(unusable_multiple_of_values_are_rejected) {
+BOOST_AUTO_TEST_CASE(schema_with_unusable_multiple_of_is_rejected) {
   for (const auto* divisor : {"0", "-1", "0.0", "-0.5", "18446744073709551615", "\"0\"", "null"}) {
     const auto text = R"({"type":"object","properties":{"n":{"anyOf":[{"multipleOf":)" +
                       std::string{divisor} + R"(},{"type":"null"}]}}})";
@@ -338,7 +339,7 @@ BOOST_AUTO_TEST_CASE(unusable_multiple_of_values_are_rejected) {
   BOOST_TEST(schema->check({{"multipleOf", 5}}).size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(real_schemas_compile_and_accept_expected_calls) {
+BOOST_AUTO_TEST_CASE(real_schemas_accept_nearly_all_expected_calls) {
   const auto* shared = std::getenv("SUPERSTEP_SHARED");
   auto rows = std::size_t{0};
   auto calls = std::size_t{0};

@@ -165,7 +165,8 @@ BOOST_DATA_TEST_CASE(expression_returns_its_value, boost::unit_test::data::make(
   BOOST_TEST(!out.is_error);
 }
 
-BOOST_DATA_TEST_CASE(error_states_its_position, boost::unit_test::data::make(bad), c) {
+BOOST_DATA_TEST_CASE(invalid_expression_is_answered_with_reason, boost::unit_test::data::make(bad),
+                     c) {
   const auto out = testing::run_tool(*make_calculator(), {{"expression", c.expression}});
   BOOST_TEST_INFO(out.content);
   BOOST_TEST(out.is_error);
@@ -173,7 +174,7 @@ BOOST_DATA_TEST_CASE(error_states_its_position, boost::unit_test::data::make(bad
   BOOST_TEST(out.content.find(c.answer) != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(depth_and_length_are_limited) {
+BOOST_AUTO_TEST_CASE(too_deep_or_too_long_expression_is_rejected) {
   const auto deep = std::string(300, '(') + "1" + std::string(300, ')');
   BOOST_TEST(calculate(deep).error().text.starts_with("the expression is nested too deeply"));
   auto tower = std::string{"1"};

@@ -57,11 +57,11 @@ BOOST_AUTO_TEST_CASE(time_is_utc_by_default) {
   BOOST_TEST(ask({}).content == "2026-07-01T12:03:04+00:00");
 }
 
-BOOST_DATA_TEST_CASE(time_is_given_in_selected_zone, boost::unit_test::data::make(zones), c) {
+BOOST_DATA_TEST_CASE(time_is_returned_in_requested_zone, boost::unit_test::data::make(zones), c) {
   BOOST_TEST(ask({{"timezone", c.zone}}).content == c.text);
 }
 
-BOOST_AUTO_TEST_CASE(unknown_time_zone_is_an_error) {
+BOOST_AUTO_TEST_CASE(unknown_time_zone_is_answered_with_error) {
   for (const auto* zone :
        {"", "Mars", "../../etc/passwd", "/etc/passwd", "+5", "+25:00", "America"}) {
     const auto out = ask({{"timezone", zone}});

@@ -63,7 +63,8 @@ const auto redirects = std::vector<redirect_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(url_is_checked_against_host_list, boost::unit_test::data::make(hosts), c) {
+BOOST_DATA_TEST_CASE(only_urls_of_listed_hosts_are_allowed, boost::unit_test::data::make(hosts),
+                     c) {
   const auto list = host_list::make({c.pattern});
   BOOST_REQUIRE(list.has_value());
   const auto address = parse_url(c.address);
@@ -71,7 +72,7 @@ BOOST_DATA_TEST_CASE(url_is_checked_against_host_list, boost::unit_test::data::m
   BOOST_TEST(list->allows(*address) == c.allowed);
 }
 
-BOOST_AUTO_TEST_CASE(empty_or_invalid_list_is_rejected) {
+BOOST_AUTO_TEST_CASE(empty_list_or_invalid_host_pattern_is_rejected) {
   BOOST_TEST(host_list::make({}).has_error());
   for (const auto* pattern : {"", "*", "*.", "http://a.org", "a.org/x", "a.org:", "a.org:0",
                               "a.org:99999", "a.org:8o", "u@a.org", "::1", "[::1"})

@@ -57,7 +57,7 @@ BOOST_DATA_TEST_CASE(review_response_round_trips_as_json,
   BOOST_TEST((human_response_from_json(json::value(to_json(read))).value() == read));
 }
 
-BOOST_DATA_TEST_CASE(invalid_member_of_response_is_named_in_error, bad_responses, bad) {
+BOOST_DATA_TEST_CASE(invalid_review_response_is_rejected_with_reason, bad_responses, bad) {
   BOOST_TEST(human_response_from_json(json::parse(bad.json)).error().text == bad.says);
 }
 

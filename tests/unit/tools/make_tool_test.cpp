@@ -61,7 +61,7 @@ task<std::string> say_later(std::string what) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(schema_is_derived_from_struct) {
+BOOST_AUTO_TEST_CASE(schema_is_derived_from_argument_struct) {
   const auto t =
       make_tool<weather_args>("weather", "Tells it.", [](const weather_args&) { return 1; });
   BOOST_TEST(t->definition().name == "weather");
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(schema_is_derived_from_struct) {
       R"("more":{"type":"object"}},"required":["where","days","exact"],"additionalProperties":false})");
 }
 
-BOOST_AUTO_TEST_CASE(function_receives_arguments_as_values) {
+BOOST_AUTO_TEST_CASE(function_receives_arguments_as_a_struct) {
   const auto t = make_tool<weather_args>("weather", "", [](const weather_args& a) {
     return a.where.city + (a.where.height ? "!" : "?") + std::to_string(a.days.at(1)) +
            (a.scale == unit::kelvin ? "K" : "C") + (a.exact ? "=" : "~");
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(function_receives_the_tool_context) {
   BOOST_TEST(run_tool(*t, {{"n", 3}}, context).content == "row3");
 }
 
-BOOST_AUTO_TEST_CASE(result_of_any_type_becomes_text) {
+BOOST_AUTO_TEST_CASE(function_result_of_any_type_becomes_text) {
   BOOST_TEST(told(make_tool<small>("t", "", [](const small&) { return "text"; }), {{"n", 1}}) ==
              "text");
   BOOST_TEST(told(make_tool<small>("t", "", [](const small&) { return 1.5; }), {{"n", 1}}) ==
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(result_of_coroutine_becomes_tool_result) {
   BOOST_TEST(told(number, {{"n", 5}}) == "6");
 }
 
-BOOST_AUTO_TEST_CASE(invalid_arguments_are_answered_with_paths) {
+BOOST_AUTO_TEST_CASE(error_for_invalid_arguments_contains_each_path) {
   const auto t = make_tool<weather_args>("weather", "", [](const weather_args&) { return 1; });
   const auto out = run_tool(*t, {{"where", json::object{{"city", 3}}},
                                  {"days", json::array{1, 2.5}},
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(invalid_arguments_are_answered_with_paths) {
     BOOST_TEST(out.content.find(part) != std::string::npos, part);
 }
 
-BOOST_AUTO_TEST_CASE(integers_must_fit_their_type) {
+BOOST_AUTO_TEST_CASE(integer_outside_range_of_its_type_is_rejected) {
   const auto t = make_tool<small>("t", "", [](const small& a) { return a; });
   BOOST_TEST(told(t, {{"n", 255}}) == R"({"n": 255})");
   BOOST_TEST(told(t, {{"n", 3.0}}) == R"({"n": 3})");

@@ -96,7 +96,7 @@ BOOST_DATA_TEST_CASE_F(tree, file_below_root_is_read, boost::unit_test::data::ma
   BOOST_TEST(!out.is_error);
 }
 
-BOOST_DATA_TEST_CASE_F(tree, unsafe_missing_or_oversized_files_are_rejected,
+BOOST_DATA_TEST_CASE_F(tree, files_missing_oversized_or_outside_root_are_rejected,
                        boost::unit_test::data::make(bad), c) {
   const auto out = read(c.path);
   BOOST_TEST_INFO(out.content);

@@ -105,7 +105,7 @@ BOOST_DESCRIBE_STRUCT(nothing, (), ())
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(descriptor_shortage_is_not_a_tool_result) {
+BOOST_AUTO_TEST_CASE(descriptor_shortage_fails_node_instead_of_becoming_result) {
   const auto in = folder{};
   const auto node =
       tool_node{{make_current_time(), *make_read_file({.root = in.path.string(), .max_bytes = 100}),
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(descriptor_shortage_is_not_a_tool_result) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(making_a_tool_reports_a_shortage) {
+BOOST_AUTO_TEST_CASE(tool_creation_reports_descriptor_shortage) {
   const auto in = folder{};
   const auto shortage = no_descriptors{};
   const auto reads = make_read_file({.root = in.path.string(), .max_bytes = 100});
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(making_a_tool_reports_a_shortage) {
   BOOST_TEST(is_shortage(queries.error().code));
 }
 
-BOOST_AUTO_TEST_CASE(effect_lookup_distinguishes_shortage_from_damage) {
+BOOST_AUTO_TEST_CASE(only_shortage_in_effect_lookup_fails_node) {
   auto runs = 0;
   const auto node = tool_node{{journaled(make_tool<nothing>("send", "", [&runs](const nothing&) {
     ++runs;
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(effect_lookup_distinguishes_shortage_from_damage) {
   BOOST_TEST(answer_of(node, call, context)->content == "sent");
 }
 
-BOOST_AUTO_TEST_CASE(shortage_of_any_exception_type_fails_call) {
+BOOST_AUTO_TEST_CASE(shortage_exception_of_any_type_fails_the_node) {
   const auto few_buffers = boost::system::error_code{ENOBUFS, boost::system::system_category()};
   const auto failures = std::vector<std::function<void()>>{
       [] { throw std::bad_alloc{}; },

@@ -29,7 +29,7 @@ tool_output ask(const simulated_options& options, std::string row, std::string c
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(default_result_is_the_arguments) {
+BOOST_AUTO_TEST_CASE(simulated_tool_returns_its_arguments_by_default) {
   BOOST_TEST(ask(named(), "r", "c").content == R"({"a":1})");
 }
 
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(configured_result_is_returned_as_text) {
   BOOST_TEST(ask(options, "r", "c").content == "null");
 }
 
-BOOST_AUTO_TEST_CASE(failures_depend_on_seed_row_and_call) {
+BOOST_AUTO_TEST_CASE(failures_are_reproducible_for_seed_and_row) {
   auto options = named();
   options.error_rate = 0.3;
   auto failures = 0;
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(failures_depend_on_seed_row_and_call) {
   BOOST_TEST(moved > 500);
 }
 
-BOOST_AUTO_TEST_CASE(failure_rates_0_and_1_are_exact) {
+BOOST_AUTO_TEST_CASE(error_rate_0_never_and_1_always_fails) {
   auto options = named();
   for (auto i = 0; i < 200; ++i) {
     options.error_rate = 0;

@@ -105,14 +105,15 @@ const auto bad = std::vector<query_case>{
 
 BOOST_FIXTURE_TEST_SUITE(sqlite_queries, shop)
 
-BOOST_DATA_TEST_CASE_F(shop, rows_are_a_list_of_objects, boost::unit_test::data::make(good), c) {
+BOOST_DATA_TEST_CASE_F(shop, query_returns_rows_as_json_objects, boost::unit_test::data::make(good),
+                       c) {
   const auto out = ask({{"query", c.query}}, options());
   BOOST_TEST_INFO(out.content);
   BOOST_TEST(out.content.starts_with(c.answer));
   BOOST_TEST(!out.is_error);
 }
 
-BOOST_DATA_TEST_CASE_F(shop, only_reading_statements_are_accepted,
+BOOST_DATA_TEST_CASE_F(shop, invalid_or_writing_statements_are_rejected,
                        boost::unit_test::data::make(bad), c) {
   const auto out = ask({{"query", c.query}}, options());
   BOOST_TEST_INFO(out.content);
@@ -120,14 +121,14 @@ BOOST_DATA_TEST_CASE_F(shop, only_reading_statements_are_accepted,
   BOOST_TEST(out.content.find(c.answer) != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(parameters_are_bound_by_type) {
+BOOST_AUTO_TEST_CASE(query_parameters_are_bound_with_their_json_type) {
   const auto query = json::value("SELECT ? AS a, ? AS b, ? AS c, ? AS d, ? AS e");
   const auto out =
       ask({{"query", query}, {"parameters", json::array{1, 2.5, "x'y", nullptr, true}}}, options());
   BOOST_TEST(out.content == R"([{"a":1,"b":2.5,"c":"x'y","d":null,"e":1}])");
 }
 
-BOOST_AUTO_TEST_CASE(rows_and_bytes_are_limited) {
+BOOST_AUTO_TEST_CASE(excess_rows_are_omitted_and_excess_bytes_rejected) {
   auto bounded = options();
   bounded.max_rows = 2;
   const auto few = ask({{"query", "SELECT n FROM item"}}, bounded);
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(rows_and_bytes_are_limited) {
   BOOST_TEST(large.content.find("more than 100 bytes") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(endless_query_is_interrupted) {
+BOOST_AUTO_TEST_CASE(endless_query_ends_at_timeout_or_stop_request) {
   const auto endless = json::value(
       "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t) SELECT count(*) FROM t");
   auto short_time = options();
@@ -155,7 +156,7 @@ BOOST_AUTO_TEST_CASE(endless_query_is_interrupted) {
   BOOST_TEST(ask({{"query", endless}}, options(), context).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(memory_limit_includes_other_users_of_sqlite) {
+BOOST_AUTO_TEST_CASE(memory_limit_counts_all_sqlite_memory_of_process) {
   const auto endless = json::value(
       "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM t) SELECT count(*) FROM t");
   auto o = options();
@@ -178,7 +179,8 @@ constexpr auto is_timed = false; // ThreadSanitizer slows one call down to a min
 constexpr auto is_timed = true;
 #endif
 
-BOOST_AUTO_TEST_CASE(query_has_limited_time_and_memory, *boost::unit_test::enable_if<is_timed>()) {
+BOOST_AUTO_TEST_CASE(expensive_query_stays_within_time_and_memory_limits,
+                     *boost::unit_test::enable_if<is_timed>()) {
   const auto a = std::string{"replace(hex(zeroblob(240000)),'00','a')"};
   const auto half = std::string{"replace(hex(zeroblob(120000)),'00','a')"};
   // These compare almost the whole pattern at each position of a text of a's.
@@ -251,7 +253,7 @@ BOOST_AUTO_TEST_CASE(query_has_limited_time_and_memory, *boost::unit_test::enabl
   }
 }
 
-BOOST_AUTO_TEST_CASE(replaced_sql_functions_behave_like_originals) {
+BOOST_AUTO_TEST_CASE(replaced_sql_functions_return_sqlites_results) {
   auto* plain = static_cast<sqlite3*>(nullptr);
   BOOST_REQUIRE(sqlite3_open(":memory:", &plain) == SQLITE_OK);
   for (const std::string expression : {"instr('häll','l')",
@@ -404,7 +406,7 @@ void bind_blob(sqlite3_stmt* statement, int column, const std::string& value) {
                     SQLITE_TRANSIENT);
 }
 
-BOOST_AUTO_TEST_CASE(replaced_like_and_glob_match_like_originals) {
+BOOST_AUTO_TEST_CASE(replaced_like_and_glob_return_sqlites_results) {
   constexpr auto pairs = 6'000;
   constexpr auto seed = 20'261'122U;
   auto* plain = static_cast<sqlite3*>(nullptr);
@@ -447,7 +449,7 @@ BOOST_AUTO_TEST_CASE(replaced_like_and_glob_match_like_originals) {
   sqlite3_close(plain);
 }
 
-BOOST_AUTO_TEST_CASE(patterns_rejected_by_like_are_errors) {
+BOOST_AUTO_TEST_CASE(invalid_like_escapes_and_overlong_patterns_are_rejected) {
   const auto part_of = [&](const std::string& query) {
     return ask({{"query", query}}, options()).content;
   };
@@ -461,7 +463,7 @@ BOOST_AUTO_TEST_CASE(patterns_rejected_by_like_are_errors) {
                std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(with_clause_tables_can_be_used_several_times) {
+BOOST_AUTO_TEST_CASE(with_clause_table_used_repeatedly_is_accepted) {
   const auto out =
       ask({{"query", "WITH a(x) AS (SELECT 1), \"b\"(y) AS (SELECT a.x FROM a, a AS c) "
                      "SELECT b.y FROM b JOIN a ON a.x = b.y, [b] AS d"}},

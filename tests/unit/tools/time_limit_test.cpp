@@ -44,7 +44,7 @@ constexpr auto refusal =
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(call_that_ends_in_time_is_unaffected) {
+BOOST_AUTO_TEST_CASE(call_that_ends_before_timeout_returns_its_result) {
   const auto plain = limited([](const nothing&) { return "done"; }, long_enough);
   BOOST_TEST(run_tool(*plain, {}).content == "done");
   const auto later = limited(
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(shortage_after_timeout_is_thrown) {
   BOOST_CHECK_THROW(run_tool(*slow, {}), std::bad_alloc);
 }
 
-BOOST_AUTO_TEST_CASE(time_limit_passes_failures_and_cancellation_through) {
+BOOST_AUTO_TEST_CASE(time_limit_passes_on_exceptions_and_stop_requests) {
   const auto fails =
       limited([](const nothing&) -> std::string { throw tool_exception{"no"}; }, long_enough);
   BOOST_CHECK_THROW(run_tool(*fails, {}), tool_exception);

@@ -78,14 +78,14 @@ BOOST_AUTO_TEST_CASE(mismatched_arguments_are_reported_with_path) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(exception_of_tool_becomes_answer) {
+BOOST_AUTO_TEST_CASE(exception_of_tool_becomes_error_message) {
   const auto node = tool_node{{throwing()}};
   BOOST_TEST(call(node, "throwing", {{"text", "broken"}}).content ==
              "Error: broken\n Please fix your mistakes.");
   BOOST_TEST(call(node, "throwing", {{"text", "int"}}).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(bad_calls_policy_answers_invalid_calls_only) {
+BOOST_AUTO_TEST_CASE(bad_calls_policy_answers_only_invalid_calls) {
   auto options = tool_node_options{};
   options.errors = tool_errors::bad_calls();
   const auto node = tool_node{{throwing()}, options};
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(bad_calls_policy_answers_invalid_calls_only) {
   BOOST_TEST(call(node, "unknown", {}).is_error);
 }
 
-BOOST_AUTO_TEST_CASE(error_handler_selects_exceptions_by_parameter_type) {
+BOOST_AUTO_TEST_CASE(error_handler_handles_only_its_parameter_type) {
   auto options = tool_node_options{};
   options.errors = tool_errors::by(
       [](const std::runtime_error& e) { return std::string{"It said: "} + e.what(); });
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(error_handler_selects_exceptions_by_parameter_type) {
                     std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(oversized_result_is_an_error) {
+BOOST_AUTO_TEST_CASE(oversized_result_is_replaced_by_error) {
   auto options = tool_node_options{};
   options.result_bytes_max = 10;
   const auto node = tool_node{{echo()}, options};

@@ -91,7 +91,7 @@ const message& message_at(const tool_node_output& out, std::size_t i) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(output_of_converts_values_to_text_or_blocks) {
+BOOST_AUTO_TEST_CASE(output_of_serializes_json_other_than_content_blocks) {
   BOOST_TEST(output_of("text").content == "text");
   BOOST_TEST(output_of(json::object{{"a", json::array{1, nullptr}}}).content ==
              R"({"a": [1, null]})");
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(output_of_converts_values_to_text_or_blocks) {
   BOOST_TEST(output_of(json::array{}).blocks.has_value());
 }
 
-BOOST_AUTO_TEST_CASE(returned_pair_message_or_command_becomes_answer) {
+BOOST_AUTO_TEST_CASE(returned_pair_message_or_command_becomes_node_output) {
   const auto pair = make_tool<text_args>("pair", "", [](const text_args& a) {
     return std::pair{a.text, json::value(7)};
   });
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(returned_pair_message_or_command_becomes_answer) {
   BOOST_CHECK_THROW((void)message_ptr{third}, tool_value_error);
 }
 
-BOOST_AUTO_TEST_CASE(injected_arguments_are_hidden_from_model) {
+BOOST_AUTO_TEST_CASE(injected_arguments_are_hidden_and_replace_model_values) {
   const auto node = node_of({{"st", injection::source::field, "foo", {}},
                              {"id", injection::source::tool_call_id, {}, {}}});
   const auto& seen = node.definitions()->at(0).parameters;
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(injected_members_are_filled_and_hidden_from_model) {
   BOOST_TEST(memory.get({"notes", "kim"}, "c1").has_value());
 }
 
-BOOST_AUTO_TEST_CASE(missing_state_field_fails_node_without_default) {
+BOOST_AUTO_TEST_CASE(missing_state_field_without_default_fails_the_node) {
   const auto wanted = injection{"st", injection::source::field, "foo", {}};
   BOOST_CHECK_EXCEPTION(run_calls(node_of({wanted}), {call_of("telling", {{"x", 1}})}),
                         missing_state_field, [](const missing_state_field& e) {
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(missing_state_field_fails_node_without_default) {
                  .content.find(R"("st": "none")") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(arguments_are_injected_into_a_copy) {
+BOOST_AUTO_TEST_CASE(inject_tool_args_leaves_original_call_unchanged) {
   const auto node = node_of({{"st", injection::source::state, {}, {}}});
   const auto call = call_of("telling", {{"x", 1}, {"st", "forged"}});
   auto environment = tool_environment{};
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(arguments_are_injected_into_a_copy) {
       (node.inject_tool_args(call_of("unknown", {{"st", 1}}), environment).args.at("st") == 1));
 }
 
-BOOST_AUTO_TEST_CASE(missing_store_prevents_all_calls_of_node) {
+BOOST_AUTO_TEST_CASE(missing_store_fails_node_before_any_call) {
   auto runs = 0;
   const auto counting = make_tool<text_args>("counting", "", [&runs](const text_args& a) {
     ++runs;
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(missing_store_prevents_all_calls_of_node) {
   BOOST_TEST(runs == 1);
 }
 
-BOOST_AUTO_TEST_CASE(failed_call_does_not_affect_siblings) {
+BOOST_AUTO_TEST_CASE(run_each_returns_results_beside_a_failed_call) {
   const auto echo = make_tool<text_args>("echo", "", [](const text_args& a) { return a.text; });
   const auto failing = make_tool<text_args>(
       "failing", "", [](const text_args& a) -> std::string { throw std::runtime_error{a.text}; });
@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(copied_node_with_interceptor_keeps_call_limit) {
   BOOST_TEST(all.most() <= 2);
 }
 
-BOOST_AUTO_TEST_CASE(limit_of_zero_calls_is_rejected) {
+BOOST_AUTO_TEST_CASE(calls_at_once_of_zero_is_rejected) {
   auto all = crowd{"busy"};
   auto options = tool_node_options{};
   options.calls_at_once = 0;
@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(with_options_applies_new_limits) {
   BOOST_TEST(most_with(exclusive, unlimited) == 12);
 }
 
-BOOST_AUTO_TEST_CASE(with_options_shares_equal_limits) {
+BOOST_AUTO_TEST_CASE(with_options_copy_shares_equal_limits_with_original) {
   const auto most_of_both = [](const tool_node_options& options) {
     auto all = crowd{"busy"};
     const auto node = tool_node{{all.tool()}, options};
@@ -354,7 +354,7 @@ BOOST_AUTO_TEST_CASE(with_options_shares_equal_limits) {
   BOOST_TEST(most_of_both(two_of_node) <= 2);
 }
 
-BOOST_AUTO_TEST_CASE(limits_of_unknown_tools_or_zero_are_rejected) {
+BOOST_AUTO_TEST_CASE(tool_limits_reject_zero_and_unknown_tools) {
   auto all = crowd{"busy"};
   const auto unlimited = tool_node{{all.tool()}};
   for (const auto& limit : {tool_limit{"idle", 1, {}}, tool_limit{"busy", 0, {}}}) {
@@ -365,7 +365,7 @@ BOOST_AUTO_TEST_CASE(limits_of_unknown_tools_or_zero_are_rejected) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(interceptor_changes_and_repeats_a_call) {
+BOOST_AUTO_TEST_CASE(interceptor_changes_arguments_and_repeats_failed_call) {
   auto runs = 0;
   const auto echo = make_tool<text_args>("echo", "", [&runs](const text_args& a) {
     if (++runs == 1)
@@ -393,7 +393,7 @@ BOOST_AUTO_TEST_CASE(interceptor_changes_and_repeats_a_call) {
   BOOST_TEST(refused->is_error);
 }
 
-BOOST_AUTO_TEST_CASE(exception_of_interceptor_is_answered) {
+BOOST_AUTO_TEST_CASE(tool_exception_of_interceptor_becomes_error_message) {
   auto options = tool_node_options{};
   options.errors = tool_errors::only<std::bad_alloc>();
   options.wrap_call = [](tool_request, tool_execute) -> task<tool_answer> {

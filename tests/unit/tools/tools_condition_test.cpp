@@ -8,7 +8,7 @@ using namespace superstep;
 
 BOOST_AUTO_TEST_SUITE(tools_conditions)
 
-BOOST_AUTO_TEST_CASE(calls_in_last_message_route_to_tools) {
+BOOST_AUTO_TEST_CASE(only_calls_in_last_message_route_to_tools) {
   auto messages = message_list{};
   messages.push_back(human_message("q"));
   messages.push_back(ai_message("", {{"c1", "echo", {}}}));
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(tools_condition_reads_messages_of_given_key) {
   BOOST_TEST(tools_condition(state).value() == "__end__");
 }
 
-BOOST_AUTO_TEST_CASE(state_without_messages_is_an_error) {
+BOOST_AUTO_TEST_CASE(tools_condition_rejects_state_without_messages) {
   BOOST_TEST(tools_condition(message_list{}).has_error());
   const auto state = json::parse(R"({"chat":[]})").as_object();
   BOOST_TEST(tools_condition(state).error().text ==

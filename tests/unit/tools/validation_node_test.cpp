@@ -37,7 +37,7 @@ message answer(const validation_node& node, std::string_view arguments) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(valid_arguments_are_completed_in_schema_order) {
+BOOST_AUTO_TEST_CASE(valid_arguments_get_defaults_and_schema_order) {
   const auto node = validation_node{{person()}};
   const auto m = answer(node, R"({"homes":[{"city":"O","x":1}],"name":"Ola","y":2})");
   BOOST_TEST(m.content ==
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(format_error_determines_the_error_text) {
   BOOST_TEST(answer(validation_node{{person()}, options}, R"({"name":""})").content == "c1 name");
 }
 
-BOOST_AUTO_TEST_CASE(schemas_of_tools_validate_their_calls) {
+BOOST_AUTO_TEST_CASE(calls_are_validated_against_schemas_of_given_tools) {
   auto simulated = simulated_options{};
   simulated.name = "Person";
   simulated.args_schema = person().parameters;
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(schemas_of_tools_validate_their_calls) {
   BOOST_TEST(answer(node, R"({})").additional_kwargs.contains("is_error"));
 }
 
-BOOST_AUTO_TEST_CASE(messages_without_known_calls_are_rejected) {
+BOOST_AUTO_TEST_CASE(input_without_known_call_is_rejected) {
   const auto node = validation_node{{person()}};
   BOOST_TEST(node.run(message_list{}).error().text ==
              "the validation node cannot run: its input has no messages");
