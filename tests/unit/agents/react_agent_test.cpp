@@ -350,4 +350,25 @@ BOOST_DATA_TEST_CASE(each_message_is_streamed_only_once, data::make(versions), v
   BOOST_TEST(told == expected, boost::test_tools::per_element());
 }
 
+BOOST_DATA_TEST_CASE(calls_of_answer_are_one_update_in_v1_and_one_each_in_v2, data::make(versions),
+                     version) {
+  const auto calls =
+      std::vector{call_of("echo", "c1"), call_of("echo", "c2"), call_of("echo", "c3")};
+  auto options = react_agent_options<chat_state>{};
+  options.model = std::make_shared<const fake_model>(
+      std::vector<message>{ai_message("", calls), ai_message("done")});
+  options.tools = {echo()};
+  options.version = version;
+  const auto graph = create_react_agent(std::move(options));
+  auto state = chat_state{};
+  state.messages = {human_message("question")};
+  auto lanes = engine{engine_options{.workers = 1}};
+  auto updates = 0;
+  for (const auto& event : lanes.stream(graph, std::move(state), stream_mode::updates)) {
+    const auto* const update = std::get_if<update_event>(&event);
+    updates += update != nullptr && update->node == "tools" ? 1 : 0;
+  }
+  BOOST_TEST(updates == (version == react_version::v1 ? 1 : 3));
+}
+
 } // namespace react_agent_test
