@@ -10,8 +10,8 @@
 namespace superstep {
 
 /// Prints the writes and the state of each step of a run to std::clog; see compile_options::debug.
-/// Forwards to the reader of the run's stream, if there is a reader, the events of the modes that
-/// it wants.
+/// If the run's stream has a reader, also forwards to this reader the events of the modes that it
+/// wants.
 class printing_sink final : public detail::event_sink {
 public:
   /// The stream modes that the lines are made from. The run must produce them in addition to the

@@ -22,8 +22,9 @@ struct input_item {
   bool is_duplicate = false; ///< whether the only error is that an earlier line has the same key
 };
 
-/// Reads and checks the rows of an input one at a time. The same class reads the input before the
-/// first row runs and while rows run, so that both passes accept the same lines.
+/// Reads and checks the rows of an input one at a time. A job reads its input twice: before the
+/// first row runs, and while rows run. Both passes use this class, so that they accept the same
+/// lines.
 class input_reader {
 public:
   /// @param find_duplicates whether a repeated key is an error; this keeps a digest of every key in

@@ -25,8 +25,8 @@ constexpr auto duration_ms_max = std::uint64_t{4'294'967'295};
 /// Rejects an id that is empty or not UTF-8. An empty thread id would select all threads.
 [[nodiscard]] CLI::Validator thread_id();
 
-/// Rejects an empty path, and `-`, for files that a verb reads, resumes or replaces: standard input
-/// and output are not such files.
+/// Rejects an empty path and `-`. It is for options whose file is read twice, resumed or replaced,
+/// which is not possible with standard input and output.
 [[nodiscard]] CLI::Validator named_file();
 
 /// Adds an option with a decimal number from `min` to `max`. The help text shows the value of
