@@ -93,7 +93,7 @@ bool is_explained(const std::string& text) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(every_behaviour_has_evidence_in_order) {
+BOOST_AUTO_TEST_CASE(behaviours_are_numbered_and_name_their_evidence) {
   const auto answers = read_answers();
   BOOST_TEST_REQUIRE(answers.size() == behaviours_count);
   for (auto i = std::size_t{0}; i < answers.size(); ++i) {
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(tests_named_as_evidence_exist_and_passed) {
       else if (!cases.contains(test))
         wrong = "there is no such recorded case";
       else
-        wrong = outcome("graph_cases", "recorded_graph_runs_give_the_recorded_traces");
+        wrong = outcome("graph_cases", "graphs_reproduce_the_recorded_traces");
       BOOST_TEST(wrong == nullptr, a.number << " names " << name << ": " << wrong);
     }
   }

@@ -60,7 +60,7 @@ std::set<std::string> documented(const std::string& document, const std::string&
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(table_lists_exactly_the_existing_codes) {
+BOOST_AUTO_TEST_CASE(error_table_lists_exactly_the_existing_codes) {
   const auto document = read(tree / "docs/errors.md");
   const auto all = enumerators();
   BOOST_TEST(all.size() >= 4U);
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(every_code_has_its_own_message) {
   check("channel_errc", superstep::make_error_code(superstep::channel_errc{}).category());
 }
 
-BOOST_AUTO_TEST_CASE(every_code_prints_its_name) {
+BOOST_AUTO_TEST_CASE(every_error_code_is_printed_as_its_name) {
   const auto all = enumerators();
   const auto check = [&](const std::string& enumeration, const std::error_category& category) {
     auto names = std::set<std::string>{};

@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(run_counts_its_model_and_tool_calls) {
   BOOST_TEST(done.state.tool_calls == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(agents_and_teams_of_provider_models_compile) {
+BOOST_AUTO_TEST_CASE(example_code_for_provider_agents_and_teams_compiles) {
   const auto use = [] { // calls a server, so it is only compiled
     //! [agent]
     auto agent = create_agent({
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(only_calls_of_listed_tools_are_reviewed) {
   BOOST_TEST(done.state.messages.back().content == "It is booked.");
 }
 
-BOOST_AUTO_TEST_CASE(body_that_runs_a_tool_node_compiles) {
+BOOST_AUTO_TEST_CASE(example_code_for_running_a_tool_node_compiles) {
   auto engine = superstep::engine{};
   auto g = graph<my_state>{};
   const auto tools = node<my_state>{"tools"};
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(body_that_runs_a_tool_node_compiles) {
   BOOST_TEST(engine.invoke(g.compile(), my_state{}).state.user == "!");
 }
 
-BOOST_AUTO_TEST_CASE(question_to_a_provider_model_compiles) {
+BOOST_AUTO_TEST_CASE(example_code_for_asking_a_provider_model_compiles) {
   const auto use = [] { // calls a server, so it is only compiled
     //! [model]
     auto io = superstep::io_runtime{}; // must outlive the model
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(question_to_a_provider_model_compiles) {
   BOOST_TEST(sizeof use > 0U);
 }
 
-BOOST_AUTO_TEST_CASE(model_with_protocol_returns_plain_text) {
+BOOST_AUTO_TEST_CASE(protocol_middleware_returns_plain_text_unchanged) {
   const auto model = scripted("default: {text: hello}");
   //! [protocol]
   auto options = protocol_options{};

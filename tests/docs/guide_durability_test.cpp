@@ -66,7 +66,7 @@ using namespace guide_durability;
 
 BOOST_AUTO_TEST_SUITE(guide)
 
-BOOST_AUTO_TEST_CASE(run_on_thread_in_file_returns_state) {
+BOOST_AUTO_TEST_CASE(run_with_sqlite_checkpointer_returns_new_state) {
   const auto here = directory{};
   //! [checkpointer]
   auto options = superstep::compile_options{};
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(encryption_key_is_read_from_environment) {
   BOOST_TEST(options.encryption_key.size() == 32U);
 }
 
-BOOST_AUTO_TEST_CASE(journaled_sets_effects_of_tool) {
+BOOST_AUTO_TEST_CASE(journaled_sets_tool_effects_to_journaled) {
   //! [effects]
   const auto send_mail = superstep::make_tool<mail>(
       "send_mail", "Sends a mail.", [](const mail& m) { return "sent to " + m.to; });
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(journaled_sets_effects_of_tool) {
   BOOST_TEST((tools.front()->effects() == superstep::tool_effects::journaled));
 }
 
-BOOST_AUTO_TEST_CASE(convert_function_reads_text_as_number) {
+BOOST_AUTO_TEST_CASE(convert_function_turns_stored_text_into_number) {
   //! [convert]
   auto options = superstep::compile_options{};
   options.convert = [](const superstep::outdated_value& v) -> std::optional<boost::json::value> {

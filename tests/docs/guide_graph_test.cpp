@@ -108,7 +108,7 @@ using namespace guide_trips;
 
 BOOST_AUTO_TEST_SUITE(guide)
 
-BOOST_AUTO_TEST_CASE(first_graph_plans_and_books_a_trip) {
+BOOST_AUTO_TEST_CASE(first_graph_runs_its_two_nodes_in_order) {
   //! [first]
   auto g = ss::graph<trip>{};
   g.add(plan, make_plan).add(book, make_booking);
@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(first_graph_plans_and_books_a_trip) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(write_of_node_is_added_by_reducer) {
+BOOST_AUTO_TEST_CASE(plus_reducer_adds_write_of_node_to_value) {
   //! [count]
   auto g = superstep::graph<counter>{};
   g.add("one", [](const counter&) { return superstep::update{superstep::set<&counter::n>(1)}; });
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(write_of_node_is_added_by_reducer) {
   BOOST_TEST(done.n == 42);
 }
 
-BOOST_AUTO_TEST_CASE(projections_set_input_and_read_output) {
+BOOST_AUTO_TEST_CASE(projections_set_input_and_select_output_fields) {
   auto engine = ss::engine{{.workers = 1}};
   //! [project]
   auto g = ss::graph<trip>{};
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(message_of_node_is_appended_to_conversation) {
   BOOST_TEST(engine.invoke(g.compile(), std::move(input)).state.messages.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(node_receives_runtime_and_context) {
+BOOST_AUTO_TEST_CASE(node_reads_context_passed_in_run_config) {
   auto engine = ss::engine{{.workers = 1}};
   //! [context]
   struct traveller {
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(command_selects_the_next_node) {
   BOOST_TEST(engine.invoke(g.compile(), to("Rome")).state.cost == 160);
 }
 
-BOOST_AUTO_TEST_CASE(node_options_enable_retry_and_deferral) {
+BOOST_AUTO_TEST_CASE(run_retries_failing_node_and_runs_deferred_node) {
   auto engine = ss::engine{{.workers = 1}};
   //! [retry]
   auto policy = ss::retry_policy{};
@@ -352,7 +352,7 @@ BOOST_AUTO_TEST_CASE(cached_node_runs_once_per_key) {
   BOOST_TEST(calls == 2);
 }
 
-BOOST_AUTO_TEST_CASE(compile_reports_faults_and_strict_warnings) {
+BOOST_AUTO_TEST_CASE(compile_reports_faults_and_strict_mode_reports_warnings) {
   //! [faults]
   auto g = ss::graph<trip>{};
   g.add(plan, make_plan).add(book, make_booking);

@@ -14,7 +14,7 @@ namespace ss = superstep;
 
 BOOST_AUTO_TEST_SUITE(guide)
 
-BOOST_AUTO_TEST_CASE(messages_are_built_read_and_written) {
+BOOST_AUTO_TEST_CASE(messages_convert_to_prompt_text_and_json) {
   //! [messages]
   auto chat = ss::message_list{ss::human_message("What is 6 * 7?")};
   chat.push_back(ss::ai_message("42"));

@@ -99,7 +99,7 @@ using namespace guide_orders;
 
 BOOST_AUTO_TEST_SUITE(guide)
 
-BOOST_AUTO_TEST_CASE(interrupted_run_resumes_with_an_answer) {
+BOOST_AUTO_TEST_CASE(interrupted_run_continues_with_the_resume_value) {
   //! [threads]
   auto engine = ss::engine{};
   const auto graph = shop().compile({.checkpointer = ss::memory_checkpointer()});
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(rt_ask_in_plain_function_interrupts_run) {
   BOOST_TEST(engine.try_invoke(g.compile(), order{}).interrupts.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(breakpoint_stops_run_without_interrupts) {
+BOOST_AUTO_TEST_CASE(breakpoint_stops_run_without_pending_interrupts) {
   auto engine = ss::engine{{.workers = 1}};
   //! [breakpoints]
   auto g = ss::graph<order>{};
@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(breakpoint_stops_run_without_interrupts) {
   BOOST_TEST((done.status == ss::run_status::finished));
 }
 
-BOOST_AUTO_TEST_CASE(edited_state_is_resumed_and_checkpoint_replayed) {
+BOOST_AUTO_TEST_CASE(run_resumes_from_edited_state_and_replays_checkpoint) {
   auto engine = ss::engine{{.workers = 1}};
   //! [state]
   const auto graph = shop().compile({.checkpointer = ss::memory_checkpointer()});
@@ -273,7 +273,7 @@ BOOST_AUTO_TEST_CASE(stream_returns_events_of_selected_modes) {
   BOOST_TEST(seen == "price 0. thinking. quote wrote 30. price 30. ");
 }
 
-BOOST_AUTO_TEST_CASE(blocking_body_reads_its_deadline) {
+BOOST_AUTO_TEST_CASE(body_reads_run_deadline_from_runtime) {
   using time_point = std::chrono::steady_clock::time_point;
   auto engine = ss::engine{{.workers = 1}};
   auto latest = time_point::max();
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(stream_returns_messages_that_nodes_emit) {
   BOOST_TEST(seen == "quote: thirty");
 }
 
-BOOST_AUTO_TEST_CASE(command_to_parent_ends_its_subgraph) {
+BOOST_AUTO_TEST_CASE(parent_command_ends_subgraph_and_updates_parent) {
   auto engine = ss::engine{{.workers = 1}};
   //! [parent]
   auto inner = ss::graph<order>{};
@@ -420,7 +420,7 @@ BOOST_AUTO_TEST_CASE(json_graph_repeats_node_until_router_ends) {
   BOOST_TEST(json::serialize(done.state) == R"({"log":["x","x","x"],"n":3,"last":"x"})");
 }
 
-BOOST_AUTO_TEST_CASE(json_shape_mismatch_fails_node_with_path) {
+BOOST_AUTO_TEST_CASE(json_shape_mismatch_fails_node_and_names_path) {
   auto engine = ss::engine{{.workers = 1}};
   //! [shapes]
   auto g = ss::json_graph{{.check_inputs = true}};

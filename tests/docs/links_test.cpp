@@ -78,7 +78,7 @@ std::string fault_of(const std::filesystem::path& page, const std::string& link)
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(pages_link_to_existing_headings) {
+BOOST_AUTO_TEST_CASE(page_links_lead_to_existing_files_and_headings) {
   const auto link = std::regex{R"(\[[^\]]+\]\(([^)\s]+)\))"};
   auto pages = std::vector{tree / "README.md", tree / "CONTRIBUTING.md"};
   for (const auto& entry : std::filesystem::directory_iterator{tree / "docs"})
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(link_check_reports_missing_files_and_headings) {
   BOOST_TEST(fault_of(tree / "README.md", "#a-graph") == "");
 }
 
-BOOST_AUTO_TEST_CASE(architecture_page_names_existing_files) {
+BOOST_AUTO_TEST_CASE(files_named_by_architecture_page_exist) {
   const auto path = std::regex{"`([a-z_]+/[a-z_/.]*)`"};
   const auto named = found_in(read(tree / "docs/architecture.md"), path);
   for (const auto& one : named)

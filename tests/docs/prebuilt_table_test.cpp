@@ -87,7 +87,7 @@ std::vector<std::vector<std::string>> rows() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(tests_and_cases_of_agent_options_exist) {
+BOOST_AUTO_TEST_CASE(prebuilt_table_names_only_existing_tests_and_cases) {
   const auto tests = all_tests();
   const auto records = all_records();
   const auto table = rows();

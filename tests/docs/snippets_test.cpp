@@ -112,7 +112,7 @@ std::vector<std::filesystem::path> pages() {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(pages_quote_compiled_and_tested_code) {
+BOOST_AUTO_TEST_CASE(code_blocks_on_pages_match_their_source_files) {
   auto count = std::size_t{0};
   for (const auto& page : pages()) {
     for (const auto& q : quotations(read(page))) {
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(examples_page_shows_every_program_and_output) {
   BOOST_TEST(shown.contains("examples/model.hpp"));
 }
 
-BOOST_AUTO_TEST_CASE(quotation_loses_common_indentation) {
+BOOST_AUTO_TEST_CASE(quoted_code_loses_its_common_indentation) {
   const auto file = lines{"int a;", "  //! [x]", "  if (b)", "", "    c();", "  //! [x]"};
   BOOST_TEST(quoted(file, "x").value() == "if (b)\n\n  c();\n");
   BOOST_TEST(!quoted(file, "y").has_value());

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(sources_have_at_most_600_lines) {
                file.path << " has " << file.lines.size() << " lines");
 }
 
-BOOST_AUTO_TEST_CASE(sources_begin_with_their_licence) {
+BOOST_AUTO_TEST_CASE(sources_begin_with_spdx_license_line) {
   for (const auto& file : all_files())
     BOOST_TEST((!file.lines.empty() && file.lines[0] == "// SPDX-License-Identifier: Apache-2.0"),
                file.path << " lacks the SPDX line");

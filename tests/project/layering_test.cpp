@@ -88,7 +88,7 @@ const auto slow_to_compile = std::vector<std::string_view>{
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(source_tree_is_found) {
+BOOST_AUTO_TEST_CASE(source_tree_contains_headers_and_sources) {
   BOOST_TEST(project::read_folder("include").size() > 10U);
   BOOST_TEST(!project::read_folder("base").empty());
 }
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(models_and_tools_are_independent_components) {
   BOOST_TEST(!reachable("tools").contains("models"));
 }
 
-BOOST_AUTO_TEST_CASE(components_include_only_their_dependencies) {
+BOOST_AUTO_TEST_CASE(components_include_only_declared_dependencies) {
   check_none(breaking([](const source_file& file, const std::string& include) {
     if (file.path == "include/superstep/superstep.hpp") // includes all public headers
       return true;
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(every_listed_dependency_is_used) {
                  from << " -> " << to << " is allowed, but no file uses it");
 }
 
-BOOST_AUTO_TEST_CASE(only_actors_includes_caf) {
+BOOST_AUTO_TEST_CASE(only_actors_component_includes_caf) {
   check_none(breaking([](const source_file& file, const std::string& include) {
     return !starts_with_any(include, caf) || file.path.starts_with("actors/");
   }));
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(public_headers_do_not_include_simdjson) {
   }));
 }
 
-BOOST_AUTO_TEST_CASE(installed_headers_include_no_slow_headers) {
+BOOST_AUTO_TEST_CASE(installed_headers_include_no_slow_to_compile_headers) {
   check_none(breaking([](const source_file& file, const std::string& include) {
     return !file.path.starts_with("include/") || !starts_with_any(include, slow_to_compile);
   }));
@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(public_headers_include_no_private_headers) {
   }));
 }
 
-BOOST_AUTO_TEST_CASE(installed_headers_are_for_users_or_in_detail) {
+BOOST_AUTO_TEST_CASE(installed_headers_have_no_subfolders_except_detail) {
   auto user_headers = std::size_t{0};
   for (const auto& file : project::read_folder("include")) {
     const auto component_end = file.path.find('/', std::string{"include/superstep/"}.size());
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(detail_headers_are_included_by_installed_ones) {
       BOOST_TEST(included.contains(file.path), file.path << " is needed by no installed header");
 }
 
-BOOST_AUTO_TEST_CASE(examples_include_user_headers_only) {
+BOOST_AUTO_TEST_CASE(examples_include_no_detail_headers) {
   for (const auto& file : project::read_folder("examples"))
     for (const auto& include : project::includes_of(file))
       BOOST_TEST(include.target.find("/detail/") == std::string::npos,

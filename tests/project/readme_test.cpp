@@ -17,7 +17,7 @@ std::string read(const std::string& path) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(readme_programs_match_their_files) {
+BOOST_AUTO_TEST_CASE(readme_code_matches_its_source_files) {
   const auto readme = read("README.md");
   const auto fence = std::string{"```cpp\n"};
   auto end = std::size_t{0};

@@ -67,7 +67,7 @@ const auto bad_files = std::vector<bad_file>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(invalid_lines_are_rejected_or_become_dead_letters,
+BOOST_DATA_TEST_CASE(invalid_lines_are_rejected_unless_made_dead_letters,
                      boost::unit_test::data::make(bad_files), c) {
   auto job = cli_job{};
   prepare(job).write("in.jsonl", c.input);
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(unknown_agent_file_key_is_reported_with_line) {
   expect_refused(job.run(), "agent.yaml:3");
 }
 
-BOOST_AUTO_TEST_CASE(file_size_limit_stops_job_without_loss) {
+BOOST_AUTO_TEST_CASE(file_size_limit_stops_job_without_losing_rows) {
   auto job = cli_job{};
   auto input = std::string{};
   for (auto i = 0; i < 400; ++i)
@@ -182,7 +182,7 @@ tools:
 } // namespace
 
 // The model receives a failed call as an error result; the row succeeds.
-BOOST_AUTO_TEST_CASE(failing_tool_call_is_reported_to_model_only) {
+BOOST_AUTO_TEST_CASE(failed_tool_call_returns_error_without_failing_row) {
   auto job = cli_job{};
   job.write("agent.yaml", tools_agent);
   const auto calls = std::map<std::string, failing_call>{
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(failing_tool_call_is_reported_to_model_only) {
 }
 
 // superstep raises its limit of open files and ignores signals for its own process only.
-BOOST_AUTO_TEST_CASE(tools_inherit_original_limits_and_signals) {
+BOOST_AUTO_TEST_CASE(tool_programs_get_original_descriptor_limit_and_signals) {
   auto job = cli_job{};
   job.write("agent.yaml", R"(model: {provider: recorded, path: turns.jsonl}
 tools:
@@ -247,7 +247,7 @@ tools:
 }
 
 // The limits range from too few descriptors for the dynamic loader to enough for the whole command.
-BOOST_AUTO_TEST_CASE(few_descriptors_cause_shortage_error_or_success) {
+BOOST_AUTO_TEST_CASE(commands_with_few_descriptors_succeed_or_report_shortage) {
   auto job = cli_job{};
   prepare(job);
   job.write("agent.yaml", std::string{ready_agent} + "tools: [{read_file: {root: .}}]\n");

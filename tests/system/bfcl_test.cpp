@@ -104,8 +104,8 @@ const auto versions = std::vector<std::string>{"v1", "v2"};
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(all_calls_start_before_first_call_ends, boost::unit_test::data::make(versions),
-                     version) {
+BOOST_DATA_TEST_CASE(all_calls_of_message_start_before_one_ends,
+                     boost::unit_test::data::make(versions), version) {
   const auto rows = questions();
   auto job = cli_job{};
   auto input = std::string{};

@@ -61,7 +61,7 @@ void check_job(const earlier_folder& at) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(earlier_agent_files_are_valid) {
+BOOST_AUTO_TEST_CASE(agent_files_of_earlier_version_are_valid) {
   const auto at = earlier_folder{};
   for (const auto* file : {"agent.yaml", "batch.yaml"}) {
     const auto end = at.run(std::string{"check "} + file);
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(earlier_agent_files_are_valid) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(finished_thread_continues_with_tools) {
+BOOST_AUTO_TEST_CASE(finished_thread_continues_and_calls_tools) {
   const auto at = earlier_folder{};
   const auto shown = at.run("threads show threads.db finished");
   BOOST_TEST(has(shown.out, "That makes 7."));
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(finished_thread_continues_with_tools) {
   BOOST_TEST(has(end.out, "That makes 42."), end.out);
 }
 
-BOOST_AUTO_TEST_CASE(interrupted_thread_accepts_answers) {
+BOOST_AUTO_TEST_CASE(interrupted_thread_accepts_review_decisions) {
   const auto at = earlier_folder{};
   const auto end =
       at.run("chat agent.yaml --thread waiting --database threads.db", "accept\\nignore\\n");
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(interrupted_thread_accepts_answers) {
   BOOST_TEST(has(end.out, "The hotel says: The call was ignored."), end.out);
 }
 
-BOOST_AUTO_TEST_CASE(exported_thread_can_be_imported) {
+BOOST_AUTO_TEST_CASE(thread_exported_by_earlier_version_is_imported) {
   const auto at = earlier_folder{};
   const auto end = at.run("threads import new.db again --input waiting.jsonl");
   BOOST_TEST(end.exit_code == 0, end.err);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(exported_thread_can_be_imported) {
              at.run("threads show threads.db waiting").out.size() - 2); // "again" is shorter
 }
 
-BOOST_AUTO_TEST_CASE(killed_job_resumes_without_repeating_rows) {
+BOOST_AUTO_TEST_CASE(killed_job_resumes_without_repeating_finished_rows) {
   const auto at = earlier_folder{};
   const auto before = at.read("out.jsonl");
   const auto end = at.run(resume_job);

@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(files_with_other_content_are_not_overwritten) {
   BOOST_TEST(job.run({"--fresh", "--events", job.folder / "events.jsonl"}).exit_code == 0);
 }
 
-BOOST_AUTO_TEST_CASE(closed_standard_output_is_an_error) {
+BOOST_AUTO_TEST_CASE(closed_or_full_standard_output_is_an_error) {
   const auto job = trip{};
   const auto program = "'" + superstep_program() + "' ";
   const auto run = program + "run trip.yaml -i in.jsonl -o o.jsonl ";
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(new_files_are_readable_by_owner_only) {
                name);
 }
 
-BOOST_AUTO_TEST_CASE(rejected_recording_is_not_created) {
+BOOST_AUTO_TEST_CASE(recording_at_path_of_another_file_is_rejected) {
   const auto job = trip{};
   fs::create_symlink("not-there-yet", job.folder / "trip.dead.jsonl");
   for (const auto* name : {"trip.jsonl", "./trip.jsonl", "trip.journal", "not-there-yet",

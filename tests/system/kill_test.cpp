@@ -113,7 +113,7 @@ milliseconds timed(const cli_job& job, const std::vector<std::string>& more) {
 
 BOOST_AUTO_TEST_SUITE(killed_jobs)
 
-BOOST_AUTO_TEST_CASE(no_call_of_a_finished_row_runs_again) {
+BOOST_AUTO_TEST_CASE(tool_calls_of_finished_rows_never_run_again) {
   auto job = cli_job{};
   write_own_job(job, 150);
   job.write("agent.yaml", noting_agent(job));
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(journaled_command_does_not_run_twice) {
     BOOST_TEST(count <= 2, key);
 }
 
-BOOST_AUTO_TEST_CASE(first_signal_drains_job_which_can_resume) {
+BOOST_AUTO_TEST_CASE(job_drained_by_first_signal_resumes_without_repeats) {
   auto job = cli_job{};
   write_own_job(job, 150);
   job.write("agent.yaml", noting_agent(job));
@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(killed_gsm8k)
 
-BOOST_AUTO_TEST_CASE(job_killed_twenty_times_ends_like_uninterrupted) {
+BOOST_AUTO_TEST_CASE(job_killed_twenty_times_ends_with_same_rows) {
   const auto data = shared_data("gsm8k");
   auto job = cli_job{};
   job.write("agent.yaml", "name: math\nmodel: {provider: recorded, path: " + data +

@@ -235,7 +235,7 @@ std::vector<job_data> bfcl_jobs() {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(gsm8k_rows_match_runs_with_native_calls,
+BOOST_DATA_TEST_CASE(gsm8k_rows_match_with_text_and_native_calls,
                      boost::unit_test::data::make(versions), version) {
   const auto data = gsm8k_job();
   const auto native = run_job(data, version, "");
@@ -243,8 +243,8 @@ BOOST_DATA_TEST_CASE(gsm8k_rows_match_runs_with_native_calls,
     BOOST_TEST(check_jobs(data, version, protocol, native) == data.input.size());
 }
 
-BOOST_DATA_TEST_CASE(bfcl_rows_match_runs_with_native_calls, boost::unit_test::data::make(versions),
-                     version) {
+BOOST_DATA_TEST_CASE(bfcl_rows_match_with_text_and_native_calls,
+                     boost::unit_test::data::make(versions), version) {
   auto broken = std::size_t{0};
   auto rows = std::size_t{0};
   auto compared = std::size_t{0};

@@ -106,7 +106,7 @@ BOOST_DATA_TEST_CASE(rows_match_their_recordings_despite_server_faults,
   BOOST_TEST(seen.at("early").as_int64() == 0, "requests came again before their Retry-After");
 }
 
-BOOST_AUTO_TEST_CASE(all_calls_wait_during_an_outage) {
+BOOST_AUTO_TEST_CASE(calls_are_held_back_during_server_outage) {
   auto one = chat_server{{"--outage-every-ms", "300", "--outage-ms", "150"}};
   const auto seen = run_against(one, false, 250);
   BOOST_TEST(seen.at("outages").as_int64() > 0);

@@ -34,7 +34,7 @@ bool same(const json::value& a, const json::value& b) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(recorded_agent_runs_give_the_recorded_outputs) {
+BOOST_AUTO_TEST_CASE(agents_reproduce_the_recorded_outputs) {
   auto table = conformance::case_table{};
   conformance::add_agent_cases(table);
   conformance::add_agent_graph_cases(table);

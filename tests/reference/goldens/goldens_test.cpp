@@ -61,7 +61,7 @@ bool differs_on_purpose(std::string_view kind, std::string_view id) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(recorded_inputs_give_the_recorded_outputs) {
+BOOST_AUTO_TEST_CASE(protocols_tools_and_stores_reproduce_recorded_outputs) {
   auto table = conformance::case_table{};
   conformance::add_protocol_cases(table);
   conformance::add_prebuilt_cases(table);

@@ -78,7 +78,7 @@ json::value answer(const conformance::case_table& table, const json::object& rec
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(recorded_messages_give_the_recorded_outputs) {
+BOOST_AUTO_TEST_CASE(message_conversions_reproduce_recorded_outputs) {
   auto table = conformance::case_table{};
   conformance::add_message_cases(table);
   conformance::add_message_list_cases(table);

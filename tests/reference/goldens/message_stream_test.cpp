@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE(event_with_text_and_call_gives_two_blocks) {
   BOOST_TEST(to_text(ollama.blocks->at(1).at("args")) == R"({"x":1})");
 }
 
-BOOST_AUTO_TEST_CASE(streamed_standard_blocks_add_up_to_complete_calls) {
+BOOST_AUTO_TEST_CASE(each_streamed_call_has_one_equal_standard_block) {
   auto calls = 0;
   for (const auto& c : recorded_streams()) {
     auto luck = std::minstd_rand{1};

@@ -54,7 +54,7 @@ void check_traces(const records& cases, engine& e, std::optional<std::uint64_t> 
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(recorded_graph_runs_give_the_recorded_traces,
+BOOST_DATA_TEST_CASE(graphs_reproduce_the_recorded_traces,
                      boost::unit_test::data::make({1U, 2U, 1U, 2U, 1U}) ^
                          boost::unit_test::data::make({0U, 0U, 1U, 2U, 3U}),
                      workers, seed) {

@@ -76,7 +76,7 @@ json::array plain(json::array trace) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(run_killed_after_any_checkpoint_resumes_as_recorded) {
+BOOST_AUTO_TEST_CASE(run_resumed_after_any_kill_equals_undisturbed_run) {
   auto e = engine{{.workers = 1}};
   auto cases = std::size_t{0};
   auto kills = std::size_t{0};

@@ -137,8 +137,8 @@ struct silent_server {
 
 BOOST_AUTO_TEST_SUITE(deadlines)
 
-BOOST_DATA_TEST_CASE(http_request_ends_with_its_task, data::make(limits) * data::make(depths), kind,
-                     depth) {
+BOOST_DATA_TEST_CASE(http_request_ends_at_deadline_of_its_task,
+                     data::make(limits) * data::make(depths), kind, depth) {
   auto to = silent_server{};
   auto io = io_runtime{};
   const auto client = make_client(io);
@@ -153,8 +153,8 @@ BOOST_DATA_TEST_CASE(http_request_ends_with_its_task, data::make(limits) * data:
   BOOST_TEST(to.are_all_closed());
 }
 
-BOOST_DATA_TEST_CASE(child_process_ends_with_its_task, data::make(limits) * data::make(depths),
-                     kind, depth) {
+BOOST_DATA_TEST_CASE(child_process_ends_at_deadline_of_its_task,
+                     data::make(limits) * data::make(depths), kind, depth) {
   const auto folder = temporary_folder{};
   const auto path = (folder / "pids");
   auto io = io_runtime{};
@@ -177,8 +177,8 @@ BOOST_DATA_TEST_CASE(child_process_ends_with_its_task, data::make(limits) * data
     BOOST_TEST(test::is_gone(pid));
 }
 
-BOOST_DATA_TEST_CASE(retried_model_call_ends_with_its_task, data::make(limits) * data::make(depths),
-                     kind, depth) {
+BOOST_DATA_TEST_CASE(model_retry_ends_at_deadline_of_its_task,
+                     data::make(limits) * data::make(depths), kind, depth) {
   const auto failing = std::make_shared<const fake_model>(std::vector<message>{});
   auto options = model_retry_options{};
   options.attempts_max = 1'000'000;
@@ -196,7 +196,7 @@ BOOST_DATA_TEST_CASE(retried_model_call_ends_with_its_task, data::make(limits) *
   BOOST_TEST(failing.use_count() == users);
 }
 
-BOOST_DATA_TEST_CASE(provider_call_of_ended_task_releases_permit,
+BOOST_DATA_TEST_CASE(provider_call_releases_permit_at_deadline_of_task,
                      data::make(limits) * data::make(depths), kind, depth) {
   auto to = silent_server{};
   auto io = io_runtime{};

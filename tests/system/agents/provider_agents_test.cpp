@@ -93,7 +93,7 @@ told read_all(detail::event_stream& events) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(agent_streams_from_server_and_runs_tool_calls,
+BOOST_DATA_TEST_CASE(agent_streams_server_answers_and_runs_tool_calls,
                      data::make(shapes) * data::make(react_versions), how, version) {
   auto server = test::chat_server{{}, 8};
   auto io = io_runtime{};
@@ -114,7 +114,7 @@ BOOST_DATA_TEST_CASE(agent_streams_from_server_and_runs_tool_calls,
   BOOST_TEST(!events.result().error.has_value());
 }
 
-BOOST_DATA_TEST_CASE(early_tools_do_not_change_the_conversation, data::make(shapes), how) {
+BOOST_DATA_TEST_CASE(early_tool_results_do_not_change_the_conversation, data::make(shapes), how) {
   auto server = test::chat_server{{}, 8};
   auto io = io_runtime{};
   const auto run = [&](std::vector<std::string> early) {

@@ -103,7 +103,7 @@ void leave(terminal_process& chat) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(agent_answers_with_tools_and_resumes_later) {
+BOOST_AUTO_TEST_CASE(conversation_with_tools_resumes_in_another_process) {
   const auto at = desk{};
   {
     auto chat = terminal_process{at.command()};
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(next_piped_line_answers_pending_interrupt) {
   BOOST_TEST(end.out.ends_with("The desk says {\"hotel\":\"Ritz\"}\nI heard: hello\n"), end.out);
 }
 
-BOOST_AUTO_TEST_CASE(each_interrupt_of_an_answer_is_asked_once) {
+BOOST_AUTO_TEST_CASE(each_review_of_an_answer_is_asked_once) {
   const auto at = desk{review};
   const auto end = at.shell("printf 'both\\nedit {\"hotel\":\"Savoy\"}\\nno\\nhello\\n' |");
   BOOST_TEST(end.exit_code == 0, end.err);

@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(pieces_of_answer_are_shown_as_they_arrive) {
   BOOST_TEST(shown(false, wrote("agent", {ai_message("Hello")})) == "Hello\n");
 }
 
-BOOST_AUTO_TEST_CASE(answer_that_differs_from_its_pieces_is_shown) {
+BOOST_AUTO_TEST_CASE(answer_that_differs_from_streamed_pieces_is_shown) {
   BOOST_TEST(shown(false, piece("I will call"), wrote("agent", {ai_message("Sorry.")})) ==
              "I will call\nSorry.\n");
 }

@@ -77,13 +77,15 @@ human_interrupt asked_of(human_interrupt_config config) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(line_is_text_or_a_command, boost::unit_test::data::make(typed), c) {
+BOOST_DATA_TEST_CASE(single_leading_slash_makes_line_a_command, boost::unit_test::data::make(typed),
+                     c) {
   const auto got = read_typed(c.line);
   BOOST_TEST((got.what == c.what));
   BOOST_TEST(got.text == c.text);
 }
 
-BOOST_DATA_TEST_CASE(review_decision_is_parsed, boost::unit_test::data::make(reviews), c) {
+BOOST_DATA_TEST_CASE(valid_review_decisions_are_parsed_and_others_rejected,
+                     boost::unit_test::data::make(reviews), c) {
   const auto got = read_review(c.line, asked_of({true, true, true, true}));
   const auto text = got ? to_text(to_json(*got)) : got.error().text;
   if (got)

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(lines_are_returned_without_newlines) {
   BOOST_TEST((in.next().why == line_reader::end::input));
 }
 
-BOOST_AUTO_TEST_CASE(line_can_exceed_read_size) {
+BOOST_AUTO_TEST_CASE(line_longer_than_read_size_is_returned_whole) {
   const auto longest = std::string(100'000, 'x');
   auto in = input{longest + "\nnext\n"};
   BOOST_TEST((in.next().line == longest));

@@ -120,7 +120,7 @@ boost::test_tools::assertion_result has_tmux(utf::test_unit_id) {
 
 BOOST_AUTO_TEST_SUITE(chat_in_tmux, *utf::precondition(has_tmux))
 
-BOOST_AUTO_TEST_CASE(edited_and_repeated_lines_are_sent) {
+BOOST_AUTO_TEST_CASE(edited_and_recalled_lines_are_sent_as_shown) {
   const auto chat = window{};
   chat.type("dd 3 and 5");
   chat.key("BSpace");
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(control_and_meta_keys_edit_the_line) {
   expect_sent("x Qy !");
 }
 
-BOOST_AUTO_TEST_CASE(paste_is_one_message) {
+BOOST_AUTO_TEST_CASE(pasted_lines_are_sent_as_one_message) {
   const auto chat = window{};
   chat.paste("one\ntwo\n", "-p");
   chat.wait_for("one⏎two⏎");
@@ -240,7 +240,7 @@ BOOST_AUTO_TEST_CASE(review_shows_invisible_characters) {
   chat.wait_for("The call was ignored.");
 }
 
-BOOST_AUTO_TEST_CASE(ctrl_c_drops_typed_ahead_input) {
+BOOST_AUTO_TEST_CASE(ctrl_c_discards_input_typed_during_answer) {
   const auto chat = window{};
   chat.say("pause");
   chat.wait_for("-> pause");
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(ctrl_c_drops_typed_ahead_input) {
   BOOST_TEST(shown.find("It is 3.") == shown.npos, shown);
 }
 
-BOOST_AUTO_TEST_CASE(chat_reports_attempts_for_unreachable_server) {
+BOOST_AUTO_TEST_CASE(chat_shows_each_retry_of_unreachable_server) {
   const auto chat = window{dead_server};
   chat.say("hello");
   chat.wait_for("retry 2 of 3: ");

@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(unmarked_call_is_repeated_with_same_idempotency_key) {
   BOOST_TEST(lines[0] == lines[1]);
 }
 
-BOOST_AUTO_TEST_CASE(resume_after_tool_interrupt_does_not_repeat_siblings) {
+BOOST_AUTO_TEST_CASE(resume_after_interrupt_does_not_repeat_sibling_calls) {
   for (auto* ask : {&asking, &asking_plainly}) {
     auto p = place{};
     const auto go = [&](const char* answer) {
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(calls_with_equal_ids_have_separate_effect_records) {
   BOOST_TEST(lines[0] != lines[1]);
 }
 
-BOOST_AUTO_TEST_CASE(result_with_invalid_utf8_is_restored) {
+BOOST_AUTO_TEST_CASE(result_with_invalid_utf8_is_restored_after_kill) {
   for (auto* kind : {&journaled, &idempotent}) {
     auto p = place{};
     const auto send = [&](death when) {

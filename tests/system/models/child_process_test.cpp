@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(busy_io_thread_loses_no_output) {
   BOOST_TEST(ended->stderr_text.size() == 3'000u);
 }
 
-BOOST_AUTO_TEST_CASE(excessive_output_ends_program) {
+BOOST_AUTO_TEST_CASE(excessive_output_is_truncated_and_ends_program) {
   auto io = io_runtime{};
   auto request = program({"yes"});
   request.output_bytes_max = 10'000;
@@ -264,7 +264,7 @@ BOOST_AUTO_TEST_CASE(destroyed_coroutine_kills_its_program) {
   std::remove(path.c_str());
 }
 
-BOOST_AUTO_TEST_CASE(eight_sleeping_programs_run_concurrently_without_zombies) {
+BOOST_AUTO_TEST_CASE(eight_programs_run_concurrently_and_leave_no_zombies) {
   auto io = io_runtime{};
   auto best = std::chrono::steady_clock::duration::max();
   for (auto round = 0; round < 3; ++round) {
@@ -359,7 +359,7 @@ BOOST_AUTO_TEST_CASE(start_fails_with_shortage_when_descriptors_stay_exhausted) 
 }
 
 // The program has not run: its limits, inherited from this process, prevent that it is loaded.
-BOOST_AUTO_TEST_CASE(loader_shortage_is_an_error_not_a_result) {
+BOOST_AUTO_TEST_CASE(shortage_in_dynamic_loader_fails_start_of_program) {
   auto io = io_runtime{};
   for (const auto* limit : {"ulimit -v 2000", "ulimit -n 3"}) {
     const auto ended = sync_wait(run_process(io, shell(std::string{limit} + "; exec sh")));
@@ -381,7 +381,7 @@ BOOST_AUTO_TEST_CASE(loader_shortage_is_an_error_not_a_result) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(invalid_programs_and_folders_are_found_before_start) {
+BOOST_AUTO_TEST_CASE(invalid_program_or_folder_is_rejected_before_start) {
   const auto folder = scratch{};
   const auto missing = std::string{"/no/such/interpreter"};
   const auto fault_of = [](std::vector<std::string> argv, std::string at = {}) {

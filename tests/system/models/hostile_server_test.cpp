@@ -81,7 +81,7 @@ BOOST_DATA_TEST_CASE(error_names_misbehaving_server_and_its_fault,
   BOOST_TEST(e.text.size() < 1000U);
 }
 
-BOOST_DATA_TEST_CASE(unusual_but_valid_answers_are_read, data::make({0, 1, 2, 3}), api) {
+BOOST_DATA_TEST_CASE(compressed_answers_and_long_lines_are_read, data::make({0, 1, 2, 3}), api) {
   auto server = test::server_process{HOSTILE_SERVER, {}};
   auto io = io_runtime{};
   for (const auto* how : {"packed", "long_line"}) {
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(partly_received_answer_is_not_requested_again) {
   BOOST_TEST(answer.error().text.find("given up after") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(keys_are_masked_in_errors_not_in_content) {
+BOOST_AUTO_TEST_CASE(api_keys_are_masked_in_errors_only) {
   auto server = test::server_process{HOSTILE_SERVER, {}};
   auto io = io_runtime{};
   for (const auto api : apis) {

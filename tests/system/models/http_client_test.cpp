@@ -51,7 +51,7 @@ task<result<http_response>> send_or_give_up(const http_client& client, http_requ
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(connections_are_kept_alive) {
+BOOST_AUTO_TEST_CASE(sequential_requests_share_one_connection) {
   auto server = loopback_server{serve_numbers};
   auto io = io_runtime{};
   const auto client = make_client(io);
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(connections_are_kept_alive) {
   BOOST_TEST(server.connections() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(content_length_overrides_given_headers) {
+BOOST_AUTO_TEST_CASE(client_replaces_body_length_headers_of_caller) {
   auto seen = std::promise<std::string>{};
   auto server = loopback_server{[&](auto& socket, int) {
     seen.set_value(loopback_server::read_head(socket));
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(content_length_overrides_given_headers) {
   BOOST_TEST(head.find("chunked") == std::string::npos, head);
 }
 
-BOOST_AUTO_TEST_CASE(large_request_body_arrives_on_kept_connection) {
+BOOST_AUTO_TEST_CASE(large_body_arrives_whole_on_reused_connection) {
   auto body = std::string(std::size_t{8} << 20, 'x');
   for (auto i = std::size_t{0}; i < body.size(); i += 1000)
     body[i] = static_cast<char>('a' + i / 1000 % 26);
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(large_request_body_arrives_on_kept_connection) {
   BOOST_TEST(server.connections() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(stale_connection_is_replaced_once) {
+BOOST_AUTO_TEST_CASE(request_on_stale_connection_is_retried_once) {
   auto server = loopback_server{[](auto& socket, int number) {
     if (loopback_server::read_head(socket).empty())
       return;
@@ -170,7 +170,7 @@ BOOST_DATA_TEST_CASE(unrequested_bytes_on_idle_connection_close_it,
   BOOST_TEST(server.connections() == 3);
 }
 
-BOOST_AUTO_TEST_CASE(request_waits_for_free_descriptors) {
+BOOST_AUTO_TEST_CASE(request_waits_for_free_descriptors_until_timeout) {
   auto server = loopback_server{serve_numbers};
   auto io = io_runtime{};
   const auto client = make_client(io);
@@ -202,7 +202,7 @@ BOOST_AUTO_TEST_CASE(limits_out_of_range_are_rejected) {
     BOOST_TEST((http_client::make(io, wrong).error().code == errc::invalid_argument));
 }
 
-BOOST_AUTO_TEST_CASE(timeouts_below_one_are_rejected) {
+BOOST_AUTO_TEST_CASE(zero_and_negative_timeouts_are_rejected) {
   auto io = io_runtime{};
   for (const auto length : {0ms, -1ms}) {
     auto options = std::vector<http_client_options>(3);
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(timeouts_below_one_are_rejected) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(silent_server_and_slow_answer_time_out) {
+BOOST_AUTO_TEST_CASE(requests_time_out_on_silent_or_slow_server) {
   auto server = loopback_server{[](auto& socket, int) {
     loopback_server::read_head(socket);
     loopback_server::write(socket, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(body_received_with_headers_is_streamed) {
   BOOST_TEST(said("/some", 4) == too_large + too_large);
 }
 
-BOOST_AUTO_TEST_CASE(requests_wait_above_connection_limit) {
+BOOST_AUTO_TEST_CASE(requests_above_connection_limit_wait) {
   auto inside = std::atomic<int>{0};
   auto most = std::atomic<int>{0};
   auto server = loopback_server{[&](auto& socket, int) {

@@ -107,7 +107,7 @@ task<std::vector<std::size_t>> ask_at_once(chat_model_ptr model, std::size_t tim
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(large_answers_arrive_within_byte_budget,
+BOOST_DATA_TEST_CASE(concurrent_large_answers_stay_within_byte_budget,
                      data::make({form::plain, form::chunked}), how) {
   const auto text = response(how, large_body(), false);
   auto server = loopback_server{[&](auto& socket, int) {
@@ -129,8 +129,8 @@ BOOST_DATA_TEST_CASE(large_answers_arrive_within_byte_budget,
   BOOST_TEST(limits->answers().waiting() == 0U);
 }
 
-BOOST_DATA_TEST_CASE(broken_answers_release_their_bytes, data::make({form::plain, form::chunked}),
-                     how) {
+BOOST_DATA_TEST_CASE(truncated_answers_return_bytes_to_the_budget,
+                     data::make({form::plain, form::chunked}), how) {
   const auto whole = response(how, large_body(), false);
   const auto cut = response(how, large_body(), true);
   auto server = loopback_server{[&](auto& socket, int number) {

@@ -170,7 +170,7 @@ BOOST_DATA_TEST_CASE(all_rows_succeed_despite_server_faults, boost::unit_test::d
   BOOST_TEST(seen.at("early").as_int64() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(final_errors_are_classified_and_omit_the_key) {
+BOOST_AUTO_TEST_CASE(permanent_errors_are_classified_and_omit_api_key) {
   const auto refused = ask_server_that_says(
       reply("401 Unauthorized",
             R"({"error":{"message":"Incorrect API key provided: sk-very-secret-key-1."}})"));
@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(calls_to_failing_server_end_after_all_attempts) {
   BOOST_TEST((cut.error().code == make_error_code(model_errc::unreachable)));
 }
 
-BOOST_AUTO_TEST_CASE(unreachable_server_is_named_once) {
+BOOST_AUTO_TEST_CASE(error_names_unreachable_server_only_once) {
   auto io = io_runtime{};
   auto options = provider_model_options{};
   options.model = "m";
@@ -286,7 +286,7 @@ BOOST_AUTO_TEST_CASE(errors_do_not_contain_url_query_or_headers) {
              model->fingerprint());
 }
 
-BOOST_AUTO_TEST_CASE(headers_set_by_the_client_cannot_be_overridden) {
+BOOST_AUTO_TEST_CASE(reserved_and_invalid_headers_are_rejected) {
   auto io = io_runtime{};
   for (const auto& header : http_headers{
            {"Content-Length", "1"}, {"host", "x"}, {"a b", "x"}, {"", "x"}, {"x", "a\r\nb: c"}}) {
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(headers_set_by_the_client_cannot_be_overridden) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(keys_over_plain_http_cause_a_warning) {
+BOOST_AUTO_TEST_CASE(api_key_over_plain_http_causes_a_warning) {
   ::setenv("SUPERSTEP_TEST_KEY", "sk-very-secret-key-1", 1);
   const auto warnings = [](const char* url, const char* key_env) {
     auto options = provider_model_options{};
@@ -344,7 +344,7 @@ BOOST_DATA_TEST_CASE(streamed_chunks_add_up_to_message, boost::unit_test::data::
   BOOST_TEST(answer->tool_calls.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(private_authority_is_trusted_only_if_configured) {
+BOOST_AUTO_TEST_CASE(private_certificate_authority_is_trusted_only_if_configured) {
   const auto authority = test::private_authority{};
   auto server =
       chat_server{{"--cert", authority.file("cert.pem"), "--key", authority.file("key.pem")}, 1};

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(environment_selects_proxy_for_http) {
   BOOST_TEST(refused.error().text.find("407") != std::string::npos, refused.error().text);
 }
 
-BOOST_AUTO_TEST_CASE(https_goes_through_a_tunnel) {
+BOOST_AUTO_TEST_CASE(https_request_goes_through_proxy_tunnel) {
   const auto authority = test::private_authority{};
   auto server =
       chat_server{{"--cert", authority.file("cert.pem"), "--key", authority.file("key.pem")}, 1};

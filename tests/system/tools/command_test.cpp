@@ -72,13 +72,13 @@ BOOST_AUTO_TEST_CASE(environment_contains_row_key_and_idempotency_key) {
   BOOST_TEST(key.find_first_not_of("0123456789abcdef") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(failing_program_gives_error_with_its_output) {
+BOOST_AUTO_TEST_CASE(failing_program_gives_error_with_its_stderr) {
   const auto out = run({"sh", "-c", "echo out; echo why >&2; exit 3"});
   BOOST_TEST(out.is_error);
   BOOST_TEST(out.content == "Error: command 'sh': ended with status 3:\nwhy\n");
 }
 
-BOOST_AUTO_TEST_CASE(throws_if_program_cannot_start) {
+BOOST_AUTO_TEST_CASE(tool_throws_if_program_cannot_start) {
   const auto fails = [this](command_options o) {
     o.timeout = 300ms;
     const auto node = tool_node{{*make_command(io, o)}};
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(throws_if_program_cannot_start) {
   BOOST_TEST(!find_command_fault(*io, options({"cat"})));
 }
 
-BOOST_AUTO_TEST_CASE(throws_on_shortage_of_system_resources) {
+BOOST_AUTO_TEST_CASE(tool_throws_on_shortage_of_system_resources) {
   BOOST_TEST(!run({"true"}).is_error);
   auto o = options({"true"});
   o.timeout = 100ms;
@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(program_runs_in_given_folder_under_given_limits) {
   BOOST_TEST(run_with(o).content == "/usr\n44");
 }
 
-BOOST_AUTO_TEST_CASE(sandbox_denies_writes_or_reports_its_absence) {
+BOOST_AUTO_TEST_CASE(sandbox_denies_writes_if_machine_supports_it) {
   auto o = options({"sh", "-c", "touch /etc/superstep_test /usr/x 2>/dev/null; echo $?; ls /tmp"});
   o.sandbox.is_on = true;
   if (const auto fault = find_command_fault(*io, o)) {
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(excessive_output_is_an_error) {
   BOOST_TEST(out.content.find("more than 1000 bytes") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(hanging_program_is_killed_with_its_children) {
+BOOST_AUTO_TEST_CASE(hanging_program_is_stopped_at_its_timeout) {
   auto o = options({"sh", "-c", "sleep 30 & sleep 30"});
   o.timeout = 100ms;
   const auto begin = std::chrono::steady_clock::now();

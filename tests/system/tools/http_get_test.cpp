@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(descriptor_shortage_throws_system_error) {
   BOOST_TEST(get(server.url("/page")).content == "hello");
 }
 
-BOOST_AUTO_TEST_CASE(redirect_is_followed) {
+BOOST_AUTO_TEST_CASE(redirect_to_allowed_host_is_followed) {
   BOOST_TEST(get(server.url("/moved")).content == "hello");
 }
 
@@ -160,17 +160,17 @@ BOOST_AUTO_TEST_CASE(redirect_loop_is_an_error) {
   check_error(get(server.url("/loop")), "more than 5 redirects");
 }
 
-BOOST_AUTO_TEST_CASE(unlisted_host_is_not_contacted) {
+BOOST_AUTO_TEST_CASE(request_to_unlisted_host_or_scheme_is_rejected) {
   check_error(get("http://example.invalid/"), "not among the hosts");
   check_error(get("http://127.0.0.1/"), "not among the hosts");
   check_error(get("ftp://127.0.0.1/"), "ftp://127.0.0.1/");
 }
 
-BOOST_AUTO_TEST_CASE(error_status_is_an_error_with_body) {
+BOOST_AUTO_TEST_CASE(error_status_becomes_error_result_with_body) {
   check_error(get(server.url("/other")), "status 404: no such page");
 }
 
-BOOST_AUTO_TEST_CASE(long_answer_and_silent_server_are_errors) {
+BOOST_AUTO_TEST_CASE(overlong_answer_and_timeout_are_error_results) {
   BOOST_TEST(get(server.url("/large")).is_error);
   BOOST_TEST(get(server.url("/silent"), 100).is_error);
 }

@@ -36,21 +36,21 @@ ss::task<int> from_thread(std::thread& worker) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(task_awaits_its_child_tasks) {
+BOOST_AUTO_TEST_CASE(co_await_returns_result_of_child_task) {
   BOOST_TEST(ss::sync_wait(sum(3, 4)) == 7);
 }
 
-BOOST_AUTO_TEST_CASE(exception_propagates_to_the_awaiting_task) {
+BOOST_AUTO_TEST_CASE(sync_wait_throws_exception_of_task) {
   BOOST_CHECK_THROW(ss::sync_wait(failing()), std::runtime_error);
 }
 
-BOOST_AUTO_TEST_CASE(callback_resumes_coroutine_in_its_executor) {
+BOOST_AUTO_TEST_CASE(callback_on_another_thread_resumes_coroutine) {
   auto worker = std::thread{};
   BOOST_TEST(ss::sync_wait(from_thread(worker)) == 7);
   worker.join();
 }
 
-BOOST_AUTO_TEST_CASE(later_completions_of_callback_are_ignored) {
+BOOST_AUTO_TEST_CASE(second_completion_of_callback_is_ignored) {
   const auto body = []() -> ss::task<int> {
     co_return co_await ss::await_callback<int>([](ss::completer<int> done) {
       done(1);
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(later_completions_of_callback_are_ignored) {
   BOOST_TEST(ss::sync_wait(body()) == 1);
 }
 
-BOOST_AUTO_TEST_CASE(destroyed_frame_cancels_the_operation) {
+BOOST_AUTO_TEST_CASE(destroyed_coroutine_calls_its_on_abandon_handlers) {
   auto told = 0;
   auto kept = std::optional<ss::completer<int>>{};
   {
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(destroyed_frame_cancels_the_operation) {
   BOOST_TEST(late == 1);
 }
 
-BOOST_AUTO_TEST_CASE(when_all_returns_results_and_failures_in_order) {
+BOOST_AUTO_TEST_CASE(when_all_returns_results_and_exceptions_in_order) {
   const auto body = []() -> ss::task<std::vector<ss::settled<int>>> {
     auto calls = std::vector<ss::task<int>>{};
     calls.push_back(number(1));
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(when_all_returns_results_and_failures_in_order) {
   BOOST_TEST(*all[2].value == 3);
 }
 
-BOOST_AUTO_TEST_CASE(when_all_without_tasks_completes_immediately) {
+BOOST_AUTO_TEST_CASE(when_all_without_tasks_returns_empty_list) {
   const auto body = []() -> ss::task<std::size_t> {
     auto all = co_await ss::when_all(std::vector<ss::task<int>>{});
     co_return all.size();

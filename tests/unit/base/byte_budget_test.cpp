@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(readers_wait_in_order_when_budget_is_exhausted) {
   BOOST_TEST(budget.used() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(reader_larger_than_budget_proceeds_alone) {
+BOOST_AUTO_TEST_CASE(single_reader_may_exceed_the_budget) {
   auto run = manual_executor{};
   const auto budget = byte_budget{100};
   auto lease = budget.open();
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(destroyed_reader_returns_its_bytes) {
   BOOST_TEST(budget.waiting() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(many_readers_exceed_budget_by_at_most_one) {
+BOOST_AUTO_TEST_CASE(at_most_one_reader_exceeds_the_budget) {
   auto random = std::mt19937{7};
   auto run = manual_executor{};
   constexpr auto most = std::size_t{1'000};
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(many_readers_exceed_budget_by_at_most_one) {
   BOOST_TEST(budget.used_max() <= most + largest);
 }
 
-BOOST_AUTO_TEST_CASE(many_large_readers_proceed_in_order) {
+BOOST_AUTO_TEST_CASE(readers_proceed_in_order_as_bytes_are_released) {
   auto run = manual_executor{};
   constexpr auto most = std::size_t{64};
   constexpr auto size = std::size_t{15};
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(cancelled_readers_leave_queue) {
   BOOST_TEST(budget.used() == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(unbounded_budget_never_waits) {
+BOOST_AUTO_TEST_CASE(budget_of_zero_is_unlimited) {
   const auto budget = byte_budget{0};
   auto leases = std::deque<byte_budget::lease>{};
   for (auto i = 0; i < 100; ++i) {

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(blocks_do_not_share_a_cache_line) {
     free_cache_lines(blocks[i++], bytes);
 }
 
-BOOST_AUTO_TEST_CASE(blocks_can_be_freed_by_another_thread) {
+BOOST_AUTO_TEST_CASE(thread_frees_and_reuses_blocks_of_another_thread) {
   constexpr auto rounds = 200; // more blocks than one thread keeps for reuse
   auto taken = std::vector<void*>{};
   std::thread{[&] {
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(blocks_can_be_freed_by_another_thread) {
   free_cache_lines(nullptr, 100);
 }
 
-BOOST_AUTO_TEST_CASE(objects_and_container_storage_start_at_cache_lines) {
+BOOST_AUTO_TEST_CASE(objects_and_vectors_are_aligned_to_cache_lines) {
   const auto one = std::make_unique<counted>();
   BOOST_TEST(is_aligned(one.get()));
   auto numbers = std::vector<int, cache_line_allocator<int>>{};

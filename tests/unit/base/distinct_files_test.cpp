@@ -45,7 +45,7 @@ struct places {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(recognises_one_file_under_different_names) {
+BOOST_AUTO_TEST_CASE(file_named_twice_is_rejected_if_written) {
   const auto at = places{};
   for (const auto* other : {"file", "./file", "sub/../file", "link", "link-to-link", "hard"}) {
     BOOST_TEST(!are_distinct(at.folder / "file", use::read, at.folder / other, use::written),
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(recognises_one_file_under_different_names) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(compares_missing_files_by_resolved_name) {
+BOOST_AUTO_TEST_CASE(missing_files_are_compared_by_resolved_path) {
   const auto at = places{};
   for (const auto* other :
        {"sub/new", "linked-sub/new", "dangling", "./sub/./new", "sub/../sub/new"})
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(compares_missing_files_by_resolved_name) {
                            use::read));
 }
 
-BOOST_AUTO_TEST_CASE(devices_and_empty_paths_count_as_distinct) {
+BOOST_AUTO_TEST_CASE(devices_and_empty_paths_may_be_named_twice) {
   BOOST_TEST(are_distinct("/dev/null", use::written, "/dev/null", use::written));
   BOOST_TEST(are_distinct("", use::written, "", use::written));
 }

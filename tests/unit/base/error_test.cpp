@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(every_error_code_has_a_message) {
   BOOST_TEST(make_error_code(static_cast<ss::errc>(99)).message() == "unknown error");
 }
 
-BOOST_AUTO_TEST_CASE(codes_print_their_names) {
+BOOST_AUTO_TEST_CASE(error_codes_are_printed_with_their_names) {
   const auto printed = [](const auto& code) {
     auto out = std::ostringstream{};
     out << code;
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(codes_print_their_names) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(failed_result_value_throws_error_text_and_code) {
+BOOST_AUTO_TEST_CASE(value_of_failed_result_throws_its_error) {
   const auto failed = ss::result<int>{ss::error{ss::errc::not_found, "no row 'x' in the file"}};
   BOOST_CHECK_EXCEPTION(static_cast<void>(failed.value()), std::system_error, [](const auto& e) {
     return std::string{e.what()}.find("no row 'x' in the file") == 0 &&
@@ -63,7 +63,7 @@ std::exception_ptr nest(const std::exception_ptr& inner) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(failure_code_finds_nested_shortages) {
+BOOST_AUTO_TEST_CASE(failure_code_returns_shortage_of_nested_exception) {
   const auto other = make_error_code(ss::errc::io_failed);
   const auto full = std::make_error_code(std::errc::no_space_on_device);
   for (const auto& cause : {std::make_exception_ptr(std::bad_alloc{}),

@@ -80,13 +80,15 @@ const auto faults = std::vector<fault_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(json_round_trips, boost::unit_test::data::make(round_trips), c) {
+BOOST_DATA_TEST_CASE(parsed_json_is_written_back_compactly,
+                     boost::unit_test::data::make(round_trips), c) {
   const auto value = parse_json(c.text);
   BOOST_REQUIRE(value.has_value());
   BOOST_TEST(to_text(*value) == c.written);
 }
 
-BOOST_DATA_TEST_CASE(parse_errors_name_the_location, boost::unit_test::data::make(faults), c) {
+BOOST_DATA_TEST_CASE(invalid_json_error_describes_the_fault, boost::unit_test::data::make(faults),
+                     c) {
   const auto value = parse_json(c.text);
   BOOST_REQUIRE(value.has_error());
   BOOST_TEST_INFO(value.error().text);
@@ -101,7 +103,7 @@ BOOST_AUTO_TEST_CASE(integers_stay_integers_and_doubles_stay_doubles) {
   BOOST_TEST(value->at(2).is_uint64());
 }
 
-BOOST_AUTO_TEST_CASE(every_double_round_trips) {
+BOOST_AUTO_TEST_CASE(random_finite_doubles_round_trip_exactly) {
   auto bits = std::uint64_t{0x9e3779b97f4a7c15U};
   for (auto i = 0; i < 2000; ++i) {
     bits ^= bits << 13U;
@@ -119,17 +121,17 @@ BOOST_AUTO_TEST_CASE(every_double_round_trips) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(infinities_and_nan_become_null) {
+BOOST_AUTO_TEST_CASE(infinities_and_nan_are_written_as_null) {
   BOOST_TEST(to_text(json::value(std::numeric_limits<double>::infinity())) == "null");
   BOOST_TEST(to_text(json::value(std::numeric_limits<double>::quiet_NaN())) == "null");
 }
 
-BOOST_AUTO_TEST_CASE(null_and_empty_text_is_not_valid_json) {
+BOOST_AUTO_TEST_CASE(empty_text_is_not_valid_json) {
   BOOST_TEST(!parse_json(std::string_view{}));
   BOOST_TEST(!parse_json(""));
 }
 
-BOOST_AUTO_TEST_CASE(size_and_depth_limits_are_enforced) {
+BOOST_AUTO_TEST_CASE(text_over_size_or_depth_limit_is_rejected) {
   BOOST_TEST(parse_json("[[1]]", {.bytes_max = 100, .depth_max = 1}).has_error());
   BOOST_TEST(parse_json("[[1]]", {.bytes_max = 100, .depth_max = 3}).has_value());
   const auto large = parse_json("[1,2,3]", {.bytes_max = 6, .depth_max = 10});

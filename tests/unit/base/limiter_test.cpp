@@ -33,7 +33,7 @@ task<void> go_out(rate_limiter through, std::int64_t tokens, std::vector<int>& o
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(waiters_enter_in_order_of_arrival) {
+BOOST_AUTO_TEST_CASE(waiters_get_permits_in_order_of_arrival) {
   auto run = manual_executor{};
   const auto one_at_a_time = limiter{1};
   auto order = std::vector<int>{};
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(destroyed_waiter_leaves_queue) {
   BOOST_TEST(order == (std::vector<int>{0, 2}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(permit_of_destroyed_coroutine_passes_to_next) {
+BOOST_AUTO_TEST_CASE(permit_of_destroyed_waiter_passes_to_next_waiter) {
   auto run = manual_executor{};
   const auto one_at_a_time = limiter{1};
   auto order = std::vector<int>{};
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(permit_of_destroyed_coroutine_passes_to_next) {
   BOOST_TEST(one_at_a_time.in_flight() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(changed_limit_applies_to_waiters_and_permits) {
+BOOST_AUTO_TEST_CASE(changed_limit_applies_to_waiters_and_held_permits) {
   auto run = manual_executor{};
   const auto some = limiter{1};
   auto order = std::vector<int>{};
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(changed_limit_applies_to_waiters_and_permits) {
   BOOST_TEST(order.size() == 4u);
 }
 
-BOOST_AUTO_TEST_CASE(unlimited_limiter_admits_all) {
+BOOST_AUTO_TEST_CASE(limit_of_zero_admits_every_request) {
   const auto open = limiter{0};
   auto permits = std::vector<std::optional<limiter::permit>>{};
   for (auto i = 0; i < 1000; ++i)
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(unlimited_limiter_admits_all) {
   BOOST_TEST(open.in_flight() == 1000u);
 }
 
-BOOST_AUTO_TEST_CASE(limit_holds_for_concurrent_threads) {
+BOOST_AUTO_TEST_CASE(concurrent_threads_never_exceed_the_limit) {
   const auto few = limiter{3};
   auto inside = std::atomic<int>{0};
   auto too_many = std::atomic<bool>{false}; // Boost.Test's macros are not thread-safe
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(requests_start_at_configured_rate) {
   BOOST_TEST(order == (std::vector<int>{0, 1, 2, 3}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(any_minute_has_at_most_limit_plus_burst) {
+BOOST_AUTO_TEST_CASE(requests_per_minute_stay_within_limit_plus_burst) {
   const auto limited = rate_limiter{rate_limits{120, 0, 1s}};
   const auto begin = executor::time_point{1h};
   auto sent = 0;
@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(any_minute_has_at_most_limit_plus_burst) {
   BOOST_TEST(sent <= 122);
 }
 
-BOOST_AUTO_TEST_CASE(unused_tokens_return_and_overuse_delays_later_requests) {
+BOOST_AUTO_TEST_CASE(settle_returns_unused_tokens_and_charges_excess_tokens) {
   const auto limited = rate_limiter{rate_limits{0, 6000, 60s}}; // 100 per second, 6,000 in reserve
   const auto now = executor::time_point{1h};
   BOOST_TEST((limited.try_reserve(6000, now) == now));
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(unused_tokens_return_and_overuse_delays_later_requests) {
   BOOST_TEST((limited.try_reserve(100, now) >= now + 31s));
 }
 
-BOOST_AUTO_TEST_CASE(oversized_request_waits_for_full_bucket) {
+BOOST_AUTO_TEST_CASE(request_larger_than_bucket_waits_for_full_bucket) {
   const auto limited = rate_limiter{rate_limits{0, 6000, 1s}};
   const auto now = executor::time_point{1h};
   BOOST_TEST((limited.try_reserve(5000, now) == now));
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(oversized_request_waits_for_full_bucket) {
   BOOST_TEST((again > now + 49s && again < now + 51s));
 }
 
-BOOST_AUTO_TEST_CASE(pause_delays_all_requests_even_waiting_ones) {
+BOOST_AUTO_TEST_CASE(pause_delays_requests_that_already_wait) {
   auto run = manual_executor{};
   const auto open = rate_limiter{rate_limits{600, 0, 100ms}};
   auto order = std::vector<int>{};
@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(pause_delays_all_requests_even_waiting_ones) {
   BOOST_TEST(order.size() == 2u);
 }
 
-BOOST_AUTO_TEST_CASE(queue_continues_when_its_head_is_destroyed) {
+BOOST_AUTO_TEST_CASE(destroyed_first_waiter_does_not_block_the_queue) {
   auto run = manual_executor{};
   const auto open = rate_limiter{rate_limits{}};
   open.pause_until(run.now() + 1s);

@@ -11,7 +11,7 @@
 
 using superstep::optional_box;
 
-BOOST_AUTO_TEST_CASE(empty_optional_boxes_compare_equal_and_need_one_pointer) {
+BOOST_AUTO_TEST_CASE(default_and_nullopt_optional_boxes_are_equal) {
   static_assert(sizeof(optional_box<std::string>) == sizeof(void*));
   const auto empty = optional_box<std::string>{};
   BOOST_TEST(!empty.has_value());

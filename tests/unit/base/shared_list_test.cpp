@@ -78,8 +78,8 @@ BOOST_DATA_TEST_CASE(copy_does_not_see_later_appends, boost::unit_test::data::ma
   BOOST_TEST(values(l) == numbers(n + 1), boost::test_tools::per_element());
 }
 
-BOOST_DATA_TEST_CASE(second_append_to_same_version_forks_the_list,
-                     boost::unit_test::data::make(sizes), n) {
+BOOST_DATA_TEST_CASE(append_to_outdated_copy_forks_the_list, boost::unit_test::data::make(sizes),
+                     n) {
   auto newest = counting(n);
   auto older = newest;
   newest.push_back(make(1000));
@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(moved_from_list_is_empty_and_usable) {
   BOOST_TEST(b.size() == 40U);
 }
 
-BOOST_AUTO_TEST_CASE(elements_are_destroyed_with_the_last_list) {
+BOOST_AUTO_TEST_CASE(element_is_destroyed_with_last_list_containing_it) {
   auto watched = std::weak_ptr<const int>{};
   {
     auto l = counting(33);
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(elements_are_destroyed_with_the_last_list) {
   BOOST_TEST(watched.expired());
 }
 
-BOOST_AUTO_TEST_CASE(random_operations_agree_with_plain_vectors) {
+BOOST_AUTO_TEST_CASE(random_operations_give_same_results_as_vector) {
   auto random = std::mt19937{20261121};
   auto lists = std::vector<tagged_list>(1);
   auto models = std::vector<std::vector<int>>(1);

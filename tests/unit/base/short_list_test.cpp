@@ -34,7 +34,7 @@ bool is_inline(const list& of) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(short_list_allocates_after_inline_items) {
+BOOST_AUTO_TEST_CASE(short_list_allocates_only_beyond_inline_capacity) {
   for (auto count = std::size_t{0}; count < 9; ++count) {
     const auto made = list_of(count);
     BOOST_TEST(made.size() == count);
@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(short_list_allocates_after_inline_items) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(moved_short_list_leaves_an_empty_one) {
+BOOST_AUTO_TEST_CASE(moved_from_short_list_is_empty_and_reusable) {
   for (auto had = std::size_t{0}; had < 5; ++had)
     for (auto count = std::size_t{0}; count < 5; ++count) {
       auto from = list_of(count);
@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(moved_short_list_leaves_an_empty_one) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(copied_short_list_is_independent) {
+BOOST_AUTO_TEST_CASE(short_list_copy_is_independent_of_original) {
   for (auto had = std::size_t{0}; had < 5; ++had)
     for (auto count = std::size_t{0}; count < 5; ++count) {
       auto from = list_of(count);
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(copied_short_list_is_independent) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(assigned_short_list_replaces_its_items) {
+BOOST_AUTO_TEST_CASE(assign_replaces_items_of_short_list) {
   const auto texts = std::vector<std::string>{"x", "y", "z"};
   auto made = list_of(1);
   made.assign(texts.begin(), texts.end());

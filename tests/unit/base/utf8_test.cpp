@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(valid_text_is_unchanged) {
     BOOST_TEST((is_utf8(text) && valid_utf8(text) == text));
 }
 
-BOOST_AUTO_TEST_CASE(invalid_bytes_are_replaced_one_by_one) {
+BOOST_AUTO_TEST_CASE(each_invalid_byte_becomes_a_replacement_character) {
   BOOST_TEST(valid_utf8("a\xff"
                         "b") == "a\xef\xbf\xbd"
                                 "b");
@@ -31,7 +31,7 @@ BOOST_AUTO_TEST_CASE(invalid_bytes_are_replaced_one_by_one) {
   BOOST_TEST(valid_utf8("\xe2\x82") == "\xef\xbf\xbd\xef\xbf\xbd");
 }
 
-BOOST_AUTO_TEST_CASE(encoding_fault_has_line_and_offset) {
+BOOST_AUTO_TEST_CASE(encoding_fault_names_line_and_byte_offset) {
   for (const auto* text : {"", "plain\n", "\xef\xbb\xbfmark", "\xc3\xa9"})
     BOOST_TEST(!find_encoding_fault(text).has_value());
   const auto fault = find_encoding_fault("a: b\nc: caf\xe9\n");

@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(dead_letter_file_as_input_reruns_failed_rows) {
   BOOST_TEST(letters["row-6"]["error"].at("line").as_int64() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(rows_without_id_are_identified_by_line) {
+BOOST_AUTO_TEST_CASE(row_without_id_gets_line_number_as_id) {
   auto first = testing::job{"\n"
                             R"({"messages":[{"role":"user","content":"fine"}]})"
                             "\n"
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(rows_without_id_are_identified_by_line) {
   BOOST_TEST(second.runner.runs.contains("3"));
 }
 
-BOOST_AUTO_TEST_CASE(limit_bounds_started_rows_and_next_run_continues) {
+BOOST_AUTO_TEST_CASE(job_stopped_by_row_limit_completes_on_rerun) {
   auto job = testing::job{chat_lines(6)};
   job.options.limit = 4;
   auto summary = job.run();
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(limit_bounds_started_rows_and_next_run_continues) {
     BOOST_TEST(count == 1, key << " ran " << count << " times");
 }
 
-BOOST_AUTO_TEST_CASE(concurrency_is_never_exceeded) {
+BOOST_AUTO_TEST_CASE(rows_in_flight_never_exceed_the_concurrency) {
   auto job = testing::job{chat_lines(40)};
   auto runner = held_runner{};
   auto most = std::size_t{0};
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(concurrency_is_never_exceeded) {
   BOOST_TEST(job.progress.last.in_flight == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(drain_finishes_started_rows_only) {
+BOOST_AUTO_TEST_CASE(drain_finishes_started_rows_and_starts_no_more) {
   auto job = testing::job{chat_lines(40)};
   auto runner = held_runner{};
   job.options.concurrency = 3;
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(drain_finishes_started_rows_only) {
   BOOST_TEST(contains(job.file("out.summary.json"), "drained"));
 }
 
-BOOST_AUTO_TEST_CASE(abort_cancels_rows_in_flight) {
+BOOST_AUTO_TEST_CASE(rows_cancelled_by_abort_run_again_on_resume) {
   auto job = testing::job{chat_lines(10)};
   auto runner = held_runner{};
   job.options.concurrency = 3;
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(changed_input_is_rejected_unless_forced) {
   BOOST_TEST(job.output().size() == 6U);
 }
 
-BOOST_AUTO_TEST_CASE(output_without_journal_is_rejected_unless_fresh) {
+BOOST_AUTO_TEST_CASE(existing_output_without_journal_requires_fresh_option) {
   auto job = testing::job{chat_lines(4)};
   write_file(job.folder / "out.jsonl", "precious\n");
   auto refused = job.run();
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(output_without_journal_is_rejected_unless_fresh) {
   BOOST_TEST(std::filesystem::exists(job.folder / "out.journal.old-2"));
 }
 
-BOOST_AUTO_TEST_CASE(concurrent_runs_of_one_job_are_rejected) {
+BOOST_AUTO_TEST_CASE(job_locked_by_another_process_is_rejected) {
   auto job = testing::job{chat_lines(4)};
   BOOST_TEST(job.run().has_value());
   auto fd = ::open((job.folder / "out.journal").c_str(), O_RDWR);
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE(concurrent_runs_of_one_job_are_rejected) {
   BOOST_TEST(contains(refused.error().text, "another process is running the job"));
 }
 
-BOOST_AUTO_TEST_CASE(invalid_lines_become_dead_letters_once) {
+BOOST_AUTO_TEST_CASE(invalid_line_becomes_one_dead_letter_across_reruns) {
   auto text = chat_line("a", "1") + "{broken\n\n" + chat_line("a", "2") + "{\"id\":\"\xFF\"}\n" +
               chat_line("b", "3");
   auto job = testing::job{text};
@@ -301,7 +301,7 @@ const auto bad_inputs = std::vector<bad_input>{
     {"a bare value", "3\n", "line 1: must be a JSON object"},
 };
 
-BOOST_DATA_TEST_CASE(invalid_input_is_reported_before_any_run,
+BOOST_DATA_TEST_CASE(invalid_input_is_reported_before_any_row_runs,
                      boost::unit_test::data::make(bad_inputs), c) {
   auto job = testing::job{c.text};
   job.options.line_bytes_max = 1000;
@@ -313,7 +313,7 @@ BOOST_DATA_TEST_CASE(invalid_input_is_reported_before_any_run,
   BOOST_TEST(!std::filesystem::exists(job.folder / "out.journal"));
 }
 
-BOOST_AUTO_TEST_CASE(error_shows_first_invalid_lines_and_counts_all) {
+BOOST_AUTO_TEST_CASE(error_lists_20_invalid_lines_and_counts_all) {
   auto text = std::string{};
   for (auto i = 0; i < 50; ++i)
     text += "?\n";
@@ -354,7 +354,7 @@ BOOST_AUTO_TEST_CASE(unusable_input_and_output_paths_are_rejected) {
 }
 
 // SIGXFSZ would kill the process; here it becomes an error, and finished rows are kept.
-BOOST_AUTO_TEST_CASE(full_disk_stops_job_which_can_resume) {
+BOOST_AUTO_TEST_CASE(job_resumes_after_reaching_file_size_limit) {
   auto job = testing::job{chat_lines(60)};
   {
     const auto limit = file_size_limit{9000};
@@ -385,7 +385,7 @@ BOOST_AUTO_TEST_CASE(rows_are_read_from_a_pipe) {
   BOOST_TEST(job.output().size() == 9U);
 }
 
-BOOST_AUTO_TEST_CASE(output_cut_by_another_process_is_detected) {
+BOOST_AUTO_TEST_CASE(truncated_output_is_rejected_on_resume) {
   auto job = testing::job{chat_lines(9)};
   job.options.limit = 5;
   BOOST_TEST(job.run().has_value());
@@ -395,7 +395,7 @@ BOOST_AUTO_TEST_CASE(output_cut_by_another_process_is_detected) {
   BOOST_TEST(contains(refused.error().text, " bytes, but the job has written "));
 }
 
-BOOST_AUTO_TEST_CASE(options_set_row_deadline_and_recursion_limit) {
+BOOST_AUTO_TEST_CASE(runner_receives_deadline_and_recursion_limit_of_options) {
   auto job = testing::job{chat_lines(1)};
   job.options.row_deadline = std::chrono::milliseconds{1234};
   job.options.recursion_limit = 7;

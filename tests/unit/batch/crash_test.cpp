@@ -94,7 +94,7 @@ std::vector<snapshot> all_moments(std::chrono::milliseconds sync_interval) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(job_killed_at_any_write_or_sync_resumes) {
+BOOST_AUTO_TEST_CASE(job_killed_after_any_write_completes_on_resume) {
   const auto expected = uninterrupted();
   BOOST_TEST(expected.output.size() == 10U);
   BOOST_TEST(expected.dead.size() == 4U);
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(job_killed_at_any_write_or_sync_resumes) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(partly_written_line_is_removed_or_completed) {
+BOOST_AUTO_TEST_CASE(job_with_partly_written_line_completes_on_resume) {
   const auto expected = uninterrupted();
   auto before = snapshot{};
   auto torn_count = 0;
@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(partly_written_line_is_removed_or_completed) {
 }
 
 // A power failure may extend a file without writing its bytes.
-BOOST_AUTO_TEST_CASE(unwritten_bytes_are_not_read_as_lines) {
+BOOST_AUTO_TEST_CASE(zero_bytes_after_power_failure_are_ignored) {
   const auto expected = uninterrupted();
   auto before = snapshot{};
   for (const auto& after : all_moments(std::chrono::milliseconds{1000})) {

@@ -30,7 +30,7 @@ BOOST_AUTO_TEST_CASE(chat_row_is_read_with_id_and_messages) {
   BOOST_TEST(read(R"({"id":"b","messages":[{"role":"user","content":"x"}]})").key_name == "id");
 }
 
-BOOST_AUTO_TEST_CASE(messages_with_calls_and_blocks_are_read) {
+BOOST_AUTO_TEST_CASE(chat_row_keeps_tool_calls_and_content_blocks) {
   auto row =
       read(R"({"id":"b","messages":[{"role":"user","content":[{"type":"text","text":"x"}]},)"
            R"({"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function",)"
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(messages_with_calls_and_blocks_are_read) {
   BOOST_TEST(messages[2].tool_call_id == "c1");
 }
 
-BOOST_AUTO_TEST_CASE(batch_request_passes_parameters_to_model) {
+BOOST_AUTO_TEST_CASE(batch_request_body_sets_messages_and_model_parameters) {
   auto row =
       read(R"({"custom_id":"a","method":"POST","url":"/v1/chat/completions","body":{"model":"m",)"
            R"("messages":[{"role":"user","content":"x"}],"temperature":0.5,"stream":false}})");

@@ -34,7 +34,7 @@ std::vector<seen_line> lines_of(std::string_view text, std::size_t line_bytes_ma
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(lines_have_number_offset_and_size) {
+BOOST_AUTO_TEST_CASE(reader_returns_text_number_and_offset_of_lines) {
   auto lines = lines_of("one\n\nthree\nrest", 100);
   BOOST_REQUIRE(lines.size() == 4U);
   BOOST_TEST(lines[0].text == "one");
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(lines_have_number_offset_and_size) {
   BOOST_TEST(!lines[3].is_complete);
 }
 
-BOOST_AUTO_TEST_CASE(lines_across_blocks_are_complete) {
+BOOST_AUTO_TEST_CASE(lines_across_read_blocks_are_returned_whole) {
   auto text = std::string{};
   for (auto i = 0; i < 2000; ++i)
     text += std::string(static_cast<std::size_t>(i), 'a' + static_cast<char>(i % 26)) + '\n';
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(overlong_line_is_marked_and_reading_continues) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(reader_returns_lines_of_requested_part_only) {
+BOOST_AUTO_TEST_CASE(reader_returns_only_the_requested_byte_range) {
   auto lines = lines_of("one\ntwo\nthree\n", 100, 4, 10);
   BOOST_REQUIRE(lines.size() == 2U);
   BOOST_TEST(lines[0].text == "two");

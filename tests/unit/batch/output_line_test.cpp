@@ -34,7 +34,7 @@ std::string line_of(row_shape shape, std::string_view text) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(native_line_has_every_member) {
+BOOST_AUTO_TEST_CASE(output_line_of_native_row_has_all_members) {
   BOOST_TEST(
       line_of(row_shape::native, "hi") ==
       R"({"id":"k\"1","status":"ok","output":{"messages":[{"type":"human","content":"hi"},)"
@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(native_line_has_every_member) {
       "\n");
 }
 
-BOOST_AUTO_TEST_CASE(failed_line_names_node_step_and_attempts) {
+BOOST_AUTO_TEST_CASE(failed_row_output_names_node_step_and_attempts) {
   auto row = parse_json(line_of(row_shape::chat, "fail")).value();
   BOOST_TEST(row.at("status").as_string() == "error");
   BOOST_TEST(
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(batch_request_output_is_a_chat_completion) {
   BOOST_TEST(body.at("usage").at("completion_tokens").as_int64() == 2);
 }
 
-BOOST_AUTO_TEST_CASE(failed_batch_request_has_error_without_response) {
+BOOST_AUTO_TEST_CASE(failed_batch_request_has_error_and_null_response) {
   auto row = parse_json(line_of(row_shape::openai, "fail")).value();
   BOOST_TEST(row.at("response").is_null());
   BOOST_TEST(row.at("error").at("code").as_string() == "node_failed");

@@ -41,7 +41,7 @@ constexpr auto line =
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(progress_modes_are_parsed_by_name) {
+BOOST_AUTO_TEST_CASE(progress_modes_are_parsed_and_unknown_names_rejected) {
   BOOST_TEST((parse_progress_mode("auto", true) == progress_mode::bar));
   BOOST_TEST((parse_progress_mode("auto", false) == progress_mode::plain));
   BOOST_TEST((parse_progress_mode("json", true) == progress_mode::json));
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(none_mode_prints_notes_only) {
   BOOST_TEST(shown(progress_mode::none) == "resumed\n");
 }
 
-BOOST_AUTO_TEST_CASE(summary_states_counts_rate_files_and_rerun) {
+BOOST_AUTO_TEST_CASE(drained_job_summary_reports_counts_and_advises_rerun) {
   auto summary = batch_summary{};
   summary.code = exit_code::drained;
   summary.rows = 10;

@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(damaged_journal_header_is_rejected_unless_forced) {
   finish_and_check(*job, finished);
 }
 
-BOOST_AUTO_TEST_CASE(foreign_journal_is_rejected_and_unchanged) {
+BOOST_AUTO_TEST_CASE(non_journal_file_is_rejected_and_unchanged) {
   for (const auto* content :
        {"mine\n", "mine", "{}\n", "deadbeef [\"jobs\"]\n", "12345678 my list\n"}) {
     auto job = testing::job{chat_lines(2)};
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(foreign_journal_is_rejected_and_unchanged) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(journal_next_to_foreign_output_is_unchanged) {
+BOOST_AUTO_TEST_CASE(job_without_valid_journal_changes_no_existing_file) {
   auto job = testing::job{chat_lines(2)};
   write_file(job.folder / "out.jsonl", "precious\n");
   write_file(job.folder / "out.journal", "");
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(journal_next_to_foreign_output_is_unchanged) {
   BOOST_TEST(job.file("out.jsonl") == "precious\n");
 }
 
-BOOST_AUTO_TEST_CASE(foreign_summary_is_moved_aside) {
+BOOST_AUTO_TEST_CASE(summary_of_job_never_overwrites_another_file) {
   auto job = testing::job{chat_lines(2)};
   for (const auto* content : {"{}", "mine\n", R"({"run_id":"x"})"}) {
     write_file(job.folder / "out.summary.json", content);
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(foreign_summary_is_moved_aside) {
   BOOST_TEST(job.file("out.summary.json.tmp") == "mine");
 }
 
-BOOST_AUTO_TEST_CASE(foreign_lines_are_moved_to_separate_file) {
+BOOST_AUTO_TEST_CASE(lines_not_written_by_job_are_moved_aside) {
   for (const auto* name : {"out.jsonl", "out.dead.jsonl"})
     for (const auto* added : {"# my notes\n", "no end", "{\"id\": broken}\n{\"id\":\"x\"}\n"}) {
       auto job = begun_job(9);
@@ -197,7 +197,7 @@ void harm_file(const std::string& path, harm how) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(file_damaged_while_job_runs_fails_job) {
+BOOST_AUTO_TEST_CASE(running_job_fails_when_its_file_is_damaged) {
   for (const auto* name : {"out.jsonl", "out.dead.jsonl", "out.journal"})
     for (const auto how : {harm::remove, harm::replace, harm::truncate, harm::append})
       for (const auto is_last : {false, true}) {
@@ -258,7 +258,7 @@ void make_read_only(const std::string& path) {
 } // namespace
 
 // The file is whole, so the advice must not be that for a file with missing lines.
-BOOST_AUTO_TEST_CASE(write_error_does_not_suggest_force) {
+BOOST_AUTO_TEST_CASE(write_error_advises_rerun_without_force) {
   constexpr auto files = std::array<std::pair<const char*, std::string_view>, 3>{
       {{"out.jsonl", "output"}, {"out.dead.jsonl", "dead"}, {"out.journal", "journal"}}};
   for (const auto& [name, before] : files) {
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(write_error_does_not_suggest_force) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(lost_lines_run_again_when_forced) {
+BOOST_AUTO_TEST_CASE(rows_of_lost_lines_rerun_only_with_force) {
   for (const auto keep : {0U, 1U, 4U}) {
     auto job = begun_job(9);
     auto kept = std::string{};
@@ -295,7 +295,7 @@ BOOST_AUTO_TEST_CASE(lost_lines_run_again_when_forced) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(retry_dead_runs_failed_rows_again) {
+BOOST_AUTO_TEST_CASE(retry_dead_option_runs_only_failed_rows_again) {
   auto job = begun_job(0);
   const auto ok_before = job->output().size();
   BOOST_TEST(ok_before == 16U);

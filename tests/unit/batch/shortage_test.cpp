@@ -48,7 +48,7 @@ struct short_job : job {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(row_with_resource_shortage_runs_again) {
+BOOST_AUTO_TEST_CASE(row_that_hits_resource_shortage_runs_again) {
   auto job = short_job{6};
   job.judged.judge = [](int run) -> std::optional<row_fault> {
     if (run == 1)
@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(row_with_resource_shortage_runs_again) {
 }
 
 // Otherwise the job would wait forever for rows that were never started.
-BOOST_AUTO_TEST_CASE(row_that_cannot_be_started_runs_again) {
+BOOST_AUTO_TEST_CASE(row_that_failed_to_start_is_started_again) {
   auto job = short_job{6};
   job.judged.judge = [](int run) -> std::optional<row_fault> {
     if (run == 1)
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(job_stops_if_no_row_can_be_started) {
   BOOST_TEST((stopped.error().code == errc::shortage));
 }
 
-BOOST_AUTO_TEST_CASE(progress_update_without_memory_does_not_stop_job) {
+BOOST_AUTO_TEST_CASE(failed_progress_update_does_not_stop_the_job) {
   auto job = short_job{6};
   job.judged.judge = [](int) { return std::nullopt; };
   job.progress.on_update = [](const batch_progress&) { throw std::bad_alloc{}; };
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(row_limit_counts_a_repeated_row_once) {
   BOOST_TEST(job.judged.runs.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(lasting_shortage_stops_the_job) {
+BOOST_AUTO_TEST_CASE(lasting_shortage_stops_job_without_failing_rows) {
   auto job = short_job{6};
   job.options.shortage_wait = std::chrono::milliseconds{1};
   job.judged.judge = [](int) { return shortage_of("Too many open files"); };
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(storage_fault_stops_the_job_at_once) {
   BOOST_TEST(summary->failed == 1U); // the row whose own error is not a shortage
 }
 
-BOOST_AUTO_TEST_CASE(summary_counts_rows_with_failed_calls) {
+BOOST_AUTO_TEST_CASE(summary_counts_rows_with_failed_tool_calls) {
   class failing_calls final : public row_runner {
   public:
     std::unique_ptr<running_row> submit(row_request request, done_function done) override {

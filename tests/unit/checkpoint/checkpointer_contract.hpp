@@ -62,7 +62,7 @@ void load_returns_newest_or_requested_checkpoint(Place& place) {
 }
 
 template <class Place>
-void put_now_stores_like_put(Place& place) {
+void put_now_stores_same_data_as_put(Place& place) {
   auto m = maker{usual_layout()};
   const auto first = m.put(place.get(), 1, nullptr, {set_n(1), add_log({"a"})});
   m.now = true;
@@ -122,7 +122,7 @@ void list_filters_by_metadata(Place& place) {
 }
 
 template <class Place>
-void delete_runs_deletes_only_their_checkpoints(Place& place) {
+void delete_runs_deletes_checkpoints_of_given_runs_only(Place& place) {
   const auto m = maker{usual_layout()};
   auto last = ss::checkpoint_ptr{};
   for (const auto* run_id : {"a", "b", "b", "c"}) {
@@ -171,7 +171,7 @@ void delete_runs_deletes_only_their_checkpoints(Place& place) {
 }
 
 template <class Place>
-void list_is_newest_first_and_filters_before_limit(Place& place) {
+void list_returns_newest_first_and_filters_before_limit(Place& place) {
   const auto layout = usual_layout();
   auto m = maker{layout};
   using source = ss::checkpoint_source;
@@ -198,7 +198,7 @@ inline void put_one_and_its_task(ss::checkpointer& s, const ss::layout_ptr& layo
 }
 
 template <class Place>
-void task_records_merge_and_keep_first_output(Place& place) {
+void records_of_task_merge_and_keep_first_output(Place& place) {
   const auto layout = usual_layout();
   (void)maker{layout}.put(place.get(), 1, nullptr, {set_n(1)});
   auto record = ss::task_record{};
@@ -217,7 +217,7 @@ void task_records_merge_and_keep_first_output(Place& place) {
 }
 
 template <class Place>
-void stored_command_outputs_are_concatenated(Place& place) {
+void outputs_of_repeated_command_records_are_concatenated(Place& place) {
   const auto layout = usual_layout();
   (void)maker{layout}.put(place.get(), 1, nullptr, {});
   auto said = ended("", 1);
@@ -231,7 +231,7 @@ void stored_command_outputs_are_concatenated(Place& place) {
 }
 
 template <class Place>
-void task_records_belong_to_preceding_checkpoint(Place& place) {
+void task_records_load_only_with_their_checkpoint(Place& place) {
   const auto layout = usual_layout();
   auto m = maker{layout};
   const auto first = m.put(place.get(), 1, nullptr, {set_n(1)});
@@ -267,7 +267,7 @@ void delete_thread_deletes_subgraphs_but_no_other_thread(Place& place) {
 }
 
 template <class Place>
-void load_restores_all_members(Place& place) {
+void load_restores_all_members_of_a_checkpoint(Place& place) {
   const auto layout = usual_layout();
   auto m = maker{layout};
   auto point = std::make_shared<ss::checkpoint>();
@@ -340,7 +340,7 @@ void list_restores_all_states_of_long_thread(Place& place) {
 }
 
 template <class Place>
-void branches_have_separate_states(Place& place) {
+void branches_of_a_thread_have_separate_states(Place& place) {
   const auto layout = usual_layout();
   auto m = maker{layout};
   const auto first = m.put(place.get(), 1, nullptr, {add_log({"one"})});
@@ -394,7 +394,7 @@ void load_refuses_changed_type_unless_converter_is_set(Place& place) {
 }
 
 template <class Place>
-void load_names_pending_nodes_that_graph_lacks(Place& place) {
+void load_reports_pending_nodes_missing_from_graph(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {});
   place.reopen();
   const auto other = test_layout{}.nodes({{"b", nullptr}, {"c", nullptr}}).done();
@@ -516,7 +516,7 @@ std::string error_of(const Act& act) {
 }
 
 template <class Place>
-void export_and_import_errors_name_thread_or_line(Place& place) {
+void export_and_import_errors_name_their_cause(Place& place) {
   (void)maker{usual_layout()}.put(place.get(), 1, nullptr, {set_n(1)});
   auto& s = place.get();
   BOOST_TEST(error_of([&] { (void)s.export_thread("x"); }).ends_with("thread 'x' does not exist"));
@@ -540,7 +540,7 @@ void export_and_import_errors_name_thread_or_line(Place& place) {
 }
 
 template <class Place>
-void imported_values_take_type_of_channel(Place& place) {
+void imported_values_are_converted_to_channel_types(Place& place) {
   const auto layout = usual_layout();
   auto& s = place.get();
   s.import_thread("t",

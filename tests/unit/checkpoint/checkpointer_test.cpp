@@ -30,30 +30,30 @@ using places = std::tuple<in_memory, in_file, in_reopened_file>;
   }
 
 CONTRACT(load_returns_newest_or_requested_checkpoint)
-CONTRACT(put_now_stores_like_put)
+CONTRACT(put_now_stores_same_data_as_put)
 CONTRACT(list_filters_by_metadata)
-CONTRACT(delete_runs_deletes_only_their_checkpoints)
-CONTRACT(list_is_newest_first_and_filters_before_limit)
-CONTRACT(task_records_merge_and_keep_first_output)
-CONTRACT(stored_command_outputs_are_concatenated)
-CONTRACT(task_records_belong_to_preceding_checkpoint)
+CONTRACT(delete_runs_deletes_checkpoints_of_given_runs_only)
+CONTRACT(list_returns_newest_first_and_filters_before_limit)
+CONTRACT(records_of_task_merge_and_keep_first_output)
+CONTRACT(outputs_of_repeated_command_records_are_concatenated)
+CONTRACT(task_records_load_only_with_their_checkpoint)
 CONTRACT(delete_thread_deletes_subgraphs_but_no_other_thread)
-CONTRACT(load_restores_all_members)
+CONTRACT(load_restores_all_members_of_a_checkpoint)
 CONTRACT(list_restores_all_states_of_long_thread)
-CONTRACT(branches_have_separate_states)
+CONTRACT(branches_of_a_thread_have_separate_states)
 CONTRACT(load_accepts_added_and_removed_channels)
 CONTRACT(load_refuses_changed_type_unless_converter_is_set)
-CONTRACT(load_names_pending_nodes_that_graph_lacks)
+CONTRACT(load_reports_pending_nodes_missing_from_graph)
 CONTRACT(import_refuses_damaged_export)
-CONTRACT(export_and_import_errors_name_thread_or_line)
-CONTRACT(imported_values_take_type_of_channel)
+CONTRACT(export_and_import_errors_name_their_cause)
+CONTRACT(imported_values_are_converted_to_channel_types)
 CONTRACT(stored_task_exception_keeps_class_code_and_cause)
 CONTRACT(effect_record_lasts_until_next_checkpoint)
 CONTRACT(second_record_of_effect_start_is_a_conflict)
 
 #undef CONTRACT
 
-BOOST_AUTO_TEST_CASE(export_can_be_imported_by_every_checkpointer) {
+BOOST_AUTO_TEST_CASE(import_restores_thread_exported_by_any_checkpointer) {
   const auto move = [](auto from, auto to) {
     contract::import_restores_exported_thread(*from, *to);
   };

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(file_opened_without_key_rejects_later_keys) {
   (void)open_store(folder.file(), {});
 }
 
-BOOST_AUTO_TEST_CASE(concurrent_first_opens_agree_on_encryption) {
+BOOST_AUTO_TEST_CASE(concurrent_first_open_with_other_key_is_rejected) {
   const auto folder = temporary_folder{};
   for (auto i = 0; i < 20; ++i) {
     const auto path = folder.file(std::to_string(i));
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(concurrent_first_opens_agree_on_encryption) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(opening_version_2_file_marks_it_unencrypted) {
+BOOST_AUTO_TEST_CASE(opened_version_2_file_accepts_no_other_key) {
   const auto folder = temporary_folder{};
   (void)open(folder.file(), {});
   change(folder.file(), "DELETE FROM facts; PRAGMA user_version = 2");
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(opening_version_2_file_marks_it_unencrypted) {
   BOOST_CHECK_EXCEPTION((void)open(folder.file(), {}), ss::checkpoint_error, is_wrong_key);
 }
 
-BOOST_AUTO_TEST_CASE(rows_copied_from_other_thread_are_refused) {
+BOOST_AUTO_TEST_CASE(encrypted_rows_copied_between_threads_are_rejected) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file(), usual_key);
@@ -227,7 +227,7 @@ BOOST_AUTO_TEST_CASE(store_rejects_encrypted_values_copied_between_items) {
   BOOST_CHECK_EXCEPTION((void)s->get({"a"}, "b/c"), ss::checkpoint_error, is_corrupt);
 }
 
-BOOST_AUTO_TEST_CASE(version_2_encrypted_thread_can_be_resumed) {
+BOOST_AUTO_TEST_CASE(encrypted_thread_of_format_version_2_resumes) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file(), usual_key);

@@ -45,7 +45,7 @@ json::value nested(std::size_t depth) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(invalid_utf8_error_names_channel_and_thread) {
+BOOST_AUTO_TEST_CASE(put_rejects_values_that_are_not_utf8) {
   const auto folder = temporary_folder{};
   auto s = open_checkpointer(folder.file());
   const auto layout = usual_layout();
@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(invalid_utf8_error_names_channel_and_thread) {
              json::value("caf\xc3\xa9s"));
 }
 
-BOOST_AUTO_TEST_CASE(error_text_with_invalid_utf8_is_stored) {
+BOOST_AUTO_TEST_CASE(invalid_utf8_of_stored_error_text_is_replaced) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_checkpointer(folder.file());
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(error_text_with_invalid_utf8_is_stored) {
   s->import_thread("back", s->export_thread("caf\xe9")); // thread ids may contain any bytes
 }
 
-BOOST_AUTO_TEST_CASE(old_record_with_invalid_utf8_is_read) {
+BOOST_AUTO_TEST_CASE(load_replaces_invalid_utf8_of_older_records) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_checkpointer(folder.file());
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(corrupt_row_error_names_file_thread_and_remedy) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(task_record_of_maximum_depth_is_restored) {
+BOOST_AUTO_TEST_CASE(task_record_is_stored_up_to_maximum_depth) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_checkpointer(folder.file());

@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(detects_write_by_another_run) {
                         with_code(ss::checkpoint_errc::conflict));
 }
 
-BOOST_AUTO_TEST_CASE(value_without_stored_form_is_refused) {
+BOOST_AUTO_TEST_CASE(value_that_cannot_be_serialized_is_rejected) {
   struct opaque {
     int* p = nullptr;
   };
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(value_without_stored_form_is_refused) {
                         });
 }
 
-BOOST_AUTO_TEST_CASE(path_that_is_not_a_file_is_refused) {
+BOOST_AUTO_TEST_CASE(in_memory_and_empty_database_paths_are_rejected) {
   for (const auto* path : {"", ":memory:", "file:threads.db?mode=memory"}) {
     BOOST_CHECK_EXCEPTION((void)open(path), ss::checkpoint_error,
                           with_code(ss::checkpoint_errc::failed));
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(largest_query_limit_returns_all_checkpoints) {
   BOOST_TEST(s->threads({}, most).size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(version_1_file_is_migrated_and_resumed) {
+BOOST_AUTO_TEST_CASE(thread_of_version_1_file_resumes_after_migration) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file("today"));
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(version_1_file_is_migrated_and_resumed) {
   BOOST_TEST(ss::sqlite_store{folder.file()}.get({"u"}, "k").value().at("x") == 1);
 }
 
-BOOST_AUTO_TEST_CASE(newer_and_foreign_files_are_rejected) {
+BOOST_AUTO_TEST_CASE(files_of_newer_or_other_formats_are_rejected) {
   const auto folder = temporary_folder{};
   (void)open(folder.file());
   run_sql(folder.file(), "PRAGMA user_version = 99");
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(newer_and_foreign_files_are_rejected) {
 }
 
 /// A concurrent open must see either no file or a complete one, never one that is being created.
-BOOST_AUTO_TEST_CASE(new_file_can_be_opened_concurrently) {
+BOOST_AUTO_TEST_CASE(concurrent_opens_of_new_file_all_succeed) {
   const auto folder = temporary_folder{};
   for (auto i = 0; i < 50; ++i) {
     auto all = std::vector<std::future<std::shared_ptr<ss::checkpointer>>>{};
@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(new_file_can_be_opened_concurrently) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(damaged_row_is_reported_and_others_load) {
+BOOST_AUTO_TEST_CASE(damaged_row_is_reported_and_other_rows_load) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open(folder.file());
@@ -314,7 +314,7 @@ BOOST_AUTO_TEST_CASE(prune_keeps_remaining_checkpoints_resumable) {
   BOOST_TEST(log_of(s->load(key, "", layout)->checkpoint).size() == 21U);
 }
 
-BOOST_AUTO_TEST_CASE(threads_can_be_inspected_without_graph) {
+BOOST_AUTO_TEST_CASE(thread_values_are_shown_without_a_graph) {
   const auto folder = temporary_folder{};
   auto s = open(folder.file());
   auto m = maker{usual_layout()};
@@ -385,7 +385,7 @@ BOOST_AUTO_TEST_CASE(lease_is_exclusive_among_processes) {
   BOOST_TEST((!got && got.error().code == ss::checkpoint_errc::in_use));
 }
 
-BOOST_AUTO_TEST_CASE(take_over_is_seen_by_all_processes) {
+BOOST_AUTO_TEST_CASE(lease_take_over_is_seen_by_all_processes) {
   const auto folder = temporary_folder{};
   const auto ours = open(folder.file());
   const auto theirs = open(folder.file());
@@ -407,7 +407,7 @@ BOOST_AUTO_TEST_CASE(take_over_is_seen_by_all_processes) {
   BOOST_TEST(!is_refused(*theirs));
 }
 
-BOOST_AUTO_TEST_CASE(second_take_over_gets_the_thread_back) {
+BOOST_AUTO_TEST_CASE(process_takes_back_lease_that_was_taken_over) {
   const auto folder = temporary_folder{};
   const auto ours = open(folder.file());
   const auto theirs = open(folder.file());
@@ -417,7 +417,7 @@ BOOST_AUTO_TEST_CASE(second_take_over_gets_the_thread_back) {
   BOOST_TEST((!first->is_held() && !second->is_held() && third->is_held()));
 }
 
-BOOST_AUTO_TEST_CASE(leases_are_shared_through_symbolic_links) {
+BOOST_AUTO_TEST_CASE(leases_exclude_checkpointers_opened_through_symbolic_link) {
   const auto folder = temporary_folder{};
   const auto ours = open(folder.file());
   std::filesystem::create_symlink(folder.file(), folder.file("link"));
@@ -427,7 +427,7 @@ BOOST_AUTO_TEST_CASE(leases_are_shared_through_symbolic_links) {
   BOOST_TEST(!is_refused(*theirs, "u"));
 }
 
-BOOST_AUTO_TEST_CASE(encrypted_rows_need_their_key) {
+BOOST_AUTO_TEST_CASE(file_requires_the_key_it_was_written_with) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto options = ss::sqlite_checkpointer_options{};
@@ -485,7 +485,7 @@ BOOST_AUTO_TEST_CASE(file_rejects_checkpointer_with_another_owner) {
   BOOST_TEST(!std::filesystem::exists(folder.file("missing")));
 }
 
-BOOST_AUTO_TEST_CASE(files_have_mode_0600) {
+BOOST_AUTO_TEST_CASE(database_files_have_mode_0600) {
   const auto folder = temporary_folder{};
   (void)maker{usual_layout()}.put(*open(folder.file()), 1, nullptr, {});
   namespace fs = std::filesystem;

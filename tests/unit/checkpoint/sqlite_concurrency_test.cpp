@@ -48,7 +48,7 @@ ss::thread_key sub_of(int n) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(run_with_more_subgraphs_than_cached_is_saved) {
+BOOST_AUTO_TEST_CASE(run_exceeding_subgraph_cache_is_saved_completely) {
   constexpr auto subs = 600;
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(run_with_more_subgraphs_than_cached_is_saved) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(task_record_of_evicted_thread_is_stored) {
+BOOST_AUTO_TEST_CASE(task_record_of_uncached_thread_is_stored) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto options = ss::sqlite_checkpointer_options{};
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(concurrent_loads_do_not_affect_active_run) {
   check_ends_with(folder.file(), at);
 }
 
-BOOST_AUTO_TEST_CASE(head_of_thread_being_created_reports_no_damage) {
+BOOST_AUTO_TEST_CASE(head_succeeds_while_thread_is_being_created) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_checkpointer(folder.file());
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(head_of_thread_being_created_reports_no_damage) {
   BOOST_TEST(complaint.empty(), complaint);
 }
 
-BOOST_AUTO_TEST_CASE(failed_write_fails_run_until_next_lease) {
+BOOST_AUTO_TEST_CASE(conflict_is_reported_until_next_lease_is_taken) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto ours = open_checkpointer(folder.file());

@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(truncated_file_is_reported_and_not_changed) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(write_to_damaged_page_changes_nothing) {
+BOOST_AUTO_TEST_CASE(write_to_damaged_page_fails_without_changes) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto whole = full_file(folder.file("whole"), layout);
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(thread_hidden_by_damaged_index_is_reported) {
   BOOST_TEST(hidden > 2);
 }
 
-BOOST_AUTO_TEST_CASE(export_refuses_rows_hidden_by_index) {
+BOOST_AUTO_TEST_CASE(export_fails_if_damaged_index_hides_rows) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   for (const auto* index : {"points_by_id", "tasks_by_point"}) {
@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(damaged_channel_name_is_reported) {
 }
 
 /// A power failure or a killed process leaves a log that ends anywhere or contains arbitrary bytes.
-BOOST_AUTO_TEST_CASE(damaged_log_keeps_earlier_transactions) {
+BOOST_AUTO_TEST_CASE(transactions_before_damage_in_log_are_kept) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();
@@ -400,7 +400,7 @@ BOOST_AUTO_TEST_CASE(read_only_file_loads_but_rejects_writes) {
   s->check(key);
 }
 
-BOOST_AUTO_TEST_CASE(file_is_writable_after_read_only_open) {
+BOOST_AUTO_TEST_CASE(file_accepts_writes_once_permissions_are_restored) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();
@@ -418,7 +418,7 @@ BOOST_AUTO_TEST_CASE(file_is_writable_after_read_only_open) {
   BOOST_TEST(n_of(s->load(key, "", layout)->checkpoint) == 2);
 }
 
-BOOST_AUTO_TEST_CASE(read_only_version_2_file_can_be_loaded) {
+BOOST_AUTO_TEST_CASE(read_only_version_2_file_loads_unchanged) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   const auto path = folder.file();
@@ -431,7 +431,7 @@ BOOST_AUTO_TEST_CASE(read_only_version_2_file_can_be_loaded) {
   BOOST_TEST((bytes_of(path) == before));
 }
 
-BOOST_AUTO_TEST_CASE(open_reports_read_only_folder) {
+BOOST_AUTO_TEST_CASE(opening_file_in_read_only_folder_fails) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   fs::create_directory(folder.file("closed"));
@@ -478,7 +478,7 @@ BOOST_AUTO_TEST_CASE(log_of_read_only_file_is_kept) {
   BOOST_TEST(n_of(open_checkpointer(path)->load(key, "", layout)->checkpoint) == 1);
 }
 
-BOOST_AUTO_TEST_CASE(full_disk_is_reported_and_loses_nothing) {
+BOOST_AUTO_TEST_CASE(write_to_full_disk_fails_without_data_loss) {
   const auto folder = temporary_folder{};
   const auto layout = usual_layout();
   auto s = open_checkpointer(folder.file());
@@ -521,7 +521,7 @@ BOOST_AUTO_TEST_CASE(log_is_kept_if_file_cannot_grow) {
   BOOST_TEST(is_sound(folder.file()));
 }
 
-BOOST_AUTO_TEST_CASE(file_is_created_after_space_is_freed) {
+BOOST_AUTO_TEST_CASE(open_fails_on_full_disk_and_succeeds_later) {
   const auto folder = temporary_folder{};
   {
     const auto tight = file_size_limit{5'000};

@@ -37,7 +37,7 @@ maker making_now(const ss::thread_key& of = key) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(put_now_writes_checkpoint_and_tasks_at_once) {
+BOOST_AUTO_TEST_CASE(put_now_saves_checkpoint_and_task_records_immediately) {
   const auto folder = temporary_folder{};
   auto s = open(folder.file());
   const auto other = open(folder.file());
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(put_now_writes_checkpoint_and_tasks_at_once) {
 
 // A write is left to the writer thread if the file is locked, for example while the other
 // checkpointer moves its log into the database. Therefore the test tries several files.
-BOOST_AUTO_TEST_CASE(put_now_throws_conflict_at_once) {
+BOOST_AUTO_TEST_CASE(put_now_throws_on_conflicting_write) {
   auto conflicts = 0;
   for (auto attempt = 0; attempt < 20 && conflicts == 0; ++attempt) {
     const auto folder = temporary_folder{};

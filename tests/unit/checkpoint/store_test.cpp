@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(search_matches_whole_namespace_labels, Place, stor
   BOOST_TEST(keys(s, {{}, {}, 2, 1}) == "23");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(filter_supports_values_operators_and_nested_fields, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(filter_selects_by_value_comparison_or_nested_field, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   s.put({"n"}, "a", {{"n", 1}, {"t", "x"}});
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(filter_supports_values_operators_and_nested_fields
   BOOST_TEST(keys(s, where(R"({"zz":null})")) == "abc");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(filter_equates_numbers_of_all_types, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(filter_finds_equal_numbers_of_any_type, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   s.put({"u"}, "a", {{"n", 1}, {"list", json::array{1, json::object{{"x", 2}}}}});
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(filter_equates_numbers_of_all_types, Place, stores
   BOOST_TEST(keys(s, where(R"({"list":{"$eq":[1.0,{"x":2.0}]}})")) == "a");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(put_rejects_values_that_cannot_be_stored, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(put_rejects_invalid_utf8_and_too_deep_values, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   const auto is_named = [](const std::invalid_argument& e) {
@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(put_rejects_values_that_cannot_be_stored, Place, s
   BOOST_TEST(keys(s, {{"a"}, {}, 10, 0}) == "deep");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(maximum_ttl_is_accepted_and_negative_rejected, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(maximum_ttl_is_accepted_and_negative_ttl_rejected, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   s.put({"a"}, "k", {}, for_time(std::chrono::milliseconds::max()));
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(damaged_item_error_names_item_and_file) {
   BOOST_CHECK_EXCEPTION((void)s.search({}), ss::checkpoint_error, is_named);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(invalid_namespaces_and_operators_are_refused, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(invalid_namespaces_and_filter_operators_are_rejected, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   BOOST_CHECK_THROW(s.put({}, "k", {}), std::invalid_argument);
@@ -243,7 +243,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(invalid_namespaces_and_operators_are_refused, Plac
   BOOST_CHECK_THROW((void)s.search(where(R"({"n":{"$near":1}})")), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(list_filters_by_prefix_suffix_and_depth, Place, stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(list_selects_namespaces_by_prefix_suffix_and_depth, Place, stores) {
   auto place = Place{};
   ss::store& s = place.get();
   for (const auto& ns :
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(list_filters_by_prefix_suffix_and_depth, Place, st
   BOOST_CHECK_THROW(static_cast<void>(s.list({{}, {}, 0, 10, 0})), std::invalid_argument);
 }
 
-BOOST_AUTO_TEST_CASE(comparison_with_non_number_throws_in_memory_only) {
+BOOST_AUTO_TEST_CASE(comparison_with_text_throws_only_in_memory_store) {
   auto memory = stored_in_memory{};
   auto file = stored_in_file{};
   for (auto* s : {&memory.get(), &file.get()}) {
@@ -272,19 +272,19 @@ BOOST_AUTO_TEST_CASE(comparison_with_non_number_throws_in_memory_only) {
   BOOST_CHECK_THROW((void)memory.get().search(where(R"({"n":{"$gt":1}})")), ss::store_filter_error);
 }
 
-BOOST_AUTO_TEST_CASE(file_search_is_ordered_by_namespace_and_key) {
+BOOST_AUTO_TEST_CASE(file_store_orders_results_by_namespace_and_key) {
   auto place = stored_in_file{};
   put_unordered(place.get());
   BOOST_TEST(keys(place.get(), {{}, {}, 10, 0}) == "1234");
 }
 
-BOOST_AUTO_TEST_CASE(memory_search_is_ordered_by_first_use) {
+BOOST_AUTO_TEST_CASE(memory_store_orders_results_by_first_put) {
   auto place = stored_in_memory{};
   put_unordered(place.get());
   BOOST_TEST(keys(place.get(), {{}, {}, 10, 0}) == "4321");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(items_expire_unless_read, Place, set_up_stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(items_expire_after_ttl_unless_read, Place, set_up_stores) {
   auto time = set_clock{};
   auto place = Place{expiring(time)};
   auto& s = place.held;
@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(items_expire_unless_read, Place, set_up_stores) {
   BOOST_TEST(s.get({"a"}, "short").has_value());
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(similarity_search_uses_nearest_text_of_item, Place, set_up_stores) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(similarity_search_ranks_items_by_nearest_text, Place, set_up_stores) {
   auto place = Place{indexed()};
   auto& s = place.held;
   const auto put = [&s](const char* key, const char* value) {
@@ -326,7 +326,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(similarity_search_uses_nearest_text_of_item, Place
   BOOST_TEST(keys(s, query) == "52");
 }
 
-BOOST_AUTO_TEST_CASE(expiry_and_vectors_survive_reopening) {
+BOOST_AUTO_TEST_CASE(expiry_times_and_vectors_survive_reopening_the_store) {
   const auto folder = temporary_folder{};
   auto time = set_clock{};
   auto options = ss::sqlite_store_options{};
@@ -356,7 +356,7 @@ BOOST_AUTO_TEST_CASE(expiry_and_vectors_survive_reopening) {
   BOOST_TEST(second.sweep() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(file_store_is_shared_and_persistent) {
+BOOST_AUTO_TEST_CASE(file_store_items_are_shared_and_survive_reopening) {
   const auto folder = temporary_folder{};
   auto first = std::make_unique<ss::sqlite_store>(folder.file());
   auto other = ss::sqlite_store{folder.file()};

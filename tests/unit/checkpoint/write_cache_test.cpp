@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(full_cache_drops_its_oldest_outputs, Place, caches
   BOOST_TEST(!cache.find("s", "2", layout));
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(clear_deletes_one_scope_or_all, Place, caches) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(clear_with_empty_scope_deletes_all_scopes, Place, caches) {
   auto place = Place{};
   ss::write_cache& cache = place.get();
   cache.put("a", "1", going_to(1), {}, layout);
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(clear_deletes_one_scope_or_all, Place, caches) {
   BOOST_TEST(!cache.find("b", "1", layout));
 }
 
-BOOST_AUTO_TEST_CASE(file_cache_is_shared_and_drops_expired_outputs) {
+BOOST_AUTO_TEST_CASE(file_cache_is_shared_and_sweeps_expired_outputs) {
   auto place = cached_in_file{};
   auto other = ss::sqlite_cache{place.file()};
   place.get().put("s", "k", going_to(1), {}, layout);

@@ -64,12 +64,12 @@ const auto merges = std::vector<merge_case>{
     {"an appended message can be removed", "1:a", "2:b -2", "1:a"},
     {"remove all drops earlier messages", "1:a 2:b", "-*", ""},
     {"remove all keeps later messages", "1:a", "2:b -* 3:c", "3:c"},
-    {"the last remove all counts", "1:a", "-* 2:b -* 3:c", "3:c"},
+    {"only the last remove all takes effect", "1:a", "-* 2:b -* 3:c", "3:c"},
     {"after remove all a removal is kept as it is", "1:a", "-* 3:c -3", "3:c -3"},
     {"of equal ids on the left the last is replaced", "1:a 1:b", "1:z", "1:a 1:z"},
-    {"equal ids on the left go together", "1:a 2:b 1:c", "-1", "2:b"},
-    {"missing ids are made, on both sides", ":a", ":b :c", "r-4-0:a r-4-1:b r-4-2:c"},
-    {"nothing changes nothing", "1:a", "", "1:a"},
+    {"a removal deletes all messages with its id", "1:a 2:b 1:c", "-1", "2:b"},
+    {"missing ids are generated on both sides", ":a", ":b :c", "r-4-0:a r-4-1:b r-4-2:c"},
+    {"an empty update changes nothing", "1:a", "", "1:a"},
 };
 
 message with_id(std::string id, std::string text) {
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(removing_unknown_id_fails_without_changes) {
   BOOST_TEST(print(list) == "1:a");
 }
 
-BOOST_AUTO_TEST_CASE(tool_call_without_id_gets_one_from_message) {
+BOOST_AUTO_TEST_CASE(tool_call_without_id_gets_id_from_message) {
   auto ids = id_source{"r"};
   ids.begin_step(2);
   auto more = message_list{ai_message("", {{"", "f", {}}, {"given", "g", {}}, {"", "h", {}}})};
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(tool_call_without_id_gets_one_from_message) {
   BOOST_TEST(sent->id.empty()); // the original message is not modified
 }
 
-BOOST_AUTO_TEST_CASE(older_states_are_unchanged_and_can_be_continued) {
+BOOST_AUTO_TEST_CASE(updates_of_copies_leave_older_lists_unchanged) {
   auto ids = id_source{"r"};
   auto random = std::mt19937{7};
   auto states = std::vector<message_list>(1);
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(older_states_are_unchanged_and_can_be_continued) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(concurrent_reduction_of_copies_keeps_both_results) {
+BOOST_AUTO_TEST_CASE(concurrent_updates_of_copies_are_independent) {
   auto ids = id_source{"r"};
   auto base = parse("1:a 2:b 3:c");
   add_messages{}(base, parse("2:z"), ids); // creates the shared index

@@ -25,7 +25,7 @@ std::ostream& operator<<(std::ostream& out, const block_case& c) {
 
 const auto cases = std::vector<block_case>{
     {"text is one block", R"({"type":"human","content":"x"})", R"([{"type":"text","text":"x"}])"},
-    {"no text is no block", R"({"type":"human","content":""})", "[]"},
+    {"empty text gives no block", R"({"type":"human","content":""})", "[]"},
     {"a link of chat completions",
      R"({"type":"human","content":[{"type":"image_url","image_url":{"url":"u"}}]})",
      R"([{"type":"image","id":"lc_block_0","url":"u"}])"},
@@ -80,7 +80,7 @@ BOOST_DATA_TEST_CASE(content_of_any_provider_becomes_standard_blocks,
   BOOST_TEST(to_text(*blocks) == c.blocks);
 }
 
-BOOST_AUTO_TEST_CASE(unfinished_chunk_has_tool_call_chunks) {
+BOOST_AUTO_TEST_CASE(unfinished_tool_call_becomes_tool_call_chunk_block) {
   auto chunk = message_chunk{};
   chunk.part.type = message_type::ai;
   chunk.call_chunks = {{"f", "{", "c", 0}};
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(unfinished_chunk_has_tool_call_chunks) {
   BOOST_TEST(to_text(content_blocks(chunk).value()) == '[' + std::string{piece} + ']');
 }
 
-BOOST_AUTO_TEST_CASE(tool_call_chunks_follow_the_text) {
+BOOST_AUTO_TEST_CASE(tool_call_chunk_blocks_follow_text_block) {
   auto chunk = message_chunk{};
   chunk.part = ai_message("x");
   chunk.call_chunks = {{"f", "{", "c", 0}};
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(tool_call_chunks_follow_the_text) {
   BOOST_TEST(blocks[1].at("type").as_string() == "tool_call_chunk");
 }
 
-BOOST_AUTO_TEST_CASE(message_of_blocks_has_their_tool_calls) {
+BOOST_AUTO_TEST_CASE(message_built_from_blocks_has_their_tool_calls) {
   const auto blocks = parse_json(
       R"([{"type":"text","text":"x"},{"type":"tool_call","name":"f","args":{"a":1},"id":"c"}])");
   const auto m = message_of_blocks(message_type::ai, blocks->as_array());

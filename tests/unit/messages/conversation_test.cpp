@@ -46,13 +46,13 @@ BOOST_AUTO_TEST_CASE(trim_keeps_the_system_message_within_budget) {
   BOOST_TEST(texts_of(trim_messages(conversation(), options).value()) == "be sun end ");
 }
 
-BOOST_AUTO_TEST_CASE(trimmed_list_starts_with_a_start_on_type) {
+BOOST_AUTO_TEST_CASE(trimmed_list_starts_with_type_in_start_on) {
   auto options = with_budget(9);
   options.start_on = {message_type::human, message_type::ai};
   BOOST_TEST(texts_of(trim_messages(conversation(), options).value()) == "end ");
 }
 
-BOOST_AUTO_TEST_CASE(trimmed_list_shares_its_messages) {
+BOOST_AUTO_TEST_CASE(trimming_shares_messages_with_the_original) {
   const auto all = conversation();
   const auto kept = trim_messages(all, with_budget(100)).value();
   BOOST_REQUIRE(kept.size() == all.size());
@@ -69,14 +69,14 @@ BOOST_AUTO_TEST_CASE(allow_partial_trims_boundary_message_by_lines) {
   BOOST_TEST(text_of(trim_messages(list, options).value()[0]) == "aa\n");
 }
 
-BOOST_AUTO_TEST_CASE(strategy_first_rejects_start_on) {
+BOOST_AUTO_TEST_CASE(trim_strategy_first_rejects_start_on_types) {
   auto options = with_budget(5);
   options.strategy = trim_strategy::first;
   options.start_on = {message_type::human};
   BOOST_TEST(trim_messages(conversation(), options).has_error());
 }
 
-BOOST_AUTO_TEST_CASE(tool_calls_are_filtered_with_their_results) {
+BOOST_AUTO_TEST_CASE(filter_excludes_tool_calls_with_their_results) {
   auto filter = message_filter{};
   filter.exclude_all_calls = true;
   BOOST_TEST(texts_of(filter_messages(conversation(), filter)) == "be one end ");
@@ -85,25 +85,25 @@ BOOST_AUTO_TEST_CASE(tool_calls_are_filtered_with_their_results) {
   BOOST_TEST(texts_of(filter_messages(conversation(), filter)) == "be one end ");
 }
 
-BOOST_AUTO_TEST_CASE(filter_excludes_messages_before_it_includes) {
+BOOST_AUTO_TEST_CASE(filter_keeps_included_types_without_excluded_calls) {
   auto filter = message_filter{};
   filter.include_types = {message_type::human, message_type::ai};
   filter.exclude_all_calls = true;
   BOOST_TEST(texts_of(filter_messages(conversation(), filter)) == "one end ");
 }
 
-BOOST_AUTO_TEST_CASE(adjacent_messages_merge_except_tool_results) {
+BOOST_AUTO_TEST_CASE(runs_of_same_type_merge_except_tool_messages) {
   const auto list = message_list{human_message("a"), human_message("b"), tool_message("c", "1", ""),
                                  tool_message("d", "2", "")};
   BOOST_TEST(texts_of(merge_message_runs(list, "+").value()) == "a+b c d ");
 }
 
-BOOST_AUTO_TEST_CASE(buffer_string_renders_conversation_for_prompt) {
+BOOST_AUTO_TEST_CASE(buffer_functions_render_conversation_as_text_and_xml) {
   BOOST_TEST(buffer_string({human_message("a"), ai_message("b")}) == "Human: a\nAI: b");
   BOOST_TEST(buffer_xml({human_message("a < b")}) == "<message type=\"human\">a &lt; b</message>");
 }
 
-BOOST_AUTO_TEST_CASE(token_estimate_counts_code_points) {
+BOOST_AUTO_TEST_CASE(token_estimate_counts_code_points_not_bytes) {
   const auto ascii = count_tokens_approximately({human_message(std::string(40, 'x'))});
   auto wide = std::string{};
   for (auto i = 0; i < 40; ++i)
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(token_estimate_counts_code_points) {
   BOOST_TEST(ascii == 14);
 }
 
-BOOST_AUTO_TEST_CASE(anthropic_tool_result_becomes_tool_message) {
+BOOST_AUTO_TEST_CASE(anthropic_tool_result_becomes_openai_tool_message) {
   auto m = human_message("");
   m.blocks =
       parse_json(R"([{"type":"tool_result","tool_use_id":"c","content":"sun"}])")->as_array();
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(anthropic_tool_result_becomes_tool_message) {
   BOOST_TEST(to_text(forms[0]) == R"({"role":"tool","tool_call_id":"c","content":"sun"})");
 }
 
-BOOST_AUTO_TEST_CASE(unsupported_block_is_an_error) {
+BOOST_AUTO_TEST_CASE(openai_conversion_rejects_unsupported_block) {
   auto m = human_message("");
   m.blocks = parse_json(R"([{"type":"video","base64":"AA","mime_type":"video/mp4"}])")->as_array();
   const auto forms = to_openai_messages({m}, text_format::string);

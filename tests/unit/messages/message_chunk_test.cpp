@@ -50,7 +50,7 @@ token_usage usage(std::string_view members) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(texts_are_concatenated) {
+BOOST_AUTO_TEST_CASE(append_concatenates_texts_of_chunks) {
   auto sum = ai_chunk("Hel");
   append(sum, ai_chunk("lo")).value();
   BOOST_TEST(to_message(sum).content == "Hello");
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(blocks_with_equal_index_are_merged) {
   BOOST_TEST(text_of(m) == "abc");
 }
 
-BOOST_AUTO_TEST_CASE(call_pieces_are_joined_by_index) {
+BOOST_AUTO_TEST_CASE(tool_call_chunks_are_joined_by_index) {
   auto sum = ai_chunk("");
   sum.call_chunks = {{"f", "", "c1", 0}, {"g", "", "c2", 1}};
   for (auto [args, index] : {std::pair{R"({"a")", 0}, {"{}", 1}, {": 1}", 0}})
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(read_calls_parses_incomplete_arguments) {
   BOOST_TEST(to_text(sum.part.tool_calls[0].args) == R"({"city":"Seo"})");
 }
 
-BOOST_AUTO_TEST_CASE(non_object_arguments_make_an_invalid_call) {
+BOOST_AUTO_TEST_CASE(unparsable_arguments_make_an_invalid_call) {
   auto sum = ai_chunk("");
   sum.call_chunks = {{"f", "nope", "c1", 0}};
   const auto m = to_message(sum);
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(non_object_arguments_make_an_invalid_call) {
   BOOST_TEST(m.invalid_tool_calls[0].args == "nope");
 }
 
-BOOST_AUTO_TEST_CASE(calls_do_not_depend_on_piece_boundaries) {
+BOOST_AUTO_TEST_CASE(tool_call_does_not_depend_on_chunk_boundaries) {
   const auto args =
       std::string{R"({"location": "서울 \"강남\"", "days": [1, 2.5, null], "o": {}})"};
   auto luck = std::minstd_rand{31};
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(many_calls_are_joined_in_linear_time) {
   BOOST_TEST(least(40'000) < 9 * least(10'000)); // 16 times as long if it were quadratic
 }
 
-BOOST_AUTO_TEST_CASE(usage_is_added_with_its_details) {
+BOOST_AUTO_TEST_CASE(append_adds_token_usage_and_its_details) {
   auto sum = ai_chunk("");
   sum.part.usage = token_usage{5, 1, 6, {{"cache_read", 2}}, {}};
   auto more = ai_chunk("");
@@ -164,7 +164,7 @@ BOOST_AUTO_TEST_CASE(usage_is_added_with_its_details) {
   BOOST_TEST((sum.part.usage == total));
 }
 
-BOOST_AUTO_TEST_CASE(provider_id_replaces_id_generated_for_run) {
+BOOST_AUTO_TEST_CASE(provider_message_id_replaces_id_generated_for_run) {
   auto sum = ai_chunk("");
   sum.part.id = "lc_run-1";
   auto more = ai_chunk("");
@@ -173,14 +173,14 @@ BOOST_AUTO_TEST_CASE(provider_id_replaces_id_generated_for_run) {
   BOOST_TEST(sum.part.id == "msg_1");
 }
 
-BOOST_AUTO_TEST_CASE(results_of_different_calls_do_not_merge) {
+BOOST_AUTO_TEST_CASE(append_rejects_results_of_different_calls) {
   auto sum = message_chunk{tool_message("a", "c1", ""), {}, false};
   const auto other = append(sum, message_chunk{tool_message("b", "c2", ""), {}, false});
   BOOST_REQUIRE(other.has_error());
   BOOST_TEST(other.error().text.find("\"c1\" and \"c2\"") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(members_of_different_types_do_not_merge) {
+BOOST_AUTO_TEST_CASE(append_rejects_metadata_members_of_different_types) {
   auto sum = ai_chunk("");
   sum.part.response_metadata["n"] = 1;
   auto more = ai_chunk("");
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(merge_keeps_later_index_and_adds_other_numbers) {
   BOOST_TEST(to_text(members) == R"({"index":2,"n":3})");
 }
 
-BOOST_AUTO_TEST_CASE(call_pieces_in_additional_kwargs_join_by_index) {
+BOOST_AUTO_TEST_CASE(call_chunks_in_additional_kwargs_join_by_index) {
   auto sum = chunk_of(R"("additional_kwargs":{"tool_calls":[
       {"index":0,"id":"c","function":{"name":"f","arguments":"{\"a\":"}}]})");
   append(sum, chunk_of(R"("additional_kwargs":{"tool_calls":[
@@ -225,7 +225,7 @@ BOOST_AUTO_TEST_CASE(call_pieces_in_additional_kwargs_join_by_index) {
   BOOST_TEST(to_text(m.tool_calls[0].args) == R"({"a":1})");
 }
 
-BOOST_AUTO_TEST_CASE(invalid_call_of_chunk_is_also_call_chunk) {
+BOOST_AUTO_TEST_CASE(invalid_call_of_chunk_also_becomes_call_chunk) {
   auto chunk = chunk_of(R"("invalid_tool_calls":[{"name":"f","args":"{","id":"c","error":"e"}])");
   BOOST_TEST(chunk.part.tool_calls.empty());
   BOOST_TEST(chunk.part.invalid_tool_calls.size() == 1U);

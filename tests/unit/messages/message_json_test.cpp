@@ -60,11 +60,11 @@ const auto forms = std::vector<form_case>{
     {"unknown members go to additional_kwargs",
      R"({"role":"assistant","content":"x","usage_metadata":{"n":1},"invalid_tool_calls":[2]})",
      R"({"type":"ai","content":"x","additional_kwargs":{"usage_metadata":{"n":1},"invalid_tool_calls":[2]}})"},
-    {"a server's empty list is no content", R"({"role":"user","content":[]})",
+    {"an empty list of a server is empty content", R"({"role":"user","content":[]})",
      R"({"type":"human","content":""})"},
-    {"our own empty list is one", R"({"type":"human","content":[]})",
+    {"an empty list in canonical form is kept", R"({"type":"human","content":[]})",
      R"({"type":"human","content":[]})"},
-    {"no example, as older writers say", R"({"type":"human","content":"x","example":false})",
+    {"example: false is not written", R"({"type":"human","content":"x","example":false})",
      R"({"type":"human","content":"x"})"},
     {"an example", R"({"type":"human","content":"x","example":true})",
      R"({"type":"human","content":"x","additional_kwargs":{"example":true}})"},
@@ -142,7 +142,8 @@ BOOST_DATA_TEST_CASE(every_input_form_is_written_canonically, boost::unit_test::
   BOOST_TEST((*again == *read));
 }
 
-BOOST_DATA_TEST_CASE(errors_name_the_path, boost::unit_test::data::make(faults), c) {
+BOOST_DATA_TEST_CASE(invalid_message_error_names_the_json_path,
+                     boost::unit_test::data::make(faults), c) {
   const auto read = messages_from_json(*parse_json(c.in));
   BOOST_REQUIRE(read.has_error());
   BOOST_TEST_INFO(read.error().text);
@@ -159,7 +160,7 @@ BOOST_AUTO_TEST_CASE(message_list_json_round_trips) {
   BOOST_TEST((*again == list));
 }
 
-BOOST_AUTO_TEST_CASE(stored_messages_round_trip_with_rare_members) {
+BOOST_AUTO_TEST_CASE(stored_messages_keep_provider_specific_token_counts) {
   auto answer = ai_message("x", {{"c", "f", {}}});
   answer.usage = token_usage{1, 2, 3, {}, {}, {{"tools", 4}, {"\"", json::object{{"a", 5}}}}};
   const auto list = message_list{answer, tool_message("r", "", "f")};
@@ -170,7 +171,7 @@ BOOST_AUTO_TEST_CASE(stored_messages_round_trip_with_rare_members) {
   BOOST_TEST((again == list));
 }
 
-BOOST_AUTO_TEST_CASE(single_message_becomes_a_list) {
+BOOST_AUTO_TEST_CASE(single_message_is_read_as_list_of_one) {
   const auto list = messages_from_json(*parse_json(R"("hi")"));
   BOOST_REQUIRE(list.has_value());
   BOOST_TEST(list->size() == 1U);

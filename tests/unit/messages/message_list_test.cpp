@@ -13,7 +13,7 @@ using namespace superstep;
 
 BOOST_AUTO_TEST_SUITE(message_lists)
 
-BOOST_AUTO_TEST_CASE(message_list_has_value_semantics) {
+BOOST_AUTO_TEST_CASE(append_to_message_list_does_not_affect_copies) {
   auto l = message_list{human_message("a"), ai_message("b")};
   const auto old = l;
   l.push_back(human_message("c"));
@@ -24,7 +24,7 @@ BOOST_AUTO_TEST_CASE(message_list_has_value_semantics) {
   BOOST_TEST((old == message_list{human_message("a"), ai_message("b")}));
 }
 
-BOOST_AUTO_TEST_CASE(list_copies_share_messages) {
+BOOST_AUTO_TEST_CASE(copies_of_a_list_share_their_messages) {
   const auto l = message_list{human_message("a")};
   auto copy = l;
   copy.push_back(ai_message("b"));
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(list_copies_share_messages) {
   BOOST_TEST(l.at_ptr(0) == copy.at_ptr(0));
 }
 
-BOOST_AUTO_TEST_CASE(replaced_message_does_not_affect_copies) {
+BOOST_AUTO_TEST_CASE(replacing_a_message_does_not_affect_copies) {
   auto l = message_list{human_message("a"), ai_message("b")};
   const auto old = l;
   l.replace(0, std::make_shared<const message>(human_message("z")));

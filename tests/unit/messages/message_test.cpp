@@ -11,7 +11,7 @@ using namespace superstep;
 
 BOOST_AUTO_TEST_SUITE(messages)
 
-BOOST_AUTO_TEST_CASE(factories_set_type_and_arguments) {
+BOOST_AUTO_TEST_CASE(message_factories_set_type_and_given_members) {
   BOOST_TEST((human_message("h").type == message_type::human));
   BOOST_TEST((system_message("s").type == message_type::system));
   const auto ai = ai_message("a", {{"c1", "f", {}}});
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(text_of_joins_strings_and_text_blocks) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_CASE(pretty_text_formats_a_message) {
+BOOST_AUTO_TEST_CASE(pretty_text_shows_heading_content_and_tool_calls) {
   BOOST_TEST(
       pretty_text(human_message("hi")) ==
       "================================ Human Message =================================\n\nhi");

@@ -64,21 +64,22 @@ const auto received = std::vector<wire_case>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(messages_are_written_as_chat_completions, boost::unit_test::data::make(sent),
-                     c) {
+BOOST_DATA_TEST_CASE(messages_are_written_in_chat_completions_form,
+                     boost::unit_test::data::make(sent), c) {
   const auto m = message_from_json(*parse_json(c.in));
   BOOST_REQUIRE(m.has_value());
   BOOST_TEST(to_text(to_openai(*m)) == c.out);
 }
 
-BOOST_DATA_TEST_CASE(answers_become_messages, boost::unit_test::data::make(received), c) {
+BOOST_DATA_TEST_CASE(chat_completion_answers_are_parsed_as_messages,
+                     boost::unit_test::data::make(received), c) {
   const auto m = from_openai(parse_json(c.in)->get_object());
   BOOST_TEST_INFO((m.has_error() ? m.error().text : ""));
   BOOST_REQUIRE(m.has_value());
   BOOST_TEST(to_text(to_json(*m)) == c.out);
 }
 
-BOOST_AUTO_TEST_CASE(invalid_arguments_are_kept_with_the_error) {
+BOOST_AUTO_TEST_CASE(invalid_tool_arguments_are_kept_with_parse_error) {
   const auto from = parse_json(
       R"({"content":"","tool_calls":[{"id":"1","function":{"name":"a","arguments":"{oops"}},{"id":"2","function":{"name":"b","arguments":"{}"}}]})");
   const auto m = from_openai(from->get_object());
@@ -89,13 +90,13 @@ BOOST_AUTO_TEST_CASE(invalid_arguments_are_kept_with_the_error) {
   BOOST_TEST(m->invalid_tool_calls[0].error.starts_with("not valid JSON"));
 }
 
-BOOST_AUTO_TEST_CASE(whitespace_or_cut_arguments_are_invalid) {
+BOOST_AUTO_TEST_CASE(whitespace_and_truncated_arguments_make_invalid_calls) {
   BOOST_TEST(std::holds_alternative<invalid_tool_call>(parse_tool_call("c", "f", "  ")));
   BOOST_TEST(std::holds_alternative<tool_call>(parse_tool_call("c", "f", "")));
   BOOST_TEST(std::holds_alternative<invalid_tool_call>(parse_tool_call("c", "f", "", "cut")));
 }
 
-BOOST_AUTO_TEST_CASE(invalid_answer_is_rejected) {
+BOOST_AUTO_TEST_CASE(malformed_chat_completion_answer_is_rejected) {
   for (const auto* text :
        {R"({"role":"user","content":"x"})", R"({"content":3})", R"({"content":"","tool_calls":{}})",
         R"({"content":"","tool_calls":[{"id":"1"}]})",
@@ -103,7 +104,7 @@ BOOST_AUTO_TEST_CASE(invalid_answer_is_rejected) {
     BOOST_TEST(from_openai(parse_json(text)->get_object()).has_error());
 }
 
-BOOST_AUTO_TEST_CASE(tool_is_written_as_function) {
+BOOST_AUTO_TEST_CASE(tool_definition_is_written_as_function) {
   const auto tool = tool_definition{"f", "does f", json::object{{"type", "object"}}};
   BOOST_TEST(
       to_text(to_openai(tool)) ==

@@ -78,14 +78,15 @@ std::optional<std::string> by_definition(std::string_view text) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(partial_text_is_completed, boost::unit_test::data::make(texts), c) {
+BOOST_DATA_TEST_CASE(incomplete_json_is_parsed_as_far_as_valid, boost::unit_test::data::make(texts),
+                     c) {
   const auto read = parse_partial_json(c.text);
   BOOST_TEST(read.has_value() == !c.value.empty());
   if (read)
     BOOST_TEST(to_text(*read) == c.value);
 }
 
-BOOST_AUTO_TEST_CASE(every_prefix_gives_result_of_slow_algorithm) {
+BOOST_AUTO_TEST_CASE(every_prefix_gives_same_result_as_slow_algorithm) {
   const auto texts_read = {
       R"({"loc": "x \"y\" z", "n": [1, 2.5e3, null, true], "o": {"p": {"q": []}}, "r": false})",
       R"([[], {}, [{"a": [[1], "b"]}], "c\n", -0.5, 10])"};
@@ -108,7 +109,7 @@ BOOST_AUTO_TEST_CASE(long_incomplete_tail_takes_linear_time) {
   BOOST_TEST(to_text(*read) == R"({"a":1})");
 }
 
-BOOST_AUTO_TEST_CASE(nesting_is_limited) {
+BOOST_AUTO_TEST_CASE(nesting_beyond_limit_is_rejected) {
   // Values up to the nesting limit can be written and read again.
   for (auto depth = std::size_t{190}; depth < 210; ++depth)
     if (const auto read = parse_partial_json(std::string(depth, '[') + '1'))

@@ -21,7 +21,7 @@ ui_message part(std::string id, json::object props, bool merge = false) {
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE(component_is_appended_replaced_or_merged_by_id) {
+BOOST_AUTO_TEST_CASE(component_with_known_id_is_replaced_unless_merging) {
   auto parts = std::vector<ui_message>{part("a", {{"x", 1}, {"y", 1}}), part("b", {{"x", 1}})};
   add_ui_messages{}(parts, {part("b", {{"y", 2}}), part("c", {}), part("a", {{"y", 2}}, true)});
   BOOST_REQUIRE(parts.size() == 3U);
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(removal_deletes_component_and_rejects_unknown_id) {
   BOOST_TEST(parts.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(components_are_written_as_json) {
+BOOST_AUTO_TEST_CASE(ui_components_and_removals_are_written_as_json) {
   BOOST_TEST((to_json(part("a", {{"x", 1}})) == json::object{{"type", "ui"},
                                                              {"id", "a"},
                                                              {"name", "card"},

@@ -66,7 +66,8 @@ std::string packed(std::string text) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(environment_selects_the_proxy, boost::unit_test::data::make(choice_cases), c) {
+BOOST_DATA_TEST_CASE(environment_variables_select_the_proxy,
+                     boost::unit_test::data::make(choice_cases), c) {
   const auto rules = proxy_rules::from([&](const char* name) {
     const auto found = c.variables.find(name);
     return found == c.variables.end() ? std::string{} : found->second;
@@ -76,7 +77,7 @@ BOOST_DATA_TEST_CASE(environment_selects_the_proxy, boost::unit_test::data::make
   BOOST_TEST((found ? found->host : std::string{}) == c.proxy);
 }
 
-BOOST_AUTO_TEST_CASE(proxy_credentials_become_a_header) {
+BOOST_AUTO_TEST_CASE(credentials_of_proxy_url_become_authorization_header) {
   const auto proxy = parse_proxy("http://user:p%40ss@proxy.org:3128");
   BOOST_REQUIRE(proxy.has_value());
   BOOST_TEST(proxy->host == "proxy.org");
@@ -89,7 +90,7 @@ BOOST_AUTO_TEST_CASE(unsupported_proxy_urls_are_rejected) {
     BOOST_TEST(parse_proxy(text).has_error(), text);
 }
 
-BOOST_AUTO_TEST_CASE(gzip_output_does_not_depend_on_splits) {
+BOOST_AUTO_TEST_CASE(gunzip_output_does_not_depend_on_input_splits) {
   auto text = std::string{};
   for (auto i = 0; i < 20'000; ++i)
     text += std::to_string(i * 7919) + ' ';

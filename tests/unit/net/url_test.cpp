@@ -55,7 +55,8 @@ const auto bad_cases = std::vector<std::string_view>{
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(url_is_split_into_its_parts, boost::unit_test::data::make(good_cases), c) {
+BOOST_DATA_TEST_CASE(url_is_parsed_into_host_port_and_target,
+                     boost::unit_test::data::make(good_cases), c) {
   const auto parsed = superstep::parse_url(c.text);
   BOOST_REQUIRE(parsed.has_value());
   BOOST_TEST(parsed->host == c.host);
@@ -64,13 +65,14 @@ BOOST_DATA_TEST_CASE(url_is_split_into_its_parts, boost::unit_test::data::make(g
   BOOST_TEST(parsed->authority() == c.authority);
 }
 
-BOOST_DATA_TEST_CASE(unusable_url_is_rejected, boost::unit_test::data::make(bad_cases), text) {
+BOOST_DATA_TEST_CASE(invalid_url_is_rejected_without_exposing_credentials,
+                     boost::unit_test::data::make(bad_cases), text) {
   const auto parsed = superstep::parse_url(text);
   BOOST_REQUIRE(parsed.has_error());
   BOOST_TEST(parsed.error().text.find("secret") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(header_lookup_ignores_case) {
+BOOST_AUTO_TEST_CASE(find_header_ignores_case_and_returns_first_match) {
   const auto headers = superstep::http_headers{{"Retry-After", "3"}, {"retry-after", "4"}};
   BOOST_TEST(*superstep::find_header(headers, "RETRY-AFTER") == "3");
   BOOST_TEST(superstep::find_header(headers, "Retry") == nullptr);

@@ -84,7 +84,7 @@ const auto ways = std::vector<bool>{false, true}; // whole, streamed
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(accepts_as_many_calls_as_allowed,
+BOOST_DATA_TEST_CASE(answer_with_maximum_number_of_calls_is_accepted,
                      boost::unit_test::data::make(protocols) * boost::unit_test::data::make(ways),
                      protocol, is_streamed) {
   for (const auto calls_max : {std::optional<std::size_t>{}, std::optional{std::size_t{5}},
@@ -95,7 +95,7 @@ BOOST_DATA_TEST_CASE(accepts_as_many_calls_as_allowed,
   }
 }
 
-BOOST_DATA_TEST_CASE(rejects_one_call_above_the_limit,
+BOOST_DATA_TEST_CASE(answer_with_one_call_above_limit_is_rejected,
                      boost::unit_test::data::make(protocols) * boost::unit_test::data::make(ways),
                      protocol, is_streamed) {
   for (const auto calls_max : {1U, 4U}) {
@@ -109,7 +109,7 @@ BOOST_DATA_TEST_CASE(rejects_one_call_above_the_limit,
   }
 }
 
-BOOST_DATA_TEST_CASE(rejects_thousands_of_calls_by_default,
+BOOST_DATA_TEST_CASE(answer_with_12000_calls_is_rejected_by_default,
                      boost::unit_test::data::make(protocols) * boost::unit_test::data::make(ways),
                      protocol, is_streamed) {
   const auto got =

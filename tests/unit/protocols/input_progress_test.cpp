@@ -6,7 +6,7 @@
 
 BOOST_AUTO_TEST_SUITE(input_progress)
 
-BOOST_AUTO_TEST_CASE(deltas_of_bounded_size_join_to_arguments) {
+BOOST_AUTO_TEST_CASE(deltas_are_bounded_and_add_up_to_arguments) {
   auto joined = std::string{};
   const auto on_event = superstep::protocol_event_handler{[&](const auto& event) {
     const auto& delta = std::get<superstep::tool_input_delta>(event);
@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(deltas_of_bounded_size_join_to_arguments) {
   BOOST_TEST(joined == last);
 }
 
-BOOST_AUTO_TEST_CASE(rejects_arguments_that_contradict_sent_deltas) {
+BOOST_AUTO_TEST_CASE(final_arguments_that_contradict_sent_deltas_are_rejected) {
   auto progress_events = 0;
   const auto on_event = superstep::protocol_event_handler{[&](const auto&) { ++progress_events; }};
   auto progress = superstep::input_progress{0, on_event};

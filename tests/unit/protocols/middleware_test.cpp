@@ -91,7 +91,7 @@ std::string call_text(std::string_view protocol, std::string_view arguments) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(adds_tool_calls_to_models_without_them, protocol_names) {
+BOOST_DATA_TEST_CASE(parses_tool_calls_from_model_text, protocol_names) {
   const auto said = "Let me see.\n" + call_text(sample, R"({"location":"Seoul","days":3})");
   const auto model = std::make_shared<const text_model>(std::vector{said});
   const auto answer = sync_wait(in_protocol(model, sample)->complete(weather_request())).value();
@@ -149,7 +149,7 @@ BOOST_DATA_TEST_CASE(stream_events_add_up_to_the_answer, protocol_names) {
   BOOST_TEST(to_text(answer.tool_calls[0].args) == arguments);
 }
 
-BOOST_AUTO_TEST_CASE(asks_model_again_after_unreadable_call) {
+BOOST_AUTO_TEST_CASE(asks_model_once_more_after_unreadable_call) {
   const auto broken = std::string{"<tool_call>{\"name\": \"get_weather\", oops}</tool_call>"};
   const auto good = call_text("hermes", R"({"location":"Seoul"})");
   auto errors = std::vector<protocol_error>{};
@@ -192,7 +192,7 @@ BOOST_AUTO_TEST_CASE(call_ids_are_unique_and_stable_in_replays) {
   BOOST_TEST(ids.size() == 12U);
 }
 
-BOOST_AUTO_TEST_CASE(tool_choice_requests_json_or_omits_tools) {
+BOOST_AUTO_TEST_CASE(tool_choice_other_than_none_sets_json_format) {
   auto request = weather_request();
   request.parameters["tool_choice"] = "required";
   const auto model = std::make_shared<const text_model>(std::vector<std::string>{
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(tool_choice_accepts_documented_words_and_objects) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(tool_choice_rejects_other_values_by_name) {
+BOOST_AUTO_TEST_CASE(error_names_the_rejected_tool_choice) {
   const auto cases = std::vector<std::pair<json::value, std::string>>{
       {"get_wether", "\"get_wether\""},
       {7, "is 7"},
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(custom_prompt_replaces_prompt_of_protocol) {
   BOOST_TEST(model->asked[0].system->content.starts_with("MINE [{"));
 }
 
-BOOST_AUTO_TEST_CASE(wrapped_model_logs_caches_and_sets_defaults) {
+BOOST_AUTO_TEST_CASE(middleware_logs_calls_caches_answers_and_sets_defaults) {
   auto records = std::vector<model_call_record>{};
   const auto model =
       std::make_shared<const text_model>(std::vector<std::string>{"one", "two", "three"});
@@ -298,7 +298,7 @@ BOOST_AUTO_TEST_CASE(wrapped_model_logs_caches_and_sets_defaults) {
   BOOST_TEST(wrapped->fingerprint().ends_with("text"));
 }
 
-BOOST_AUTO_TEST_CASE(caching_distinguishes_formats_and_bound_tools) {
+BOOST_AUTO_TEST_CASE(cache_distinguishes_requests_by_format_and_tools) {
   const auto format_named = [](const char* name, answer_mode mode, bool is_strict) {
     auto format = answer_schema{};
     format.name = name;

@@ -96,7 +96,7 @@ std::vector<std::string> streamed(const tool_protocol& protocol, std::string_vie
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(streamed_calls_equal_calls_of_complete_texts, languages, l) {
+BOOST_DATA_TEST_CASE(streamed_text_gives_same_call_as_complete_text, languages, l) {
   const auto protocol = make_protocol(l.protocol).value();
   const auto known = tools();
   auto luck = std::minstd_rand{17};

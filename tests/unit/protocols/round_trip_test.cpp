@@ -77,7 +77,7 @@ std::string calls_of(const std::vector<parsed_part>& parts) {
 
 // yaml_xml is left out: it does not escape anything, so a text that contains its close tag cannot
 // be represented.
-BOOST_DATA_TEST_CASE(texts_with_markup_survive_a_round_trip,
+BOOST_DATA_TEST_CASE(arguments_with_markup_survive_writing_and_parsing,
                      (std::vector<std::string>{"hermes", "morph_xml", "qwen3_coder"})) {
   const auto protocol = make_protocol(sample).value();
   const auto known = tools();

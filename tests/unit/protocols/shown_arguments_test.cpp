@@ -125,7 +125,7 @@ BOOST_DATA_TEST_CASE(stream_starts_one_tool_input_per_call,
   }
 }
 
-BOOST_AUTO_TEST_CASE(repeated_texts_in_nested_element_are_rejected) {
+BOOST_AUTO_TEST_CASE(call_with_repeated_string_parameter_is_rejected) {
   const auto tools = tools_with(R"({"command":{"type":"string"},"user":{"type":"string"}})");
   const auto text = "<job><command>a</command><user>x</user><user>y</user></job>";
   auto errors = std::vector<std::string>{};

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(stops_at_the_step_limit_and_reports_it) {
   BOOST_TEST(run(endless, {.steps_max = 1}).value().steps == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(reports_failed_unknown_and_invalid_calls_to_model) {
+BOOST_AUTO_TEST_CASE(each_unsuccessful_call_gets_an_error_message) {
   auto broken = ai_message("");
   broken.invalid_tool_calls = {{"c2", "weather", "{", "no JSON"}};
   const auto got =

@@ -145,7 +145,7 @@ BOOST_DATA_TEST_CASE(every_finish_reason_of_truncated_answers_is_recognised, pro
     }
 }
 
-BOOST_AUTO_TEST_CASE(completes_unclosed_call_unless_refused) {
+BOOST_AUTO_TEST_CASE(unclosed_call_is_completed_unless_option_refuses_it) {
   // The model forgot the end mark, but all arguments are there: the server did not cut the answer.
   const auto texts = std::vector<std::pair<std::string, std::string>>{
       {"hermes", R"(<tool_call>{"name":"delete_path","arguments":{"path":"/a"}})"},
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(completes_unclosed_call_unless_refused) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(keeps_text_beside_a_cut_call) {
+BOOST_AUTO_TEST_CASE(text_before_a_cut_call_is_kept) {
   const auto cut = "Before.\n<delete_path>\n<path>/data/tm";
   const auto answer = read("morph_xml", answer_of(cut, {{"finish_reason", "length"}}), false);
   BOOST_TEST(answer.content == "Before.\n");
@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(unreadable_call_of_a_stream_becomes_invalid) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(keeps_readable_calls_beside_unreadable_ones) {
+BOOST_AUTO_TEST_CASE(readable_calls_beside_unreadable_ones_are_kept) {
   for (const auto& c : broken_calls) {
     const auto text = call_text(c.protocol) + c.text + call_text(c.protocol);
     const auto answer = read(c.protocol, answer_of(text, {{"finish_reason", "stop"}}), true);
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(keeps_readable_calls_beside_unreadable_ones) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(keeps_unreadable_call_of_complete_answer_as_text) {
+BOOST_AUTO_TEST_CASE(unreadable_call_of_unstreamed_answer_stays_text) {
   for (const auto& c : broken_calls) {
     const auto answer = read(c.protocol, answer_of(c.text, {{"finish_reason", "stop"}}), false);
     BOOST_TEST(answer.content == c.text, c);
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(keeps_unreadable_call_of_complete_answer_as_text) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(emitted_raw_text_makes_no_invalid_call) {
+BOOST_AUTO_TEST_CASE(emit_raw_on_error_keeps_unreadable_call_text) {
   for (const auto& c : broken_calls) {
     auto options = protocol_options{};
     options.protocol = make_protocol(c.protocol).value();
@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(emitted_raw_text_makes_no_invalid_call) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(bounds_number_of_unreadable_calls) {
+BOOST_AUTO_TEST_CASE(unreadable_calls_above_100_are_only_counted) {
   auto text = std::string{};
   for (auto i = 0; i < 150; ++i)
     text += "<tool_call>x</tool_call>";
@@ -262,7 +262,7 @@ BOOST_AUTO_TEST_CASE(bounds_number_of_unreadable_calls) {
   BOOST_TEST(answer.invalid_tool_calls[99].error.find("50 further calls") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(history_contains_unreadable_call_as_written) {
+BOOST_AUTO_TEST_CASE(next_request_contains_unreadable_call_as_written) {
   for (const auto& c : broken_calls) {
     auto request = delete_request();
     request.messages.push_back(read(c.protocol, answer_of(c.text, {}), true));

@@ -90,14 +90,14 @@ json::value odd_value(std::minstd_rand& luck, int depth) {
 
 } // namespace
 
-BOOST_DATA_TEST_CASE(reads_plain_scalars_by_the_core_schema, scalars) {
+BOOST_DATA_TEST_CASE(plain_scalars_are_read_by_yaml_core_schema, scalars) {
   const auto read = read_yaml("a: " + std::string{sample.text} + "\n");
   BOOST_TEST_REQUIRE(plain_scalar(sample.text) == sample.value);
   if (sample.text != "-")
     BOOST_TEST(read.value().at("a") == sample.value);
 }
 
-BOOST_DATA_TEST_CASE(rejects_malformed_or_too_deep_yaml, refusals) {
+BOOST_DATA_TEST_CASE(malformed_or_too_deep_yaml_is_rejected, refusals) {
   auto limits = yaml_limits{};
   limits.depth_max = 20;
   const auto read = read_yaml(sample.yaml, limits);
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(written_yaml_reads_back_unchanged) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(fast_path_agrees_with_yaml_parser) {
+BOOST_AUTO_TEST_CASE(fast_path_reads_same_values_as_full_parser) {
   static const auto pieces = std::vector<std::string>{
       "a: ",  "b: ", "key-2: ", "c:\n", "null: ",    "a:", "|\n",      "|-\n", "  ", " ",     "\n",
       "\n\n", "- ",  "  - ",    "word", "two words", "5",  "-3.5",     "true", "~",  "\"q\"", "'s'",
