@@ -13,12 +13,16 @@ using namespace testing;
 
 BOOST_AUTO_TEST_SUITE(engine)
 
-BOOST_AUTO_TEST_CASE(chain_runs_each_node_once) {
+BOOST_AUTO_TEST_CASE(chain_runs_each_node_once_in_order) {
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
-  g.add(a, add_one).add(b, add_one).add(c, add_one);
+  const auto leaves = [](int mark) {
+    return [mark](const numbers&) { return ss::update{ss::set<&numbers::seen>({mark})}; };
+  };
+  g.add(a, leaves(1)).add(b, leaves(2)).add(c, leaves(3));
   g.edge(ss::start, a).edge(a, b).edge(b, c).edge(c, ss::end);
-  BOOST_TEST(e.invoke(g.compile(), numbers{}).state.n == 3);
+  const auto seen = e.invoke(g.compile(), numbers{}).state.seen;
+  BOOST_TEST(seen == (std::vector{1, 2, 3}), boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(join_edge_waits_for_all_sources) {

@@ -139,7 +139,8 @@ BOOST_AUTO_TEST_CASE(next_swarm_turn_starts_with_active_agent) {
 }
 
 BOOST_AUTO_TEST_CASE(swarm_rejects_unknown_default_agent) {
-  BOOST_CHECK_THROW((void)create_swarm({.agents = {member("alice", "bob")}, .default_agent = "x"}),
+  BOOST_CHECK_THROW((void)create_swarm({.agents = {member("alice", "bob"), member("bob", "alice")},
+                                        .default_agent = "x"}),
                     compile_error);
 }
 
