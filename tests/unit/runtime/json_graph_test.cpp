@@ -133,11 +133,11 @@ BOOST_AUTO_TEST_CASE(sends_deliver_json_inputs_while_labels_select_targets) {
 }
 
 BOOST_AUTO_TEST_CASE(unknown_channels_and_targets_are_errors_unless_ignored) {
-  const auto make = [](bool lenient) {
+  const auto make = [](bool lenient, std::string channel = "cc") {
     auto g = json_graph{{.ignore_unknown_channels = lenient}};
     g.channel("c");
-    g.add("a", [](const json::value&) {
-      return json_command{json::object{{"cc", 1}}, {"nobody"}};
+    g.add("a", [channel](const json::value&) {
+      return json_command{json::object{{channel, 1}}, {"nobody"}};
     });
     g.edge("__start__", "a");
     return g.compile({.name = "g", .ignore_unknown_targets = lenient});
@@ -149,6 +149,9 @@ BOOST_AUTO_TEST_CASE(unknown_channels_and_targets_are_errors_unless_ignored) {
   BOOST_CHECK_EXCEPTION(
       static_cast<void>(detail::adapter_of(make(false)).input(json::object{{"cc", 1}})),
       graph_error, is_told);
+  BOOST_CHECK_EXCEPTION(end_of(make(false, "c"), {}), graph_error, [](const graph_error& e) {
+    return e.code() == graph_errc::bad_destination || e.code() == graph_errc::unknown_node;
+  });
   BOOST_TEST(end_of(make(true), {{"cc", 1}, {"c", 2}}) == R"({"c":2})");
 }
 
