@@ -211,7 +211,8 @@ void check_reviews(const agent_spec& spec, const tool_list& tools,
                    std::vector<agent_fault>& faults) {
   for (const auto& one : spec.reviews)
     if (!has_tool(tools, one.tool))
-      faults.push_back({spec.file, one.line, one.key, "is not a tool of this agent"});
+      faults.push_back({spec.file, one.line, one.key,
+                        "is not a tool of this agent; `review` expects names of its tools"});
 }
 
 /// Rejects memory tools in an agent without a store, because each of their calls would fail.

@@ -110,9 +110,10 @@ result<std::optional<input_item>> input_reader::next() {
           first_lines_.try_emplace(digest_of(item.row->request.key), read_line.number);
       if (!is_new) {
         item.is_duplicate = true;
-        item.row =
-            error{errc::parse_failed, "duplicate key " + quoted_excerpt(item.row->request.key) +
-                                          ", first used on line " + std::to_string(first->second)};
+        item.row = error{errc::parse_failed, "the row id " + quoted_excerpt(item.row->request.key) +
+                                                 " is already used on line " +
+                                                 std::to_string(first->second) +
+                                                 "; give each row its own id"};
       }
     }
     return std::optional<input_item>{std::move(item)};

@@ -139,7 +139,7 @@ std::vector<std::string_view> checked_lines(std::string_view text) {
     const auto to = text.find('\n', from);
     if (to == std::string_view::npos)
       throw unreadable(
-          "the last line must contain the checksum, but it has no end; use the complete "
+          "the last line has no line break, so the text is incomplete; use the complete "
           "output of an export");
     lines.push_back(text.substr(from, to - from));
     from = to + 1;

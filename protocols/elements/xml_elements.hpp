@@ -43,8 +43,8 @@ public:
   [[nodiscard]] std::size_t element() const noexcept { return element_; }
   /// Returns the position after the tag of the last event.
   [[nodiscard]] std::size_t begin() const noexcept { return begin_; }
-  /// Returns the content of an element that has ended. Nullopt if it contains tags or has
-  /// attributes and is not raw.
+  /// Returns the content of an element that has ended. Nullopt if the element is not raw, and has
+  /// attributes or contains a `<`.
   [[nodiscard]] std::optional<std::string_view> text_in(std::string_view text) const;
   /// Returns the position at which the content of the element begins.
   [[nodiscard]] std::size_t content() const noexcept { return content_; }

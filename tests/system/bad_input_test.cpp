@@ -50,7 +50,7 @@ const auto good = chat_line("a", "x");
 const auto bad_files = std::vector<bad_file>{
     {"broken JSON", good + "{\"id\":\"b\",\n", "line 2: not JSON"},
     {"a duplicate id", good + chat_line("b", "y") + good,
-     "line 3: duplicate key \"a\", first used on line 1"},
+     "line 3: the row id \"a\" is already used on line 1; give each row its own id"},
     {"an unknown member",
      good + R"({"id":"b","messages":[],"colour":1})"
             "\n",

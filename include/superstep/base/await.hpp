@@ -77,8 +77,8 @@ public:
   explicit completer(boost::intrusive_ptr<detail::callback_wait<T>> wait)
       : wait_{std::move(wait)} {}
 
-  /// Passes the result to the coroutine and resumes it in its executor. Does not run the coroutine
-  /// before it returns.
+  /// Passes the result to the coroutine and schedules the coroutine in its executor. The coroutine
+  /// never runs inside this call.
   /// @param value the result of the operation
   void operator()(T value) const { wait_->complete(std::move(value)); }
   /// Whether the coroutine was destroyed while it waited, so that the result is not needed.

@@ -114,8 +114,8 @@ public:
   /// With a text in the query, the most similar items come first, and items without an index last.
   /// Throws what the embedding throws.
   [[nodiscard]] virtual std::vector<store_item> search(const store_query&) = 0;
-  /// Returns the selected namespaces that contain items, sorted by their labels. Throws
-  /// std::invalid_argument if depth_max is 0.
+  /// Returns the selected namespaces with items, sorted by labels. A memory_store also returns
+  /// those whose items were all erased. Throws std::invalid_argument if depth_max is 0.
   [[nodiscard]] virtual std::vector<store_namespace> list(const namespace_query& = {}) = 0;
 };
 

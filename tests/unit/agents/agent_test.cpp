@@ -243,7 +243,9 @@ BOOST_AUTO_TEST_CASE(example_agent_file_has_no_faults) {
 BOOST_AUTO_TEST_CASE(review_of_unknown_tool_is_a_fault) {
   const auto in = folder{};
   const auto got = build(in, "tools: [calculator]\nreview: [calculator, calc]\n");
-  BOOST_TEST(to_text(got.faults) == "a.yaml:3: review.calc: is not a tool of this agent");
+  BOOST_TEST(
+      to_text(got.faults) ==
+      "a.yaml:3: review.calc: is not a tool of this agent; `review` expects names of its tools");
   // `calc` is unknown, but one tool could not be built and may have had this name: no second fault.
   const auto broken = build(in, "tools: [{sqlite_query: {path: missing.db}}]\nreview: [calc]\n");
   BOOST_TEST(broken.faults.size() == 1U);

@@ -278,7 +278,7 @@ std::ostream& operator<<(std::ostream& out, const bad_input& c) {
 const auto bad_inputs = std::vector<bad_input>{
     {"broken JSON", chat_line("a", "1") + "{\"custom_id\":\n", "line 2: not JSON"},
     {"a duplicate id", chat_line("a", "1") + "\n" + chat_line("a", "2"),
-     R"(line 3: duplicate key "a", first used on line 1)"},
+     R"(line 3: the row id "a" is already used on line 1; give each row its own id)"},
     {"an unknown member", chat_line("a", "1") + R"({"id":"b","messages":[],"temprature":1})" + "\n",
      R"(line 2: unknown member "temprature" in a chat row)"},
     {"a compressed file", "\x1f\x8b\b\n\xff\n",
@@ -293,7 +293,7 @@ const auto bad_inputs = std::vector<bad_input>{
      R"({"id":"2","messages":[{"role":"user","content":"x"}]})"
      "\n"
      R"({"messages":[{"role":"user","content":"y"}]})",
-     R"(line 2: duplicate key "2", first used on line 1)"},
+     R"(line 2: the row id "2" is already used on line 1; give each row its own id)"},
     {"a line that is too long", chat_line("a", "1") + chat_line("b", std::string(5000, 'x')),
      "line 2: the line has 5059 bytes, more than the 1000 that --max-line-bytes allows"},
     {"another shape", chat_line("a", "1") + R"({"id":"b","input":{}})",

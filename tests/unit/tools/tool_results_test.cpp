@@ -334,7 +334,7 @@ BOOST_AUTO_TEST_CASE(with_options_applies_new_limits) {
   BOOST_TEST(most_with(exclusive, unlimited) == 12);
 }
 
-BOOST_AUTO_TEST_CASE(with_options_copy_shares_equal_limits_with_original) {
+BOOST_AUTO_TEST_CASE(node_made_by_with_options_shares_equal_limits) {
   const auto most_of_both = [](const tool_node_options& options) {
     auto all = crowd{"busy"};
     const auto node = tool_node{{all.tool()}, options};
