@@ -162,18 +162,15 @@ public:
       : graph_{std::move(graph)}, layout_{&layout}, reads_{std::move(reads)} {}
 
   void run(const body_input& given, outcome& out) const override {
-    auto input = show_input(given);
+    // Without managed channels (such as remaining_steps), because a subgraph computes its own.
+    auto input = given.payload ? payload_of(given) : layout_->read(*given.state, *reads_);
     if (!given.payload)
       layout_->check(input);
     const auto at = program_node{given.table, given.node, reads_.get()};
     out.rest = finish_nested(given.services, graph_, std::move(input), at, *layout_);
   }
-  /// Returns the input of the subgraph. Unlike the input of other nodes, it has no managed channels
-  /// (such as remaining_steps), because a subgraph computes its own.
   json::value show_input(const body_input& given) const override {
-    if (given.payload)
-      return payload_of(given);
-    return layout_->read(*given.state, *reads_);
+    return node_input(given, *layout_, *reads_);
   }
   /// Whether a node of the subgraph returns commands: they may be meant for the parent.
   bool gives_commands() const override {
