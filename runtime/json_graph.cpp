@@ -505,12 +505,13 @@ void json_graph::add_branch(std::string from, detail::json_router_function route
 void json_graph::resolve_reads() {
   for (auto& [node, names, numbers] : reads_) {
     for (const auto& name : names) {
-      if (const auto found = layout_->numbers.find(name); found != layout_->numbers.end())
+      if (const auto found = layout_->numbers.find(name); found != layout_->numbers.end()) {
         numbers->push_back(found->second);
-      else
-        faults_.push_back(
-            {graph_errc::invalid_graph, node,
-             "node '" + node + "' reads '" + name + "', which is not a channel of the graph"});
+        continue;
+      }
+      auto text = "node '" + node;
+      text.append("' reads '").append(name).append("', which is not a channel of the graph");
+      faults_.push_back({graph_errc::invalid_graph, node, std::move(text)});
     }
     std::sort(numbers->begin(), numbers->end());
   }
