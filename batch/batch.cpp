@@ -142,6 +142,7 @@ private:
   monotonic::time_point next_report_ = begun_;
   std::optional<monotonic::time_point> failed_at_;
   std::uint64_t rows_begun_ = 0;
+  std::uint64_t rows_skipped_ = 0; // because an earlier run has finished them
 };
 
 result<batch_summary> batch_run::run() {
@@ -275,20 +276,26 @@ result<batch_run::feed_end> batch_run::feed_input() {
 result<void> batch_run::feed_item(input_item& item) {
   auto& done = files_.content;
   auto origin = origin_of(item);
+  // An earlier run may have written the dead letter of this line already. The line may be valid
+  // now, because --max-line-bytes was raised.
+  if (done.bad_lines.contains(item.line.number)) {
+    ++rows_skipped_;
+    return {};
+  }
   if (!item.row) {
     if (options_.bad_lines == on_bad_line::fail)
       return error{errc::parse_failed,
                    "line " + std::to_string(item.line.number) +
                        " of the input was changed while the job ran: " + item.row.error().text};
-    // An earlier run may have written the dead letter of this line already.
-    if (!done.bad_lines.contains(item.line.number))
-      table_->add_bad_line(std::move(origin), item.row.error(), item.is_duplicate);
+    table_->add_bad_line(std::move(origin), item.row.error(), item.is_duplicate);
     return {};
   }
   auto& row = *item.row;
   const auto key = digest_of(row.request.key);
-  if (done.done.contains(key)) // an earlier run of the job has finished the row
+  if (done.done.contains(key)) { // an earlier run of the job has finished the row
+    ++rows_skipped_;
     return {};
+  }
   origin.shape = row.shape;
   origin.key = row.request.key;
   origin.key_name = row.key_name;
@@ -401,6 +408,8 @@ batch_summary batch_run::summarise(feed_end end) const {
   summary.failed = totals.dead + totals.bad_lines;
   summary.bad_lines = totals.bad_lines;
   summary.resumed = files_.content.ok + files_.content.dead + files_.content.bad_lines.size();
+  if (files_.content.has_other_input)
+    summary.other = summary.resumed - rows_skipped_;
   summary.steps = totals.counts.steps;
   summary.model_calls = totals.counts.model_calls;
   summary.tool_calls = totals.counts.tool_calls;
@@ -431,6 +440,8 @@ std::optional<batch_summary> finished_before(const job_files& files, const input
   const auto& done = files.content;
   if (!files.is_resumed || !exists(files.paths.summary) || done.header->input != facts.digest ||
       done.ok + done.dead + done.bad_lines.size() < facts.rows)
+    return std::nullopt;
+  if (done.has_other_input) // the numbers do not show which rows of this input are done
     return std::nullopt;
   auto summary = batch_summary{};
   summary.already_finished = true;

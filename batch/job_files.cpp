@@ -279,8 +279,10 @@ result<void> resume_job(job_files& files, const batch_options& options, const jo
   auto now = wanted; // the job keeps its id and its start time
   now.job_id = files.content.header->job_id;
   now.created = files.content.header->created;
-  if (now.input != files.content.header->input)
+  if (now.input != files.content.header->input) {
     files.content.bad_lines.clear(); // line numbers of the old input
+    files.content.has_other_input = true;
+  }
   return write_header(files, now);
 }
 

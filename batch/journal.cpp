@@ -157,8 +157,10 @@ result<void> apply(dom::array fields, const std::string& path, journal_content& 
     auto header = read_header(fields, path);
     if (!header)
       return header.error();
-    if (into.header && into.header->input != header->input)
+    if (into.header && into.header->input != header->input) {
       into.bad_lines.clear(); // line numbers of another input
+      into.has_other_input = true;
+    }
     into.header = std::move(*header);
   } else if (kind == "start") {
     ++into.starts[digest_of(text_at(fields, 1))];

@@ -80,6 +80,8 @@ struct journal_content {
   std::uint64_t rows_with_failed_calls = 0; ///< rows with a failed tool call
   std::uint64_t damaged_lines = 0; ///< number of damaged lines before the last valid record
   std::uint64_t first_damaged_line = 0;
+  /// Whether the job was resumed with a changed input, so that rows may belong to another input.
+  bool has_other_input = false;
   bool has_records = false;   ///< whether the file has a valid record, so that it is a journal
   bool needs_rebuild = false; ///< whether an earlier run started a rebuild but did not finish it
 

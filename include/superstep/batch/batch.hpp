@@ -52,14 +52,17 @@ enum class exit_code : int {
 /// The result of a job. Numbers of rows, calls and tokens count the whole job over all its runs.
 /// Times are those of this run.
 struct batch_summary {
-  exit_code code = exit_code::ok;           ///< exit status for `superstep run`
-  bool already_finished = false;            ///< whether there was nothing left to do
-  std::string job_id;                       ///< id of the job, the same in all its runs
-  std::uint64_t rows = 0;                   ///< lines of the input that are not blank
-  std::uint64_t ok = 0;                     ///< rows that succeeded
-  std::uint64_t failed = 0;                 ///< rows in the dead letters, invalid lines included
-  std::uint64_t bad_lines = 0;              ///< invalid lines
-  std::uint64_t resumed = 0;                ///< rows that were done before this run
+  exit_code code = exit_code::ok; ///< exit status for `superstep run`
+  bool already_finished = false;  ///< whether there was nothing left to do
+  std::string job_id;             ///< id of the job, the same in all its runs
+  std::uint64_t rows = 0;         ///< lines of the input that are not blank
+  std::uint64_t ok = 0;           ///< rows that succeeded
+  std::uint64_t failed = 0;       ///< rows in the dead letters, invalid lines included
+  std::uint64_t bad_lines = 0;    ///< invalid lines
+  std::uint64_t resumed = 0;      ///< rows that were done before this run
+  /// Rows among `resumed` that this run has not found in its input. Other than 0 only if the job
+  /// was resumed with a changed input.
+  std::uint64_t other = 0;
   std::uint64_t steps = 0;                  ///< super-steps of all rows
   std::uint64_t model_calls = 0;            ///< calls of models
   std::uint64_t tool_calls = 0;             ///< calls of tools, failed ones included
@@ -77,7 +80,7 @@ struct batch_summary {
 
   /// Returns the number of rows that are neither done nor failed.
   [[nodiscard]] std::uint64_t left() const noexcept {
-    const auto done = ok + failed; // with --force, this may include rows of another input
+    const auto done = ok + failed - other;
     return rows > done ? rows - done : 0;
   }
   /// Returns the average number of rows that finished per second of this run; 0 if it took no time.

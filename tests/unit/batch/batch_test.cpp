@@ -216,6 +216,46 @@ BOOST_AUTO_TEST_CASE(changed_input_is_rejected_unless_forced) {
   BOOST_TEST(job.output().size() == 6U);
 }
 
+// The journal counts rows of both inputs, so numbers alone do not show what is left.
+BOOST_AUTO_TEST_CASE(forced_job_runs_each_row_of_a_changed_input) {
+  const auto other_lines = [](int from, int to) {
+    auto out = std::string{};
+    for (auto i = from; i < to; ++i)
+      out += chat_line("other-" + std::to_string(i), "hi");
+    return out;
+  };
+  auto job = testing::job{chat_lines(5)};
+  BOOST_TEST(job.run().value().left() == 0U);
+  write_file(job.options.input, chat_line("row-1", "hi") + other_lines(0, 4));
+  job.options.force = true;
+  job.options.limit = 2;
+  const auto part = job.run().value();
+  BOOST_TEST(part.rows_this_run == 2U);
+  BOOST_TEST(part.left() == 2U);
+  job.options.limit.reset();
+  job.options.force = false;
+  const auto all = job.run().value();
+  BOOST_TEST(all.rows_this_run == 2U);
+  BOOST_TEST(all.left() == 0U);
+  BOOST_TEST(all.other == 4U);
+  BOOST_TEST(job.run().value().rows_this_run == 0U);
+  BOOST_TEST(job.output().size() == 9U);
+}
+
+BOOST_AUTO_TEST_CASE(line_in_dead_letters_is_not_run_with_a_higher_limit) {
+  auto job = testing::job{chat_line("long", std::string(300, 'x')) + chat_lines(3)};
+  job.options.bad_lines = on_bad_line::dead_letter;
+  job.options.line_bytes_max = 200;
+  job.options.limit = 1;
+  BOOST_TEST(job.run().value().rows_this_run == 1U);
+  job.options.limit.reset();
+  job.options.line_bytes_max = 2'000;
+  const auto rest = job.run().value();
+  BOOST_TEST(rest.rows_this_run == 2U);
+  BOOST_TEST(rest.bad_lines == 1U);
+  BOOST_TEST(job.output().size() == 3U);
+}
+
 BOOST_AUTO_TEST_CASE(existing_output_without_journal_requires_fresh_option) {
   auto job = testing::job{chat_lines(4)};
   write_file(job.folder / "out.jsonl", "precious\n");
