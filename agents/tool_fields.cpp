@@ -68,7 +68,7 @@ fields& read_tool_name(fields& at, std::string& into) {
   if (into.size() > bytes_max)
     at.wrong("name", "has " + std::to_string(into.size()) +
                          " characters; model servers accept tool names of at most 64");
-  else if (const auto other = std::ranges::find_if_not(into, is_allowed); other != into.end())
+  else if (!std::ranges::all_of(into, is_allowed))
     at.wrong("name", "'" + into +
                          "' must consist of letters (a to z, A to Z), digits, '_', '-' and '.', "
                          "because model servers reject other tool names");

@@ -177,7 +177,7 @@ void fields::wrong(std::string_view key, std::string text) {
 void fields::refuse(std::string_view key, std::string text) {
   if (!node_.IsMap() || !node_[std::string{key}].IsDefined())
     return;
-  misspelled_.emplace_back(key); // done() does not report the key again
+  reported_.emplace_back(key); // done() does not report the key again
   wrong(key, std::move(text));
 }
 
@@ -187,7 +187,7 @@ void fields::missing(std::string_view key) {
   if (node_.IsMap())
     for (const auto& pair : node_)
       if (pair.first.IsScalar() && is_misspelled(pair.first.Scalar(), key)) {
-        const auto& found = misspelled_.emplace_back(pair.first.Scalar());
+        const auto& found = reported_.emplace_back(pair.first.Scalar());
         return faults_.add(pair.first, path_of(found),
                            fmt::format("is not a known key; did you mean '{}'?", key));
       }
@@ -350,7 +350,7 @@ void fields::done() {
     if (!seen.insert(key).second)
       faults_.add(pair.first, path_of(key), "is a duplicate key");
     else if (std::find(known_.begin(), known_.end(), key) == known_.end() &&
-             std::find(misspelled_.begin(), misspelled_.end(), key) == misspelled_.end())
+             std::find(reported_.begin(), reported_.end(), key) == reported_.end())
       faults_.add(pair.first, path_of(key),
                   fmt::format("is not a known key; known keys: {}", fmt::join(known_, ", ")));
   }

@@ -152,8 +152,8 @@ private:
   std::size_t line_;
   std::string path_;
   fault_list& faults_;
-  std::vector<std::string> known_;      // in the order of reading, for the message of done()
-  std::vector<std::string> misspelled_; // reported in place of missing keys
+  std::vector<std::string> known_;    // in the order of reading, for the message of done()
+  std::vector<std::string> reported_; // by refuse(), or in place of missing keys
 };
 
 } // namespace superstep::detail

@@ -438,10 +438,9 @@ batch_summary batch_run::summarise(feed_end end) const {
 /// without a summary file counts as unfinished, so that this run writes the file.
 std::optional<batch_summary> finished_before(const job_files& files, const input_facts& facts) {
   const auto& done = files.content;
-  if (!files.is_resumed || !exists(files.paths.summary) || done.header->input != facts.digest ||
+  // With rows of another input, the numbers do not show which rows of this input are done.
+  if (!files.is_resumed || !exists(files.paths.summary) || done.has_other_input ||
       done.ok + done.dead + done.bad_lines.size() < facts.rows)
-    return std::nullopt;
-  if (done.has_other_input) // the numbers do not show which rows of this input are done
     return std::nullopt;
   auto summary = batch_summary{};
   summary.already_finished = true;

@@ -149,7 +149,7 @@ result<void> write_header(job_files& files, const job_header& header) {
     return written;
   }
   files.content.valid_bytes += text.size();
-  files.content.header = header;
+  files.content.set_header(header);
   return sync_folder_of(files.paths.output);
 }
 
@@ -279,10 +279,6 @@ result<void> resume_job(job_files& files, const batch_options& options, const jo
   auto now = wanted; // the job keeps its id and its start time
   now.job_id = files.content.header->job_id;
   now.created = files.content.header->created;
-  if (now.input != files.content.header->input) {
-    files.content.bad_lines.clear(); // line numbers of the old input
-    files.content.has_other_input = true;
-  }
   return write_header(files, now);
 }
 

@@ -157,11 +157,7 @@ result<void> apply(dom::array fields, const std::string& path, journal_content& 
     auto header = read_header(fields, path);
     if (!header)
       return header.error();
-    if (into.header && into.header->input != header->input) {
-      into.bad_lines.clear(); // line numbers of another input
-      into.has_other_input = true;
-    }
-    into.header = std::move(*header);
+    into.set_header(std::move(*header));
   } else if (kind == "start") {
     ++into.starts[digest_of(text_at(fields, 1))];
   } else if (kind == "ok" || kind == "dead") {
@@ -197,6 +193,14 @@ row_counts& row_counts::operator+=(const row_counts& more) noexcept {
   total_tokens += more.total_tokens;
   failed_tool_calls += more.failed_tool_calls;
   return *this;
+}
+
+void journal_content::set_header(job_header next) {
+  if (header && header->input != next.input) {
+    bad_lines.clear(); // line numbers of the earlier input
+    has_other_input = true;
+  }
+  header = std::move(next);
 }
 
 void journal_content::mark_done(key_digest key) {

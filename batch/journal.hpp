@@ -85,6 +85,8 @@ struct journal_content {
   bool has_records = false;   ///< whether the file has a valid record, so that it is a journal
   bool needs_rebuild = false; ///< whether an earlier run started a rebuild but did not finish it
 
+  /// Sets the header that a record contains.
+  void set_header(job_header next);
   void mark_done(key_digest key);
   void add(const row_counts& of_row) noexcept;
   /// Clears the data about finished rows, invalid lines and damage, for a rebuild. Keeps the

@@ -73,6 +73,21 @@ message with_usage(message m, std::int64_t tokens) {
   return m;
 }
 
+chat_state question() {
+  auto state = chat_state{};
+  state.messages = {human_message("question")};
+  return state;
+}
+
+/// Returns an agent whose only tool is echo().
+compiled_graph<chat_state> echo_agent(chat_model_ptr model, react_version version) {
+  auto options = react_agent_options<chat_state>{};
+  options.model = std::move(model);
+  options.tools = {echo()};
+  options.version = version;
+  return create_react_agent(std::move(options));
+}
+
 struct agent_run {
   std::shared_ptr<const fake_model> model;
   run_result<chat_state> ended;
@@ -91,12 +106,10 @@ agent_run run(std::vector<message> answers, tool_list tools, react_version versi
   config.run_id = "row-1";
   if (change)
     change(options, config);
-  auto state = chat_state{};
-  state.messages = {human_message("question")};
   auto lanes = engine{engine_options{.workers = 2}};
   auto done = std::latch{1};
   const auto graph = create_react_agent(std::move(options));
-  lanes.submit<chat_state>(graph, std::move(state), config, [&](run_result<chat_state> r) {
+  lanes.submit<chat_state>(graph, question(), config, [&](run_result<chat_state> r) {
     out.ended = std::move(r);
     done.count_down();
   });
@@ -249,11 +262,8 @@ BOOST_AUTO_TEST_CASE(agent_without_tools_ignores_tool_calls) {
 BOOST_AUTO_TEST_CASE(v1_and_v2_agents_have_the_same_drawing) {
   auto pictures = std::vector<std::string>{};
   for (const auto version : versions) {
-    auto options = react_agent_options<chat_state>{};
-    options.model = std::make_shared<const fake_model>(std::vector<message>{});
-    options.tools = {echo()};
-    options.version = version;
-    pictures.push_back(create_react_agent(std::move(options)).mermaid());
+    const auto model = std::make_shared<const fake_model>(std::vector<message>{});
+    pictures.push_back(echo_agent(model, version).mermaid());
   }
   BOOST_TEST(pictures[0] == pictures[1]);
   for (const auto* line :
@@ -332,16 +342,9 @@ std::string shown(const value& told) {
 } // namespace
 
 BOOST_DATA_TEST_CASE(each_message_is_streamed_only_once, data::make(versions), version) {
-  auto options = react_agent_options<chat_state>{};
-  options.model = std::make_shared<const speaking_model>();
-  options.tools = {echo()};
-  options.version = version;
-  const auto graph = create_react_agent(std::move(options));
-  auto state = chat_state{};
-  state.messages = {human_message("question")};
+  const auto graph = echo_agent(std::make_shared<const speaking_model>(), version);
   auto lanes = engine{engine_options{.workers = 1}};
-  auto events =
-      detail::engine_access::stream(lanes, graph, std::move(state), stream_mode::messages);
+  auto events = detail::engine_access::stream(lanes, graph, question(), stream_mode::messages);
   auto told = std::vector<std::string>{};
   while (const auto event = events.next())
     told.push_back(std::string{event->node} + ": " + shown(event->message));
@@ -354,17 +357,12 @@ BOOST_DATA_TEST_CASE(calls_of_answer_are_one_update_in_v1_and_one_each_in_v2, da
                      version) {
   const auto calls =
       std::vector{call_of("echo", "c1"), call_of("echo", "c2"), call_of("echo", "c3")};
-  auto options = react_agent_options<chat_state>{};
-  options.model = std::make_shared<const fake_model>(
+  const auto model = std::make_shared<const fake_model>(
       std::vector<message>{ai_message("", calls), ai_message("done")});
-  options.tools = {echo()};
-  options.version = version;
-  const auto graph = create_react_agent(std::move(options));
-  auto state = chat_state{};
-  state.messages = {human_message("question")};
+  const auto graph = echo_agent(model, version);
   auto lanes = engine{engine_options{.workers = 1}};
   auto updates = 0;
-  for (const auto& event : lanes.stream(graph, std::move(state), stream_mode::updates)) {
+  for (const auto& event : lanes.stream(graph, question(), stream_mode::updates)) {
     const auto* const update = std::get_if<update_event>(&event);
     updates += update != nullptr && update->node == "tools" ? 1 : 0;
   }
