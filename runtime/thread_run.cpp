@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <unordered_set>
 #include <utility>
 
 namespace superstep {
@@ -91,6 +92,11 @@ std::shared_ptr<const json::object> kept_entries(const run_config& config) {
   return out.empty() ? nullptr : std::make_shared<const json::object>(std::move(out));
 }
 
+/// Whether a task has stopped at interrupts and has not ended since.
+bool is_waiting(const task_record& r) noexcept {
+  return r.interrupts && !r.output;
+}
+
 } // namespace
 
 thread_run::thread_run(std::shared_ptr<superstep::checkpointer> checkpointer, thread_key key,
@@ -137,6 +143,7 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
     stored_ = at_->id;
     records_ = std::move(saved->tasks);
     index_.clear();
+    waiting_ = count_waiting();
   }
   run.restore(at_.get());
   return {};
@@ -159,21 +166,21 @@ result<void> thread_run::take_command(detail::thread_command& c, bool forks) {
                                                 "compile_options::checkpointer");
   if (answers && !at_ && !c.ignore_unknown_ids)
     return nothing_to_resume();
-  auto open = std::vector<std::string>{};
+  auto open = std::unordered_set<std::string_view>{}; // the ids of the pending interrupts
   for (const auto& r : records_)
-    if (r.interrupts && !r.output)
+    if (is_waiting(r))
       for (const auto& question : *r.interrupts)
-        open.push_back(question.id);
+        open.insert(question.id);
   // A value without an id goes to the first pending interrupt of a task. If several tasks have
   // pending interrupts, it is unclear which of them gets the value.
   const auto waiting = std::ranges::count_if(
-      records_, [](const auto& r) { return r.interrupts && !r.interrupts->empty() && !r.output; });
+      records_, [](const auto& r) { return is_waiting(r) && !r.interrupts->empty(); });
   if (c.resume && waiting > 1)
     return refused(graph_errc::ambiguous_resume,
                    "thread '" + key_.thread_id + "' has " + std::to_string(open.size()) +
                        " pending interrupts: pass their resume values by id");
   for (const auto& [id, answer] : c.resume_by_id) {
-    if (!c.ignore_unknown_ids && std::ranges::find(open, id) == open.end())
+    if (!c.ignore_unknown_ids && !open.contains(id))
       return refused(graph_errc::unknown_interrupt,
                      "thread '" + key_.thread_id + "' has no pending interrupt '" + id + "'");
   }
@@ -270,6 +277,7 @@ result<void> thread_run::take_up(run_state& run, detail::run_input&& input,
     } else if (travel_ && !is_nested_) {
       std::erase_if(records_, [](const task_record& r) { return !r.task.empty(); });
       index_.clear();
+      waiting_ = count_waiting();
     }
     return {};
   }
@@ -311,6 +319,7 @@ void thread_run::save(const run_state& run, checkpoint_source source, bool may_w
   at_ = std::move(made);
   records_.clear();
   index_.clear();
+  waiting_ = 0;
   held_back_.clear();
   if (when_ != durability::exit)
     store(may_wait && when_ == durability::sync);
@@ -350,7 +359,19 @@ void thread_run::tell(task_record record) {
     attempt([&] { checkpointer_->put_task(key_, *at_, storable_part(record, *at_->layout)); });
   else if (checkpointer_ && at_)
     held_back_.push_back(record);
+  const auto task = waiting_ > 0 || record.interrupts ? record.task : std::string{};
+  const auto waits = [&] {
+    const auto* const known = task.empty() ? nullptr : find(task);
+    return known != nullptr && is_waiting(*known);
+  };
+  const auto waited = waits();
   index_.add(records_, std::move(record));
+  waiting_ = waiting_ - std::size_t{waited} + std::size_t{waits()};
+  SUPERSTEP_ASSERT(waiting_ <= records_.size());
+}
+
+std::size_t thread_run::count_waiting() const noexcept {
+  return static_cast<std::size_t>(std::ranges::count_if(records_, is_waiting));
 }
 
 void thread_run::check() {
@@ -363,11 +384,10 @@ const task_record* thread_run::find(std::string_view task) const {
 }
 
 std::shared_ptr<given_answers> thread_run::answers_for(std::string_view task) const {
-  const auto waits = [](const task_record& r) { return r.interrupts && !r.output; };
   if (!answers_) // the usual case: there are no resume values
     return {};
   const auto* const record = find(task);
-  if (std::ranges::any_of(records_, waits) && (record == nullptr || !waits(*record)))
+  if (waiting_ > 0 && (record == nullptr || !is_waiting(*record)))
     return {};
   return answers_;
 }

@@ -145,6 +145,7 @@ private:
   [[nodiscard]] result<void> take_up(run_state&, detail::run_input&&, const run_config&,
                                      const nesting*);
   [[nodiscard]] error failed_checkpointer(const std::exception_ptr& cause) const;
+  [[nodiscard]] std::size_t count_waiting() const noexcept;
   void store(bool may_wait = false);
   template <class Call>
   void attempt(Call call);
@@ -157,7 +158,8 @@ private:
   std::shared_ptr<const json::object> metadata_;
   checkpoint_ptr at_;
   std::vector<task_record> records_;
-  record_index index_; ///< the index of records_ by task
+  record_index index_;      ///< the index of records_ by task
+  std::size_t waiting_ = 0; ///< number of records_ whose tasks wait for resume values
   /// with exit durability: the records of at_ that close() saves
   std::vector<task_record> held_back_;
   std::shared_ptr<given_answers> answers_;

@@ -123,6 +123,33 @@ double wide_step(int n, const ss::compile_options& compile, const ss::node_optio
   return spent;
 }
 
+/// Resumes n interrupted Sends with a value for each interrupt.
+double resume_interrupted(int n) {
+  auto options = ss::compile_options{};
+  options.checkpointer = ss::memory_checkpointer();
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [](const int& i, ss::runtime rt) -> ss::task<ss::update<numbers>> {
+    auto question = rt.interrupt(i);
+    co_await question;
+    co_return ss::update{ss::set<&numbers::total>(1)};
+  });
+  g.branch(ss::start, fan_out);
+  const auto graph = g.compile(options);
+  auto config = ss::run_config{};
+  config.thread_id = "t";
+  auto values = std::map<std::string, ss::json::value>{};
+  for (const auto& asked :
+       e.invoke(graph, numbers{.n = n, .total = 0, .seen = {}}, config).interrupts)
+    values[asked.id] = "yes";
+  BOOST_TEST(values.size() == std::size_t(n));
+  const auto begin = cpu_seconds();
+  const auto out = e.invoke(graph, ss::resume(std::move(values)), config).state;
+  const auto spent = cpu_seconds() - begin;
+  BOOST_TEST(out.total == n);
+  return spent;
+}
+
 double slow_readers(int n) {
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
@@ -176,6 +203,10 @@ BOOST_AUTO_TEST_CASE(many_cached_tasks_take_linear_time) {
     return wide_step(n, options, node);
   };
   BOOST_TEST(growth_of(1'500, cached) < growth_max);
+}
+
+BOOST_AUTO_TEST_CASE(resuming_interrupted_sends_takes_linear_time) {
+  BOOST_TEST(growth_of(3'000, resume_interrupted) < growth_max);
 }
 
 BOOST_AUTO_TEST_CASE(timers_of_ended_runs_release_their_memory) {
