@@ -6,6 +6,7 @@
 #include "base/digest.hpp"
 #include "base/error_words.hpp"
 #include "base/file_size_signal.hpp"
+#include "check_options.hpp"
 #include "job_files.hpp"
 #include "row_table.hpp"
 #include "row_writer.hpp"
@@ -31,35 +32,6 @@ using monotonic = std::chrono::steady_clock;
 // The thread that submits rows polls for stop requests at this interval. A signal handler may not
 // notify a condition variable, so it cannot wake the thread.
 constexpr auto stop_poll = std::chrono::milliseconds{50};
-
-result<void> check(const batch_options& options) {
-  if (options.input.empty() || options.output.empty())
-    return error{errc::invalid_argument, "batch_options::input and output must be set"};
-  if (options.concurrency == 0)
-    return error{errc::invalid_argument, "batch_options::concurrency must be at least 1"};
-  if (options.line_bytes_max == 0)
-    return error{errc::invalid_argument, "batch_options::line_bytes_max must be at least 1"};
-  if (options.write_queue_max == 0)
-    return error{errc::invalid_argument, "batch_options::write_queue_max must be at least 1"};
-  if (options.recursion_limit == 0)
-    return error{errc::invalid_argument, "batch_options::recursion_limit must be at least 1"};
-  if (options.row_deadline && options.row_deadline->count() < 0)
-    return error{errc::invalid_argument, "batch_options::row_deadline must not be negative"};
-  if (options.shortage_wait.count() < 0)
-    return error{errc::invalid_argument, "batch_options::shortage_wait must not be negative"};
-  if (options.sync_interval.count() < 0 || options.failure_drain.count() < 0)
-    return error{errc::invalid_argument,
-                 "batch_options::sync_interval and failure_drain must not be negative"};
-  if (options.time == nullptr)
-    return error{errc::invalid_argument, "batch_options::time must not be null"};
-  if (options.fresh && options.force)
-    return error{errc::invalid_argument,
-                 "--fresh starts again and --force resumes; use only one of them"};
-  if (options.fresh && options.retry_dead)
-    return error{errc::invalid_argument,
-                 "--fresh runs all rows and --retry-dead only failed ones; use only one of them"};
-  return {};
-}
 
 /// Returns an id for a new job: `run-` and 12 random hexadecimal digits.
 std::string new_job_id() {
@@ -470,7 +442,7 @@ result<void> row_runner::begin_job(const std::string& /*job*/) {
 
 result<batch_summary> run_batch(const batch_options& options, row_runner& runner,
                                 progress_sink& progress, const stop_request& stop) {
-  if (auto checked = check(options); !checked)
+  if (auto checked = check_options(options); !checked)
     return checked.error();
   const auto no_signal = file_size_signal_blocked{};
   auto input = open_rows(options);

@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
 #include "cli/job_checkpoints.hpp"
+#include "cli/run_options.hpp"
 #include "cli/usage.hpp"
 
 #include <superstep/batch/batch.hpp>
@@ -31,20 +32,6 @@ namespace superstep::cli {
 
 namespace {
 
-struct run_arguments {
-  std::string agent;
-  std::vector<std::string> overrides;
-  std::string bad_lines = "fail";
-  std::string progress = "auto";
-  std::optional<std::uint64_t> row_deadline_ms; // unset: the value of the agent file
-  std::uint64_t limit = 0;                      // 0: all rows
-  std::uint64_t shortage_wait_ms = 30'000;
-  std::size_t workers = 0;
-  std::string events; // empty: no event log
-  bool checkpoints = false;
-  batch_options batch;
-};
-
 // Global, because a signal handler has no other way to reach an object.
 stop_request& interrupted() {
   static auto request = stop_request{};
@@ -59,26 +46,6 @@ void install_signal_handlers() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is reported as a write error
-}
-
-batch_options options_of(const run_arguments& given, const agent& a) {
-  auto out = given.batch;
-  out.bad_lines = given.bad_lines == "fail" ? on_bad_line::fail : on_bad_line::dead_letter;
-  if (given.limit > 0)
-    out.limit = given.limit;
-  out.shortage_wait = std::chrono::milliseconds{given.shortage_wait_ms};
-  out.row_deadline = a.spec().limits.row_deadline;
-  if (given.row_deadline_ms == 0)
-    out.row_deadline.reset();
-  else if (given.row_deadline_ms)
-    out.row_deadline = std::chrono::milliseconds{*given.row_deadline_ms};
-  out.recursion_limit = a.spec().recursion_limit;
-  out.fingerprint.agent = a.fingerprint();
-  out.fingerprint.tools = a.tools_fingerprint();
-  out.fingerprint.model = a.model()->fingerprint();
-  const auto deadline_ms = out.row_deadline.value_or(std::chrono::milliseconds{0}).count();
-  out.fingerprint.parameters = "row_deadline_ms=" + std::to_string(deadline_ms);
-  return out;
 }
 
 /// Adds an error for each sub-agent whose agent file has the key `review`.
@@ -217,9 +184,6 @@ int run_or_report(const run_arguments& given) {
   }
 }
 
-constexpr auto rows_max = std::uint64_t{1'000'000'000'000};
-constexpr auto line_bytes_max = std::uint64_t{4'000'000'000}; // simdjson parses less than 4 GiB
-
 constexpr auto run_examples = R"(Examples:
   superstep run agent.yaml --input rows.jsonl --output out.jsonl
   superstep run agent.yaml -i rows.jsonl -o out.jsonl --concurrency 256 --set limits.rpm=500
@@ -236,57 +200,10 @@ early, 4 stopped because the machine lacks resources or disk space. After 3 and 
 void add_run(CLI::App& program, action& chosen) {
   auto given = std::make_shared<run_arguments>();
   auto& verb = *program.add_subcommand("run", "Run every row of a JSONL file through an agent");
-  verb.add_option("AGENT", given->agent, "The agent file")->required()->check(not_empty());
-  verb.add_option("-i,--input", given->batch.input,
-                  "JSONL file with the rows; - for standard input")
-      ->required()
-      ->check(not_empty());
-  verb.add_option("-o,--output", given->batch.output,
-                  "File for the results; the job's other files are created in the same folder")
-      ->required()
-      ->check(named_file());
-  verb.add_option("--set", given->overrides, "key.path=value: overrides a key of the agent file")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  add_number(verb, "--concurrency", given->batch.concurrency,
-             "Maximum number of rows that run at a time", 1, 1'000'000);
-  add_number(verb, "--limit", given->limit, "Maximum number of rows to start; 0 = all", 0,
-             rows_max);
-  verb.add_flag("--fresh", given->batch.fresh,
-                "Move the files of an earlier job aside and start again");
-  verb.add_flag("--force", given->batch.force,
-                "Resume although agent, tools, model or input changed, or lines of the output are "
-                "missing");
-  verb.add_flag("--retry-dead", given->batch.retry_dead,
-                "Run failed rows again, except rows with invalid input and rows that reached the "
-                "recursion limit");
-  verb.add_option("--on-bad-line", given->bad_lines,
-                  "What to do if the input has invalid lines. fail: report them and run nothing; "
-                  "dead-letter: write them to the dead letters and run the other rows")
-      ->check(one_of({"fail", "dead-letter"}))
-      ->capture_default_str();
-  add_number(verb, "--row-deadline-ms", given->row_deadline_ms,
-             "Timeout of one row; 0 = none; default: limits.row_deadline_ms of the agent file", 0,
-             duration_ms_max);
-  add_number(verb, "--shortage-wait-ms", given->shortage_wait_ms,
-             "How long the job waits for file descriptors, processes or memory before it stops", 0,
-             duration_ms_max);
-  add_number(verb, "--max-line-bytes", given->batch.line_bytes_max,
-             "Maximum bytes of an input line", 1, line_bytes_max);
-  verb.add_option("--progress", given->progress,
-                  "How progress is reported on standard error; auto: bar at a terminal, else plain")
-      ->check(one_of({"auto", "bar", "plain", "json", "none"}))
-      ->capture_default_str();
-  verb.add_option(
-          "--events", given->events,
-          "Write the start and end of every model and tool call to this file, as JSON lines")
-      ->check(named_file());
-  verb.add_flag(
-      "--checkpoints", given->checkpoints,
-      "Save the state of each row after every super-step, so that interrupted rows resume at their "
-      "last super-step; the database is beside the output and is deleted when all rows are ok");
-  add_number(verb, "--workers", given->workers, "Number of threads that run rows; 0 = one per core",
-             0, 4'096);
+  add_row_options(verb, *given);
+  add_output_options(verb, *given);
+  add_limit_options(verb, *given);
+  add_report_options(verb, *given);
   verb.footer(run_examples);
   verb.callback([given, &chosen] { chosen = [given] { return run_or_report(*given); }; });
 }

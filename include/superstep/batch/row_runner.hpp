@@ -24,6 +24,8 @@ struct row_request {
   json::object parameters{}; ///< overrides of the model's parameters, from the body of openai rows
   run_config config{};       ///< run_id is the key; the deadline is batch_options::row_deadline
   std::string job{};         ///< id of the job, the same in all its runs: batch_summary::job_id
+  /// Number of this sample of the row, from 1. Samples of a row must not share cached answers.
+  std::uint32_t sample = 1;
 };
 
 /// The error that ended a row.

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks the options of a job before any file is opened.
+#include "check_options.hpp"
+
+namespace superstep::detail {
+
+result<void> check_options(const batch_options& options) {
+  if (options.input.empty() || options.output.empty())
+    return error{errc::invalid_argument, "batch_options::input and output must be set"};
+  if (options.concurrency == 0)
+    return error{errc::invalid_argument, "batch_options::concurrency must be at least 1"};
+  if (options.line_bytes_max == 0)
+    return error{errc::invalid_argument, "batch_options::line_bytes_max must be at least 1"};
+  if (options.write_queue_max == 0)
+    return error{errc::invalid_argument, "batch_options::write_queue_max must be at least 1"};
+  if (options.recursion_limit == 0)
+    return error{errc::invalid_argument, "batch_options::recursion_limit must be at least 1"};
+  if (options.row_deadline && options.row_deadline->count() < 0)
+    return error{errc::invalid_argument, "batch_options::row_deadline must not be negative"};
+  if (options.shortage_wait.count() < 0)
+    return error{errc::invalid_argument, "batch_options::shortage_wait must not be negative"};
+  if (options.sync_interval.count() < 0 || options.failure_drain.count() < 0)
+    return error{errc::invalid_argument,
+                 "batch_options::sync_interval and failure_drain must not be negative"};
+  if (options.time == nullptr)
+    return error{errc::invalid_argument, "batch_options::time must not be null"};
+  if (options.fresh && options.force)
+    return error{errc::invalid_argument,
+                 "--fresh starts again and --force resumes; use only one of them"};
+  if (options.fresh && options.retry_dead)
+    return error{errc::invalid_argument,
+                 "--fresh runs all rows and --retry-dead only failed ones; use only one of them"};
+  return {};
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of `superstep run`: one function per group adds them to the verb, and options_of()
+// converts them to the options of the job.
+#include "cli/run_options.hpp"
+
+#include "cli/usage.hpp"
+
+#include <superstep/models/chat_model.hpp>
+
+#include <chrono>
+
+namespace superstep::cli {
+
+namespace {
+
+constexpr auto rows_max = std::uint64_t{1'000'000'000'000};
+constexpr auto line_bytes_max = std::uint64_t{4'000'000'000}; // simdjson parses less than 4 GiB
+
+} // namespace
+
+void add_row_options(CLI::App& verb, run_arguments& into) {
+  verb.add_option("AGENT", into.agent, "The agent file")->required()->check(not_empty());
+  verb.add_option("-i,--input", into.batch.input, "JSONL file with the rows; - for standard input")
+      ->required()
+      ->check(not_empty());
+  verb.add_option("--set", into.overrides, "key.path=value: overrides a key of the agent file")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  add_number(verb, "--limit", into.limit, "Maximum number of rows to start; 0 = all", 0, rows_max);
+  verb.add_option("--on-bad-line", into.bad_lines,
+                  "What to do if the input has invalid lines. fail: report them and run nothing; "
+                  "dead-letter: write them to the dead letters and run the other rows")
+      ->check(one_of({"fail", "dead-letter"}))
+      ->capture_default_str();
+  add_number(verb, "--max-line-bytes", into.batch.line_bytes_max, "Maximum bytes of an input line",
+             1, line_bytes_max);
+}
+
+void add_output_options(CLI::App& verb, run_arguments& into) {
+  verb.add_option("-o,--output", into.batch.output,
+                  "File for the results; the job's other files are created in the same folder")
+      ->required()
+      ->check(named_file());
+  verb.add_flag("--fresh", into.batch.fresh,
+                "Move the files of an earlier job aside and start again");
+  verb.add_flag("--force", into.batch.force,
+                "Resume although agent, tools, model or input changed, or lines of the output are "
+                "missing");
+  verb.add_flag("--retry-dead", into.batch.retry_dead,
+                "Run failed rows again, except rows with invalid input and rows that reached the "
+                "recursion limit");
+  verb.add_flag(
+      "--checkpoints", into.checkpoints,
+      "Save the state of each row after every super-step, so that interrupted rows resume at their "
+      "last super-step; the database is beside the output and is deleted when all rows are ok");
+}
+
+void add_limit_options(CLI::App& verb, run_arguments& into) {
+  add_number(verb, "--concurrency", into.batch.concurrency,
+             "Maximum number of rows that run at a time", 1, 1'000'000);
+  add_number(verb, "--row-deadline-ms", into.row_deadline_ms,
+             "Timeout of one row; 0 = none; default: limits.row_deadline_ms of the agent file", 0,
+             duration_ms_max);
+  add_number(verb, "--shortage-wait-ms", into.shortage_wait_ms,
+             "How long the job waits for file descriptors, processes or memory before it stops", 0,
+             duration_ms_max);
+  add_number(verb, "--workers", into.workers, "Number of threads that run rows; 0 = one per core",
+             0, 4'096);
+}
+
+void add_report_options(CLI::App& verb, run_arguments& into) {
+  verb.add_option("--progress", into.progress,
+                  "How progress is reported on standard error; auto: bar at a terminal, else plain")
+      ->check(one_of({"auto", "bar", "plain", "json", "none"}))
+      ->capture_default_str();
+  verb.add_option(
+          "--events", into.events,
+          "Write the start and end of every model and tool call to this file, as JSON lines")
+      ->check(named_file());
+}
+
+batch_options options_of(const run_arguments& given, const agent& a) {
+  auto out = given.batch;
+  out.bad_lines = given.bad_lines == "fail" ? on_bad_line::fail : on_bad_line::dead_letter;
+  if (given.limit > 0)
+    out.limit = given.limit;
+  out.shortage_wait = std::chrono::milliseconds{given.shortage_wait_ms};
+  out.row_deadline = a.spec().limits.row_deadline;
+  if (given.row_deadline_ms == 0)
+    out.row_deadline.reset();
+  else if (given.row_deadline_ms)
+    out.row_deadline = std::chrono::milliseconds{*given.row_deadline_ms};
+  out.recursion_limit = a.spec().recursion_limit;
+  out.fingerprint.agent = a.fingerprint();
+  out.fingerprint.tools = a.tools_fingerprint();
+  out.fingerprint.model = a.model()->fingerprint();
+  const auto deadline_ms = out.row_deadline.value_or(std::chrono::milliseconds{0}).count();
+  out.fingerprint.parameters = "row_deadline_ms=" + std::to_string(deadline_ms);
+  return out;
+}
+
+} // namespace superstep::cli

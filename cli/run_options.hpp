@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/agents/agent_file.hpp>
+#include <superstep/batch/batch_options.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace superstep::cli {
+
+/// The arguments of `superstep run`.
+struct run_arguments {
+  std::string agent;
+  std::vector<std::string> overrides;
+
+  // --- rows ---
+  std::string bad_lines = "fail";
+  std::uint64_t limit = 0; ///< 0: all rows
+
+  // --- limits ---
+  std::optional<std::uint64_t> row_deadline_ms; ///< not set: the value of the agent file
+  std::uint64_t shortage_wait_ms = 30'000;
+  std::size_t workers = 0;
+
+  // --- reports ---
+  std::string progress = "auto";
+  std::string events; ///< empty: no event log
+
+  // --- output ---
+  bool checkpoints = false;
+
+  /// Options that need no conversion. options_of() adds the others.
+  batch_options batch;
+};
+
+/// Add the options of `superstep run`, one group each. `into` must outlive the verb. @{
+/// The agent, the input and the rows of the input that run.
+void add_row_options(CLI::App& verb, run_arguments& into);
+/// The output, and what happens to the files of an earlier job.
+void add_output_options(CLI::App& verb, run_arguments& into);
+/// The limits of rows and of the machine.
+void add_limit_options(CLI::App& verb, run_arguments& into);
+/// The reports about the job while it runs.
+void add_report_options(CLI::App& verb, run_arguments& into);
+/// @}
+
+/// Returns the options of the job: those of the command line, completed by those of the agent.
+[[nodiscard]] batch_options options_of(const run_arguments& given, const agent& a);
+
+} // namespace superstep::cli

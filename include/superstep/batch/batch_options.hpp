@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/clock.hpp>
+#include <superstep/runtime/run_config.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace superstep {
+
+/// The handling of invalid input lines.
+enum class on_bad_line : std::uint8_t {
+  fail,        ///< nothing runs; every invalid line is reported with its number
+  dead_letter, ///< invalid lines are written to the dead letters, and the other rows run
+};
+
+/// Texts that identify what a job runs. A job is resumed only if they have not changed since its
+/// first run. They may have any form and length, because only their digests are stored. run_batch()
+/// adds a digest of the input.
+struct job_fingerprint {
+  std::string agent{};      ///< agent::fingerprint(): name, prompt, version, recursion limit, …
+  std::string tools{};      ///< agent::tools_fingerprint(): definitions and options of the tools
+  std::string model{};      ///< chat_model::fingerprint()
+  std::string parameters{}; ///< overrides and limits that change results
+};
+
+/// Options of a batch job. A comment that starts with `--` names the flag of `superstep run` that
+/// sets the member.
+struct batch_options {
+  // --- rows ---
+  std::string input{};  ///< --input: path of a JSONL file, or "-" for standard input
+  std::string output{}; ///< --output: path; the job's other files are beside it
+  on_bad_line bad_lines = on_bad_line::fail;          ///< --on-bad-line fail|dead-letter
+  std::size_t line_bytes_max = std::size_t{16} << 20; ///< --max-line-bytes: limit of an input line
+  std::optional<std::uint64_t> limit{}; ///< --limit: rows to start in this run; not set: all
+
+  // --- the files of the job ---
+  bool fresh = false; ///< --fresh: move an earlier job's files aside and start again
+  bool force = false; ///< --force: resume although the fingerprint differs
+  /// --retry-dead: run rows in the dead letters again, except invalid input lines
+  bool retry_dead = false;
+  std::size_t write_queue_max = 1024;          ///< finished rows that wait to be written
+  std::chrono::milliseconds sync_interval{20}; ///< minimum time between two syncs of the output
+  job_fingerprint fingerprint{};               ///< identifies what the job runs
+
+  // --- limits ---
+  std::size_t concurrency = 64; ///< --concurrency: rows in flight, at least 1
+  /// --row-deadline-ms: timeout of a row; not set: none.
+  std::optional<std::chrono::milliseconds> row_deadline{};
+  /// Recursion limit of rows that do not specify one.
+  std::uint32_t recursion_limit = default_recursion_limit;
+  /// --shortage-wait-ms: maximum time that a job waits for resources while every row ends with a
+  /// shortage of the machine. Then the job stops.
+  std::chrono::milliseconds shortage_wait{30'000};
+  /// Time that rows in flight have to finish after a write error before they are cancelled.
+  std::chrono::milliseconds failure_drain{10'000};
+
+  // --- hooks ---
+  const clock* time =
+      &system_clock(); ///< gives the time `created` in the journal; not used for waiting
+  /// A hook for tests that inspect the files as a crash would leave them. Called by the writer
+  /// thread after every write, sync and rename, with the name of the step. May be empty.
+  std::function<void(std::string_view)> on_disk_step{};
+};
+
+} // namespace superstep
