@@ -27,6 +27,7 @@ const auto arrows = std::map<std::string, std::set<std::string>>{
     {"runtime", {"checkpoint"}},
     {"actors", {"runtime"}},
     {"tools", {"runtime", "messages", "net"}},
+    {"interop", {"tools"}},
     {"models", {"messages", "net"}},
     {"protocols", {"models"}},
     {"agents", {"tools", "protocols"}},
@@ -123,9 +124,10 @@ BOOST_AUTO_TEST_CASE(every_listed_dependency_is_used) {
                  from << " -> " << to << " is allowed, but no file uses it");
 }
 
-BOOST_AUTO_TEST_CASE(only_actors_component_includes_caf) {
+BOOST_AUTO_TEST_CASE(only_actors_and_interop_include_caf) {
   check_none(breaking([](const source_file& file, const std::string& include) {
-    return !starts_with_any(include, caf) || file.path.starts_with("actors/");
+    return !starts_with_any(include, caf) || file.path.starts_with("actors/") ||
+           file.path.starts_with("interop/") || file.path.starts_with("include/superstep/interop/");
   }));
 }
 
