@@ -11,6 +11,8 @@
 #include <condition_variable>
 #include <future>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace superstep {
@@ -38,6 +40,37 @@ void engine::throw_run_error(run_error e) {
   }
 }
 
+namespace {
+
+/// Returns the result of a run that was not started.
+detail::raw_result not_started(run_error why) {
+  auto result = detail::raw_result{};
+  result.error = std::move(why);
+  return result;
+}
+
+/// Waits for room for a run, or refuses it, as the options say.
+/// @returns the reason why the run must not start; empty if it was admitted
+std::optional<run_error> admit(run_limit& limit, const engine_options& options) {
+  if (options.on_full == when_full::refuse) {
+    if (limit.try_enter())
+      return std::nullopt;
+    return make_run_error(graph_errc::engine_full,
+                          "the engine has " + std::to_string(*options.runs_max) +
+                              " live runs (engine_options::runs_max): submit the run again when "
+                              "others have ended");
+  }
+  if (lane::current != nullptr) { // waiting would block the lane that must end the other runs
+    limit.enter_above_limit();
+    return std::nullopt;
+  }
+  if (limit.enter())
+    return std::nullopt;
+  return make_run_error(graph_errc::cancelled, "the run was not started: the engine shuts down");
+}
+
+} // namespace
+
 run_handle engine::start(const detail::program_ptr& table, detail::run_input input,
                          run_config config, std::function<void(detail::raw_result)> done,
                          stream_mode modes, std::shared_ptr<detail::event_sink> sink) {
@@ -46,7 +79,21 @@ run_handle engine::start(const detail::program_ptr& table, detail::run_input inp
   if (config.recursion_limit < 1)
     throw graph_error{
         make_run_error(errc::invalid_argument, "run_config::recursion_limit must be at least 1")};
-  auto& target = core_->choose_lane();
+  // a copy, because the engine may be destroyed while the thread waits for room
+  const auto core = core_;
+  if (const auto& limit = core->limit()) {
+    auto admitted = std::make_shared<admitted_run>(); // first, because it may throw
+    if (auto refused = admit(*limit, core->options())) {
+      call_back(done, not_started(std::move(*refused)));
+      return {};
+    }
+    admitted->hold(limit);
+    done = [admitted, done = std::move(done)](detail::raw_result raw) {
+      admitted->leave(); // first, so that `done` can start the next run
+      done(std::move(raw));
+    };
+  }
+  auto& target = core->choose_lane();
   auto request = run_request{};
   request.table = lane::current == &target ? target.pin(table) : table;
   request.input = std::move(input);
@@ -69,10 +116,10 @@ run_handle engine::start(const detail::program_ptr& table, detail::run_input inp
   }
   // a copy, because the run may have ended and released its sink before on_room() is called
   const auto events = request.sink;
-  const auto t = core_->submit(target, std::move(request));
+  const auto t = core->submit(target, std::move(request));
   if (events) {
-    events->on_room([core = std::weak_ptr<detail::engine_core>{core_}, t] {
-      if (const auto alive = core.lock())
+    events->on_room([weak = std::weak_ptr<detail::engine_core>{core}, t] {
+      if (const auto alive = weak.lock())
         alive->resume(t);
     });
   }

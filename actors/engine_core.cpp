@@ -30,6 +30,7 @@ void check(const engine_options& o) {
   require(o.watcher_tick.count() > 0, "watcher_tick must be greater than 0");
   require(o.thread_idle_time.count() >= 0, "thread_idle_time must not be negative");
   require(o.shutdown_grace.count() >= 0, "shutdown_grace must not be negative");
+  require(o.runs_max != std::size_t{0}, "runs_max must be at least 1");
 }
 
 engine_options with_defaults(engine_options o) {
@@ -108,6 +109,8 @@ detail::engine_core::engine_core(engine_options options)
   // limit.
   check_threads(caf_threads + 2);
   system_ = std::make_unique<caf::actor_system>(config_);
+  if (options_.runs_max)
+    limit_ = std::make_shared<run_limit>(*options_.runs_max);
   for (auto i = std::uint32_t{0}; i < options_.workers; ++i)
     lanes_.emplace_back(new lane{*this, i});
 }
@@ -136,6 +139,8 @@ void detail::engine_core::start() {
 }
 
 void detail::engine_core::shut_down() {
+  if (limit_)
+    limit_->close();
   for (auto i = std::uint32_t{0}; i < lanes_.size(); ++i)
     on_lane(i, [](lane& l) {
       for (auto* r : l.live_runs())

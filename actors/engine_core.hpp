@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lane.hpp"
+#include "run_limit.hpp"
 #include "thread_pool.hpp"
 #include "watcher.hpp"
 
@@ -57,12 +58,15 @@ public:
   [[nodiscard]] bool add_job(call& c) { return threads_.add_job(c); }
   void watch() noexcept { watcher_.poke(); }
   [[nodiscard]] std::size_t live_runs() const noexcept;
+  /// The limit of live runs; null if the engine has none.
+  [[nodiscard]] const std::shared_ptr<run_limit>& limit() const noexcept { return limit_; }
 
 private:
   engine_options options_;
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;
   std::vector<boost::intrusive_ptr<lane>> lanes_;
+  std::shared_ptr<run_limit> limit_; // shared with the callbacks of the runs
   // The members below are written by every run. They start new cache lines, so that lanes can read
   // the members above without cache misses.
   alignas(64) thread_pool threads_;

@@ -36,6 +36,7 @@ constexpr detail::error_entry<graph_errc> code_table[] = {
     {graph_errc::user_code_failed, "user_code_failed",
      "user code outside a node threw an exception"},
     {graph_errc::used_thread, "used_thread", "a whole state may only be the input of a new thread"},
+    {graph_errc::engine_full, "engine_full", "the engine has reached its limit of runs"},
 };
 
 /// Returns the texts of all faults, one per line.

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -26,7 +27,13 @@ namespace detail {
 class engine_core;
 } // namespace detail
 
-/// Options of an engine: the number of its threads, and the size of its pools.
+/// What a function that starts a run does while engine_options::runs_max runs have not ended.
+enum class when_full : std::uint8_t {
+  wait,   ///< it blocks the calling thread until a run ends
+  refuse, ///< it does not start the run, which fails with graph_errc::engine_full
+};
+
+/// Options of an engine: the number of its threads, and the limits of its pools and runs.
 struct engine_options {
   /// Number of lanes. A lane owns some of the runs and executes their bodies on one thread at a
   /// time. 0: one lane per core.
@@ -49,6 +56,13 @@ struct engine_options {
   /// The longest time that the engine's destructor waits for blocking bodies. When it has passed,
   /// the threads of the bodies are detached. Not negative.
   std::chrono::milliseconds shutdown_grace{5'000};
+  /// The largest number of runs that have not ended, at least 1; unset: no limit. Each of them
+  /// occupies memory, even if it only waits. Runs that bodies start (runtime::invoke()) do not
+  /// count.
+  std::optional<std::size_t> runs_max = std::nullopt;
+  /// What happens if runs_max is reached. A run that is started on a thread of the engine, such as
+  /// by the callback of a run, never waits: with when_full::wait it starts above the limit.
+  when_full on_full = when_full::wait;
 };
 
 namespace detail {
@@ -134,7 +148,8 @@ public:
   ///
   /// Otherwise `done` is called exactly once with the result, also if the run fails or is
   /// cancelled. It is called on a thread of the engine or of the checkpointer, possibly before
-  /// submit() returns.
+  /// submit() returns. If the engine refuses the run (engine_options::on_full), `done` is called on
+  /// the calling thread.
   /// @returns a handle for cancelling or draining the run; it may be discarded
   template <class State, run_input_of<State> Input = detail::default_input<State>>
   run_handle submit(const compiled_graph<State>& graph, Input input, run_config config,

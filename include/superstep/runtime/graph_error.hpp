@@ -35,6 +35,7 @@ enum class graph_errc {
   drained,             ///< run_handle::drain() stopped the run between two super-steps
   user_code_failed,    ///< user code outside a body threw, e.g. cache_policy::key or a checkpointer
   used_thread,         ///< a whole state was the input of a thread that has checkpoints
+  engine_full,         ///< the engine has engine_options::runs_max live runs and refuses more
 };
 /// Returns the code in the error category `graph`. May be called from any thread.
 [[nodiscard]] std::error_code make_error_code(graph_errc) noexcept;
