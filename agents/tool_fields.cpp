@@ -145,6 +145,20 @@ void read_sandbox(fields& at, const std::string& folder, command_sandbox& into) 
     path = std::filesystem::absolute(in_folder(folder, path)).lexically_normal().string();
 }
 
+/// Reads `protocol` and `workers`.
+void read_protocol(fields& at, command_options& into) {
+  auto word = std::string{};
+  at.text("protocol", word);
+  if (word == "jsonl")
+    into.protocol = command_protocol::jsonl;
+  else if (!word.empty() && word != "once")
+    at.wrong("protocol", "must be once or jsonl");
+  if (into.protocol == command_protocol::jsonl)
+    at.number("workers", into.workers, 0, static_cast<std::int64_t>(command_workers_max));
+  else
+    at.refuse("workers", "requires protocol: jsonl");
+}
+
 /// Reads a command tool. If the program's path contains a slash, it is relative to the agent file.
 /// Otherwise the program is found through PATH.
 options_variant read_command(fields& at, const std::string& folder) {
@@ -156,6 +170,7 @@ options_variant read_command(fields& at, const std::string& folder) {
       .duration("timeout_ms", out.timeout, 1)
       .number("max_output_bytes", out.max_output_bytes, 1)
       .text("cwd", out.cwd);
+  read_protocol(at, out);
   read_env(at, out);
   read_process_limits(at, out.limits);
   read_sandbox(at, folder, out.sandbox);

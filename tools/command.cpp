@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tools that run programs. This file builds the environment, the sandbox and the results;
-// net/child_process.cpp runs the programs.
+// Tools that run programs, one process for each call. This file builds the results;
+// net/child_process.cpp runs the programs. command_worker.cpp serves many calls with one process.
+#include "tools/command_request.hpp"
+
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/net/detail/child_process.hpp>
@@ -9,96 +11,14 @@
 #include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <new>
 #include <optional>
-#include <string_view>
 #include <utility>
-
-#include <unistd.h>
 
 namespace superstep {
 
 namespace {
-
-using environment = std::vector<std::pair<std::string, std::string>>;
-
-bool is_passed(std::string_view name, const command_options& options) {
-  static constexpr auto always =
-      std::array<std::string_view, 5>{"PATH", "HOME", "LANG", "TZ", "TMPDIR"};
-  return name.starts_with("LC_") || std::ranges::find(always, name) != always.end() ||
-         std::ranges::find(options.env_names, name) != options.env_names.end();
-}
-
-void set_variable(environment& all, std::string name, std::string value) {
-  std::erase_if(all, [&name](const auto& one) { return one.first == name; });
-  all.emplace_back(std::move(name), std::move(value));
-}
-
-/// Returns the environment for the program: some common variables and those that the options name.
-/// Other variables are not passed, because they may contain the API keys of models.
-environment environment_of(const command_options& options) {
-  auto all = environment{};
-  for (auto** entry = environ; entry && *entry; ++entry) {
-    const auto text = std::string_view{*entry};
-    const auto name = text.substr(0, text.find('='));
-    if (name.size() < text.size() && is_passed(name, options))
-      all.emplace_back(name, text.substr(name.size() + 1));
-  }
-  for (const auto& [name, value] : options.env_values)
-    set_variable(all, name, value);
-  return all;
-}
-
-/// Returns the command line of bwrap up to the program that it runs.
-std::vector<std::string> sandbox_of(const command_options& options) {
-  auto out = std::vector<std::string>{"bwrap",
-                                      "--unshare-all",
-                                      "--die-with-parent",
-                                      "--new-session",
-                                      "--ro-bind",
-                                      "/",
-                                      "/",
-                                      "--dev",
-                                      "/dev",
-                                      "--proc",
-                                      "/proc",
-                                      "--tmpfs",
-                                      "/tmp"};
-  if (options.sandbox.has_network)
-    out.insert(out.begin() + 2, "--share-net");
-  const auto bind = [&out](const char* how, const std::string& folder) {
-    out.insert(out.end(), {how, folder, folder});
-  };
-  // These folders are bound after /tmp was replaced, because they may be inside /tmp.
-  if (const auto slash = options.argv.front().rfind('/');
-      slash != std::string::npos && options.argv.front().front() == '/')
-    bind("--ro-bind", options.argv.front().substr(0, std::max<std::size_t>(slash, 1)));
-  if (!options.cwd.empty())
-    bind("--ro-bind", options.cwd);
-  for (const auto& folder : options.sandbox.writable)
-    bind("--bind", folder);
-  if (!options.cwd.empty())
-    out.insert(out.end(), {"--chdir", options.cwd});
-  out.emplace_back("--");
-  return out;
-}
-
-/// Returns the parts of a process request that are the same in all calls.
-process_request request_of(const command_options& options) {
-  auto out = process_request{};
-  out.argv = options.argv;
-  if (options.sandbox.is_on) {
-    out.argv = sandbox_of(options);
-    out.argv.insert(out.argv.end(), options.argv.begin(), options.argv.end());
-  }
-  out.environment = environment_of(options);
-  out.working_directory = options.cwd;
-  out.limits = options.limits;
-  out.output_bytes_max = options.max_output_bytes;
-  return out;
-}
 
 class command_tool final : public tool {
 public:
@@ -139,7 +59,7 @@ public:
   }
 
 private:
-  static void name_call(environment& into, const tool_context& context) {
+  static void name_call(command_environment& into, const tool_context& context) {
     set_variable(into, "SUPERSTEP_RUN_KEY", context.run_key);
     set_variable(into, "SUPERSTEP_TOOL_CALL_ID", context.tool_call_id);
     set_variable(into, "SUPERSTEP_IDEMPOTENCY_KEY", context.idempotency_key());
@@ -192,11 +112,17 @@ result<tool_ptr> make_command(std::shared_ptr<io_runtime> io, command_options op
     return refused("argv: is empty; it must contain the program to run");
   if (options.timeout.count() <= 0 || options.max_output_bytes == 0)
     return refused("timeout and max_output_bytes must be greater than 0");
+  if (options.workers > 0 && options.protocol != command_protocol::jsonl)
+    return refused("workers: requires the protocol jsonl");
+  if (options.workers > command_workers_max)
+    return refused("workers: must be at most " + std::to_string(command_workers_max));
   if (options.args_schema.empty())
     options.args_schema = json::object{{"type", "object"}};
   if (const auto schema = argument_schema::compile(options.args_schema); !schema)
     return refused("args_schema: " + schema.error().text);
   auto definition = tool_definition{options.name, options.description, options.args_schema};
+  if (options.protocol == command_protocol::jsonl)
+    return make_worker_tool(std::move(io), std::move(definition), options);
   return tool_ptr{std::make_shared<const command_tool>(std::move(io), std::move(definition),
                                                        std::move(options))};
 }

@@ -4,8 +4,9 @@
 // a page contains the text between the file's two markers //! [name], without the indentation that
 // its lines share. Below the line
 //   <!-- examples/file.cpp -->
-// it contains the whole file without the license line. A page also quotes the [includes] of each
-// file that it quotes, and the file has no other includes of superstep.
+// it contains the whole file without the license line. Blocks of Python are compared in the same
+// way. A page also quotes the [includes] of each file that it quotes, and the file has no other
+// includes of superstep.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -85,7 +86,7 @@ std::vector<quotation> quotations(const lines& document) {
   for (auto i = std::size_t{0}; i < document.size(); ++i) {
     auto q = quotation{};
     q.is_code = document[i] == "```cpp";
-    if (!q.is_code && document[i] != "```text")
+    if (!q.is_code && document[i] != "```text" && document[i] != "```python")
       continue;
     auto found = std::smatch{};
     if (i > 0 && std::regex_match(document[i - 1], found, origin)) {

@@ -26,15 +26,31 @@ struct command_sandbox {
   std::vector<std::string> writable{}; ///< folders that the program may write to
 };
 
+/// The way in which a program receives the calls of a tool.
+enum class command_protocol : std::uint8_t {
+  once, ///< the program is started for each call: arguments on standard input, result on its output
+  /// The program stays and serves many calls: one JSON line in, one JSON line out. See
+  /// make_command().
+  jsonl,
+};
+
+/// Maximum of command_options::workers.
+inline constexpr std::size_t command_workers_max = 1024;
+
 /// Options of make_command(): a program as a tool, run without a shell.
 struct command_options {
   std::string name{};              ///< name of the tool; required
   std::string description{};       ///< text for the model
   std::vector<std::string> argv{}; ///< the program, found through PATH, and its fixed arguments
   json::object args_schema{};      ///< JSON Schema of the arguments; empty: any
-  /// Maximum duration of one call; a longer call is killed and is an error result.
+  command_protocol protocol = command_protocol::once; ///< how the program receives calls
+  /// For command_protocol::jsonl: maximum number of processes; 0: one per processor core.
+  std::size_t workers = 0;
+  /// Maximum duration of one call; a longer call is killed and is an error result. With
+  /// command_protocol::jsonl it starts when a process receives the call.
   std::chrono::milliseconds timeout{60'000};
-  /// Size limit of standard output; more is an error result.
+  /// Size limit of standard output, or of one line of it with command_protocol::jsonl; more is an
+  /// error result.
   std::size_t max_output_bytes = 1024 * 1024;
   /// Names of environment variables of this process to pass to the program, in addition to PATH,
   /// HOME, LANG, LC_*, TZ and TMPDIR.
@@ -60,8 +76,22 @@ struct command_options {
 /// process_request::start_wait_max, or the configuration is wrong; find_command_fault() detects
 /// the latter in advance.
 ///
-/// May be called from any thread. Any number of threads may call the tool at once, and each call
-/// starts a program.
+/// With command_protocol::jsonl, a process serves many calls, one at a time. It is started when a
+/// call finds no free process, up to `workers`. Further calls wait in the order of their arrival.
+/// The process reads one line for each call, without a line break inside it:
+///
+///     {"id": 7, "tool": "name", "arguments": {…}, "run_key": "…", "tool_call_id": "…",
+///      "attempt": 1, "idempotency_key": "…"}
+///
+/// It answers with one line, `{"id": 7, "result": …}` or `{"id": 7, "error": "text"}`. A result
+/// that is a text or a list of content blocks is used unchanged; any other value becomes JSON text.
+/// The call fails with an error result, and the process is killed and replaced, if it exits, does
+/// not answer in time, or writes an invalid or a second line. A cancelled call also kills its
+/// process. Such errors contain the end of standard error. When the tool is destroyed, standard
+/// input is closed, and processes that do not exit within 2 seconds are killed. If four processes
+/// end without any answer, the next failed call fails the run with tool_unavailable.
+///
+/// May be called from any thread. Any number of threads may call the tool at once.
 ///
 /// @param io runs the program; shared by the tool; must not be null
 /// @param options see command_options; `name` and `argv` are required

@@ -293,6 +293,25 @@ limits: {model_calls: 0, tool_calls: 0, rpm: 0, tpm: 0, calls_per_answer: 0, ans
   BOOST_TEST(!limits.row_deadline.has_value());
 }
 
+BOOST_AUTO_TEST_CASE(protocol_and_workers_set_command_options) {
+  const auto tools = std::string{minimal} + "tools:\n";
+  const auto got = read(tools + "  - command: {name: a, argv: [x], protocol: jsonl, workers: 3}\n"
+                                "  - command: {name: b, argv: [x], protocol: once}\n");
+  BOOST_TEST(to_text(got.faults) == "");
+  const auto& first = std::get<command_options>(got.spec.tools.at(0).options);
+  BOOST_TEST((first.protocol == command_protocol::jsonl));
+  BOOST_TEST(first.workers == 3U);
+  const auto& second = std::get<command_options>(got.spec.tools.at(1).options);
+  BOOST_TEST((second.protocol == command_protocol::once));
+  const auto fault_of = [&](const std::string& keys) {
+    return to_text(read(tools + "  - command: {name: a, argv: [x], " + keys + "}\n").faults);
+  };
+  BOOST_TEST(fault_of("protocol: json").find("protocol: must be once or jsonl") !=
+             std::string::npos);
+  BOOST_TEST(fault_of("workers: 2").find("workers: requires protocol: jsonl") != std::string::npos);
+  BOOST_TEST(fault_of("protocol: jsonl, workers: 1025").find("1024") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(store_hook_and_response_keys_set_their_options) {
   const auto text = std::string{minimal} + "store: {path: memory.db}\n" +
                     "tools: [remember, {recall: {namespace: [users, kim]}}]\n"
