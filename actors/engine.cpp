@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public engine: turns inputs and callbacks into run requests, submits them to the engine_core,
 // and waits for results. The lanes do all the work; see lane.hpp.
+#include "engine_access.hpp"
 #include "engine_core.hpp"
 #include "event_queue.hpp"
 #include "printing_sink.hpp"
@@ -188,6 +189,10 @@ detail::thread_place engine::place_of(const run_config& config) {
     place.ns = config.thread->checkpoint_ns;
   }
   return place;
+}
+
+void detail::engine_access::at_shutdown(engine& e, std::weak_ptr<shutdown_listener> listener) {
+  e.core_->listeners().add(std::move(listener));
 }
 
 engine_debug engine::debug() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actors/shutdown_list.hpp"
 #include "actors/state_stream.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -33,6 +34,8 @@ struct engine_access {
                                   std::size_t buffer_max = 1'024) {
     return e.open_stream(program, std::move(input), modes, std::move(config), buffer_max);
   }
+  /// Notifies an object when the engine is destroyed, before it shuts down.
+  static void at_shutdown(engine& e, std::weak_ptr<shutdown_listener> listener);
   /// Starts a run of a typed graph and returns its events; see engine::stream().
   template <class State, run_input_of<State> Input = default_input<State>>
   static state_stream<State> stream(engine& e, const compiled_graph<State>& graph, Input input,

@@ -141,6 +141,8 @@ void detail::engine_core::start() {
 void detail::engine_core::shut_down() {
   if (limit_)
     limit_->close();
+  // after the limit, because a listener may wait for a thread that waits for room
+  listeners_.notify();
   for (auto i = std::uint32_t{0}; i < lanes_.size(); ++i)
     on_lane(i, [](lane& l) {
       for (auto* r : l.live_runs())

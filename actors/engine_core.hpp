@@ -3,6 +3,7 @@
 
 #include "lane.hpp"
 #include "run_limit.hpp"
+#include "shutdown_list.hpp"
 #include "thread_pool.hpp"
 #include "watcher.hpp"
 
@@ -60,9 +61,12 @@ public:
   [[nodiscard]] std::size_t live_runs() const noexcept;
   /// The limit of live runs; null if the engine has none.
   [[nodiscard]] const std::shared_ptr<run_limit>& limit() const noexcept { return limit_; }
+  /// The objects that are notified when the engine is destroyed.
+  [[nodiscard]] shutdown_list& listeners() noexcept { return listeners_; }
 
 private:
   engine_options options_;
+  shutdown_list listeners_;
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;
   std::vector<boost::intrusive_ptr<lane>> lanes_;

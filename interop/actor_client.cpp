@@ -27,6 +27,7 @@ constexpr detail::error_entry<actor_errc> code_table[] = {
     {actor_errc::timed_out, "timed_out", "the actor did not answer in time"},
     {actor_errc::refused, "refused", "the actor answered with an error"},
     {actor_errc::unexpected_answer, "unexpected_answer", "the answer has an unexpected type"},
+    {actor_errc::interrupted, "interrupted", "the run of the graph was interrupted"},
 };
 
 /// The longest part of a message that an error text shows.
@@ -189,6 +190,7 @@ task<void> time_out_at(executor::time_point when, completer<reply> done) {
     break;
   case actor_errc::refused:
   case actor_errc::unexpected_answer:
+  case actor_errc::interrupted:
     text += " answered with the error " + port.text_of(r.reason);
     break;
   }

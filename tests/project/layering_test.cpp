@@ -27,7 +27,7 @@ const auto arrows = std::map<std::string, std::set<std::string>>{
     {"runtime", {"checkpoint"}},
     {"actors", {"runtime"}},
     {"tools", {"runtime", "messages", "net"}},
-    {"interop", {"tools"}},
+    {"interop", {"actors", "tools"}},
     {"models", {"messages", "net"}},
     {"protocols", {"models"}},
     {"agents", {"tools", "protocols"}},

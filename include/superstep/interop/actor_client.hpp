@@ -31,6 +31,7 @@ enum class actor_errc {
   timed_out,         ///< the actor did not answer in time
   refused,           ///< the actor answered with a caf::error
   unexpected_answer, ///< the answer has another type than the caller expects
+  interrupted,       ///< a graph that answers requests was interrupted; see spawn_graph()
 };
 /// Returns the code in the error category `actor`. May be called from any thread.
 [[nodiscard]] std::error_code make_error_code(actor_errc) noexcept;

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs as CAF actors: the link between an actor and its engine, and the conversion of errors.
+#include "actors/engine_access.hpp"
+
+#include <superstep/interop/graph_actor.hpp>
+
+#include <caf/exit_reason.hpp>
+#include <caf/send.hpp>
+
+#include <mutex>
+
+namespace superstep {
+
+namespace {
+
+run_error failed(std::error_code code, std::string text) {
+  auto error = run_error{};
+  error.code = code;
+  error.text = std::move(text);
+  return error;
+}
+
+/// The link of one graph actor. The engine knows it until the actor has ended.
+class link_of_engine final : public detail::engine_link, public detail::shutdown_listener {
+public:
+  explicit link_of_engine(engine& e) : engine_{&e} {}
+
+  void set_actor(const caf::actor& actor) override {
+    {
+      const auto lock = std::scoped_lock{mutex_};
+      actor_ = caf::actor_cast<caf::actor_addr>(actor);
+      if (engine_ != nullptr)
+        return;
+    }
+    caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
+  }
+  run_handle start(const detail::program_ptr& program, detail::run_input input, run_config config,
+                   std::function<void(detail::raw_result)> done, stream_mode modes,
+                   std::shared_ptr<detail::event_sink> sink) override {
+    // The lock keeps the engine alive: its destructor waits in on_shutdown().
+    const auto lock = std::scoped_lock{mutex_};
+    if (engine_ == nullptr)
+      throw graph_error{failed(graph_errc::cancelled, "the engine of the graph has shut down")};
+    return detail::engine_access::start(*engine_, program, std::move(input), std::move(config),
+                                        std::move(done), modes, std::move(sink));
+  }
+  void on_shutdown() noexcept override {
+    auto actor = caf::actor_addr{};
+    {
+      const auto lock = std::scoped_lock{mutex_};
+      engine_ = nullptr;
+      actor = actor_;
+    }
+    if (const auto alive = caf::actor_cast<caf::actor>(actor))
+      caf::anon_send_exit(alive, caf::exit_reason::user_shutdown);
+  }
+
+private:
+  std::mutex mutex_;
+  engine* engine_;
+  caf::actor_addr actor_;
+};
+
+} // namespace
+
+std::shared_ptr<detail::engine_link> detail::link_to(engine& e) {
+  auto link = std::make_shared<link_of_engine>(e);
+  engine_access::at_shutdown(e, link);
+  return link;
+}
+
+caf::error make_error(graph_errc code) {
+  return {static_cast<std::uint8_t>(code), caf::atom("ss_graph")};
+}
+
+caf::error make_error(actor_errc code) {
+  return {static_cast<std::uint8_t>(code), caf::atom("ss_actor")};
+}
+
+caf::error caf_error_of(const run_error& error) {
+  const auto is_of = [&](const std::error_code& some) {
+    return error.code.category() == some.category();
+  };
+  const auto category = is_of(make_error_code(graph_errc{}))   ? caf::atom("ss_graph")
+                        : is_of(make_error_code(actor_errc{})) ? caf::atom("ss_actor")
+                                                               : caf::atom("ss_other");
+  return {static_cast<std::uint8_t>(error.code.value()), category,
+          caf::make_message(error.text, to_string(error.code))};
+}
+
+std::string text_of(const caf::error& error) {
+  const auto& context = error.context();
+  return context.match_elements<std::string, std::string>() ? context.get_as<std::string>(0)
+                                                            : std::string{};
+}
+
+caf::error detail::error_of_text() {
+  return caf_error_of(
+      failed(errc::parse_failed, "the input of the graph must be the text of a JSON object"));
+}
+
+detail::raw_result detail::result_of_exit() {
+  auto result = raw_result{};
+  result.error =
+      failed(graph_errc::actor_exited, "the actor of the graph received an exit message");
+  return result;
+}
+
+std::optional<caf::error> detail::error_of(const raw_result& result, bool with_interrupts) {
+  if (result.error)
+    return caf_error_of(*result.error);
+  if (with_interrupts && result.interrupts)
+    return caf_error_of(
+        failed(actor_errc::interrupted,
+               "the run was interrupted; start it with a graph_call to get the interrupts"));
+  return std::nullopt;
+}
+
+} // namespace superstep

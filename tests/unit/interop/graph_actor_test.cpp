@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graphs as CAF actors: requests, errors, streams, exits, monitors.
+#include "peers.hpp"
+
+#include <superstep/interop/graph_actor.hpp>
+#include <superstep/runtime/json_graph.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <variant>
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(testing::numbers)
+
+using namespace testing;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(graph_actor)
+
+namespace {
+
+using call = ss::graph_call<numbers>;
+using result = ss::run_result<numbers>;
+
+ss::compiled_graph<numbers> counting(int steps) {
+  auto g = ss::graph<numbers>{};
+  g.add("count", [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n + 1)}; });
+  g.edge(ss::start, "count").branch("count", [steps](const numbers& s) -> ss::destination {
+    return s.n < steps ? ss::destination{"count"} : ss::destination{ss::end};
+  });
+  return g.compile();
+}
+
+ss::compiled_graph<numbers> never_ends() {
+  auto g = ss::graph<numbers>{};
+  g.add("wait", [](const numbers&) -> ss::task<void> { co_await ss::sleep_for(1h); });
+  g.edge(ss::start, "wait");
+  return g.compile();
+}
+
+/// Waits for the answer to a request and returns it or the error.
+template <class Answer, class... Args>
+std::variant<Answer, caf::error> ask(caf::actor_system& system, const caf::actor& target,
+                                     Args... args) {
+  auto self = caf::scoped_actor{system};
+  auto out = std::variant<Answer, caf::error>{};
+  self->request(target, 60s, std::move(args)...)
+      .receive([&](Answer& answer) { out = std::move(answer); },
+               [&](const caf::error& e) { out = e; });
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(graph_call_is_answered_with_result) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 2}};
+  const auto graph = ss::spawn_graph(system, e, counting(5));
+  const auto got = ask<result>(system, graph, call{numbers{.n = 2}});
+  BOOST_TEST_REQUIRE(got.index() == 0U);
+  BOOST_TEST(std::get<0>(got).state.n == 5);
+  BOOST_TEST(std::get<0>(got).stats.steps == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(state_is_answered_with_last_state) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 2}};
+  const auto graph = ss::spawn_graph(system, e, counting(5));
+  const auto got = ask<numbers>(system, graph, numbers{.n = 1});
+  BOOST_TEST_REQUIRE(got.index() == 0U);
+  BOOST_TEST(std::get<0>(got).n == 5);
+}
+
+BOOST_AUTO_TEST_CASE(json_graph_takes_and_returns_text) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::json_graph{};
+  g.channel("n", ss::json_reducer::add, 0).add("twice", [](const ss::json::value& state) {
+    return state;
+  });
+  g.edge("__start__", "twice");
+  const auto graph = ss::spawn_graph(system, e, g.compile());
+  const auto got = ask<std::string>(system, graph, std::string{R"({"n":21})"});
+  BOOST_TEST_REQUIRE(got.index() == 0U);
+  BOOST_TEST(std::get<0>(got) == R"({"n":42})");
+  const auto refused = ask<std::string>(system, graph, std::string{"[1]"});
+  BOOST_TEST_REQUIRE(refused.index() == 1U);
+  BOOST_TEST(ss::text_of(std::get<1>(refused)).find("JSON object") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(failed_run_is_answered_with_error) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add("fail", [](const numbers&) { throw std::runtime_error{"no luck"}; });
+  g.edge(ss::start, "fail");
+  const auto graph = ss::spawn_graph(system, e, g.compile());
+  const auto got = ask<result>(system, graph, call{numbers{}});
+  BOOST_TEST_REQUIRE(got.index() == 1U);
+  const auto& error = std::get<1>(got);
+  BOOST_TEST((error == ss::graph_errc::node_failed));
+  BOOST_TEST(ss::text_of(error).find("no luck") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(interrupted_run_is_a_result_of_graph_call_only) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add("ask", [](const numbers&, ss::runtime rt) -> ss::task<void> {
+    static_cast<void>(co_await rt.interrupt("go?"));
+  });
+  g.edge(ss::start, "ask");
+  const auto graph = ss::spawn_graph(system, e, g.compile());
+  const auto got = ask<result>(system, graph, call{numbers{}});
+  BOOST_TEST_REQUIRE(got.index() == 0U);
+  BOOST_TEST(std::get<0>(got).interrupts.size() == 1U);
+  const auto plain = ask<numbers>(system, graph, numbers{});
+  BOOST_TEST_REQUIRE(plain.index() == 1U);
+  BOOST_TEST((std::get<1>(plain) == ss::actor_errc::interrupted));
+}
+
+BOOST_AUTO_TEST_CASE(invalid_input_is_answered_with_error) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = ss::spawn_graph(system, e, counting(2));
+  auto limits = ss::run_config{};
+  limits.recursion_limit = 0;
+  const auto got = ask<result>(system, graph, call{numbers{}, limits});
+  BOOST_TEST_REQUIRE(got.index() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(events_arrive_in_order_before_result) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 2}};
+  const auto graph = ss::spawn_graph(system, e, counting(50));
+  auto seen = std::vector<int>{};
+  auto last = std::promise<int>{};
+  const auto reader = system.spawn([&](caf::event_based_actor* self) -> caf::behavior {
+    auto limits = ss::run_config{};
+    limits.recursion_limit = 100;
+    auto start = call{numbers{}, limits};
+    start.stream_to(caf::actor_cast<caf::actor>(self), ss::stream_mode::values, 4);
+    self->request(graph, caf::infinite, start).then([&](const result& r) {
+      last.set_value(r.state.n);
+    });
+    return {[&](const ss::values_event<numbers>& event) { seen.push_back(event.state->n); }};
+  });
+  BOOST_TEST(last.get_future().get() == 50);
+  BOOST_TEST(seen.size() == 51U);
+  BOOST_TEST(std::is_sorted(seen.begin(), seen.end()));
+}
+
+BOOST_AUTO_TEST_CASE(run_pauses_for_slow_reader) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  auto steps = std::atomic<int>{0};
+  auto g = ss::graph<numbers>{};
+  g.add("count", [&](const numbers& s) {
+    ++steps;
+    return ss::update{ss::set<&numbers::n>(s.n + 1)};
+  });
+  g.edge(ss::start, "count").branch("count", [](const numbers& s) -> ss::destination {
+    return s.n < 40 ? ss::destination{"count"} : ss::destination{ss::end};
+  });
+  const auto graph = ss::spawn_graph(system, e, g.compile());
+  auto ahead_max = std::atomic<int>{0};
+  auto last = std::promise<int>{};
+  const auto reader = system.spawn([&](caf::event_based_actor* self) -> caf::behavior {
+    auto limits = ss::run_config{};
+    limits.recursion_limit = 100;
+    auto start = call{numbers{}, limits};
+    start.stream_to(caf::actor_cast<caf::actor>(self), ss::stream_mode::values, 4);
+    self->request(graph, caf::infinite, start).then([&](const result& r) {
+      last.set_value(r.state.n);
+    });
+    return {[&](const ss::values_event<numbers>& event) {
+      std::this_thread::sleep_for(2ms);
+      ahead_max = std::max(ahead_max.load(), steps - event.state->n);
+    }};
+  });
+  BOOST_TEST(last.get_future().get() == 40);
+  BOOST_TEST(ahead_max <= 6);
+}
+
+BOOST_AUTO_TEST_CASE(run_continues_when_reader_ends) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = ss::spawn_graph(system, e, counting(40));
+  const auto reader = system.spawn([](caf::event_based_actor* self) -> caf::behavior {
+    return {[self](const ss::values_event<numbers>&) { self->quit(); }};
+  });
+  auto limits = ss::run_config{};
+  limits.recursion_limit = 100;
+  auto start = call{numbers{}, limits};
+  start.stream_to(reader, ss::stream_mode::values, 2);
+  const auto got = ask<result>(system, graph, start);
+  BOOST_TEST_REQUIRE(got.index() == 0U);
+  BOOST_TEST(std::get<0>(got).state.n == 40);
+}
+
+BOOST_AUTO_TEST_CASE(exit_cancels_runs_and_notifies_monitors) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = ss::spawn_graph(system, e, never_ends());
+  auto self = caf::scoped_actor{system};
+  self->monitor(graph);
+  auto asking =
+      std::async(std::launch::async, [&] { return ask<result>(system, graph, call{numbers{}}); });
+  while (e.debug().live_runs() == 0)
+    std::this_thread::sleep_for(1ms);
+  self->send_exit(graph, caf::exit_reason::kill);
+  self->receive(
+      [&](const caf::down_msg& down) { BOOST_TEST((down.reason == caf::exit_reason::kill)); });
+  const auto got = asking.get();
+  BOOST_TEST_REQUIRE(got.index() == 1U);
+  BOOST_TEST((std::get<1>(got) == ss::graph_errc::actor_exited));
+  const auto end = std::chrono::steady_clock::now() + 10s;
+  while (e.debug().live_runs() > 0 && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(1ms);
+  BOOST_TEST(e.debug().live_runs() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(linked_actor_ends_with_graph) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = ss::spawn_graph(system, e, never_ends());
+  const auto child = system.spawn([graph](caf::event_based_actor* self) -> caf::behavior {
+    self->link_to(graph);
+    return {[](int n) { return n; }};
+  });
+  BOOST_TEST((ask<int>(system, child, 1).index() == 0U));
+  auto self = caf::scoped_actor{system};
+  self->monitor(child);
+  self->send_exit(graph, caf::exit_reason::kill);
+  self->receive(
+      [&](const caf::down_msg& down) { BOOST_TEST((down.reason == caf::exit_reason::kill)); });
+}
+
+BOOST_AUTO_TEST_CASE(engine_ends_its_graph_actors) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto self = caf::scoped_actor{system};
+  auto graph = caf::actor{};
+  auto asking = std::future<std::variant<result, caf::error>>{};
+  {
+    auto e = ss::engine{{.workers = 1}};
+    graph = ss::spawn_graph(system, e, never_ends());
+    self->monitor(graph);
+    asking =
+        std::async(std::launch::async, [&] { return ask<result>(system, graph, call{numbers{}}); });
+    while (e.debug().live_runs() == 0)
+      std::this_thread::sleep_for(1ms);
+  }
+  self->receive([&](const caf::down_msg& down) {
+    BOOST_TEST((down.reason == caf::exit_reason::user_shutdown));
+  });
+  BOOST_TEST(asking.get().index() == 1U);
+  BOOST_TEST((ask<result>(system, graph, call{numbers{}}).index() == 1U));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
