@@ -60,7 +60,7 @@ task<std::string> ask_for_summary(chat_model_ptr model, std::string prompt, mess
   auto asking = model->complete(std::move(request));
   auto answer = co_await asking;
   if (!answer)
-    throw std::system_error{answer.error().code, answer.error().text};
+    throw model_error{answer.error()};
   co_return text_of(*answer);
 }
 

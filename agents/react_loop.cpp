@@ -121,9 +121,9 @@ task<message> answer_of(task<result<message>> asking, pending_call call) {
   auto reply = co_await asking;
   call.observed.reset();
   if (!reply && call.streamed && *call.streamed)
-    throw broken_answer{reply.error().code, reply.error().text};
+    throw broken_answer{reply.error()};
   if (!reply)
-    throw std::system_error{reply.error().code, reply.error().text};
+    throw model_error{reply.error()};
   if (call.rt.streams_messages() && !*call.streamed) // else the pieces were streamed already
     call.rt.emit_message(value{*reply});
   co_return std::move(*reply);
@@ -198,7 +198,7 @@ task<response_answer> ask_response(model_turn turn, response_format format, runt
   auto structured =
       with_structured_output(std::move(turn.model), answer_schema_of(std::move(format)), method);
   if (!structured)
-    throw std::system_error{structured.error().code, structured.error().text};
+    throw model_error{structured.error()};
   auto request = model_request{};
   if (!prompt.empty())
     request.system = std::make_shared<const message>(system_message(std::move(prompt)));
@@ -212,7 +212,7 @@ task<response_answer> ask_response(model_turn turn, response_format format, runt
   auto answer = co_await asking;
   told.reset();
   if (!answer)
-    throw std::system_error{answer.error().code, answer.error().text};
+    throw model_error{answer.error()};
   if (!answer->fault.empty())
     throw std::system_error{make_error_code(errc::parse_failed),
                             "the model's structured response: " + answer->fault};

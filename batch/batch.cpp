@@ -431,6 +431,8 @@ std::optional<batch_summary> finished_before(const job_files& files, const input
   summary.total_tokens = done.counts.total_tokens;
   summary.output = files.paths.output;
   summary.dead = files.paths.dead;
+  if (summary.failed > 0)
+    summary.code = exit_code::dead_rows;
   return summary;
 }
 

@@ -3,6 +3,7 @@
 // it is, recover.cpp repairs files that a crash left incomplete.
 #include "job_files.hpp"
 
+#include "adopt.hpp"
 #include "base/error_words.hpp"
 #include "recover.hpp"
 #include "written_line.hpp"
@@ -230,17 +231,35 @@ void remove_new_journal(const job_files& files) noexcept {
     ::unlink(files.paths.journal.c_str());
 }
 
+/// Whether the output was written by OpenAI or vLLM, and can be read.
+bool is_from_other_tool(const std::string& output) {
+  auto known = is_batch_output(output);
+  return known && *known;
+}
+
 /// Starts a new job. Rejects an output or dead letters without a journal: they may belong to a job
-/// whose journal was lost.
-result<void> begin_job(job_files& files, const job_header& wanted) {
+/// whose journal was lost. With --retry-dead, an output of OpenAI or vLLM is accepted.
+result<void> begin_job(job_files& files, const batch_options& options, const job_header& wanted) {
+  const auto is_empty = size_of(files.paths.journal) == 0 && size_of(files.paths.dead) == 0;
+  if (options.retry_dead && is_empty && size_of(files.paths.output) > 0) {
+    auto is_batch = is_batch_output(files.paths.output);
+    if (!is_batch)
+      return is_batch.error();
+    if (*is_batch) {
+      auto adopted = adopt_output(files, wanted);
+      return adopted ? recover(files, options) : adopted;
+    }
+  }
   for (const auto* path : {&files.paths.output, &files.paths.dead})
     if (size_of(*path) > 0) {
       remove_new_journal(files);
       const auto* const why = size_of(files.paths.journal) > 0
                                   ? " is not the journal of a job; --fresh moves both aside and "
                                   : " does not exist or is empty; --fresh moves it aside and ";
-      return error{errc::invalid_argument,
-                   *path + " exists but " + files.paths.journal + why + "starts again"};
+      auto text = *path + " exists but " + files.paths.journal + why + "starts again";
+      if (is_empty && !options.retry_dead && is_from_other_tool(*path))
+        text += ", --retry-dead keeps its answers and runs its failed rows";
+      return error{errc::invalid_argument, std::move(text)};
     }
   if (auto owned = refuse_or_move_foreign(files); !owned)
     return owned;
@@ -333,7 +352,7 @@ result<job_files> open_job(const batch_options& options, const job_header& wante
     if (auto replaced = replace_header(files, options, wanted); !replaced)
       return replaced.error();
   auto opened =
-      files.content.header ? resume_job(files, options, wanted) : begin_job(files, wanted);
+      files.content.header ? resume_job(files, options, wanted) : begin_job(files, options, wanted);
   if (!opened)
     return opened.error();
   return files;

@@ -34,10 +34,17 @@ void append_number_member(std::string& out, std::string_view name, Number number
   append_number(out, number);
 }
 
+std::string_view code_of(const row_error& why) noexcept {
+  return why.code.empty() ? why.kind : why.code;
+}
+
 void append_error(std::string& out, const row_error& why, std::uint64_t line = 0) {
   out += '{';
   append_text_member(out, "kind", why.kind);
+  append_text_member(out, "code", code_of(why));
   append_text_member(out, "message", why.message);
+  if (why.http_status != 0)
+    append_number_member(out, "http_status", why.http_status);
   if (!why.node.empty())
     append_text_member(out, "node", why.node);
   if (why.step != 0)
@@ -160,6 +167,34 @@ void append_completion(std::string& out, const row_origin& row, const row_outcom
   out += "}}";
 }
 
+/// Appends the members `response` and `error` of a failed row. As in OpenAI's files, an error that
+/// the model server reported with an HTTP status is in the response, and any other error is not.
+void append_openai_error(std::string& out, const row_origin& row, const row_error& why) {
+  append_member(out, "response");
+  if (why.http_status == 0) {
+    out += "null";
+    append_member(out, "error");
+    out += '{';
+    append_text_member(out, "code", code_of(why));
+    append_text_member(out, "message", why.message);
+    out += '}';
+    return;
+  }
+  out += '{';
+  append_number_member(out, "status_code", why.http_status);
+  append_text_member(out, "request_id", "req_" + row.key);
+  append_member(out, "body");
+  out += "{\"error\":{";
+  append_text_member(out, "message", why.message);
+  append_text_member(out, "type", why.kind);
+  append_member(out, "param");
+  out += "null";
+  append_text_member(out, "code", code_of(why));
+  out += "}}}";
+  append_member(out, "error");
+  out += "null";
+}
+
 // OpenAI's ids are random. These ids are derived from the key, so that a repeated row produces the
 // same ids.
 void append_openai(std::string& out, const row_origin& row, const row_outcome& outcome,
@@ -167,16 +202,12 @@ void append_openai(std::string& out, const row_origin& row, const row_outcome& o
   out += '{';
   append_text_member(out, "id", "batch_req_" + row.key);
   append_text_member(out, "custom_id", row.key);
-  append_member(out, "response");
   if (outcome.error) {
-    out += "null";
-    append_member(out, "error");
-    out += '{';
-    append_text_member(out, "code", outcome.error->kind);
-    append_text_member(out, "message", outcome.error->message);
-    out += "}}\n";
+    append_openai_error(out, row, *outcome.error);
+    out += "}\n";
     return;
   }
+  append_member(out, "response");
   out += "{\"status_code\":200";
   append_text_member(out, "request_id", "req_" + row.key);
   append_member(out, "body");

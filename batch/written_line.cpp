@@ -95,9 +95,14 @@ row_counts counts_of(dom::object line) noexcept {
   return counts;
 }
 
+// A failed row has an error object; in files of vLLM, the error may also be a text. A batch request
+// that the server answered with an HTTP error has no `error`, but another status than 200.
 bool has_failed(dom::object line) noexcept {
-  auto failure = dom::object{};
-  return line.at_key("error").get(failure) == simdjson::SUCCESS;
+  auto failure = dom::element{};
+  if (line.at_key("error").get(failure) == simdjson::SUCCESS && !failure.is_null())
+    return true;
+  auto status = std::int64_t{0};
+  return line["response"]["status_code"].get(status) == simdjson::SUCCESS && status != 200;
 }
 
 std::uint64_t bad_line_of(dom::object letter) noexcept {

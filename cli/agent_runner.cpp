@@ -91,6 +91,20 @@ std::error_code thrown_code(const std::exception_ptr& cause) {
   }
 }
 
+/// Returns the HTTP status of the model server's answer that caused an exception; 0 for any other
+/// exception.
+int http_status_of(const std::exception_ptr& cause) {
+  if (!cause)
+    return 0;
+  try {
+    std::rethrow_exception(cause);
+  } catch (const model_error& e) {
+    return e.http_status();
+  } catch (...) {
+    return 0;
+  }
+}
+
 /// Whether an error means that the checkpoint database or a recording cannot be read or written.
 /// The other checkpoint errors are caused by the values of a single row.
 bool is_of_storage(std::error_code code) {
@@ -137,6 +151,8 @@ std::optional<row_fault> fault_in(const std::exception_ptr& cause, const std::st
 row_error describe_row_error(const run_error& e) {
   auto out = row_error{};
   out.kind = error_kind(e);
+  out.code = error_code_name(e);
+  out.http_status = http_status_of(e.cause);
   out.message = e.text;
   out.node = e.node;
   out.step = e.step;
@@ -214,6 +230,18 @@ std::string error_kind(const run_error& e) {
   if (thrown && thrown.category() == make_error_code(model_errc::bad_request).category())
     return "model_error";
   return thrown == errc::invalid_argument ? "invalid_input" : "node_failed";
+}
+
+std::string error_code_name(const run_error& e) {
+  const auto kind = error_kind(e);
+  if (kind != "model_error" && kind != "node_failed")
+    return kind;
+  auto code = std::error_code{e.code};
+  if (const auto thrown = thrown_code(e.cause); thrown && code == graph_errc::node_failed)
+    code = thrown;
+  const auto name = to_string(code);
+  const auto at = name.find("::");
+  return at == std::string::npos ? kind : name.substr(at + 2);
 }
 
 agent_runner::agent_runner(const agent& a, engine& e, event_log* events, open_checkpointer open)

@@ -63,4 +63,8 @@ private:
 /// `model_error`. Scripts may rely on these names.
 [[nodiscard]] std::string error_kind(const run_error& e);
 
+/// Returns the value of `error.code` for a run's error: the name of the error code within its kind,
+/// such as `rate_limited` or `node_timeout`, or the kind itself.
+[[nodiscard]] std::string error_code_name(const run_error& e);
+
 } // namespace superstep::cli

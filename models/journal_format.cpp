@@ -39,7 +39,10 @@ double number_in(const json::object& o, std::string_view key) {
 json::object error_form(const error& e) {
   const auto is_ours = e.code.category() == make_error_code(model_errc::bad_answer).category();
   const auto kind = is_ours ? static_cast<model_errc>(e.code.value()) : model_errc::server_error;
-  return {{"kind", name_of(kind)}, {"text", e.text}};
+  auto out = json::object{{"kind", name_of(kind)}, {"text", e.text}};
+  if (e.http_status != 0)
+    out["http_status"] = e.http_status;
+  return out;
 }
 
 /// Reads the list of pieces, each with its time: `[milliseconds, piece]`.
@@ -138,7 +141,9 @@ result<journal_entry> read_line(std::string_view line) {
   const auto kind = fault ? errc_named(text_in(*fault, "kind")) : std::nullopt;
   if (!kind)
     return bad_line("must have `message`, or `error` with the `kind` of a model error");
-  out.answer = error{*kind, std::string{text_in(*fault, "text")}};
+  auto failed = error{*kind, std::string{text_in(*fault, "text")}};
+  failed.http_status = static_cast<int>(count_in(*fault, "http_status"));
+  out.answer = std::move(failed);
   return out;
 }
 

@@ -126,9 +126,9 @@ private:
   }
 
   [[nodiscard]] static error given_up(const attempt& last, std::uint32_t count) {
-    return {last.answer.error().code,
-            fmt::format("{} (given up after {} attempt{})", last.answer.error().text, count,
-                        count == 1 ? "" : "s")};
+    auto out = last.answer.error();
+    out.text += fmt::format(" (given up after {} attempt{})", count, count == 1 ? "" : "s");
+    return out;
   }
 
   /// Estimates the tokens of a call: one per four bytes, plus the parameter max_tokens (256 if

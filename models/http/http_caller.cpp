@@ -204,7 +204,7 @@ attempt http_caller::judge_answer(const http_response& head, const std::string& 
     // Some servers repeat the rejected key in their error.
     const auto said = read_fault(without_secrets(body, secrets_));
     return failed(judge(head.status, said.code),
-                  fmt::format("status {}: {}", head.status, said.text));
+                  fmt::format("status {}: {}", head.status, said.text), head.status);
   }
   auto answer = read_answer(api_, body, tool_calls_max_, body.capacity() - body.size());
   if (!answer) // masks first, because an excerpt could end inside the key
@@ -248,12 +248,14 @@ attempt http_caller::broken(const error& transport) const {
   return out;
 }
 
-attempt http_caller::failed(failure why, std::string_view text) const {
+attempt http_caller::failed(failure why, std::string_view text, int http_status) const {
   constexpr auto text_max = std::size_t{2'000};
   // Errors of the connection contain the URL already.
   const auto names_url = text.starts_with("POST ");
   const auto what = names_url ? shown(text) : fmt::format("{}: {}", shown_url_, shown(text));
-  return attempt{error{why.kind, excerpt(what, text_max)}, why, {}, false};
+  auto out = error{why.kind, excerpt(what, text_max)};
+  out.http_status = http_status;
+  return attempt{std::move(out), why, {}, false};
 }
 
 std::string http_caller::shown(std::string_view text) const {

@@ -58,7 +58,8 @@ private:
                                           std::shared_ptr<std::atomic<bool>> is_held) const;
   [[nodiscard]] attempt answered(result<message> answer) const;
   [[nodiscard]] attempt broken(const error& transport) const;
-  [[nodiscard]] attempt failed(failure why, std::string_view text) const;
+  /// @param http_status status of the answer that reports the failure; 0 if there is none
+  [[nodiscard]] attempt failed(failure why, std::string_view text, int http_status = 0) const;
   /// Returns the text for an error: masks keys and header values (see without_secrets()) and
   /// removes the query of the URL.
   [[nodiscard]] std::string shown(std::string_view text) const;

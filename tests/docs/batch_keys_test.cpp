@@ -84,7 +84,8 @@ row_error failure() {
   return out;
 }
 
-/// Returns the output lines of two rows: one that succeeded and one that failed.
+/// Returns the output lines of three rows: one that succeeded, and two that failed, of which one
+/// has an HTTP status.
 std::string output_lines(row_shape shape, const std::string& key_name) {
   auto origin = row_origin{};
   origin.shape = shape;
@@ -97,6 +98,8 @@ std::string output_lines(row_shape shape, const std::string& key_name) {
   append_output_line(out, origin, outcome, {}, {"run-1", 0});
   outcome.status = row_status::error;
   outcome.error = failure();
+  append_output_line(out, origin, outcome, {}, {"run-1", 0});
+  outcome.error->http_status = 429;
   append_output_line(out, origin, outcome, {}, {"run-1", 0});
   return out;
 }
@@ -118,7 +121,9 @@ BOOST_AUTO_TEST_CASE(keys_of_dead_letters_are_documented) {
   origin.is_numbered = true;
   origin.line = 7;
   auto lines = std::string{};
-  append_dead_line(lines, origin, "{}", failure());
+  auto why = failure();
+  why.http_status = 429;
+  append_dead_line(lines, origin, "{}", why);
   append_bad_line(lines, 8, "no row", error{errc::invalid_argument, "no JSON"});
   check_section("Dead letters", keys_of_lines(lines));
 }

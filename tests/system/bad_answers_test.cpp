@@ -65,6 +65,16 @@ void answer_nonsense(loopback_server::socket& socket, int) {
   }
 }
 
+/// Rejects every request.
+void answer_unauthorized(loopback_server::socket& socket, int) {
+  constexpr auto body = std::string_view{R"({"error":{"message":"wrong key"}})"};
+  while (!whole_request(socket).empty())
+    loopback_server::write(socket, "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json"
+                                   "\r\nContent-Length: " +
+                                       std::to_string(body.size()) + "\r\n\r\n" +
+                                       std::string{body});
+}
+
 std::string row_line(const std::string& key, const std::string& text) {
   auto messages = json::array{json::object{{"role", "user"}, {"content", text}}};
   return json::serialize(json::object{{"id", key}, {"messages", std::move(messages)}}) + '\n';
@@ -108,6 +118,33 @@ BOOST_DATA_TEST_CASE(invalid_answer_of_server_fails_only_its_row,
     }
   }
   BOOST_TEST(read_rows(job.read("out.dead.jsonl")).size() == answers.size() - 1);
+}
+
+BOOST_AUTO_TEST_CASE(http_error_is_code_and_status_of_row) {
+  auto server = loopback_server{answer_unauthorized};
+  auto job = cli_job{};
+  job.write("agent.yaml", openai_agent(server.address(), false));
+  job.write("in.jsonl", row_line("a", "hello"));
+  BOOST_TEST(job.run().exit_code == 2);
+  const auto row = read_rows(job.read("out.jsonl")).at("a");
+  const auto letter = read_rows(job.read("out.dead.jsonl")).at("a");
+  for (const auto* line : {&row, &letter}) {
+    const auto& why = line->at("error").as_object();
+    BOOST_TEST(text_at(why, "code") == "unauthorized");
+    BOOST_TEST(why.at("http_status").as_int64() == 401);
+  }
+  job.write("in.jsonl", R"({"custom_id":"a","method":"POST","url":"/v1/chat/completions",)"
+                        R"("body":{"messages":[{"role":"user","content":"hello"}]}})"
+                        "\n");
+  BOOST_TEST(job.run({"--fresh"}).exit_code == 2);
+  const auto answer = read_rows(job.read("out.jsonl")).at("a");
+  BOOST_TEST(answer.at("error").is_null());
+  const auto& response = answer.at("response").as_object();
+  BOOST_TEST(response.at("status_code").as_int64() == 401);
+  BOOST_TEST(text_at(response.at("body").at("error").as_object(), "code") == "unauthorized");
+  const auto again = job.run(); // nothing is left to do, but the job has a failed row
+  BOOST_TEST(again.exit_code == 2);
+  BOOST_TEST(again.out.find("nothing to do") != std::string::npos, again.out);
 }
 
 // As in LangGraph: with an even limit the last step is the model's, which is then made to stop;

@@ -34,9 +34,9 @@ struct model_call {
 
 /// An answer that broke off after a piece of it was streamed. Not retried, because another attempt
 /// would produce a different text.
-class broken_answer : public std::system_error {
+class broken_answer : public model_error {
 public:
-  using std::system_error::system_error;
+  using model_error::model_error;
 };
 
 /// A function that makes a call of the model, through the wrappers inside of the one that calls it.

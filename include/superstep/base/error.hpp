@@ -70,8 +70,9 @@ std::ostream& operator<<(std::ostream& out, Enum code) {
 /// An expected failure: a code to branch on, and a text for people that states what failed, where,
 /// and what to do.
 struct error {
-  error_code code;  ///< kind of the failure
-  std::string text; ///< a text for people, without a trailing newline
+  error_code code;     ///< kind of the failure
+  std::string text;    ///< a text for people, without a trailing newline
+  int http_status = 0; ///< status of the HTTP answer that reported the failure; 0: there is none
 
   /// Makes an empty error, which result<void> requires for its success state.
   error() = default;

@@ -30,7 +30,10 @@ struct row_request {
 
 /// The error that ended a row.
 struct row_error {
-  std::string kind;           ///< a short stable name: timed_out, model_error, recursion_limit, …
+  std::string kind; ///< a short stable name: timed_out, model_error, recursion_limit, …
+  /// A stable name within the kind, e.g. rate_limited for a model_error; empty: the kind itself.
+  std::string code{};
+  int http_status = 0;        ///< status of the HTTP answer that reported the error; 0: none
   std::string message;        ///< text for the user
   std::string node;           ///< name of the failed node; empty if none failed
   std::int64_t step = 0;      ///< super-step; 0: before the first

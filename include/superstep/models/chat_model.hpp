@@ -45,6 +45,19 @@ struct std::is_error_code_enum<superstep::model_errc> : std::true_type {};
 
 namespace superstep {
 
+/// The exception with which agents report the error of a model call.
+class model_error : public std::system_error {
+public:
+  /// Creates the exception for an error of chat_model::complete().
+  explicit model_error(const error& why)
+      : std::system_error{why.code, why.text}, http_status_{why.http_status} {}
+  /// Returns the status of the HTTP answer that reported the error; 0 if there was none.
+  [[nodiscard]] int http_status() const noexcept { return http_status_; }
+
+private:
+  int http_status_;
+};
+
 /// Selects what a provider enforces for an answer in JSON.
 enum class answer_mode : std::uint8_t {
   json_schema, ///< the schema

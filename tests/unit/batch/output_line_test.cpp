@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(failed_row_output_names_node_step_and_attempts) {
   BOOST_TEST(row.at("status").as_string() == "error");
   BOOST_TEST(
       to_text(row.at("error")) ==
-      R"({"kind":"node_failed","message":"asked to \"fail\"","node":"agent","step":2,"attempts":1})");
+      R"({"kind":"node_failed","code":"node_failed","message":"asked to \"fail\"","node":"agent","step":2,"attempts":1})");
   BOOST_TEST(row.at("output").at("messages").as_array().size() == 2U);
 }
 
@@ -74,6 +74,32 @@ BOOST_AUTO_TEST_CASE(failed_batch_request_has_error_and_null_response) {
   BOOST_TEST(row.at("error").at("code").as_string() == "node_failed");
 }
 
+BOOST_AUTO_TEST_CASE(http_error_has_status_and_code_in_output) {
+  auto origin = row_origin{};
+  origin.key = "a";
+  origin.key_name = "custom_id";
+  auto outcome = row_outcome{};
+  outcome.status = row_status::error;
+  outcome.error.emplace();
+  outcome.error->kind = "model_error";
+  outcome.error->code = "rate_limited";
+  outcome.error->http_status = 429;
+  outcome.error->message = "slow down";
+  auto text = std::string{};
+  append_output_line(text, origin, outcome, {}, identity);
+  const auto native = parse_json(text).value();
+  BOOST_TEST(to_text(native.at("error")) ==
+             R"({"kind":"model_error","code":"rate_limited","message":"slow down",)"
+             R"("http_status":429,"attempts":1})");
+  origin.shape = row_shape::openai;
+  text.clear();
+  append_output_line(text, origin, outcome, {}, identity);
+  BOOST_TEST(text == R"({"id":"batch_req_a","custom_id":"a","response":{"status_code":429,)"
+                     R"("request_id":"req_a","body":{"error":{"message":"slow down",)"
+                     R"("type":"model_error","param":null,"code":"rate_limited"}}},"error":null})"
+                     "\n");
+}
+
 BOOST_AUTO_TEST_CASE(dead_letter_is_input_line_with_error) {
   auto origin = row_origin{};
   auto why = row_error{};
@@ -81,8 +107,8 @@ BOOST_AUTO_TEST_CASE(dead_letter_is_input_line_with_error) {
   why.message = "too slow \xFF";
   auto line = std::string{};
   append_dead_line(line, origin, "{\"id\": \"a\", \"x\": 1.0} \r", why);
-  BOOST_TEST(line == "{\"id\": \"a\", \"x\": 1.0,\"error\":{\"kind\":\"timed_out\",\"message\":"
-                     "\"too slow \xEF\xBF\xBD\",\"attempts\":1}}\n");
+  BOOST_TEST(line == "{\"id\": \"a\", \"x\": 1.0,\"error\":{\"kind\":\"timed_out\",\"code\":"
+                     "\"timed_out\",\"message\":\"too slow \xEF\xBF\xBD\",\"attempts\":1}}\n");
   origin.has_error = true;
   auto again = std::string{};
   append_dead_line(again, origin, line, why);
