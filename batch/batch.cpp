@@ -9,6 +9,7 @@
 #include "check_options.hpp"
 #include "job_files.hpp"
 #include "row_table.hpp"
+#include "row_view.hpp"
 #include "row_writer.hpp"
 #include "scan.hpp"
 #include "shortage_control.hpp"
@@ -51,7 +52,8 @@ job_header header_of(const batch_options& options, const input_facts& facts) {
           .tools = digest_text(print.tools),
           .model = digest_text(print.model),
           .parameters = digest_text(print.parameters),
-          .input = facts.digest};
+          .input = facts.digest,
+          .layout = std::string{has_view(options) ? rows_layout : std::string_view{}}};
 }
 
 row_origin origin_of(const input_item& item) {
@@ -65,17 +67,27 @@ row_origin origin_of(const input_item& item) {
   return origin;
 }
 
+void set_paths(batch_summary& summary, const job_files& files) {
+  const auto& paths = files.paths;
+  summary.output = files.is_piped       ? "standard output"
+                   : paths.view.empty() ? paths.output
+                                        : paths.view;
+  if (!files.is_piped)
+    summary.dead = paths.dead;
+}
+
 /// One run of a job: submits rows until the input ends or the job is stopped.
 class batch_run {
 public:
   batch_run(const batch_options& options, row_runner& runner, progress_sink& progress,
-            const stop_request& stop, const file& input, const input_facts& facts, job_files& files)
+            const stop_request& stop, const file& input, const input_facts& facts, job_files& files,
+            row_view* view)
       : options_{options}, runner_{runner}, progress_{progress}, stop_{stop}, facts_{facts},
-        files_{files}, shortages_{options.concurrency, options.shortage_wait},
+        files_{files}, view_{view}, shortages_{options.concurrency, options.shortage_wait},
         table_{std::make_shared<row_table>(options.concurrency, options.write_queue_max)},
         reader_{input, options.line_bytes_max, options.bad_lines == on_bad_line::dead_letter,
                 facts.bytes},
-        writer_{*table_, files, input, options, is_aborting_} {}
+        writer_{*table_, files, input, options, is_aborting_, view} {}
 
   result<batch_summary> run();
 
@@ -104,6 +116,7 @@ private:
   const stop_request& stop_;
   const input_facts& facts_;
   job_files& files_;
+  row_view* view_; ///< null if the output has the whole lines of rows
   shortage_control shortages_;
   std::vector<row_origin> again_; ///< rows that ended in a shortage, to submit again
   std::atomic<bool> is_aborting_{false};
@@ -126,6 +139,8 @@ result<batch_summary> batch_run::run() {
   wait_until_idle();
   table_->close();
   writer_.join();
+  // Rows that wait for an unfinished row are written even after a failure.
+  auto shown = view_ != nullptr ? view_->finish() : result<void>{};
   progress_.finish(progress_now());
   // A failed write comes first: it explains why later rows were not submitted.
   if (auto failure = table_->failure())
@@ -134,6 +149,8 @@ result<batch_summary> batch_run::run() {
     return rescue(same.error());
   if (!end)
     return end.error();
+  if (!shown)
+    return rescue(shown.error());
   return summarise(*end);
 }
 
@@ -142,6 +159,8 @@ result<batch_summary> batch_run::run() {
 /// of this process can still read it.
 error batch_run::rescue(const error& why) {
   auto text = why.text;
+  if (files_.is_piped) // nothing can be resumed
+    return {why.code, std::move(text)};
   for (const auto* lost : {&files_.output, &files_.dead, &files_.journal}) {
     if (!lost->is_open() || lost->has_its_name())
       continue;
@@ -266,6 +285,8 @@ result<void> batch_run::feed_item(input_item& item) {
   const auto key = digest_of(row.request.key);
   if (done.done.contains(key)) { // an earlier run of the job has finished the row
     ++rows_skipped_;
+    if (view_ != nullptr)
+      view_->skip(key);
     return {};
   }
   origin.shape = row.shape;
@@ -275,6 +296,8 @@ result<void> batch_run::feed_item(input_item& item) {
   origin.is_numbered = row.is_numbered;
   if (auto before = done.starts.find(key); before != done.starts.end())
     origin.attempt = before->second + 1;
+  if (view_ != nullptr)
+    origin.place = view_->expect();
   submit(std::move(row), std::move(origin));
   return {};
 }
@@ -394,8 +417,7 @@ batch_summary batch_run::summarise(feed_end end) const {
   summary.row_times = totals.row_times;
   summary.tool_times = totals.tool_times;
   summary.barrier_waits = totals.barrier_waits;
-  summary.output = files_.paths.output;
-  summary.dead = files_.paths.dead;
+  set_paths(summary, files_);
   // The second Ctrl-C may come after the last row was submitted: rows are left, but feed() returned
   // feed_end::input.
   const auto was_stopped = end == feed_end::stop || (summary.left() > 0 && is_aborting_.load());
@@ -429,11 +451,29 @@ std::optional<batch_summary> finished_before(const job_files& files, const input
   summary.input_tokens = done.counts.input_tokens;
   summary.output_tokens = done.counts.output_tokens;
   summary.total_tokens = done.counts.total_tokens;
-  summary.output = files.paths.output;
-  summary.dead = files.paths.dead;
+  set_paths(summary, files);
   if (summary.failed > 0)
     summary.code = exit_code::dead_rows;
   return summary;
+}
+
+/// Returns the columns of the output; nullopt if it has whole lines.
+result<std::optional<std::vector<output_column>>> view_columns(const batch_options& options) {
+  using columns = std::optional<std::vector<output_column>>;
+  if (options.fields.empty() && options.format == output_format::jsonl)
+    return columns{};
+  auto found = columns_of(options.fields, options.format, options.response_fields, {});
+  return found ? result<columns>{*std::move(found)} : found.error();
+}
+
+/// Prepares the files for a run. The summary of an earlier run would be wrong from the first new
+/// row on, so it is removed.
+/// @param view the output to open; null if there is none, or if it is complete
+result<void> prepare_files(job_files& files, row_view* view, bool has_rows) {
+  if (has_rows && !files.is_piped)
+    if (auto dropped = drop_summary(files.paths, files.notes); !dropped)
+      return dropped;
+  return view != nullptr ? view->begin() : result<void>{};
 }
 
 } // namespace
@@ -459,26 +499,36 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   }
   if (!facts)
     return facts.error();
+  auto columns = view_columns(options);
+  if (!columns)
+    return columns.error();
   auto files = open_job(options, header_of(options, *facts));
   if (!files)
     return files.error();
-  // The summary of an earlier run would be wrong from the first new row on, so it is removed now.
   auto finished = finished_before(*files, *facts);
-  if (!finished)
-    if (auto dropped = drop_summary(files->paths, files->notes); !dropped)
-      return dropped.error();
+  auto view = std::optional<row_view>{};
+  if (has_view(options))
+    view.emplace(*files, options, *std::move(columns), stop);
+  const auto has_work = !finished || (view && !view->is_current());
+  if (auto prepared = prepare_files(*files, view && has_work ? &*view : nullptr, !finished);
+      !prepared)
+    return prepared.error();
   for (const auto& note : files->notes)
     progress.note(note);
-  if (finished)
-    return std::move(*finished);
-  if (files->is_resumed)
+  if (!has_work)
+    return *std::move(finished);
+  if (files->is_resumed && !finished)
     progress.note("resumed: " + std::to_string(files->content.ok + files->content.dead) + " of " +
                   counted(facts->rows, "row") + " done");
-  if (auto begun = runner.begin_job(files->content.header->job_id); !begun)
-    return begun.error();
-  auto run = batch_run{options, runner, progress, stop, *input, *facts, *files};
+  if (!finished)
+    if (auto begun = runner.begin_job(files->content.header->job_id); !begun)
+      return begun.error();
+  auto run =
+      batch_run{options, runner, progress, stop, *input, *facts, *files, view ? &*view : nullptr};
   auto summary = run.run();
-  if (!summary)
+  if (finished && summary) // only the output was written again
+    return *std::move(finished);
+  if (!summary || files->is_piped)
     return summary;
   if (auto written = file::replace_content(files->paths.summary,
                                            to_text(json::value(to_json(*summary))) + '\n');

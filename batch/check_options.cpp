@@ -4,6 +4,16 @@
 
 namespace superstep::detail {
 
+/// Rejects options that need the files of an earlier run, which a job does not have if it writes to
+/// standard output.
+static result<void> check_piped(const batch_options& options) {
+  if (options.output == "-" && (options.fresh || options.force || options.retry_dead))
+    return error{errc::invalid_argument,
+                 "--fresh, --force and --retry-dead need a file as --output: a job that writes to "
+                 "standard output has no other files and cannot be resumed"};
+  return {};
+}
+
 result<void> check_options(const batch_options& options) {
   if (options.input.empty() || options.output.empty())
     return error{errc::invalid_argument, "batch_options::input and output must be set"};
@@ -30,7 +40,7 @@ result<void> check_options(const batch_options& options) {
   if (options.fresh && options.retry_dead)
     return error{errc::invalid_argument,
                  "--fresh runs all rows and --retry-dead only failed ones; use only one of them"};
-  return {};
+  return check_piped(options);
 }
 
 } // namespace superstep::detail

@@ -3,11 +3,13 @@
 // any point leaves the complete old content or the complete new content.
 #include "file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -39,6 +41,7 @@ error disk_error(std::string_view action, std::string_view path, int code) {
 file& file::operator=(file&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(path_, other.path_);
+  std::swap(is_nameless_, other.is_nameless_);
   return *this;
 }
 
@@ -98,7 +101,16 @@ result<file> file::open_nameless(const std::string& beside) {
   if (fd < 0)
     return disk_error("create", name, errno);
   ::unlink(name.c_str());
-  return file{fd, std::move(name)};
+  auto out = file{fd, std::move(name)};
+  out.is_nameless_ = true;
+  return out;
+}
+
+result<file> file::open_standard_output() {
+  const auto fd = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  if (fd < 0)
+    return disk_error("open", "standard output", errno);
+  return file{fd, "standard output"};
 }
 
 result<void> file::append(std::string_view bytes) {
@@ -108,6 +120,27 @@ result<void> file::append(std::string_view bytes) {
       bytes.remove_prefix(static_cast<std::size_t>(written));
     else if (written == 0 || errno != EINTR)
       return disk_error("write", path_, written == 0 ? ENOSPC : errno); // 0 leaves errno unset
+  }
+  return {};
+}
+
+// A pipe that poll() reports as writable accepts at least 4 KiB without blocking, so the loop can
+// check for cancellation between two writes.
+result<void> file::append_to_stream(std::string_view bytes,
+                                    const std::function<bool()>& is_cancelled) {
+  constexpr auto poll_ms = 100;
+  constexpr auto piece_bytes = std::size_t{4096};
+  while (!bytes.empty()) {
+    if (is_cancelled())
+      return error{errc::cancelled, "cannot write " + path_ + ": the job was stopped"};
+    auto ready = pollfd{fd_, POLLOUT, 0};
+    if (::poll(&ready, 1, poll_ms) <= 0)
+      continue;
+    auto written = ::write(fd_, bytes.data(), std::min(bytes.size(), piece_bytes));
+    if (written > 0)
+      bytes.remove_prefix(static_cast<std::size_t>(written));
+    else if (written == 0 || (errno != EINTR && errno != EAGAIN))
+      return disk_error("write", path_, written == 0 ? ENOSPC : errno);
   }
   return {};
 }
@@ -134,6 +167,8 @@ result<void> file::remove() noexcept {
 }
 
 bool file::has_its_name() const noexcept {
+  if (is_nameless_)
+    return true;
   struct stat named {};
   struct stat own {};
   return ::stat(path_.c_str(), &named) == 0 && ::fstat(fd_, &own) == 0 &&

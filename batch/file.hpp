@@ -4,6 +4,7 @@
 #include <superstep/base/error.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,7 +15,9 @@ namespace superstep::detail {
 class file {
 public:
   file() = default;
-  file(file&& other) noexcept : fd_{std::exchange(other.fd_, -1)}, path_{std::move(other.path_)} {}
+  file(file&& other) noexcept
+      : fd_{std::exchange(other.fd_, -1)}, path_{std::move(other.path_)},
+        is_nameless_{other.is_nameless_} {}
   file& operator=(file&& other) noexcept;
   ~file();
 
@@ -24,6 +27,8 @@ public:
   [[nodiscard]] static result<file> open_regular(const std::string& path, int flags);
   /// Opens a readable file of any type, for example a pipe. The path `-` means standard input.
   [[nodiscard]] static result<file> open_input(const std::string& path);
+  /// Opens another descriptor of standard output, which may be of any type.
+  [[nodiscard]] static result<file> open_standard_output();
   /// Creates a file with a unique name in the folder of `like`, with the same permissions.
   [[nodiscard]] static result<file> open_temporary(const file& like);
   /// Creates a file without a name in the folder of `beside`. The system deletes it when it is
@@ -40,6 +45,10 @@ public:
 
   /// Appends all bytes. After an error, some of the bytes may have been written.
   [[nodiscard]] result<void> append(std::string_view bytes);
+  /// Appends all bytes to a pipe or terminal, and waits while it is full. Fails with
+  /// errc::cancelled if `is_cancelled` returns true in the meantime.
+  [[nodiscard]] result<void> append_to_stream(std::string_view bytes,
+                                              const std::function<bool()>& is_cancelled);
   [[nodiscard]] result<void> sync();
   [[nodiscard]] result<std::uint64_t> size() const;
   [[nodiscard]] result<void> cut(std::uint64_t size);
@@ -49,6 +58,7 @@ public:
   /// Deletes and closes a file made by open_temporary(). No effect if the object is not open.
   result<void> remove() noexcept;
   /// Whether path() still leads to the open file. Another process may have deleted or replaced it.
+  /// Always true for a file of open_nameless().
   [[nodiscard]] bool has_its_name() const noexcept;
   /// Reads `size` bytes from `offset`. Reads fewer bytes only at the end of the file.
   [[nodiscard]] result<void> read_at(std::uint64_t offset, std::size_t size,
@@ -59,6 +69,7 @@ private:
 
   int fd_ = -1;
   std::string path_;
+  bool is_nameless_ = false;
 };
 
 /// Whether the path exists. A symbolic link counts, even if its target does not exist.

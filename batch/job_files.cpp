@@ -8,7 +8,6 @@
 #include "recover.hpp"
 #include "written_line.hpp"
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -24,12 +23,13 @@ namespace superstep::detail {
 namespace {
 
 constexpr auto read_append_create = O_RDWR | O_APPEND | O_CREAT;
+constexpr auto rows_ending = ".rows.jsonl"; ///< ending of the rows file
 
 /// Returns the output's path without its extension. The paths of the job's other files begin with
 /// it.
 std::string stem_of(const std::string& output) {
   auto stem = std::string_view{output};
-  for (auto extension : {".jsonl", ".ndjson", ".json"})
+  for (auto extension : {".jsonl", ".ndjson", ".json", ".csv"})
     if (stem.ends_with(extension) && !stem.ends_with(std::string{"/"} + extension)) {
       stem.remove_suffix(std::string_view{extension}.size());
       break;
@@ -78,8 +78,13 @@ result<file> open_locked_journal(const job_paths& paths, bool& is_created) {
   return disk_error("lock", paths.journal, errno);
 }
 
-std::array<const std::string*, 4> all_of(const job_paths& paths) {
-  return {&paths.output, &paths.dead, &paths.summary, &paths.journal};
+/// Returns the paths of a job's files; the journal is the last.
+std::vector<const std::string*> all_of(const job_paths& paths) {
+  auto out = std::vector<const std::string*>{&paths.output};
+  if (!paths.view.empty())
+    out.push_back(&paths.view);
+  out.insert(out.end(), {&paths.dead, &paths.summary, &paths.journal});
+  return out;
 }
 
 std::uint64_t size_of(const std::string& path) noexcept {
@@ -118,7 +123,7 @@ result<void> move_aside(const job_paths& paths, std::vector<std::string>& notes)
 }
 
 result<void> check_files(const batch_options& options) {
-  auto files = paths_written_by(options.output);
+  auto files = paths_written_by(options);
   files.push_back({"the input", options.input, used_file::use::read});
   return check_distinct_files(files);
 }
@@ -139,6 +144,31 @@ std::string differences(const job_header& before, const job_header& now) {
   return out;
 }
 
+/// Fails if the whole lines of the job's rows are not where this command expects them. The user can
+/// derive further outputs from the lines of a job, but not replace its lines by such an output.
+result<void> find_rows_file(job_files& files, const batch_options& options) {
+  const auto is_beside = files.content.header->layout == rows_layout;
+  auto& paths = files.paths;
+  if (is_beside == !paths.view.empty())
+    return {};
+  if (is_beside)
+    return error{errc::invalid_argument,
+                 paths.journal + " belongs to a job whose whole lines are in " +
+                     stem_of(options.output) + rows_ending +
+                     "; repeat its options --output, --fields, --output-format and --order, or use "
+                     "another --output"};
+  paths.output = stem_of(options.output) + ".jsonl";
+  if (paths.output == paths.view)
+    return error{errc::invalid_argument,
+                 paths.output +
+                     " has the whole lines of its job, so it cannot have other fields or "
+                     "another order; use another name with the same beginning, such as " +
+                     stem_of(options.output) + ".csv, or --fresh"};
+  return check_distinct_files(
+      std::vector<used_file>{{"the rows file", paths.output, used_file::use::written},
+                             {"the input", options.input, used_file::use::read}});
+}
+
 result<void> write_header(job_files& files, const job_header& header) {
   auto text = std::string{};
   append_job(text, header);
@@ -151,7 +181,7 @@ result<void> write_header(job_files& files, const job_header& header) {
   }
   files.content.valid_bytes += text.size();
   files.content.set_header(header);
-  return sync_folder_of(files.paths.output);
+  return files.is_piped ? result<void>{} : sync_folder_of(files.paths.output);
 }
 
 /// Whether a file with these first bytes can be a journal whose first write was interrupted by a
@@ -250,7 +280,7 @@ result<void> begin_job(job_files& files, const batch_options& options, const job
       return adopted ? recover(files, options) : adopted;
     }
   }
-  for (const auto* path : {&files.paths.output, &files.paths.dead})
+  for (const auto* path : {&files.paths.output, &files.paths.view, &files.paths.dead})
     if (size_of(*path) > 0) {
       remove_new_journal(files);
       const auto* const why = size_of(files.paths.journal) > 0
@@ -281,6 +311,8 @@ result<void> begin_job(job_files& files, const batch_options& options, const job
 /// which later runs are compared with.
 result<void> resume_job(job_files& files, const batch_options& options, const job_header& wanted) {
   files.is_resumed = true;
+  if (auto found = find_rows_file(files, options); !found)
+    return found;
   auto differ = differences(*files.content.header, wanted);
   if (!differ.empty() && !options.force)
     return error{errc::invalid_argument, files.paths.journal +
@@ -295,7 +327,8 @@ result<void> resume_job(job_files& files, const batch_options& options, const jo
       return opened;
   if (auto recovered = recover(files, options); !recovered || differ.empty())
     return recovered;
-  auto now = wanted; // the job keeps its id and its start time
+  auto now = wanted; // the job keeps its id, its start time and the place of its rows
+  now.layout = files.content.header->layout;
   now.job_id = files.content.header->job_id;
   now.created = files.content.header->created;
   return write_header(files, now);
@@ -303,9 +336,16 @@ result<void> resume_job(job_files& files, const batch_options& options, const jo
 
 } // namespace
 
-job_paths paths_of(const std::string& output) {
-  auto name = stem_of(output);
-  return {.output = output,
+bool has_view(const batch_options& options) {
+  return !options.fields.empty() || options.format == output_format::csv ||
+         options.order == row_order::input || options.output == "-";
+}
+
+job_paths paths_of(const batch_options& options) {
+  auto name = stem_of(options.output);
+  const auto is_derived = has_view(options);
+  return {.output = is_derived ? name + rows_ending : options.output,
+          .view = is_derived ? options.output : std::string{},
           .dead = name + ".dead.jsonl",
           .journal = name + ".journal",
           .summary = name + ".summary.json"};
@@ -314,6 +354,12 @@ job_paths paths_of(const std::string& output) {
 result<void> job_files::need_dead() {
   if (dead.is_open())
     return {};
+  if (is_piped) {
+    auto nameless = file::open_nameless(paths.dead);
+    if (nameless)
+      dead = std::move(*nameless);
+    return nameless ? result<void>{} : nameless.error();
+  }
   auto opened = file::open_regular(paths.dead, read_append_create);
   if (!opened)
     return opened.error();
@@ -321,9 +367,40 @@ result<void> job_files::need_dead() {
   return sync_folder_of(paths.dead);
 }
 
-result<job_files> open_job(const batch_options& options, const job_header& wanted) {
+/// Opens the files of a job that writes to standard output. They have no names, so they disappear
+/// when the job ends.
+static result<job_files> open_piped_job(const job_header& wanted) {
+  auto failed = std::error_code{};
+  const auto folder = std::filesystem::temp_directory_path(failed);
+  if (failed)
+    return error{errc::io_failed, "no folder for temporary files: " + failed.message() +
+                                      "; set the environment variable TMPDIR"};
   auto files = job_files{};
-  files.paths = paths_of(options.output);
+  files.is_piped = true;
+  const auto name = (folder / "superstep").string();
+  files.paths = {.output = name + ".rows",
+                 .view = {},
+                 .dead = name + ".dead",
+                 .journal = name + ".journal",
+                 .summary = {}};
+  auto rows = file::open_nameless(files.paths.output);
+  if (!rows)
+    return rows.error();
+  files.output = std::move(*rows);
+  auto journal = file::open_nameless(files.paths.journal);
+  if (!journal)
+    return journal.error();
+  files.journal = std::move(*journal);
+  if (auto written = write_header(files, wanted); !written)
+    return written.error();
+  return files;
+}
+
+result<job_files> open_job(const batch_options& options, const job_header& wanted) {
+  if (options.output == "-")
+    return open_piped_job(wanted);
+  auto files = job_files{};
+  files.paths = paths_of(options);
   struct stat info {};
   if (::stat(options.output.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
     return error{errc::invalid_argument,
@@ -385,10 +462,14 @@ result<void> drop_summary(const job_paths& paths, std::vector<std::string>& note
 
 namespace superstep {
 
-std::vector<used_file> paths_written_by(const std::string& output) {
+std::vector<used_file> paths_written_by(const batch_options& options) {
+  if (options.output == "-")
+    return {};
   using use = used_file::use;
-  auto paths = detail::paths_of(output);
-  return {{"the output", std::move(paths.output), use::written},
+  auto paths = detail::paths_of(options);
+  const auto* name = paths.view.empty() ? "the output" : "the rows file";
+  return {{"the output", std::move(paths.view), use::written},
+          {name, std::move(paths.output), use::written},
           {"the dead letters", std::move(paths.dead), use::written},
           {"the journal", std::move(paths.journal), use::written},
           {"the summary", std::move(paths.summary), use::written}};

@@ -13,12 +13,16 @@ namespace superstep::detail {
 
 /// The paths of a job's files: out.jsonl, out.dead.jsonl, out.journal, out.summary.json.
 struct job_paths {
-  std::string output;
+  std::string output; ///< the whole lines of rows: the output, or the rows file
+  std::string view;   ///< the output if it is derived from the rows file, else empty
   std::string dead;
   std::string journal;
   std::string summary;
 };
-[[nodiscard]] job_paths paths_of(const std::string& output);
+[[nodiscard]] job_paths paths_of(const batch_options& options);
+/// Whether the output is derived from a rows file, because it does not have the whole lines of rows
+/// in the order in which they end.
+[[nodiscard]] bool has_view(const batch_options& options);
 
 /// The open files of a job. This process holds a lock on the journal, so that no other process runs
 /// the same job.
@@ -29,6 +33,7 @@ struct job_files {
   file journal;
   journal_content content; ///< results of earlier runs, including the valid sizes of the files
   bool is_resumed = false;
+  bool is_piped = false; ///< whether the output is standard output, so that the files have no names
   bool is_journal_new = false;    ///< whether this process created the journal
   std::vector<std::string> notes; ///< texts for the user about files moved aside and repairs
 

@@ -30,6 +30,7 @@ constexpr header_member header_members[] = {
     {"job_id", &job_header::job_id},         {"agent", &job_header::agent},
     {"tools", &job_header::tools},           {"model", &job_header::model},
     {"parameters", &job_header::parameters}, {"input", &job_header::input},
+    {"layout", &job_header::layout},
 };
 
 std::uint32_t checksum(std::string_view bytes) noexcept {
@@ -171,6 +172,9 @@ result<void> apply(dom::array fields, const std::string& path, journal_content& 
   } else if (kind == "bad") {
     into.bad_lines.insert(number_at(fields, 1));
     into.dead_end = number_at(fields, 2);
+  } else if (kind == "view") {
+    into.view =
+        view_record{number_at(fields, 1), number_at(fields, 2), std::string{text_at(fields, 3)}};
   } else if (kind == "rebuild") {
     into.forget_rows();
     into.needs_rebuild = true;
@@ -290,6 +294,13 @@ void append_bad(std::string& out, std::uint64_t line_number, std::uint64_t dead_
   auto line = record{out, "bad"};
   line.add(line_number);
   line.add(dead_end);
+}
+
+void append_view(std::string& out, std::uint64_t inode, std::uint64_t size, std::string_view form) {
+  auto line = record{out, "view"};
+  line.add(inode);
+  line.add(size);
+  line.add(form);
 }
 
 void append_rebuild(std::string& out) {

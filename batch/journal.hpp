@@ -26,6 +26,10 @@
 //                                              and its dead letter at byte DEAD of out.dead.jsonl
 //     ["bad",LINE,DEAD]                        input line LINE is invalid; its dead letter ends
 //                                              at byte DEAD
+//     ["view",INODE,SIZE,FORM]                 the output is derived from the rows file
+//     (row_view.hpp)
+//                                              and is the file INODE; FORM is empty while rows are
+//                                              written, then it has SIZE bytes
 //     ["rebuild"]                              earlier records of rows are void, because the output
 //                                              and the dead letters are being read again
 //     ["rebuilt",OUT,DEAD]                     the records since then are complete
@@ -49,6 +53,17 @@ struct job_header {
   std::string model;
   std::string parameters;
   std::string input;
+  std::string layout{}; ///< empty, or rows_layout
+};
+/// The layout of a job whose whole lines are in the rows file. Those of other jobs are in the
+/// output.
+inline constexpr std::string_view rows_layout = "rows";
+
+/// Describes an output that is derived from the rows file.
+struct view_record {
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0; ///< its size when the last run ended
+  std::string form;       ///< its columns, format and order; empty if it is not complete
 };
 
 /// Counts of one row, or their sums over several rows.
@@ -67,6 +82,7 @@ struct row_counts {
 /// The content of a journal.
 struct journal_content {
   std::optional<job_header> header;
+  std::optional<view_record> view;
   boost::unordered_flat_set<key_digest> done; ///< rows that succeeded or failed
   /// The number of starts of each unfinished row.
   boost::unordered_flat_map<key_digest, std::uint32_t> starts;
@@ -104,6 +120,7 @@ void append_ok(std::string& out, std::string_view key, std::uint64_t output_end,
 void append_dead(std::string& out, std::string_view key, std::uint64_t output_end,
                  std::uint64_t dead_end, const row_counts& counts);
 void append_bad(std::string& out, std::uint64_t line, std::uint64_t dead_end);
+void append_view(std::string& out, std::uint64_t inode, std::uint64_t size, std::string_view form);
 void append_rebuild(std::string& out);
 void append_rebuilt(std::string& out, std::uint64_t output_end, std::uint64_t dead_end);
 /// @}

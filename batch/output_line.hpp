@@ -21,6 +21,7 @@ struct row_origin {
   std::uint64_t line = 0;    ///< line number in the input
   std::uint64_t offset = 0;  ///< position of the line in the input
   std::uint64_t size = 0;    ///< length of the line in bytes
+  std::uint64_t place = 0;   ///< the row's place in an output with --order input
   std::uint32_t attempt = 1; ///< how often the row was started, over all runs of the job
   bool has_error = false;    ///< whether the input line may have an `error` member
   bool is_numbered = false;  ///< whether the input line has no key, so its number is the key

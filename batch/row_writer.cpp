@@ -51,11 +51,12 @@ result<void> expect_untouched(const file& opened, std::uint64_t size) {
 } // namespace
 
 row_writer::row_writer(row_table& table, job_files& files, const file& input,
-                       const batch_options& options, const std::atomic<bool>& is_aborting)
+                       const batch_options& options, const std::atomic<bool>& is_aborting,
+                       row_view* view)
     : table_{table}, files_{files}, input_{input}, options_{options}, is_aborting_{is_aborting},
       identity_{files.content.header->job_id, files.content.header->created},
       output_end_{files.content.output_end}, dead_end_{files.content.dead_end},
-      output_size_{output_end_}, dead_size_{dead_end_} {
+      output_size_{output_end_}, dead_size_{dead_end_}, view_{view} {
   pending_.ok = files.content.ok;
   pending_.dead = files.content.dead;
   pending_.bad_lines = files.content.bad_lines.size();
@@ -129,7 +130,10 @@ void row_writer::render(finished_row& row) {
   const auto counts = counts_of(outcome);
   const auto before = output_.size();
   append_output_line(output_, row.origin, outcome, row.wall, identity_);
+  const auto begin = output_end_;
   output_end_ += output_.size() - before;
+  if (view_ != nullptr)
+    rows_.push_back({row.origin.place, begin, output_end_});
   if (outcome.error) {
     const auto dead_before = dead_.size();
     // Input lines are not kept in memory: read the line again for the dead letter.
@@ -254,7 +258,12 @@ result<void> row_writer::write_group() {
     return written;
   output_size_ = output_end_;
   dead_size_ = dead_end_;
-  return put(files_.journal, done_, "journal");
+  if (auto written = put(files_.journal, done_, "journal"); !written || view_ == nullptr)
+    return written;
+  auto shown = view_->add(rows_);
+  rows_.clear();
+  step("view");
+  return shown;
 }
 
 } // namespace superstep::detail

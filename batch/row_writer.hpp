@@ -3,6 +3,7 @@
 
 #include "job_files.hpp"
 #include "row_table.hpp"
+#include "row_view.hpp"
 
 #include <superstep/batch/batch.hpp>
 
@@ -32,7 +33,8 @@ struct written_totals {
 /// The writer thread of a job: formats finished rows and writes them in groups.
 ///
 /// recover() relies on the order within a group: journal (started rows), dead letters, sync,
-/// output, sync, journal (finished rows), sync. A row counts as done only after the last sync.
+/// output, sync, journal (finished rows), sync. A row counts as done only after the last sync. Then
+/// the rows are passed to the view, if the job has one.
 ///
 /// After a disk error, the thread writes nothing more and only removes rows from the table. The
 /// files are then in the same state as after a crash, which recover() can repair.
@@ -41,8 +43,9 @@ public:
   /// All arguments must outlive the writer.
   /// @param is_aborting whether this job has cancelled its rows; cancelled rows are then not
   ///   written and run again when the job is resumed
+  /// @param view the output, if it is derived from the rows file; may be null
   row_writer(row_table& table, job_files& files, const file& input, const batch_options& options,
-             const std::atomic<bool>& is_aborting);
+             const std::atomic<bool>& is_aborting, row_view* view);
   ~row_writer();
   row_writer(const row_writer&) = delete;
   row_writer& operator=(const row_writer&) = delete;
@@ -89,7 +92,9 @@ private:
   std::uint64_t output_size_;
   std::uint64_t dead_size_;
   std::string input_line_;
-  written_totals pending_; ///< the totals after the current group is written
+  row_view* view_;
+  std::vector<written_row> rows_; ///< rows of the current group, for the view
+  written_totals pending_;        ///< the totals after the current group is written
   bool has_failed_ = false;
   mutable std::mutex mutex_;
   written_totals totals_;

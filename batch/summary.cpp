@@ -70,7 +70,7 @@ std::string to_text(const batch_summary& s) {
   text += times_text("row", s.row_times) + times_text("tool", s.tool_times) +
           times_text("barrier wait", s.barrier_waits);
   text += "\noutput in " + s.output;
-  if (s.failed > 0)
+  if (s.failed > 0 && !s.dead.empty())
     text += ", failed rows in " + s.dead;
   if (s.code == exit_code::drained)
     text += "\nstopped on request; rerun to resume";

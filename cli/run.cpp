@@ -93,7 +93,7 @@ result<void> check_files(const run_arguments& given, const agent& a) {
   const auto is_piped = given.batch.input == "-";
   files.push_back({is_piped ? "standard input" : "--input",
                    is_piped ? "/dev/stdin" : given.batch.input, use::read});
-  for (auto& written : paths_written_by(given.batch.output))
+  for (auto& written : paths_written_by(options_of(given, a)))
     files.push_back(std::move(written));
   if (given.checkpoints)
     add_database(files, "the checkpoints beside --output", checkpoints_path_of(given.batch.output),
@@ -113,6 +113,9 @@ exit_code code_of(std::error_code failed) {
 }
 
 int run(const run_arguments& given) {
+  if (given.checkpoints && given.batch.output == "-")
+    return fail_with("--checkpoints needs a file as --output: a job that writes to standard output "
+                     "cannot be resumed");
   install_signal_handlers();
   limit_malloc_arenas(given.workers);
   const auto io = std::make_shared<io_runtime>();
@@ -156,7 +159,8 @@ int run(const run_arguments& given) {
   if (ended->rows == 0)
     std::cerr << "superstep run: warning: the input has no rows: "
               << (given.batch.input == "-" ? "standard input" : given.batch.input) << '\n';
-  std::cout << to_text(*ended) << std::endl;
+  // The rows may be on standard output.
+  (given.batch.output == "-" ? std::cerr : std::cout) << to_text(*ended) << std::endl;
   if (!std::cout)
     return fail_with("the summary could not be written to standard output; the rows are in " +
                      ended->output);
@@ -188,6 +192,8 @@ constexpr auto run_examples = R"(Examples:
   superstep run agent.yaml --input rows.jsonl --output out.jsonl
   superstep run agent.yaml -i rows.jsonl -o out.jsonl --concurrency 256 --set limits.rpm=500
   superstep run agent.yaml -i rows.jsonl -o try.jsonl --limit 10 --fresh
+  superstep run agent.yaml -i rows.jsonl -o answers.csv --fields answer,usage --order input
+  superstep run agent.yaml -i rows.jsonl -o - --fields answer | head
 
 Rerun the same command to resume a job. After the first Ctrl-C, no further row starts, and running
 rows may finish. The second Ctrl-C cancels them; they run again when the job is resumed.

@@ -37,10 +37,26 @@ void add_row_options(CLI::App& verb, run_arguments& into) {
 }
 
 void add_output_options(CLI::App& verb, run_arguments& into) {
-  verb.add_option("-o,--output", into.batch.output,
-                  "File for the results; the job's other files are created in the same folder")
+  verb.add_option(
+          "-o,--output", into.batch.output,
+          "File for the results; the job's other files are created in the same folder. - for "
+          "standard output: the job has no other files and cannot be resumed")
       ->required()
-      ->check(named_file());
+      ->check(not_empty());
+  verb.add_option("--fields", into.batch.fields,
+                  "Fields of the output after the row's id, separated by commas, such as "
+                  "answer,usage,response; default: the whole row")
+      ->delimiter(',')
+      ->check(not_empty())
+      ->type_name("NAMES");
+  verb.add_option("--output-format", into.output_format,
+                  "Format of the output; auto: csv if the name ends with .csv, else jsonl")
+      ->check(one_of({"auto", "jsonl", "csv"}))
+      ->capture_default_str();
+  verb.add_option("--order", into.order,
+                  "Order of the rows in the output: as they end, or as in the input")
+      ->check(one_of({"completion", "input"}))
+      ->capture_default_str();
   verb.add_flag("--fresh", into.batch.fresh,
                 "Move the files of an earlier job aside and start again");
   verb.add_flag("--force", into.batch.force,
@@ -79,8 +95,24 @@ void add_report_options(CLI::App& verb, run_arguments& into) {
       ->check(named_file());
 }
 
+/// Returns the names of the members of the agent's structured response.
+static std::vector<std::string> response_fields_of(const agent& a) {
+  auto out = std::vector<std::string>{};
+  const auto& schema = a.spec().response;
+  const auto* properties = schema ? schema->if_contains("properties") : nullptr;
+  if (const auto* members = properties ? properties->if_object() : nullptr)
+    for (const auto& [name, member] : *members)
+      out.emplace_back(name);
+  return out;
+}
+
 batch_options options_of(const run_arguments& given, const agent& a) {
   auto out = given.batch;
+  const auto is_csv = given.output_format == "csv" ||
+                      (given.output_format == "auto" && out.output.ends_with(".csv"));
+  out.format = is_csv ? output_format::csv : output_format::jsonl;
+  out.order = given.order == "input" ? row_order::input : row_order::completion;
+  out.response_fields = response_fields_of(a);
   out.bad_lines = given.bad_lines == "fail" ? on_bad_line::fail : on_bad_line::dead_letter;
   if (given.limit > 0)
     out.limit = given.limit;

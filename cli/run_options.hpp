@@ -33,6 +33,8 @@ struct run_arguments {
   std::string events; ///< empty: no event log
 
   // --- output ---
+  std::string output_format = "auto";
+  std::string order = "completion";
   bool checkpoints = false;
 
   /// Options that need no conversion. options_of() adds the others.

@@ -75,7 +75,8 @@ struct batch_summary {
   histogram tool_times;                     ///< durations of the tool calls
   histogram barrier_waits; ///< per row: time that finished tool calls waited for others
   std::string output;      ///< path of the output, for to_text()
-  std::string dead;        ///< path of the dead letters, for to_text()
+  /// Path of the dead letters, for to_text(); empty if the job writes to standard output.
+  std::string dead;
 
   /// Returns the number of rows that are neither done nor failed.
   [[nodiscard]] std::uint64_t left() const noexcept {
@@ -148,8 +149,8 @@ enum class progress_mode : std::uint8_t {
 
 /// Returns the files that a job writes: the output, and the files that the job keeps beside it. The
 /// database of checkpoints_path_of() is not among them. May be called from any thread.
-/// @param output see batch_options::output
-[[nodiscard]] std::vector<used_file> paths_written_by(const std::string& output);
+/// @param options `output`, `fields`, `format` and `order` are used
+[[nodiscard]] std::vector<used_file> paths_written_by(const batch_options& options);
 /// Returns the path of the database with the checkpoints of a job's rows, e.g. out.job.db. May be
 /// called from any thread.
 /// @param output see batch_options::output

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace superstep {
 
@@ -18,6 +19,18 @@ namespace superstep {
 enum class on_bad_line : std::uint8_t {
   fail,        ///< nothing runs; every invalid line is reported with its number
   dead_letter, ///< invalid lines are written to the dead letters, and the other rows run
+};
+
+/// The order of the rows in the output.
+enum class row_order : std::uint8_t {
+  completion, ///< a row is written when it has ended
+  input,      ///< a row waits until all rows before it in the input are written
+};
+
+/// The format of the output.
+enum class output_format : std::uint8_t {
+  jsonl, ///< one JSON object per line
+  csv,   ///< CSV as in RFC 4180, in UTF-8, with a header and with quotes around all texts
 };
 
 /// Texts that identify what a job runs. A job is resumed only if they have not changed since its
@@ -35,10 +48,21 @@ struct job_fingerprint {
 struct batch_options {
   // --- rows ---
   std::string input{};  ///< --input: path of a JSONL file, or "-" for standard input
-  std::string output{}; ///< --output: path; the job's other files are beside it
+  /// --output: path, or "-" for standard output. The job's other files are beside the output. A job
+  /// that writes to standard output has no other files and cannot be resumed.
+  std::string output{};
   on_bad_line bad_lines = on_bad_line::fail;          ///< --on-bad-line fail|dead-letter
   std::size_t line_bytes_max = std::size_t{16} << 20; ///< --max-line-bytes: limit of an input line
   std::optional<std::uint64_t> limit{}; ///< --limit: rows to start in this run; not set: all
+
+  // --- the output ---
+  /// --fields: fields of the output. If empty, JSON lines contain the whole row, and CSV has the
+  /// columns id, status, answer, error.code, error.message and those of the structured response.
+  std::vector<std::string> fields{};
+  /// Members of the agent's structured response, for the field `response`.
+  std::vector<std::string> response_fields{};
+  output_format format = output_format::jsonl; ///< --output-format
+  row_order order = row_order::completion;     ///< --order
 
   // --- the files of the job ---
   bool fresh = false; ///< --fresh: move an earlier job's files aside and start again
