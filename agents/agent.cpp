@@ -28,6 +28,11 @@ std::string agent::fingerprint() const {
   if (spec_.response && spec_.response_method != structured_method::json_schema)
     out["response_method"] =
         spec_.response_method == structured_method::tool_call ? "tool_call" : "json_object";
+  if (spec_.response && spec_.response_strict == strict_mode::off)
+    out["response_strict"] = "off";
+  if (spec_.response && spec_.response_request != response_request::by_rules)
+    out["response_request"] =
+        spec_.response_request == response_request::separate ? "separate" : "in_answer";
   if (spec_.trim)
     out["trim"] = spec_.trim->tokens_max;
   return to_canonical_text(out);

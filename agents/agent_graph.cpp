@@ -4,11 +4,13 @@
 #include "agents/agent_graph.hpp"
 
 #include "agents/history_hooks.hpp"
+#include "models/http/wire_request.hpp"
 
 #include <superstep/agents/create_agent.hpp>
 #include <superstep/agents/prebuilt_middleware.hpp>
 
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace superstep::detail {
@@ -25,6 +27,31 @@ tool_interceptor all_reviews(const agent_spec& spec) {
     out.push_back(review_calls(std::move(options)));
   }
   return react::composed(std::move(out));
+}
+
+/// Returns the model call that requests the structured response. An agent with tools requests it in
+/// its answers only if the server is known to accept a response format beside tools. Ollama, and
+/// many servers with chat completions, then suppress the tool calls or reject the request.
+response_request request_of(const agent_spec& spec) {
+  if (spec.response_request != response_request::by_rules)
+    return spec.response_request;
+  if (spec.tools.empty())
+    return response_request::in_answer;
+  const auto* provider = std::get_if<provider_model_options>(&spec.model);
+  const auto is_in_answer = spec.response_method == structured_method::json_schema &&
+                            spec.protocol.empty() && provider != nullptr &&
+                            models::takes_format_beside_tools(*provider);
+  return is_in_answer ? response_request::in_answer : response_request::separate;
+}
+
+response_format response_of(const agent_spec& spec) {
+  auto out = response_format{};
+  out.schema = *spec.response;
+  out.method = spec.response_method;
+  out.strict = spec.response_strict;
+  out.retries = spec.response_retries;
+  out.request = request_of(spec);
+  return out;
 }
 
 } // namespace
@@ -53,7 +80,7 @@ compiled_graph<chat_state> make_agent_graph(const agent_spec& spec, const chat_m
   if (spec.summarise)
     options.pre_model_hook = make_summary_hook(*spec.summarise, model);
   if (spec.response)
-    options.response = response_format{*spec.response, {}, spec.response_method};
+    options.response = response_of(spec);
   return create_agent(std::move(options));
 }
 

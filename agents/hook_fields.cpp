@@ -3,7 +3,11 @@
 #include "agents/hook_fields.hpp"
 
 #include "agents/overrides.hpp"
+#include "models/strict_schema.hpp"
 
+#include <initializer_list>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace superstep::detail {
@@ -32,6 +36,73 @@ void read_hooks(fields& root, agent_spec& into) {
   into.hooks_line = line_of(node);
 }
 
+namespace {
+
+/// Reads an option of `response` that is one of several words, and removes it from the schema.
+template <class T>
+void take_word(json::object& schema, std::string_view key,
+               std::initializer_list<std::pair<std::string_view, T>> words, T& into, fields& root) {
+  const auto given = schema.if_contains(key);
+  if (!given)
+    return;
+  auto text = given->is_string() ? std::string{given->get_string()} : to_text(*given);
+  if (given->is_bool()) // YAML 1.1 reads on and off as booleans
+    text = given->get_bool() ? "on" : "off";
+  schema.erase(key);
+  auto names = std::string{};
+  for (const auto& [word, value] : words) {
+    if (text == word) {
+      into = value;
+      return;
+    }
+    names += (names.empty() ? "" : ", ") + std::string{word};
+  }
+  root.wrong("response", std::string{key} + ": must be one of: " + names + "; got '" + text + '\'');
+}
+
+/// Reads the options beside the schema, and removes them from it. JSON Schema has no keywords with
+/// these names.
+void take_options(json::object& schema, agent_spec& into, fields& root) {
+  using superstep::response_request;
+  take_word<strict_mode>(
+      schema, "strict",
+      {{"auto", strict_mode::automatic}, {"on", strict_mode::on}, {"off", strict_mode::off}},
+      into.response_strict, root);
+  take_word<response_request>(schema, "request",
+                              {{"auto", response_request::by_rules},
+                               {"in_answer", response_request::in_answer},
+                               {"separate", response_request::separate}},
+                              into.response_request, root);
+  if (const auto* retries = schema.if_contains("retries")) {
+    constexpr auto retries_max = 10;
+    const auto* number = retries->if_int64();
+    if (number == nullptr || *number < 0 || *number > retries_max)
+      root.wrong("response", "retries: must be an integer from 0 to 10");
+    else
+      into.response_retries = static_cast<std::uint32_t>(*number);
+    schema.erase("retries");
+  }
+}
+
+/// Rejects options of the response that contradict each other or the schema.
+void check_response(const agent_spec& spec, fields& root) {
+  if (spec.response_strict == strict_mode::on)
+    if (const auto strict = to_strict_schema(*spec.response); !strict)
+      root.wrong("response",
+                 "strict: the strict mode does not accept this schema: " + strict.error().text +
+                     "; change the schema, or set strict to auto");
+  if (spec.response_request == superstep::response_request::in_answer && !spec.tools.empty() &&
+      spec.response_method != structured_method::json_schema)
+    root.wrong("response", "request: in_answer requires response_method json_schema in an agent "
+                           "with tools; use separate");
+  if (spec.response_request == superstep::response_request::in_answer && !spec.tools.empty() &&
+      !spec.protocol.empty())
+    root.wrong("response", "request: in_answer cannot be combined with model.protocol in an agent "
+                           "with tools; use separate");
+}
+
+} // namespace
+
 void read_response(fields& root, agent_spec& into) {
   const auto node = root.take("response");
   auto method = std::string{"json_schema"};
@@ -59,8 +130,10 @@ void read_response(fields& root, agent_spec& into) {
   if (type == nullptr || *type != "object")
     return root.wrong("response",
                       "must be a JSON Schema of type object; providers accept no other type");
+  take_options(schema->get_object(), into, root);
   check_schema(node, schema->get_object(), "response", root.faults());
   into.response = std::move(schema->get_object());
+  check_response(into, root);
 }
 
 void read_store(fields& root, const std::string& folder, agent_spec& into) {

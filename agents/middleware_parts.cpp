@@ -274,36 +274,19 @@ void check_jump(std::string_view hook, const std::vector<jump>& declared, jump t
            "' without declaring it; add it to the jumps of the hook");
 }
 
-std::shared_ptr<const answer_schema> format_of(const response_format& response) {
+void check_response_in_answer(const response_format& response, agent_rules rules, bool has_tools) {
+  const auto is_react = rules == agent_rules::create_react_agent;
   if (!response.prompt.empty())
-    refuse_options("response_format::prompt must be empty: create_agent() requests the response in "
-                   "every model call, not in a separate call");
-  if (response.method == structured_method::tool_call)
+    refuse_options("response_format::prompt must be empty: the response is requested in every "
+                   "model call, not in a separate call");
+  if (response.method == structured_method::tool_call && !is_react)
     refuse_options(
         "response_format::method tool_call needs a separate model call for the response, "
         "which create_agent() does not make; use json_schema or json_object, or "
         "create_react_agent()");
-  auto schema = answer_schema_of(response);
-  if (response.method == structured_method::json_object)
-    schema.mode = answer_mode::json_object;
-  return std::make_shared<const answer_schema>(std::move(schema));
-}
-
-json::value read_response(const message& answer, const answer_schema& schema) {
-  const auto fail = [](std::string why) {
-    throw std::system_error{make_error_code(errc::parse_failed),
-                            "the model's structured response: " + std::move(why)};
-  };
-  auto parsed = parse_json(text_of(answer));
-  if (!parsed || !parsed->is_object())
-    fail("the answer is not a JSON object");
-  auto checks = argument_schema::compile(schema.schema);
-  if (!checks)
-    fail(checks.error().text);
-  if (const auto faults = checks->check(parsed->get_object()); !faults.empty())
-    fail(faults.front().path.empty() ? faults.front().text
-                                     : faults.front().path + ": " + faults.front().text);
-  return *std::move(parsed);
+  if (response.method != structured_method::json_schema && is_react && has_tools)
+    refuse_options("response_format::request in_answer requires the method json_schema in an agent "
+                   "with tools; use response_request::separate");
 }
 
 } // namespace superstep::react

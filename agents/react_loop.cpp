@@ -8,7 +8,6 @@
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/base/await.hpp>
 #include <superstep/models/chat_model.hpp>
-#include <superstep/models/structured_model.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
 #include <algorithm>
@@ -20,11 +19,6 @@
 namespace superstep::react {
 
 namespace {
-
-/// Text before the schema in the system message of a JSON-mode request. The provider does not pass
-/// the schema to the model, and OpenAI rejects a JSON-mode request that does not mention JSON.
-constexpr auto json_instruction =
-    "Answer with one JSON object that matches this JSON Schema, and with nothing else:\n";
 
 bool has_tool(const std::vector<tool_definition>& tools, std::string_view name) {
   return std::ranges::any_of(tools, [&](const auto& tool) { return tool.name == name; });
@@ -142,6 +136,19 @@ task<message> ask_with_early_calls(chat_model_ptr model, model_request request, 
   co_return answer;
 }
 
+/// Asks a model without streaming its answer.
+task<message> ask_unstreamed(model_turn turn, runtime rt, context_ptr asked) {
+  const auto model = turn.model;
+  auto request = request_of(std::move(turn), rt, asked);
+  auto observed = observed_model::of(asked, request.turn);
+  auto asking = model->complete(std::move(request));
+  auto answer = co_await asking;
+  observed.reset();
+  if (!answer)
+    throw model_error{answer.error()};
+  co_return std::move(*answer);
+}
+
 } // namespace
 
 std::uint32_t answers_in(const message_list& messages) {
@@ -179,45 +186,18 @@ task<message> ask_model_later(model_turn turn, runtime rt, early_ptr early, cont
   co_return answer;
 }
 
-answer_schema answer_schema_of(response_format format) {
-  auto schema = answer_schema{};
-  if (const auto* title = format.schema.if_contains("title"); title && title->is_string())
-    schema.name = title->get_string();
-  if (const auto* text = format.schema.if_contains("description"); text && text->is_string())
-    schema.description = text->get_string();
-  schema.schema = std::move(format.schema);
-  return schema;
-}
-
-task<response_answer> ask_response(model_turn turn, response_format format, runtime rt,
+task<response_answer> ask_response(response_reader_ptr reader, model_turn turn, runtime rt,
                                    context_ptr asked) {
-  auto prompt = std::move(format.prompt);
-  const auto method = format.method;
-  if (prompt.empty() && method == structured_method::json_object)
-    prompt = json_instruction + to_text(format.schema);
-  auto structured =
-      with_structured_output(std::move(turn.model), answer_schema_of(std::move(format)), method);
-  if (!structured)
-    throw model_error{structured.error()};
-  auto request = model_request{};
-  if (!prompt.empty())
-    request.system = std::make_shared<const message>(system_message(std::move(prompt)));
-  request.turn = turn.turn;
-  request.messages = std::move(turn.messages);
-  request.tools = std::make_shared<const std::vector<tool_definition>>();
-  request.run_key = rt.config().run_id;
-  follow(request, asked);
-  auto told = observed_model::of(asked, request.turn);
-  auto asking = structured->complete(std::move(request));
-  auto answer = co_await asking;
-  told.reset();
-  if (!answer)
-    throw model_error{answer.error()};
-  if (!answer->fault.empty())
-    throw std::system_error{make_error_code(errc::parse_failed),
-                            "the model's structured response: " + answer->fault};
-  auto out = response_answer{std::move(answer->parsed), std::move(answer->raw.usage)};
-  co_return out;
+  if (const auto& prompt = reader->prompt(); !prompt.empty()) {
+    auto text = turn.system ? text_of(*turn.system) + "\n\n" + prompt : prompt;
+    turn.system = std::make_shared<const message>(system_message(std::move(text)));
+  }
+  turn.tools = std::make_shared<const std::vector<tool_definition>>();
+  reader->prepare(turn);
+  auto ask = [rt = std::move(rt), asked = std::move(asked)](model_turn call) {
+    return ask_unstreamed(std::move(call), rt, asked);
+  };
+  return ask_for_response(std::move(reader), std::move(turn), std::move(ask));
 }
 
 void finish(message& answer, const std::string& agent, std::int64_t steps_left,

@@ -19,9 +19,10 @@ namespace {
 using namespace providers;
 
 // Names of model_errc's values in their order; the first value is 1.
-constexpr auto names = std::array<std::string_view, 11>{
-    "bad_request", "unauthorized", "not_found",  "rate_limited", "quota_exhausted",  "server_error",
-    "unreachable", "timed_out",    "bad_answer", "missing_turn", "bad_configuration"};
+constexpr auto names = std::array<std::string_view, 12>{
+    "bad_request",     "unauthorized", "not_found",         "rate_limited",
+    "quota_exhausted", "server_error", "unreachable",       "timed_out",
+    "bad_answer",      "missing_turn", "bad_configuration", "invalid_response"};
 
 error bad_line(std::string why) {
   return {model_errc::bad_configuration, std::move(why)};

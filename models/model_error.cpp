@@ -24,6 +24,7 @@ constexpr detail::error_entry<model_errc> code_table[] = {
     {model_errc::bad_answer, "bad_answer", "the model gave no usable answer"},
     {model_errc::missing_turn, "missing_turn", "the recording has no answer to this request"},
     {model_errc::bad_configuration, "bad_configuration", "invalid configuration of the model"},
+    {model_errc::invalid_response, "invalid_response", "the structured response is invalid"},
 };
 
 } // namespace

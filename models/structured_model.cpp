@@ -3,6 +3,7 @@
 // the answer against the schema.
 #include "models/json_schema.hpp"
 #include "models/providers/json_parts.hpp"
+#include "models/strict_schema.hpp"
 
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/models/chat_model.hpp>
@@ -23,6 +24,8 @@ structured_answer read_text(message raw, const answer_schema& schema) {
   auto out = structured_answer{std::move(raw), nullptr, {}};
   const auto text = text_of(out.raw);
   auto parsed = parse_json(text);
+  if (parsed)
+    remove_absent(*parsed, schema.schema);
   if (!parsed)
     out.fault = "the answer is not valid JSON; it begins: " + text.substr(0, excerpt_size);
   else if (!matches_schema(*parsed, schema.schema))
@@ -37,8 +40,10 @@ structured_answer read_call(message raw, const answer_schema& schema) {
   auto out = structured_answer{std::move(raw), nullptr, {}};
   for (const auto& call : out.raw.tool_calls)
     if (call.name == schema.name) {
-      if (matches_schema(call.args, schema.schema))
-        out.parsed = call.args;
+      auto args = json::value(call.args);
+      remove_absent(args, schema.schema);
+      if (matches_schema(args, schema.schema))
+        out.parsed = std::move(args);
       else
         out.fault =
             "the arguments of the call to '" + schema.name +
@@ -58,10 +63,14 @@ task<result<structured_answer>> complete_with(chat_model_ptr model, model_reques
     request.format = schema;
   } else {
     auto tool = tool_definition{schema->name, schema->description, schema->schema};
+    auto strict = strict_form(*schema);
+    const auto is_strict = strict.has_value();
+    if (strict)
+      tool.parameters = *std::move(strict);
     request.tools = std::make_shared<const std::vector<tool_definition>>(1, std::move(tool));
     request.parameters["tool_choice"] = schema->name;
     request.parameters["parallel_tool_calls"] = false;
-    if (schema->is_strict)
+    if (is_strict)
       request.parameters["strict"] = true;
   }
   auto asking = model->complete(std::move(request));

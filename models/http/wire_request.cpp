@@ -10,6 +10,7 @@
 #include "models/providers/ollama.hpp"
 #include "models/providers/openai_responses.hpp"
 #include "models/providers/request_parts.hpp"
+#include "models/strict_schema.hpp"
 
 #include <superstep/models/chat_model.hpp>
 
@@ -132,11 +133,15 @@ result<provider_question> make_question(const provider_model_options& options,
   return q;
 }
 
+/// Returns the schema for OpenAI's APIs. The strict mode is used only if the schema can be
+/// converted to its subset; the APIs reject any other schema in that mode.
 json::object named_schema(const answer_schema& format) {
-  auto out = json::object{{"name", format.name}, {"schema", format.schema}};
+  auto out = json::object{{"name", format.name}};
   if (!format.description.empty())
     out["description"] = format.description;
-  out["strict"] = format.is_strict;
+  auto strict = strict_form(format);
+  out["strict"] = strict.has_value();
+  out["schema"] = strict ? *std::move(strict) : format.schema;
   return out;
 }
 
@@ -308,6 +313,12 @@ bool has_documents(const json::object& body) {
 }
 
 } // namespace
+
+bool takes_format_beside_tools(const provider_model_options& options) {
+  const auto is_of_openai =
+      options.api == provider_api::openai_chat || options.api == provider_api::openai_responses;
+  return options.api == provider_api::anthropic || (is_of_openai && is_openai(options.base_url));
+}
 
 result<wire_request> write_request(const provider_model_options& options,
                                    const model_request& request) {

@@ -22,4 +22,8 @@ struct wire_request {
 [[nodiscard]] result<wire_request> write_request(const provider_model_options& options,
                                                  const model_request& request);
 
+/// Whether the server accepts a response format beside tools and then still calls the tools: the
+/// servers of OpenAI, Azure and Anthropic.
+[[nodiscard]] bool takes_format_beside_tools(const provider_model_options& options);
+
 } // namespace superstep::models

@@ -117,6 +117,11 @@ struct agent_spec {
   std::optional<json::object> response;  ///< JSON Schema of the structured response
   /// The technique that makes the model give the structured response.
   structured_method response_method = structured_method::json_schema;
+  strict_mode response_strict = strict_mode::automatic; ///< see response_format::strict
+  std::uint32_t response_retries = 2;                   ///< see response_format::retries
+  /// The model call that requests the response; by_rules: in the answer if possible, otherwise
+  /// separate.
+  superstep::response_request response_request = superstep::response_request::by_rules;
   std::size_t response_line = 0; ///< line of the key `response`
   std::string store;             ///< path of the long-term memory's database; empty: none
   std::size_t store_line = 0;    ///< line of the key `store`

@@ -281,17 +281,41 @@ private:
   std::string fault_;
 };
 
+/// Selects whether OpenAI's strict mode enforces the schema of a structured response. The strict
+/// mode accepts only a subset of JSON Schema; docs/models.md lists it.
+enum class strict_mode : std::uint8_t {
+  automatic, ///< if the schema can be converted to the subset without a loss
+  on,        ///< always; building the agent fails if the schema cannot be converted
+  off,       ///< never; the schema is sent unchanged
+};
+
+/// Selects the model call that requests a structured response.
+enum class response_request : std::uint8_t {
+  by_rules, ///< as agent_rules determines
+  /// Each call of the loop; the last answer is the response. The agent makes no further call. An
+  /// agent with tools requires structured_method::json_schema and a server that accepts a response
+  /// format beside tools.
+  in_answer,
+  separate, ///< one further call after the loop, with the prompt of the agent
+};
+
 /// The structured response of an agent: a JSON value that matches a schema. A run produces it in
-/// addition to its messages. agent_rules determines when the model is asked for it.
+/// addition to its messages.
 struct response_format {
   json::object schema{}; ///< JSON Schema of type object; its `title` names the answer
-  /// System message of the separate call for the response. Empty: none, or for the method
-  /// json_object an instruction with the schema. Must be empty under the rules of create_agent(),
-  /// which make no separate call.
+  /// System message of the separate call for the response, after the prompt of the agent if that is
+  /// sent. Empty: none, or for the method json_object an instruction with the schema. Must be empty
+  /// if the response is requested in the answers.
   std::string prompt{};
   /// The technique that makes the model answer in JSON. Not every server supports json_schema. The
   /// rules of create_agent() do not support tool_call.
   structured_method method = structured_method::json_schema;
+  strict_mode strict = strict_mode::automatic; ///< whether the provider enforces the schema
+  /// Maximum number of further requests after answers that were cut or do not match the schema.
+  /// Each contains the error of the answer before. Then the run fails with
+  /// model_errc::invalid_response.
+  std::uint32_t retries = 0;
+  response_request request = response_request::by_rules; ///< the call that requests the response
 };
 
 /// The two shapes of an agent's loop. Both produce the same messages in the same order.

@@ -32,6 +32,7 @@ enum class model_errc {
   bad_answer,        ///< an answer that cannot be parsed or used
   missing_turn,      ///< the recording has no such row or turn
   bad_configuration, ///< an option, environment variable or file is unusable
+  invalid_response,  ///< a structured response that was cut or does not match its schema
 };
 
 /// Returns the code in the category of models; makes model_errc convertible to std::error_code. May
@@ -71,7 +72,9 @@ struct answer_schema {
   std::string description;                     ///< describes the answer to the model; may be empty
   json::object schema;                         ///< the JSON Schema
   answer_mode mode = answer_mode::json_schema; ///< what the provider enforces
-  bool is_strict = true; ///< whether the provider must enforce the schema, if it can
+  /// Whether the provider enforces the schema if it can. Schemas that OpenAI's strict mode does not
+  /// accept, and that cannot be converted without a loss, are sent without it.
+  bool is_strict = true;
 };
 
 /// A function that receives each piece of a streamed answer. Called by the thread that runs the

@@ -85,7 +85,9 @@ BOOST_AUTO_TEST_CASE(strict_mode_is_sent_only_to_supporting_apis) {
 BOOST_AUTO_TEST_CASE(structured_output_tool_is_strict_only_if_requested) {
   auto format = answer_schema{};
   format.name = "point";
-  format.schema["type"] = "object";
+  format.schema = parse_json(R"({"type": "object", "properties": {"x": {"type": "number"}}})")
+                      .value()
+                      .as_object();
   for (const auto is_strict : {true, false}) {
     format.is_strict = is_strict;
     auto asked = model_request{};

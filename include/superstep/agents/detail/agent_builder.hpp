@@ -30,8 +30,8 @@ public:
   explicit agent_builder(agent_options<State> o)
       : options_{prepared(std::move(o))}, table_{options_} {
     auto core = std::make_shared<agent_core<State>>(options_);
-    if (options_.response && !asks_response_after())
-      core->format = react::format_of(*options_.response);
+    if (options_.response)
+      set_reader(*core);
     core_ = std::move(core);
     collect_hooks();
   }
@@ -94,7 +94,20 @@ private:
   }
   [[nodiscard]] bool has_tools() const noexcept { return !options_.tools.empty(); }
   [[nodiscard]] bool asks_response_after() const noexcept {
-    return options_.response && is_react();
+    if (!options_.response)
+      return false;
+    const auto request = options_.response->request;
+    return request == response_request::by_rules ? is_react()
+                                                 : request == response_request::separate;
+  }
+  /// Makes the object that requests and reads the structured response.
+  void set_reader(agent_core<State>& core) const {
+    if (!asks_response_after())
+      react::check_response_in_answer(*options_.response, options_.rules, has_tools());
+    auto reader = std::make_shared<const react::response_reader>(*options_.response,
+                                                                 options_.answer_invalid_calls);
+    core.prompts_separate = options_.response->request == response_request::separate;
+    (asks_response_after() ? core.separate : core.in_answer) = std::move(reader);
   }
   [[nodiscard]] const char* model_name() const noexcept {
     return is_react() ? react::agent_name : react::model_name;

@@ -24,14 +24,15 @@ struct agent_core {
   chat_model_ptr model; // null if choose_model chooses the model of each call
   state_function<chat_model_ptr, State> choose_model;
   agent_prompt<State> prompt;
-  std::optional<response_format> response;
   std::shared_ptr<const tool_node> tools;
   tool_definitions definitions;
   bool binds_tools; // whether requests must contain the tools: the model has none bound
   react::tool_names return_direct;
-  react::early_ptr early;                        // null if no call may start early
-  std::vector<model_wrap<State>> wraps{};        // the first is outermost
-  std::shared_ptr<const answer_schema> format{}; // schema of the last answer; null for any text
+  react::early_ptr early;                 // null if no call may start early
+  std::vector<model_wrap<State>> wraps{}; // the first is outermost
+  react::response_reader_ptr in_answer{}; // reads the response from the last answer; may be null
+  react::response_reader_ptr separate{};  // reads the response of the separate call; may be null
+  bool prompts_separate = false;          // whether the separate call gets the agent's prompt
   bool ends_politely;   // whether a run without remaining steps ends with an apology
   bool answers_invalid; // see agent_options::answer_invalid_calls
   bool follows_context; // see agent_options::follows_context
@@ -42,8 +43,7 @@ struct agent_core {
   /// the options by a node that uses the early results.
   explicit agent_core(agent_options<State>& o)
       : name{o.name}, model{o.model.object()}, choose_model{o.model.choose()},
-        prompt{std::move(o.prompt)}, response{o.response},
-        return_direct{o.return_direct.begin(), o.return_direct.end()},
+        prompt{std::move(o.prompt)}, return_direct{o.return_direct.begin(), o.return_direct.end()},
         ends_politely{o.rules == agent_rules::create_react_agent},
         answers_invalid{o.answer_invalid_calls}, follows_context{o.follows_context} {
     early = react::make_early(o.tools, o.early_tools);
@@ -116,15 +116,19 @@ struct agent_turns {
       turn.model = co_await choosing;
     }
     turn.tools = agent->tools_for(*turn.model);
-    turn.format = agent->format;
     turn.system = agent->prompt.system();
     if (agent->prompt.make()) {
       auto making = make_prompt(agent, state, turn.messages, rt);
       turn.messages = co_await making;
     }
+    if (agent->in_answer) {
+      auto asking = ask_structured(agent, std::move(turn), state, rt);
+      auto out = co_await asking;
+      co_return out;
+    }
     auto asking = core::ask(agent, 0, std::move(turn), state, rt);
     auto answer = co_await asking;
-    co_return written(*agent, std::move(answer), front::answers_to_count(state), rt);
+    co_return written(*agent, std::move(answer), nullptr, front::answers_to_count(state), rt);
   }
 
   /// The body of the node `generate_structured_response`: asks the model for the structured
@@ -135,11 +139,19 @@ struct agent_turns {
     turn.model = co_await choosing;
     turn.messages = front::messages(state);
     turn.turn = front::turn(state);
-    auto asking = react::ask_response(std::move(turn), *agent->response, rt, agent->context_of(rt));
+    if (agent->prompts_separate) {
+      turn.system = agent->prompt.system();
+      if (agent->prompt.make()) {
+        auto making = make_prompt(agent, state, turn.messages, rt);
+        turn.messages = co_await making;
+      }
+    }
+    auto asking = react::ask_response(agent->separate, std::move(turn), rt, agent->context_of(rt));
     auto answer = co_await asking;
     auto out = update{};
     front::set_response(out, std::move(answer.value));
-    front::count_answer(out, std::move(answer.usage), front::answers_to_count(state));
+    front::count_answer(out, std::move(answer.usage),
+                        front::answers_to_count(state) + answer.answers - 1);
     co_return out;
   }
 
@@ -154,16 +166,34 @@ private:
     co_return made;
   }
 
+  /// Calls the model for an answer that may contain the structured response, and again if the
+  /// response is invalid. Returns the writes.
+  static task<update> ask_structured(core_ptr agent, model_call turn, const State& state,
+                                     runtime rt) {
+    agent->in_answer->prepare(turn);
+    auto ask = [agent, &state, rt](model_call call) {
+      return core::ask(agent, 0, std::move(call), state, rt);
+    };
+    auto asking = react::ask_for_response(agent->in_answer, std::move(turn), std::move(ask));
+    auto got = co_await asking;
+    const auto answers = front::answers_to_count(state) + got.answers - 1;
+    auto out = written(*agent, std::move(got.answer), &got.usage, answers, rt);
+    if (got.has_value)
+      front::set_response(out, std::move(got.value));
+    co_return out;
+  }
+
   /// Returns the writes for an answer of the model: the message, error answers to its invalid tool
-  /// calls, the structured response, and the counters.
-  static update written(const core& agent, message&& answer, std::uint32_t answers_to_count,
-                        const runtime& rt) {
+  /// calls, and the counters.
+  /// @param tokens the token counts, if they are not those of the answer; otherwise null
+  static update written(const core& agent, message&& answer, const token_usage* tokens,
+                        std::uint32_t answers_to_count, const runtime& rt) {
     const auto steps_left =
         agent.ends_politely ? rt.remaining_steps() : std::numeric_limits<std::int64_t>::max();
     auto out = update{};
-    if (agent.format && answer.tool_calls.empty())
-      front::set_response(out, react::read_response(answer, *agent.format));
-    auto usage = answer.usage;
+    auto usage = std::optional<token_usage>{answer.usage};
+    if (tokens != nullptr)
+      usage = *tokens;
     const auto will_retry_answer = agent.answers_invalid && !answer.invalid_tool_calls.empty();
     react::finish(answer, agent.name, steps_left, agent.return_direct, will_retry_answer);
     auto answers = std::vector<message>{};

@@ -105,10 +105,7 @@ void check_jumps(const std::string& hook, const std::vector<jump>& jumps, bool h
 /// Throws graph_error for a jump that a hook did not declare.
 void check_jump(std::string_view hook, const std::vector<jump>& declared, jump to);
 
-/// Converts a response format to the schema of a model request. Throws compile_error for a format
-/// with a prompt, because there is no separate call that could send it.
-[[nodiscard]] std::shared_ptr<const answer_schema> format_of(const response_format& response);
-/// Parses the last answer of a run as JSON; throws if it does not match the schema.
-[[nodiscard]] json::value read_response(const message& answer, const answer_schema& schema);
+/// Throws compile_error for a response format that cannot be requested in the answers of the loop.
+void check_response_in_answer(const response_format& response, agent_rules rules, bool has_tools);
 
 } // namespace superstep::react

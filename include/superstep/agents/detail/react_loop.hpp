@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/agents/agent_options.hpp>
+#include <superstep/agents/detail/response_reader.hpp>
 #include <superstep/agents/middleware.hpp>
 #include <superstep/tools/tool.hpp>
 #include <superstep/tools/tool_node.hpp>
@@ -64,19 +65,10 @@ using context_ptr = std::shared_ptr<const agent_context>;
 [[nodiscard]] task<message> ask_model_later(model_turn turn, runtime rt, early_ptr early,
                                             context_ptr asked);
 
-/// Converts a response format to the schema that models take.
-[[nodiscard]] answer_schema answer_schema_of(response_format format);
-
-/// A structured response and its token usage.
-struct response_answer {
-  json::value value;
-  std::optional<token_usage> usage;
-};
-
-/// Calls the model for the structured response. `turn` contains the model, the messages and the
-/// number of the call. Throws the model's error, or an error if the answer does not match the
-/// schema.
-[[nodiscard]] task<response_answer> ask_response(model_turn turn, response_format format,
+/// Calls the model for the structured response, after the loop. `turn` contains the model, the
+/// system message, the messages and the number of the call. The task throws as that of
+/// ask_for_response().
+[[nodiscard]] task<response_answer> ask_response(response_reader_ptr reader, model_turn turn,
                                                  runtime rt, context_ptr asked);
 
 /// Prepares an answer for the state: sets the name of the agent, or replaces the answer if too few
