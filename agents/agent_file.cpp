@@ -92,6 +92,18 @@ void read_limits(fields& root, agent_limits& into) {
       .done();
 }
 
+void read_prices(fields& root, price_table& into) {
+  auto given = json::object{};
+  root.object("prices", given);
+  if (given.empty())
+    return;
+  auto prices = price_table::from_json(given, "");
+  if (prices)
+    into = *std::move(prices);
+  else
+    root.wrong("prices", prices.error().text);
+}
+
 void read_tools(fields& root, const std::string& folder, agent_spec& into) {
   const auto node = root.take("tools");
   if (!node.IsDefined() || node.IsNull())
@@ -136,6 +148,7 @@ void read_root(const YAML::Node& document, const std::string& folder, fault_list
   detail::read_response(root, into);
   detail::read_store(root, folder, into);
   read_limits(root, into.limits);
+  read_prices(root, into.prices);
   root.done();
 }
 

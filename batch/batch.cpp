@@ -76,6 +76,20 @@ void set_paths(batch_summary& summary, const job_files& files) {
     summary.dead = paths.dead;
 }
 
+/// Returns the known cost of `rows` rows in US dollars; nullopt if the price of none is known.
+std::optional<double> known_cost(const row_counts& counts, std::uint64_t rows) {
+  if (counts.rows_unpriced >= rows)
+    return std::nullopt;
+  return static_cast<double>(counts.cost) / 1e9;
+}
+
+/// Stores the cost of the job. It is not known if the price of no row is known.
+void set_cost(batch_summary& summary, const row_counts& counts) {
+  summary.rows_unpriced = counts.rows_unpriced;
+  if (const auto cost = known_cost(counts, summary.ok + summary.failed))
+    summary.cost = *cost;
+}
+
 /// One run of a job: submits rows until the input ends or the job is stopped.
 class batch_run {
 public:
@@ -84,6 +98,8 @@ public:
             row_view* view)
       : options_{options}, runner_{runner}, progress_{progress}, stop_{stop}, facts_{facts},
         files_{files}, view_{view}, shortages_{options.concurrency, options.shortage_wait},
+        expenses_before_{.cost = files.content.counts.cost,
+                         .tokens = files.content.counts.total_tokens},
         table_{std::make_shared<row_table>(options.concurrency, options.write_queue_max)},
         reader_{input, options.line_bytes_max, options.bad_lines == on_bad_line::dead_letter,
                 facts.bytes},
@@ -105,6 +121,7 @@ private:
   void submit(input_row row, row_origin origin);
   bool wait_for_room();
   void wait_until_idle();
+  [[nodiscard]] bool is_stopping() const;
   void abort();
   void report_when_due();
   [[nodiscard]] batch_progress progress_now() const;
@@ -118,6 +135,7 @@ private:
   job_files& files_;
   row_view* view_; ///< null if the output has the whole lines of rows
   shortage_control shortages_;
+  row_expenses expenses_before_;  ///< of earlier runs of the job
   std::vector<row_origin> again_; ///< rows that ended in a shortage, to submit again
   std::atomic<bool> is_aborting_{false};
   std::shared_ptr<row_table> table_; // shared with the callbacks of rows
@@ -137,7 +155,7 @@ result<batch_summary> batch_run::run() {
   if (!end)
     abort();
   wait_until_idle();
-  table_->close();
+  table_->close(!end || *end == feed_end::stop || is_stopping());
   writer_.join();
   // Rows that wait for an unfinished row are written even after a failure.
   auto shown = view_ != nullptr ? view_->finish() : result<void>{};
@@ -193,7 +211,7 @@ result<batch_run::feed_end> batch_run::feed() {
   auto end = feed_input();
   while (end && *end != feed_end::stop) {
     take_returned();
-    if (stop_.current() != stop_request::none || table_->failure())
+    if (is_stopping() || table_->failure())
       return feed_end::stop;
     if (!again_.empty()) {
       if (!wait_for_room())
@@ -328,11 +346,13 @@ void batch_run::submit(input_row row, row_origin origin) {
 /// Waits until another row may start. Returns false if no further row may start, because a stop was
 /// requested or the job has failed.
 bool batch_run::wait_for_room() {
-  while (stop_.current() == stop_request::none) {
+  while (!is_stopping()) {
+    if (auto stop = decide_stop(options_.rules, table_->expenses(), expenses_before_))
+      table_->halt(*std::move(stop));
     const auto has_room = table_->wait_for_room(monotonic::now() + stop_poll);
     if (!has_room || shortages_.is_active())
       take_returned();
-    if (table_->failure())
+    if (table_->failure() || table_->halted())
       return false;
     const auto pause = shortages_.pause(monotonic::now());
     if (has_room && pause.count() == 0)
@@ -356,6 +376,11 @@ void batch_run::wait_until_idle() {
       abort();
     report_when_due();
   }
+}
+
+/// Whether the job was stopped before its end, so that no further row may start.
+bool batch_run::is_stopping() const {
+  return stop_.current() != stop_request::none || table_->halted();
 }
 
 void batch_run::abort() {
@@ -382,15 +407,19 @@ batch_progress batch_run::progress_now() const {
   now.done = totals.ok + now.failed;
   now.in_flight = table_->in_flight();
   now.tokens = totals.counts.total_tokens;
+  now.cost = known_cost(totals.counts, totals.ok + totals.dead);
   now.elapsed_seconds = std::chrono::duration<double>(monotonic::now() - begun_).count();
   if (totals.rows_this_run > 0 && now.elapsed_seconds > 0) {
     now.rows_per_second = static_cast<double>(totals.rows_this_run) / now.elapsed_seconds;
     const auto left = now.rows > now.done ? now.rows - now.done : 0;
     now.eta_seconds = static_cast<double>(left) / now.rows_per_second;
   }
+  if (now.cost && now.done > 0)
+    now.cost_projected =
+        *now.cost * static_cast<double>(now.rows) / static_cast<double>(totals.ok + totals.dead);
   now.p50 = totals.row_times.percentile(0.5);
   now.p95 = totals.row_times.percentile(0.95);
-  now.draining = stop_.current() != stop_request::none;
+  now.draining = is_stopping();
   return now;
 }
 
@@ -412,6 +441,7 @@ batch_summary batch_run::summarise(feed_end end) const {
   summary.input_tokens = totals.counts.input_tokens;
   summary.output_tokens = totals.counts.output_tokens;
   summary.total_tokens = totals.counts.total_tokens;
+  set_cost(summary, totals.counts);
   summary.seconds = std::chrono::duration<double>(monotonic::now() - begun_).count();
   summary.rows_this_run = totals.rows_this_run;
   summary.row_times = totals.row_times;
@@ -420,10 +450,13 @@ batch_summary batch_run::summarise(feed_end end) const {
   set_paths(summary, files_);
   // The second Ctrl-C may come after the last row was submitted: rows are left, but feed() returned
   // feed_end::input.
-  const auto was_stopped = end == feed_end::stop || (summary.left() > 0 && is_aborting_.load());
-  if (was_stopped && summary.left() > 0)
+  const auto was_stopped =
+      end == feed_end::stop || (summary.left() > 0 && (is_aborting_.load() || table_->halted()));
+  if (was_stopped && summary.left() > 0) {
     summary.code = exit_code::drained;
-  else if (summary.failed > 0)
+    summary.stop = table_->halted().value_or(job_stop{stop_cause::request, "stopped on request"});
+  }
+  if (summary.code == exit_code::ok && summary.failed > 0)
     summary.code = exit_code::dead_rows;
   return summary;
 }
@@ -451,6 +484,7 @@ std::optional<batch_summary> finished_before(const job_files& files, const input
   summary.input_tokens = done.counts.input_tokens;
   summary.output_tokens = done.counts.output_tokens;
   summary.total_tokens = done.counts.total_tokens;
+  set_cost(summary, done.counts);
   set_paths(summary, files);
   if (summary.failed > 0)
     summary.code = exit_code::dead_rows;
@@ -494,6 +528,7 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   if (!facts && facts.error().code == errc::cancelled) {
     auto summary = batch_summary{};
     summary.code = exit_code::drained;
+    summary.stop = {stop_cause::request, "stopped on request"};
     summary.output = options.output;
     return summary;
   }

@@ -76,6 +76,10 @@ public:
     add(counts.output_tokens);
     add(counts.total_tokens);
     add(counts.failed_tool_calls);
+    if (counts.rows_unpriced == 0)
+      add(counts.cost);
+    else
+      out_ += ",null";
     out_ += ']';
   }
 
@@ -126,6 +130,8 @@ row_counts counts_at(dom::array fields, std::size_t i) noexcept {
   counts.output_tokens = signed_at(list, 4);
   counts.total_tokens = signed_at(list, 5);
   counts.failed_tool_calls = number_at(list, 6);
+  if (list.at(7).get(counts.cost) != simdjson::SUCCESS)
+    counts.rows_unpriced = 1;
   return counts;
 }
 
@@ -196,6 +202,8 @@ row_counts& row_counts::operator+=(const row_counts& more) noexcept {
   output_tokens += more.output_tokens;
   total_tokens += more.total_tokens;
   failed_tool_calls += more.failed_tool_calls;
+  cost += more.cost;
+  rows_unpriced += more.rows_unpriced;
   return *this;
 }
 

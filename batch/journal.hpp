@@ -34,7 +34,7 @@
 //                                              and the dead letters are being read again
 //     ["rebuilt",OUT,DEAD]                     the records since then are complete
 //     counts: steps, model calls, tool calls, input tokens, output tokens, total tokens,
-//             failed tool calls
+//             failed tool calls, cost in billionths of a US dollar (null if it is not known)
 //
 // The first record is a `job`. --force adds another `job` record, which replaces the first. `ok`,
 // `dead` and `bad` are written only after their bytes in the other files were synced. An invalid
@@ -75,6 +75,8 @@ struct row_counts {
   std::int64_t output_tokens = 0;
   std::int64_t total_tokens = 0;
   std::uint64_t failed_tool_calls = 0;
+  std::int64_t cost = 0;           ///< in billionths of a US dollar
+  std::uint64_t rows_unpriced = 0; ///< rows whose cost is not known
 
   row_counts& operator+=(const row_counts& more) noexcept;
 };

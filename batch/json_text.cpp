@@ -5,6 +5,8 @@
 
 #include <simdjson.h>
 
+#include <cstdlib>
+
 namespace superstep::detail {
 namespace {
 
@@ -58,6 +60,19 @@ void append_quoted(std::string& out, std::string_view text) {
   }
   out.append(text, begin, text.size() - begin);
   out += '"';
+}
+
+void append_usd(std::string& out, std::int64_t billionths) {
+  constexpr auto digits_max = std::size_t{9};
+  constexpr auto dollar = std::int64_t{1'000'000'000};
+  if (billionths < 0)
+    out += '-';
+  append_number(out, std::abs(billionths / dollar));
+  auto rest = std::to_string(std::abs(billionths % dollar));
+  rest.insert(0, digits_max - rest.size(), '0');
+  rest.resize(rest.find_last_not_of('0') + 1);
+  if (!rest.empty())
+    out += '.' + rest;
 }
 
 } // namespace superstep::detail

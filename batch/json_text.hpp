@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,10 @@ void append_number(std::string& out, Number number) {
   auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
   out.append(digits, end);
 }
+
+/// Appends an amount in US dollars as a JSON number: 1'500'000 becomes 0.0015.
+/// @param billionths the amount in billionths of a dollar
+void append_usd(std::string& out, std::int64_t billionths);
 
 /// Appends `,"name":`, or `"name":` for the first member of an object. The name must not need JSON
 /// escapes.

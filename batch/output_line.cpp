@@ -93,7 +93,10 @@ void append_native(std::string& out, const row_origin& row, const row_outcome& o
   append_number_member(out, "total_tokens", outcome.usage.total_tokens);
   out += '}';
   append_member(out, "cost");
-  out += "null";
+  if (outcome.cost)
+    append_usd(out, *outcome.cost);
+  else
+    out += "null";
   append_number_member(out, "steps", outcome.steps);
   append_number_member(out, "model_calls", outcome.model_calls);
   append_number_member(out, "tool_calls", outcome.tool_calls);
@@ -164,6 +167,10 @@ void append_completion(std::string& out, const row_origin& row, const row_outcom
   append_number_member(out, "prompt_tokens", outcome.usage.input_tokens);
   append_number_member(out, "completion_tokens", outcome.usage.output_tokens);
   append_number_member(out, "total_tokens", outcome.usage.total_tokens);
+  if (outcome.cost) {
+    append_member(out, "cost");
+    append_usd(out, *outcome.cost);
+  }
   out += "}}";
 }
 

@@ -103,6 +103,9 @@ private:
     line["failed"] = now.failed;
     line["in_flight"] = now.in_flight;
     line["tokens"] = now.tokens;
+    line["cost"] = now.cost ? json::value(*now.cost) : json::value(nullptr);
+    line["cost_projected"] =
+        now.cost_projected ? json::value(*now.cost_projected) : json::value(nullptr);
     line["rows_per_second"] = now.rows_per_second;
     line["elapsed_s"] = now.elapsed_seconds;
     line["eta_s"] = now.eta_seconds ? json::value(*now.eta_seconds) : json::value(nullptr);

@@ -42,9 +42,13 @@ row_table::row_table(std::size_t concurrency, std::size_t write_queue_max)
 
 bool row_table::wait_for_room(time_point until) {
   auto lock = std::unique_lock{mutex_};
-  auto has_room = [this] { return in_flight_ < concurrency_ && queue_.size() < write_queue_max_; };
-  feeder_.wait_until(lock, until, [&] { return failure_ || has_room() || !returned_.empty(); });
-  return !failure_ && has_room();
+  auto has_room = [this] {
+    return in_flight_ < concurrency_ && queue_.size() < write_queue_max_ &&
+           (!is_on_trial_ || trial_rows_ > 0);
+  };
+  const auto has_ended = [this] { return failure_ || halted_; };
+  feeder_.wait_until(lock, until, [&] { return has_ended() || has_room() || !returned_.empty(); });
+  return !has_ended() && has_room();
 }
 
 row_table::slot_index row_table::begin(row_origin origin) {
@@ -68,6 +72,8 @@ row_table::slot_index row_table::begin(row_origin origin) {
   taken.is_running = true;
   taken.begun = std::chrono::steady_clock::now();
   ++in_flight_;
+  if (is_on_trial_)
+    --trial_rows_;
   return index;
 }
 
@@ -121,16 +127,46 @@ std::size_t row_table::in_flight() const {
   return in_flight_;
 }
 
-void row_table::close() {
+void row_table::close(bool is_stopped) {
   const auto guard = std::lock_guard{mutex_};
   SUPERSTEP_ASSERT(in_flight_ == 0);
   is_closed_ = true;
+  is_stopped_ = is_stopped;
   writer_.notify_one();
 }
 
 std::optional<error> row_table::failure() const {
   const auto guard = std::lock_guard{mutex_};
   return failure_;
+}
+
+void row_table::start_trial(std::uint64_t rows_max) {
+  const auto guard = std::lock_guard{mutex_};
+  is_on_trial_ = rows_max > 0;
+  trial_rows_ = rows_max;
+}
+
+row_expenses row_table::expenses() const {
+  const auto guard = std::lock_guard{mutex_};
+  return expenses_;
+}
+
+std::optional<job_stop> row_table::halted() const {
+  const auto guard = std::lock_guard{mutex_};
+  return halted_;
+}
+
+void row_table::halt(job_stop why) {
+  const auto guard = std::lock_guard{mutex_};
+  if (!halted_)
+    halted_ = std::move(why);
+  feeder_.notify_one();
+}
+
+void row_table::accept() {
+  const auto guard = std::lock_guard{mutex_};
+  is_on_trial_ = false;
+  feeder_.notify_one();
 }
 
 void row_table::set_concurrency(std::size_t rows) {
@@ -160,11 +196,16 @@ void row_table::finish(slot_index index, row_outcome outcome) noexcept {
   row.handle = std::move(ended.handle);
   if (!row.outcome.fault) {
     ++finished_;
+    ++expenses_.rows;
+    expenses_.failed += row.outcome.status == row_status::error ? 1U : 0U;
+    expenses_.cost += row.outcome.cost.value_or(0);
+    expenses_.tokens += row.outcome.usage.total_tokens;
     enqueue(std::move(row));
   } else { // the machine failed, not the row: the row is submitted again
     if (row.outcome.fault->what == row_fault::kind::broken && !failure_)
       failure_ = shortage_of(*row.outcome.fault);
     returned_.push_back(std::move(row));
+    trial_rows_ += is_on_trial_ ? 1U : 0U;
   }
   free_.push_back(index);
   --in_flight_;
@@ -185,6 +226,7 @@ void row_table::take(work& into, std::optional<time_point> until) {
   std::swap(into.rows, queue_);
   std::swap(into.starts, starts_);
   into.is_last = is_closed_;
+  into.is_stopped = is_stopped_;
   if (into.rows.size() >= write_queue_max_) // wait_for_room() was waiting for a shorter queue
     feeder_.notify_one();
 }

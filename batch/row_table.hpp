@@ -2,7 +2,9 @@
 #pragma once
 
 #include "output_line.hpp"
+#include "stop_decision.hpp"
 
+#include <superstep/batch/detail/stop_rules.hpp>
 #include <superstep/batch/row_runner.hpp>
 
 #include <chrono>
@@ -54,8 +56,15 @@ public:
   [[nodiscard]] bool wait_until_idle(time_point until);
   [[nodiscard]] std::size_t in_flight() const;
   /// Announces that no further row follows. The writer thread ends when it has written the queue.
+  /// @param is_stopped whether the job stops before its end
   /// @pre no row is in flight
-  void close();
+  void close(bool is_stopped);
+  /// Limits the rows that may start until accept() is called; 0 = no limit.
+  void start_trial(std::uint64_t rows_max);
+  /// Returns what the rows that have ended have used. Rows that ended in a fault are not included.
+  [[nodiscard]] row_expenses expenses() const;
+  /// Returns why halt() stopped the job; nullopt if it did not.
+  [[nodiscard]] std::optional<job_stop> halted() const;
   /// Returns the first error that ended the job, if there is one.
   [[nodiscard]] std::optional<error> failure() const;
   /// Sets the maximum number of running rows, at least 1. Running rows are not affected.
@@ -78,12 +87,18 @@ public:
 
   struct work {
     std::vector<finished_row> rows;
-    std::string starts;   ///< journal records of the rows that started since the last call
-    bool is_last = false; ///< whether the table is closed, so that no further work follows
+    std::string starts;      ///< journal records of the rows that started since the last call
+    bool is_last = false;    ///< whether the table is closed, so that no further work follows
+    bool is_stopped = false; ///< whether the job stopped before its end
   };
   /// Takes all queued work. Without `until`, waits for the first entry. With `until`, collects
   /// entries until that time or until the queue is half full, and may return nothing.
   void take(work& into, std::optional<time_point> until);
+  /// Stops the job before its end. No further row starts, and the rows in flight may end. The first
+  /// reason is kept. Also called by the feeding thread.
+  void halt(job_stop why);
+  /// Ends the trial: any number of rows may start.
+  void accept();
   /// Reports an error that ends the job, for example of the disk. No further row starts. Also
   /// called by the feeding thread.
   void fail(error why);
@@ -112,8 +127,13 @@ private:
   std::size_t concurrency_;
   std::size_t write_queue_max_;
   std::size_t in_flight_ = 0;
+  row_expenses expenses_;
+  std::uint64_t trial_rows_ = 0; ///< rows that may still start, if `is_on_trial_`
+  bool is_on_trial_ = false;
+  std::optional<job_stop> halted_;
   std::optional<error> failure_;
   bool is_closed_ = false;
+  bool is_stopped_ = false;
 };
 
 } // namespace superstep::detail

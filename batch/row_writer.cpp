@@ -23,7 +23,26 @@ row_counts counts_of(const row_outcome& outcome) noexcept {
           .input_tokens = outcome.usage.input_tokens,
           .output_tokens = outcome.usage.output_tokens,
           .total_tokens = outcome.usage.total_tokens,
-          .failed_tool_calls = outcome.failed_tool_calls};
+          .failed_tool_calls = outcome.failed_tool_calls,
+          .cost = outcome.cost.value_or(0),
+          .rows_unpriced = outcome.cost ? 0U : 1U};
+}
+
+/// Returns the error code of a row for failure_watch, in which `timed_out` is the deadline of a
+/// row.
+std::string_view code_of(const row_error& why) noexcept {
+  if (why.code.empty())
+    return why.kind;
+  return why.kind == "model_error" && why.code == "timed_out" ? "model_timed_out"
+                                                              : std::string_view{why.code};
+}
+
+/// Returns the text for a job that stops because its rows fail.
+std::string stopped_text(const row_error& why) {
+  return std::to_string(judged_rows) +
+         " rows failed and none succeeded, so the job stops: " + why.message +
+         ". The failed rows are not dead letters and run again when the job is resumed. Correct "
+         "the cause and rerun; --fail-if none runs all rows nevertheless";
 }
 
 /// Fails if another process has removed or replaced an open file, or changed its size. Rows written
@@ -56,13 +75,15 @@ row_writer::row_writer(row_table& table, job_files& files, const file& input,
     : table_{table}, files_{files}, input_{input}, options_{options}, is_aborting_{is_aborting},
       identity_{files.content.header->job_id, files.content.header->created},
       output_end_{files.content.output_end}, dead_end_{files.content.dead_end},
-      output_size_{output_end_}, dead_size_{dead_end_}, view_{view} {
+      output_size_{output_end_}, dead_size_{dead_end_}, view_{view}, watch_{options.rules} {
   pending_.ok = files.content.ok;
   pending_.dead = files.content.dead;
   pending_.bad_lines = files.content.bad_lines.size();
   pending_.counts = files.content.counts;
   pending_.rows_with_failed_calls = files.content.rows_with_failed_calls;
   totals_ = pending_;
+  if (watch_.is_on_trial())
+    table_.start_trial(trial_rows_max);
 }
 
 row_writer::~row_writer() {
@@ -97,7 +118,9 @@ void row_writer::run() {
     table_.take(work, has_pending() ? std::optional{next_sync} : std::nullopt);
     starts_ += work.starts;
     for (auto& row : work.rows)
-      render(row);
+      admit(row);
+    if (work.is_last && !work.is_stopped)
+      release();
     const auto now = std::chrono::steady_clock::now();
     const auto is_due = now >= next_sync || output_.size() + dead_.size() >= group_bytes_max;
     if (has_pending() && (is_due || work.is_last)) {
@@ -105,6 +128,50 @@ void row_writer::run() {
       next_sync = std::chrono::steady_clock::now() + options_.sync_interval;
     }
   }
+}
+
+/// Writes the lines of a row, unless the row must wait or run again.
+void row_writer::admit(finished_row& row) {
+  auto& outcome = row.outcome;
+  if (row.bad_line)
+    return render(row);
+  // This job cancelled the row itself, so the row is not finished: it runs again when the job
+  // resumes.
+  if (outcome.status == row_status::cancelled && is_aborting_.load())
+    return;
+  // Every failed row needs an error for its dead letter.
+  if (outcome.status != row_status::ok && !outcome.error) {
+    outcome.error.emplace();
+    outcome.error->kind = "cancelled";
+    outcome.error->message = "the row was cancelled";
+  }
+  using verdict = failure_watch::verdict;
+  const auto was_on_trial = watch_.is_on_trial();
+  const auto next = outcome.error ? watch_.failed(code_of(*outcome.error)) : watch_.succeeded();
+  if (was_on_trial && !watch_.is_on_trial())
+    table_.accept();
+  switch (next) {
+  case verdict::hold:
+    return held_.push_back(std::move(row));
+  case verdict::stop:
+    table_.halt({stop_cause::failing, stopped_text(*outcome.error)});
+    return held_.clear();
+  case verdict::drop:
+    return;
+  case verdict::release:
+    release();
+    break;
+  case verdict::write:
+    break;
+  }
+  render(row);
+}
+
+/// Writes the lines of the rows that were held: their errors are their own.
+void row_writer::release() {
+  for (auto& row : held_)
+    render(row);
+  held_.clear();
 }
 
 bool row_writer::has_pending() const noexcept {
@@ -116,17 +183,7 @@ void row_writer::render(finished_row& row) {
     return;
   if (row.bad_line)
     return render_bad_line(row);
-  auto& outcome = row.outcome;
-  // This job cancelled the row itself, so the row is not finished: it runs again when the job
-  // resumes.
-  if (outcome.status == row_status::cancelled && is_aborting_.load())
-    return;
-  // Every failed row needs an error for its dead letter.
-  if (outcome.status != row_status::ok && !outcome.error) {
-    outcome.error.emplace();
-    outcome.error->kind = "cancelled";
-    outcome.error->message = "the row was cancelled";
-  }
+  const auto& outcome = row.outcome;
   const auto counts = counts_of(outcome);
   const auto before = output_.size();
   append_output_line(output_, row.origin, outcome, row.wall, identity_);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "failure_watch.hpp"
 #include "job_files.hpp"
 #include "row_table.hpp"
 #include "row_view.hpp"
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace superstep::detail {
 
@@ -64,6 +66,8 @@ private:
   using time_point = std::chrono::steady_clock::time_point;
 
   void run();
+  void admit(finished_row& row);
+  void release();
   void render(finished_row& row);
   void render_bad_line(const finished_row& row);
   [[nodiscard]] bool has_pending() const noexcept;
@@ -94,7 +98,9 @@ private:
   std::string input_line_;
   row_view* view_;
   std::vector<written_row> rows_; ///< rows of the current group, for the view
-  written_totals pending_;        ///< the totals after the current group is written
+  failure_watch watch_;
+  std::vector<finished_row> held_; ///< failed rows that wait for a verdict of watch_
+  written_totals pending_;         ///< the totals after the current group is written
   bool has_failed_ = false;
   mutable std::mutex mutex_;
   written_totals totals_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The summary of a job, as text for the terminal and as JSON for the summary file.
 #include "base/error_words.hpp"
+#include "usd_text.hpp"
 
 #include <superstep/batch/batch.hpp>
 
@@ -66,14 +67,21 @@ std::string to_text(const batch_summary& s) {
                       counted(s.model_calls, "model call"), counted(s.tool_calls, "tool call"),
                       counted(static_cast<std::uint64_t>(s.total_tokens), "token"), s.input_tokens,
                       s.output_tokens);
+  if (s.cost) {
+    text.insert(text.size() - 1, ", " + detail::usd_text(*s.cost));
+    if (s.rows_unpriced > 0)
+      text.insert(text.size() - 1, fmt::format(" without {}", counted(s.rows_unpriced, "row")));
+  }
   text += fmt::format("{:.2f} s, {:.1f} rows/s", s.seconds, s.rows_per_second());
   text += times_text("row", s.row_times) + times_text("tool", s.tool_times) +
           times_text("barrier wait", s.barrier_waits);
   text += "\noutput in " + s.output;
   if (s.failed > 0 && !s.dead.empty())
     text += ", failed rows in " + s.dead;
-  if (s.code == exit_code::drained)
+  if (s.stop.cause == stop_cause::request)
     text += "\nstopped on request; rerun to resume";
+  else if (s.code == exit_code::drained)
+    text += "\nstopped: " + s.stop.text;
   return text;
 }
 
@@ -98,11 +106,18 @@ json::object to_json(const batch_summary& s) {
   out["job_id"] = s.job_id;
   out["status"] = json::string_view{status_of(s).data(), status_of(s).size()};
   out["exit_code"] = static_cast<int>(s.code);
+  auto stop = json::object{};
+  stop["cause"] = json::string_view{to_text(s.stop.cause).data(), to_text(s.stop.cause).size()};
+  stop["text"] = s.stop.text;
+  out["stop"] =
+      s.stop.cause == stop_cause::none ? json::value(nullptr) : json::value(std::move(stop));
   out["rows"] = std::move(rows);
   out["steps"] = s.steps;
   out["model_calls"] = s.model_calls;
   out["tool_calls"] = s.tool_calls;
   out["usage"] = std::move(usage);
+  out["cost"] = s.cost ? json::value(*s.cost) : json::value(nullptr);
+  out["rows_without_cost"] = s.rows_unpriced;
   out["seconds"] = s.seconds;
   out["rows_this_run"] = s.rows_this_run;
   out["rows_per_second"] = s.rows_per_second();

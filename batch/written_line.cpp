@@ -6,6 +6,7 @@
 #include "output_line.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <new>
 
 namespace superstep::detail {
@@ -21,6 +22,15 @@ void read_count(dom::object from, std::string_view name, Number& into) noexcept 
   auto value = Number{};
   if (from.at_key(name).get(value) == simdjson::SUCCESS)
     into = value;
+}
+
+/// Reads the member `cost`, in US dollars.
+void read_cost(dom::object from, row_counts& into) noexcept {
+  auto dollars = 0.0;
+  if (from.at_key("cost").get(dollars) != simdjson::SUCCESS || !(std::abs(dollars) < 1e9))
+    return;
+  into.cost = std::llround(dollars * 1e9);
+  into.rows_unpriced = 0;
 }
 
 /// Whether a text consists of zeros. After a power failure, some file systems leave zeros where
@@ -78,6 +88,7 @@ std::string_view key_of(dom::object line) noexcept {
 
 row_counts counts_of(dom::object line) noexcept {
   auto counts = row_counts{};
+  counts.rows_unpriced = 1; // until the line states a cost
   read_count(line, "steps", counts.steps);
   read_count(line, "model_calls", counts.model_calls);
   read_count(line, "tool_calls", counts.tool_calls);
@@ -87,7 +98,9 @@ row_counts counts_of(dom::object line) noexcept {
     read_count(usage, "input_tokens", counts.input_tokens);
     read_count(usage, "output_tokens", counts.output_tokens);
     read_count(usage, "total_tokens", counts.total_tokens);
+    read_cost(line, counts);
   } else if (line["response"]["body"]["usage"].get(usage) == simdjson::SUCCESS) {
+    read_cost(usage, counts);
     read_count(usage, "prompt_tokens", counts.input_tokens);
     read_count(usage, "completion_tokens", counts.output_tokens);
     read_count(usage, "total_tokens", counts.total_tokens);

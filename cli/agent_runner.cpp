@@ -24,6 +24,7 @@
 #include <optional>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 namespace superstep::cli {
 
@@ -62,6 +63,7 @@ row_outcome refused(std::string kind, std::string text) {
   out.status = row_status::error;
   auto why = row_error{};
   why.kind = std::move(kind);
+  why.code = why.kind;
   why.message = std::move(text);
   out.error = std::move(why);
   return out;
@@ -148,6 +150,10 @@ std::optional<row_fault> fault_in(const std::exception_ptr& cause, const std::st
   return std::nullopt;
 }
 
+bool is_of_model(std::error_code code) {
+  return code && code.category() == make_error_code(model_errc::bad_request).category();
+}
+
 row_error describe_row_error(const run_error& e) {
   auto out = row_error{};
   out.kind = error_kind(e);
@@ -227,7 +233,7 @@ std::string error_kind(const run_error& e) {
   if (e.code == graph_errc::actor_exited)
     return "actor_exited";
   const auto thrown = thrown_code(e.cause);
-  if (thrown && thrown.category() == make_error_code(model_errc::bad_request).category())
+  if (is_of_model(thrown))
     return "model_error";
   return thrown == errc::invalid_argument ? "invalid_input" : "node_failed";
 }
@@ -244,8 +250,15 @@ std::string error_code_name(const run_error& e) {
   return at == std::string::npos ? kind : name.substr(at + 2);
 }
 
-agent_runner::agent_runner(const agent& a, engine& e, event_log* events, open_checkpointer open)
-    : agent_{a}, engine_{e}, events_{events}, open_{std::move(open)} {}
+std::string model_name_of(const agent& a) {
+  const auto* options = std::get_if<provider_model_options>(&a.spec().model);
+  return options != nullptr ? options->model : std::string{};
+}
+
+agent_runner::agent_runner(const agent& a, engine& e, event_log* events, open_checkpointer open,
+                           price_table prices, bool needs_price)
+    : agent_{a}, engine_{e}, events_{events}, open_{std::move(open)},
+      prices_{std::make_shared<const price_table>(std::move(prices))}, needs_price_{needs_price} {}
 
 result<void> agent_runner::begin_job(const std::string& job) {
   if (open_) {
@@ -269,6 +282,13 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
   }
   if (checkpointer_)
     request.config.thread_id = thread_of(request);
+  auto price = price_for(request.parameters);
+  if (needs_price_ && !price) {
+    auto ended = std::make_unique<nothing_running>();
+    done(refused("invalid_input", "the price of the row's model is not known, but --budget-usd "
+                                  "needs it; add it to the key prices of the agent file"));
+    return ended;
+  }
   const auto context = context_for(request);
   request.config.context = context;
   const auto messages = request.messages.size();
@@ -282,7 +302,7 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
     done(std::move(out));
     return ended;
   }
-  auto end = ending{context, messages, from.steps, std::move(done)};
+  auto end = ending{context, messages, from.steps, std::move(price), std::move(done)};
   auto running = std::make_unique<running_agent>(); // first, because nothing may throw later
   running->set(detail::engine_access::start(engine_, detail::program_of(agent_.graph()),
                                             std::move(from.input), std::move(request.config),
@@ -302,13 +322,27 @@ std::shared_ptr<const agent_context> agent_runner::context_for(row_request& requ
   return std::make_shared<const agent_context>(std::move(out));
 }
 
-std::function<void(detail::raw_result)> agent_runner::end_of(ending end) {
-  return [end = std::move(end)](const detail::raw_result& ended) {
+/// Returns the prices of the model that a row asks for: its parameter `model`, or the agent's
+/// model.
+std::optional<model_price> agent_runner::price_for(const json::object& parameters) const {
+  auto name = model_name_of(agent_);
+  if (const auto* given = parameters.if_contains("model"); given != nullptr && given->is_string())
+    name = given->as_string().c_str();
+  const auto* found = prices_->find(name);
+  return found != nullptr ? std::optional{*found} : std::nullopt;
+}
+
+std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
+  return [end = std::move(end), prices = prices_](const detail::raw_result& ended) {
     auto out = row_outcome{};
     try {
       out = outcome_of(ended, end.steps_before, *end.context->tool_times);
       if (auto state = state_of(ended))
         take_state(out, *state, end.messages_before);
+      // The server may report a model of which the prices are known, for example with a date.
+      const auto* price = end.price ? &*end.price : prices->find(out.model);
+      if (price != nullptr)
+        out.cost = cost_of(out.usage, *price);
     } catch (const std::bad_alloc&) { // the job would wait forever for a row without an outcome
       out = {};
       out.status = row_status::error;

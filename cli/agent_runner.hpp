@@ -7,11 +7,13 @@
 #include <superstep/agents/agent_file.hpp>
 #include <superstep/batch/row_runner.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/models/detail/price_table.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace superstep::cli {
@@ -28,7 +30,10 @@ public:
   ///   Must outlive the runner; may be null
   /// @param open opens the checkpointer; begin_job() calls it. If it is set, every super-step of
   ///   every row is saved, and a row that has checkpoints is resumed from them. May be empty
-  agent_runner(const agent& a, engine& e, event_log* events = nullptr, open_checkpointer open = {});
+  /// @param prices gives the costs of the rows
+  /// @param needs_price whether a row fails if the price of its model is not known
+  agent_runner(const agent& a, engine& e, event_log* events = nullptr, open_checkpointer open = {},
+               price_table prices = {}, bool needs_price = false);
 
   [[nodiscard]] result<void> begin_job(const std::string& job) override;
 
@@ -47,17 +52,24 @@ private:
     std::shared_ptr<const agent_context> context;
     std::size_t messages_before = 0;
     std::int64_t steps_before = 0;
+    std::optional<model_price> price; ///< prices of the row's model, if they are known
     done_function done;
   };
   [[nodiscard]] std::shared_ptr<const agent_context> context_for(row_request& request) const;
-  [[nodiscard]] static std::function<void(detail::raw_result)> end_of(ending end);
+  [[nodiscard]] std::optional<model_price> price_for(const json::object& parameters) const;
+  [[nodiscard]] std::function<void(detail::raw_result)> end_of(ending end) const;
 
   const agent& agent_;
   engine& engine_;
   event_log* events_;
   open_checkpointer open_;
+  std::shared_ptr<const price_table> prices_;
+  bool needs_price_;
   std::shared_ptr<superstep::checkpointer> checkpointer_; ///< null if rows are not saved
 };
+
+/// Returns the name of the agent's model, by which prices are found; empty if it has none.
+[[nodiscard]] std::string model_name_of(const agent& a);
 
 /// Returns the value of `error.kind` for a run's error, such as `recursion_limit`, `timed_out` or
 /// `model_error`. Scripts may rely on these names.

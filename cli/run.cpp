@@ -8,6 +8,7 @@
 #include "cli/inspect.hpp"
 #include "cli/job_checkpoints.hpp"
 #include "cli/run_options.hpp"
+#include "cli/stop_options.hpp"
 #include "cli/usage.hpp"
 
 #include <superstep/batch/batch.hpp>
@@ -99,6 +100,7 @@ result<void> check_files(const run_arguments& given, const agent& a) {
     add_database(files, "the checkpoints beside --output", checkpoints_path_of(given.batch.output),
                  use::written);
   files.push_back({"--events", given.events, use::written});
+  files.push_back({"--prices", given.stop.prices, use::read});
   add_standard_outputs(files);
   return check_distinct_files(files);
 }
@@ -135,6 +137,9 @@ int run(const run_arguments& given) {
     return static_cast<int>(exit_code::failed);
   if (const auto checked = check_files(given, *built.agent); !checked)
     return fail_with(checked.error().text);
+  auto prices = prices_of(given.stop, *built.agent);
+  if (!prices)
+    return fail_with(prices.error().text);
   auto events = event_log{}; // declared before the engine, because the engine's actors write to it
   auto options = engine_options{};
   options.workers = given.workers;
@@ -145,9 +150,12 @@ int run(const run_arguments& given) {
   }
   auto runner = std::make_optional<agent_runner>(
       *built.agent, *lanes, given.events.empty() ? nullptr : &events,
-      given.checkpoints ? opener_of_checkpoints(given.batch) : agent_runner::open_checkpointer{});
+      given.checkpoints ? opener_of_checkpoints(given.batch) : agent_runner::open_checkpointer{},
+      *prices, given.stop.rules.budget.has_value());
   const auto mode = parse_progress_mode(given.progress, isatty(STDERR_FILENO) != 0);
   const auto progress = make_progress_sink(*mode, std::cerr);
+  if (const auto note = missing_price_note(*built.agent, *prices); !note.empty())
+    progress->note(note);
   const auto ended = run_batch(options_of(given, *built.agent), *runner, *progress, interrupted());
   lanes.reset();
   runner.reset(); // closes the checkpoint database, which may be deleted now

@@ -80,6 +80,7 @@ void add_limit_options(CLI::App& verb, run_arguments& into) {
   add_number(verb, "--shortage-wait-ms", into.shortage_wait_ms,
              "How long the job waits for file descriptors, processes or memory before it stops", 0,
              duration_ms_max);
+  add_stop_options(verb, into.stop);
   add_number(verb, "--workers", into.workers, "Number of threads that run rows; 0 = one per core",
              0, 4'096);
 }
@@ -113,6 +114,7 @@ batch_options options_of(const run_arguments& given, const agent& a) {
   out.format = is_csv ? output_format::csv : output_format::jsonl;
   out.order = given.order == "input" ? row_order::input : row_order::completion;
   out.response_fields = response_fields_of(a);
+  out.rules = given.stop.rules;
   out.bad_lines = given.bad_lines == "fail" ? on_bad_line::fail : on_bad_line::dead_letter;
   if (given.limit > 0)
     out.limit = given.limit;

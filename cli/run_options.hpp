@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/stop_options.hpp"
+
 #include <superstep/agents/agent_file.hpp>
 #include <superstep/batch/batch_options.hpp>
 
@@ -27,6 +29,7 @@ struct run_arguments {
   std::optional<std::uint64_t> row_deadline_ms; ///< not set: the value of the agent file
   std::uint64_t shortage_wait_ms = 30'000;
   std::size_t workers = 0;
+  stop_arguments stop;
 
   // --- reports ---
   std::string progress = "auto";

@@ -92,6 +92,7 @@ std::string output_lines(row_shape shape, const std::string& key_name) {
   origin.key = "a";
   origin.key_name = key_name;
   auto outcome = row_outcome{};
+  outcome.cost = 1;
   outcome.messages.push_back(human_message("hello"));
   outcome.messages.push_back(ai_message("", {tool_call{"c", "f", {}}}));
   auto out = std::string{};
@@ -132,6 +133,7 @@ BOOST_AUTO_TEST_CASE(keys_of_the_summary_are_documented) {
   auto summary = batch_summary{};
   for (auto* times : {&summary.row_times, &summary.tool_times, &summary.barrier_waits})
     times->add(std::chrono::milliseconds{1});
+  summary.stop = {stop_cause::request, "stopped on request"};
   auto keys = key_set{};
   add_keys(keys, to_json(summary), "");
   check_section("The summary", keys);

@@ -5,6 +5,7 @@
 #include <superstep/agents/open_calls.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/checkpoint/store.hpp>
+#include <superstep/models/detail/price_table.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/models/recorded_model.hpp>
 #include <superstep/models/scripted_model.hpp>
@@ -126,6 +127,7 @@ struct agent_spec {
   std::string store;             ///< path of the long-term memory's database; empty: none
   std::size_t store_line = 0;    ///< line of the key `store`
   agent_limits limits;           ///< limits over all runs of the agent
+  price_table prices;            ///< prices that replace those of price_table::built_in()
   std::string file;              ///< path of the agent file as given by the caller; for messages
   std::size_t model_line = 0;    ///< line of the key `model`
   /// Dotted keys that overrides changed; errors about them do not refer to a line of the file.

@@ -5,6 +5,7 @@
 #include <superstep/base/error.hpp>
 #include <superstep/base/json.hpp>
 #include <superstep/batch/batch_options.hpp>
+#include <superstep/batch/detail/stop_rules.hpp>
 #include <superstep/batch/row_runner.hpp>
 
 #include <array>
@@ -44,7 +45,7 @@ enum class exit_code : int {
   ok = 0,        ///< all rows succeeded, or there was nothing left to do
   failed = 1,    ///< usage, disk or internal error
   dead_rows = 2, ///< finished; some rows are in the dead letters
-  drained = 3,   ///< stopped on request; rerun to resume
+  drained = 3,   ///< stopped on request or by a rule (stop_rules); rerun to resume
   shortage = 4,  ///< stopped for lack of machine resources or disk space; rerun to resume
 };
 
@@ -52,6 +53,7 @@ enum class exit_code : int {
 /// Times are those of this run.
 struct batch_summary {
   exit_code code = exit_code::ok; ///< exit status for `superstep run`
+  job_stop stop{};                ///< why the job stopped before its end
   bool already_finished = false;  ///< whether there was nothing left to do
   std::string job_id;             ///< id of the job, the same in all its runs
   std::uint64_t rows = 0;         ///< lines of the input that are not blank
@@ -69,6 +71,8 @@ struct batch_summary {
   std::int64_t input_tokens = 0;            ///< tokens that the models read
   std::int64_t output_tokens = 0;           ///< tokens that the models wrote
   std::int64_t total_tokens = 0;            ///< sum that the providers reported
+  std::optional<double> cost{};             ///< US dollars; not set: the price of no row is known
+  std::uint64_t rows_unpriced = 0;          ///< rows whose cost is not known
   double seconds = 0;                       ///< duration of this run in seconds
   std::uint64_t rows_this_run = 0;          ///< rows that finished in this run
   histogram row_times;                      ///< durations of the rows
@@ -98,11 +102,14 @@ struct batch_summary {
 
 /// The progress of a job. Counts are those of the whole job; rates and times are those of this run.
 struct batch_progress {
-  std::uint64_t rows = 0;            ///< rows of the input
-  std::uint64_t done = 0;            ///< finished rows, failed ones included
-  std::uint64_t failed = 0;          ///< rows in the dead letters
-  std::size_t in_flight = 0;         ///< rows that are running
-  std::int64_t tokens = 0;           ///< tokens used, input and output
+  std::uint64_t rows = 0;       ///< rows of the input
+  std::uint64_t done = 0;       ///< finished rows, failed ones included
+  std::uint64_t failed = 0;     ///< rows in the dead letters
+  std::size_t in_flight = 0;    ///< rows that are running
+  std::int64_t tokens = 0;      ///< tokens used, input and output
+  std::optional<double> cost{}; ///< US dollars so far; nullopt if prices are not known
+  /// Estimated cost of the whole job in US dollars; nullopt before a row has finished.
+  std::optional<double> cost_projected{};
   double rows_per_second = 0;        ///< average rate of this run
   double elapsed_seconds = 0;        ///< time since the start of this run
   std::optional<double> eta_seconds; ///< estimated time left; nullopt before a row has finished

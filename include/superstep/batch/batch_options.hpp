@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/clock.hpp>
+#include <superstep/batch/detail/stop_rules.hpp>
 #include <superstep/runtime/run_config.hpp>
 
 #include <chrono>
@@ -47,7 +48,7 @@ struct job_fingerprint {
 /// sets the member.
 struct batch_options {
   // --- rows ---
-  std::string input{};  ///< --input: path of a JSONL file, or "-" for standard input
+  std::string input{}; ///< --input: path of a JSONL file, or "-" for standard input
   /// --output: path, or "-" for standard output. The job's other files are beside the output. A job
   /// that writes to standard output has no other files and cannot be resumed.
   std::string output{};
@@ -71,6 +72,7 @@ struct batch_options {
   bool retry_dead = false;
   std::size_t write_queue_max = 1024;          ///< finished rows that wait to be written
   std::chrono::milliseconds sync_interval{20}; ///< minimum time between two syncs of the output
+  stop_rules rules{};                          ///< when the job stops early
   job_fingerprint fingerprint{};               ///< identifies what the job runs
 
   // --- limits ---

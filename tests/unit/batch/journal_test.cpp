@@ -35,9 +35,10 @@ std::string sample() {
   append_start(text, "row 2");
   append_start(text, "row 2");
   append_start(text, "row 3");
-  append_ok(text, "row \"1\"\n", 100, {.steps = 3, .model_calls = 2, .tool_calls = 1});
+  append_ok(text, "row \"1\"\n", 100,
+            {.steps = 3, .model_calls = 2, .tool_calls = 1, .cost = 1'500});
   append_bad(text, 9, 50);
-  append_dead(text, "row 3", 180, 90, {.total_tokens = -1});
+  append_dead(text, "row 3", 180, 90, {.total_tokens = -1, .rows_unpriced = 1});
   return text;
 }
 
@@ -61,6 +62,8 @@ BOOST_AUTO_TEST_CASE(records_are_read_back_as_written) {
   BOOST_TEST(content.dead_end == 90U);
   BOOST_TEST(content.counts.steps == 3U);
   BOOST_TEST(content.counts.total_tokens == -1);
+  BOOST_TEST(content.counts.cost == 1'500);
+  BOOST_TEST(content.counts.rows_unpriced == 1U);
   BOOST_TEST(content.valid_bytes == text.size());
 }
 

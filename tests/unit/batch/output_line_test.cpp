@@ -44,6 +44,29 @@ BOOST_AUTO_TEST_CASE(output_line_of_native_row_has_all_members) {
       "\n");
 }
 
+BOOST_AUTO_TEST_CASE(output_line_contains_known_cost) {
+  auto origin = row_origin{};
+  origin.key = "k";
+  origin.key_name = "id";
+  auto outcome = row_outcome{};
+  for (const auto& [billionths, text] :
+       std::vector<std::pair<std::int64_t, std::string>>{{0, "0"},
+                                                         {1, "0.000000001"},
+                                                         {1'500'000, "0.0015"},
+                                                         {1'000'000'000, "1"},
+                                                         {12'000'000'340, "12.00000034"}}) {
+    outcome.cost = billionths;
+    auto line = std::string{};
+    append_output_line(line, origin, outcome, {}, identity);
+    BOOST_TEST(line.find("\"cost\":" + text + ",\"steps\"") != std::string::npos, line);
+    origin.shape = row_shape::openai;
+    line.clear();
+    append_output_line(line, origin, outcome, {}, identity);
+    BOOST_TEST(line.find("\"cost\":" + text + "}}") != std::string::npos, line);
+    origin.shape = row_shape::native;
+  }
+}
+
 BOOST_AUTO_TEST_CASE(failed_row_output_names_node_step_and_attempts) {
   auto row = parse_json(line_of(row_shape::chat, "fail")).value();
   BOOST_TEST(row.at("status").as_string() == "error");

@@ -76,6 +76,7 @@ BOOST_AUTO_TEST_CASE(none_mode_prints_notes_only) {
 BOOST_AUTO_TEST_CASE(drained_job_summary_reports_counts_and_advises_rerun) {
   auto summary = batch_summary{};
   summary.code = exit_code::drained;
+  summary.stop = {stop_cause::request, "stopped on request"};
   summary.rows = 10;
   summary.ok = 4;
   summary.failed = 1;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace superstep {
+
+/// The reason why a job stopped before its end.
+enum class stop_cause : std::uint8_t {
+  none,    ///< the job was not stopped
+  request, ///< a person or another program requested it (stop_request)
+  failing, ///< a condition of `--fail-if` was met
+  budget,  ///< the budget is spent
+};
+
+/// Returns the name of a cause in the summary: `request`, `fail_if`, `budget`; empty for `none`.
+/// May be called from any thread.
+[[nodiscard]] std::string_view to_text(stop_cause cause) noexcept;
+
+/// A decision to stop a job before its end.
+struct job_stop {
+  stop_cause cause = stop_cause::none; ///< the kind of reason
+  std::string text;                    ///< what happened and what to do, for the user
+};
+
+/// The conditions under which a job stops early. It then starts no more rows, lets the rows in
+/// flight end, and can be resumed.
+struct stop_rules {
+  /// Whether the job stops if rows fail because of their surroundings and none succeeds: a wrong
+  /// key, an empty account, an unreachable server, or 50 first rows with the same error. The failed
+  /// rows then get no dead letters and run again when the job is resumed.
+  bool without_success = true;
+  /// Stops the job if a greater share of the rows of this run has failed, from 0 to 1. Applies
+  /// after 50 rows. Not set: no limit.
+  std::optional<double> error_rate_max{};
+  /// Stops the job if more rows of this run have failed. Not set: no limit.
+  std::optional<std::uint64_t> dead_max{};
+  /// Stops the job when its rows, over all its runs, have cost so many billionths of a US dollar.
+  /// Not set: no limit.
+  std::optional<std::int64_t> budget{};
+  /// Stops the job when its rows, over all its runs, have used so many tokens, input and output.
+  /// Not set: no limit.
+  std::optional<std::int64_t> budget_tokens{};
+};
+
+/// Parses the value of the flag --fail-if: conditions that are separated by commas. May be called
+/// from any thread.
+/// @param text `no-success`, `error-rate>SHARE` or `dead>NUMBER`, added to the default
+/// `no-success`; or `none`, which removes it. Other conditions may follow `none`
+/// @param into receives the conditions; the other members are kept
+/// @return success, or errc::invalid_argument with a text for the user
+[[nodiscard]] result<void> parse_fail_if(std::string_view text, stop_rules& into);
+
+} // namespace superstep

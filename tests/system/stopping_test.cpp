@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs that stop before they waste money: a wrong key, an empty account, an unreachable server.
+#include "models/loopback_server.hpp"
+#include "process.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <filesystem>
+
+BOOST_AUTO_TEST_SUITE(stopping)
+
+namespace {
+
+using namespace superstep::testing;
+using superstep::test::loopback_server;
+
+constexpr auto row_count = 300;
+
+/// A model server that refuses requests, or answers them, depending on `refusal`.
+struct fickle_server {
+  /// Returns the status line and the body of a refusal; an empty text to answer.
+  std::function<std::string(int number)> refusal;
+  std::atomic<int> refused{0};
+  std::atomic<int> answered{0};
+  loopback_server server{[this](loopback_server::socket& socket, int number) {
+    if (loopback_server::read_head(socket).empty())
+      return;
+    const auto refused_as = refusal(number);
+    const auto space = refused_as.find('\n');
+    const auto is_refused = !refused_as.empty();
+    const auto status = is_refused ? refused_as.substr(0, space) : "200 OK";
+    const auto body =
+        is_refused ? refused_as.substr(space + 1)
+                   : R"({"model":"m","choices":[{"message":{"role":"assistant","content":"yes"}}],)"
+                     R"("usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}})";
+    ++(is_refused ? refused : answered);
+    loopback_server::write(socket, "HTTP/1.1 " + status +
+                                       "\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                                       "Content-Length: " +
+                                       std::to_string(body.size()) + "\r\n\r\n" + body);
+  }};
+};
+
+/// A job of `row_count` rows against a server.
+struct stopped_job : cli_job {
+  explicit stopped_job(const std::string& address, const std::string& more = "") {
+    write("agent.yaml", "name: asks\nmodel: {provider: openai, model: m, base_url: \"" + address +
+                            "\", api_key_env: \"\", attempts_max: 2, backoff_base_ms: 1}\n" + more);
+    auto lines = std::string{};
+    for (auto i = 0; i < row_count; ++i)
+      lines += R"({"id":"r)" + std::to_string(i) +
+               R"(","messages":[{"role":"user","content":"well?"}]})" + '\n';
+    write("in.jsonl", lines);
+  }
+  [[nodiscard]] json::object summary() const {
+    return json::parse(read("out.summary.json")).as_object();
+  }
+  [[nodiscard]] bool has_dead_letters() const {
+    return std::filesystem::exists(folder / "out.dead.jsonl");
+  }
+};
+
+bool has(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+constexpr auto wrong_key =
+    "401 Unauthorized\n"
+    R"({"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}})";
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(wrong_key_stops_job_before_100_rows) {
+  auto fickle = fickle_server{};
+  auto is_key_wrong = std::atomic<bool>{true};
+  fickle.refusal = [&](int) { return std::string{is_key_wrong ? wrong_key : ""}; };
+  const auto job = stopped_job{fickle.server.address()};
+  const auto end = job.run();
+  BOOST_TEST(end.exit_code == 3, end.err);
+  BOOST_TEST(has(end.out, "Incorrect API key provided"), end.out);
+  BOOST_TEST(has(end.out, "--fail-if none"), end.out);
+  BOOST_TEST(fickle.refused < 100);
+  BOOST_TEST(job.read("out.jsonl").empty());
+  BOOST_TEST(!job.has_dead_letters());
+  BOOST_TEST(text_at(job.summary(), "status") == "drained");
+  BOOST_TEST(text_at(job.summary().at("stop").as_object(), "cause") == "fail_if");
+  is_key_wrong = false;
+  const auto resumed = job.run();
+  BOOST_TEST(resumed.exit_code == 0, resumed.err);
+  BOOST_TEST(read_rows(job.read("out.jsonl")).size() == std::size_t{row_count});
+}
+
+BOOST_AUTO_TEST_CASE(unreachable_server_stops_job_before_100_rows) {
+  auto address = std::string{};
+  {
+    const auto gone = loopback_server{[](auto&, int) {}};
+    address = gone.address(); // nothing listens there when the server is destroyed
+  }
+  const auto job = stopped_job{address};
+  const auto end = job.run();
+  BOOST_TEST(end.exit_code == 3, end.err);
+  BOOST_TEST(has(end.out, "Connection refused"), end.out);
+  BOOST_TEST(job.read("out.jsonl").empty());
+  BOOST_TEST(!job.has_dead_letters());
+}
+
+BOOST_AUTO_TEST_CASE(budget_stops_job_within_rows_in_flight) {
+  auto fickle = fickle_server{};
+  fickle.refusal = [](int) { return std::string{}; };
+  // A row has 10 input and 5 answer tokens: 0.01 + 0.01 dollars.
+  const auto job =
+      stopped_job{fickle.server.address(), "prices: {m: {input: 1000, output: 2000}}\n"};
+  const auto end = job.run({"--budget-usd", "2", "--concurrency", "8"});
+  BOOST_TEST(end.exit_code == 3, end.err);
+  BOOST_TEST(has(end.out, "(--budget-usd)"), end.out);
+  BOOST_TEST(fickle.answered >= 100);
+  BOOST_TEST(fickle.answered <= 108);
+  const auto rows = read_rows(job.read("out.jsonl"));
+  BOOST_TEST(rows.size() == static_cast<std::size_t>(fickle.answered));
+  BOOST_TEST(rows.begin()->second.at("cost").to_number<double>() == 0.02);
+  BOOST_TEST(text_at(job.summary().at("stop").as_object(), "cause") == "budget");
+  const auto cost = job.summary().at("cost").to_number<double>();
+  BOOST_TEST(cost == 0.02 * fickle.answered, boost::test_tools::tolerance(1e-9));
+  // The budget covers all runs of the job.
+  const auto before = fickle.answered.load();
+  BOOST_TEST(job.run({"--budget-usd", "2"}).exit_code == 3);
+  BOOST_TEST(fickle.answered == before);
+  const auto more = job.run({"--budget-usd", "3", "--concurrency", "8"});
+  BOOST_TEST(more.exit_code == 3, more.err);
+  BOOST_TEST(fickle.answered >= 150);
+  BOOST_TEST(fickle.answered <= 158);
+  const auto rest = job.run({"--budget-tokens", "1000000"});
+  BOOST_TEST(rest.exit_code == 0, rest.err);
+  BOOST_TEST(read_rows(job.read("out.jsonl")).size() == std::size_t{row_count});
+}
+
+BOOST_AUTO_TEST_CASE(budget_without_known_price_is_rejected) {
+  auto fickle = fickle_server{};
+  fickle.refusal = [](int) { return std::string{}; };
+  const auto job = stopped_job{fickle.server.address()};
+  const auto end = job.run({"--budget-usd", "2"});
+  BOOST_TEST(end.exit_code == 1);
+  BOOST_TEST(has(end.err, "the price of the model 'm' is not known"), end.err);
+  BOOST_TEST(fickle.answered == 0);
+  for (const auto* amount : {"0", "-1", "two", "1e3", "nan", ""})
+    BOOST_TEST(job.run({"--budget-usd", amount}).exit_code == 1, amount);
+  // Without a budget, the unknown price is only reported.
+  const auto unknown = job.run();
+  BOOST_TEST(unknown.exit_code == 0, unknown.err);
+  BOOST_TEST(has(unknown.err, "costs are not computed"), unknown.err);
+  BOOST_TEST(job.summary().at("cost").is_null());
+  // A price file makes it known.
+  job.write("prices.json", R"({"models": {"m": {"input": 1, "output": 1}}})");
+  const auto known = job.run({"--fresh", "--prices", job.folder / "prices.json"});
+  BOOST_TEST(known.exit_code == 0, known.err);
+  BOOST_TEST(!has(known.err, "costs are not computed"), known.err);
+  BOOST_TEST(job.summary().at("cost").to_number<double>() > 0);
+  job.write("prices.json", R"({"m": {"input": 1}})");
+  BOOST_TEST(has(job.run({"--prices", job.folder / "prices.json"}).err, "m.output: is missing"));
+}
+
+BOOST_AUTO_TEST_CASE(disabled_rule_runs_all_rows) {
+  auto fickle = fickle_server{};
+  fickle.refusal = [&](int) { return std::string{wrong_key}; };
+  const auto job = stopped_job{fickle.server.address()};
+  const auto end = job.run({"--fail-if", "none"});
+  BOOST_TEST(end.exit_code == 2, end.err);
+  BOOST_TEST(fickle.refused == row_count);
+  BOOST_TEST(job.run({"--fail-if", "sometimes"}).exit_code == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

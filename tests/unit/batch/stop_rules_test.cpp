@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs that stop early because their rows fail: the conditions of --fail-if.
+#include "batch/failure_watch.hpp"
+#include "job_fixture.hpp"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+BOOST_AUTO_TEST_SUITE(stop_rules)
+
+namespace {
+
+using namespace superstep;
+using namespace superstep::testing;
+using detail::failure_watch;
+using verdict = failure_watch::verdict;
+
+/// Ends the n-th started row, counted from 0, with the error code that `code_of` returns;
+/// successfully if the code is empty. Holds no rows.
+class coded_runner final : public row_runner {
+public:
+  std::unique_ptr<running_row> submit(row_request request, done_function done) override {
+    auto outcome = echo(request);
+    outcome.cost = cost;
+    ++runs[request.key];
+    if (const auto code = code_of(started++); !code.empty()) {
+      outcome.status = row_status::error;
+      outcome.error.emplace();
+      outcome.error->kind = "model_error";
+      outcome.error->code = code;
+      outcome.error->message = "status 401: wrong key";
+    }
+    done(std::move(outcome));
+    return std::make_unique<no_handle>();
+  }
+
+  std::function<std::string(int number)> code_of;
+  std::map<std::string, int> runs;
+  int started = 0;
+  std::optional<std::int64_t> cost; ///< of each row
+};
+
+std::string good_lines(int count) {
+  auto out = std::string{};
+  for (auto i = 0; i < count; ++i)
+    out += chat_line("row-" + std::to_string(i), "hi");
+  return out;
+}
+
+struct coded_job : job {
+  explicit coded_job(int rows) : job{good_lines(rows)} {}
+  result<batch_summary> run() { return run_batch(options, coded, progress, stop); }
+  [[nodiscard]] bool has_dead_letters() const {
+    return std::filesystem::exists(folder / "out.dead.jsonl");
+  }
+  coded_runner coded;
+};
+
+struct environment_case {
+  const char* code;
+};
+std::ostream& operator<<(std::ostream& out, const environment_case& c) {
+  return out << c.code;
+}
+
+} // namespace
+
+const auto environment_codes =
+    std::vector<environment_case>{{"unauthorized"}, {"quota_exhausted"}, {"unreachable"},
+                                  {"not_found"},    {"server_error"},    {"node_failed"}};
+
+BOOST_DATA_TEST_CASE(job_without_success_stops_and_keeps_rows,
+                     boost::unit_test::data::make(environment_codes), c) {
+  auto job = coded_job{500};
+  job.coded.code_of = [&](int) { return std::string{c.code}; };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 3);
+  BOOST_TEST((summary->stop.cause == stop_cause::failing));
+  BOOST_TEST(summary->stop.text.find("status 401: wrong key") != std::string::npos);
+  BOOST_TEST(summary->failed == 0U);
+  BOOST_TEST(summary->left() == 500U);
+  BOOST_TEST(job.coded.started < 100);
+  BOOST_TEST(job.file("out.jsonl").empty());
+  BOOST_TEST(!job.has_dead_letters());
+  BOOST_TEST(to_json(*summary).at("stop").at("cause").as_string() == "fail_if");
+  // The cause is corrected: the same job runs all rows.
+  job.coded.code_of = [](int) { return std::string{}; };
+  const auto resumed = job.run();
+  BOOST_REQUIRE(resumed.has_value());
+  BOOST_TEST(static_cast<int>(resumed->code) == 0);
+  BOOST_TEST(resumed->ok == 500U);
+  BOOST_TEST(job.output().size() == 500U);
+}
+
+BOOST_AUTO_TEST_CASE(high_concurrency_starts_few_rows_without_success) {
+  auto job = coded_job{500};
+  job.options.concurrency = 400;
+  auto runner = held_runner{};
+  auto most = std::size_t{0};
+  runner.on_submit = [&](std::size_t held) { most = std::max(most, held); };
+  auto releaser = std::jthread{[&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{50});
+      runner.release();
+    }
+  }};
+  const auto summary = run_batch(job.options, runner, job.progress, job.stop);
+  releaser.request_stop();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->ok == 500U);
+  BOOST_TEST(most > detail::trial_rows_max); // the limit ends with the first success
+}
+
+BOOST_AUTO_TEST_CASE(failures_before_first_success_become_dead_letters) {
+  auto job = coded_job{200};
+  job.coded.code_of = [](int number) { return std::string{number < 40 ? "unauthorized" : ""}; };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 2);
+  BOOST_TEST(summary->failed == 40U);
+  BOOST_TEST(rows_of(job.file("out.dead.jsonl")).size() == 40U);
+}
+
+BOOST_AUTO_TEST_CASE(outage_after_success_stops_the_job) {
+  auto job = coded_job{300};
+  job.coded.code_of = [](int number) { return std::string{number < 100 ? "" : "unreachable"}; };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 3);
+  BOOST_TEST(summary->ok == 100U);
+  BOOST_TEST(summary->failed == 0U);
+  BOOST_TEST(job.coded.started < 300);
+  BOOST_TEST(!job.has_dead_letters());
+}
+
+BOOST_AUTO_TEST_CASE(errors_of_single_rows_do_not_stop_job) {
+  auto job = coded_job{300};
+  job.coded.code_of = [](int number) { return std::string{number < 100 ? "" : "bad_request"}; };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 2);
+  BOOST_TEST(summary->failed == 200U);
+}
+
+BOOST_AUTO_TEST_CASE(small_job_without_success_reports_dead_rows) {
+  auto job = coded_job{20};
+  job.coded.code_of = [](int) { return std::string{"unauthorized"}; };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 2);
+  BOOST_TEST(summary->failed == 20U);
+}
+
+BOOST_AUTO_TEST_CASE(none_runs_all_rows_of_failing_job) {
+  auto job = coded_job{300};
+  BOOST_REQUIRE(parse_fail_if("none", job.options.rules).has_value());
+  job.coded.code_of = [](int) { return std::string{"unauthorized"}; };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 2);
+  BOOST_TEST(summary->failed == 300U);
+}
+
+BOOST_AUTO_TEST_CASE(error_rate_stops_job_after_fifty_rows) {
+  auto job = coded_job{300};
+  BOOST_REQUIRE(parse_fail_if("error-rate>0.2", job.options.rules).has_value());
+  job.options.concurrency = 1;
+  job.coded.code_of = [](int number) { return std::string{number % 3 == 2 ? "bad_answer" : ""}; };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 3);
+  BOOST_TEST(summary->rows_this_run == 50U);
+  BOOST_TEST(summary->failed > 0U);
+  BOOST_TEST(summary->stop.text.find("0.2") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(number_of_dead_rows_stops_job) {
+  auto job = coded_job{300};
+  BOOST_REQUIRE(parse_fail_if("dead>10", job.options.rules).has_value());
+  job.options.concurrency = 1;
+  job.coded.code_of = [](int number) { return std::string{number % 3 == 2 ? "bad_answer" : ""}; };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 3);
+  BOOST_TEST(summary->failed == 11U);
+  BOOST_TEST(summary->left() > 0U);
+  // The next run has a limit of its own.
+  job.coded.code_of = [](int) { return std::string{}; };
+  BOOST_TEST(job.run().value().left() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(cost_budget_stops_within_rows_in_flight) {
+  auto job = coded_job{300};
+  job.options.rules.budget = 50 * 1'000'000; // 50 rows
+  job.options.concurrency = 8;
+  job.coded.code_of = [](int) { return std::string{}; };
+  job.coded.cost = 1'000'000;
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 3);
+  BOOST_TEST((summary->stop.cause == stop_cause::budget));
+  BOOST_TEST(summary->ok == 50U); // rows end when they are submitted
+  BOOST_TEST(summary->cost.value() == static_cast<double>(summary->ok) * 0.001);
+  BOOST_TEST(summary->stop.text.find("$0.05 (--budget-usd)") != std::string::npos,
+             summary->stop.text);
+  // The budget is that of the whole job: no row runs until it is raised.
+  const auto started = job.coded.started;
+  const auto same = job.run();
+  BOOST_REQUIRE(same.has_value());
+  BOOST_TEST(static_cast<int>(same->code) == 3);
+  BOOST_TEST(job.coded.started == started);
+  job.options.rules.budget.reset();
+  const auto rest = job.run();
+  BOOST_REQUIRE(rest.has_value());
+  BOOST_TEST(rest->ok == 300U);
+  BOOST_TEST(rest->cost.value() == 0.3, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(job.output().at("row-1").at("cost").to_number<double>() == 0.001);
+}
+
+BOOST_AUTO_TEST_CASE(token_budget_stops_job) {
+  auto job = coded_job{300};
+  job.options.rules.budget_tokens = 500; // 100 rows
+  job.options.concurrency = 4;
+  job.coded.code_of = [](int) { return std::string{}; };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(static_cast<int>(summary->code) == 3);
+  BOOST_TEST(summary->total_tokens == 500); // rows end when they are submitted
+  BOOST_TEST(summary->left() > 0U);
+  BOOST_TEST(summary->stop.text.find("budget of 500 (--budget-tokens)") != std::string::npos);
+  BOOST_TEST(!summary->cost.has_value());
+  BOOST_TEST(job.output().at("row-1").at("cost").is_null());
+}
+
+BOOST_AUTO_TEST_CASE(cost_survives_loss_of_the_journal_records) {
+  auto job = coded_job{20};
+  job.coded.code_of = [](int) { return std::string{}; };
+  job.coded.cost = 1'234'567;
+  BOOST_REQUIRE(job.run().has_value());
+  // Only the header remains, as after a crash before the first group was written.
+  const auto journal = job.file("out.journal");
+  write_file(job.folder / "out.journal", journal.substr(0, journal.find('\n') + 1));
+  std::filesystem::remove(job.folder / "out.summary.json");
+  const auto again = job.run();
+  BOOST_REQUIRE(again.has_value());
+  BOOST_TEST(again->ok == 20U);
+  BOOST_TEST(again->cost.value() == 20 * 0.001234567, boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(watch_releases_rows_with_different_errors) {
+  auto watch = failure_watch{superstep::stop_rules{}};
+  for (auto i = 0; i < 25; ++i) {
+    BOOST_TEST((watch.failed("bad_request") == verdict::hold));
+    const auto last = watch.failed("recursion_limit");
+    BOOST_TEST((last == (i < 24 ? verdict::hold : verdict::release)));
+  }
+  BOOST_TEST(!watch.is_on_trial());
+  BOOST_TEST((watch.failed("bad_request") == verdict::write));
+  BOOST_TEST((watch.failed("unauthorized") == verdict::hold));
+  BOOST_TEST((watch.succeeded() == verdict::release));
+}
+
+BOOST_AUTO_TEST_CASE(watch_decides_within_rows_of_the_trial) {
+  for (auto outside = 0U; outside < detail::judged_rows; ++outside) {
+    auto watch = failure_watch{superstep::stop_rules{}};
+    for (auto i = 0U; i < detail::trial_rows_max; ++i)
+      static_cast<void>(watch.failed(i < outside ? "unreachable" : "bad_request"));
+    BOOST_TEST(!watch.is_on_trial(), outside);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(fail_if_accepts_lists_of_conditions) {
+  auto rules = superstep::stop_rules{};
+  BOOST_REQUIRE(parse_fail_if("error-rate>0.25, dead>7", rules).has_value());
+  BOOST_TEST(rules.without_success);
+  BOOST_TEST(rules.error_rate_max.value() == 0.25);
+  BOOST_TEST(rules.dead_max.value() == 7U);
+  BOOST_REQUIRE(parse_fail_if("none,dead>0", rules).has_value());
+  BOOST_TEST(!rules.without_success);
+  BOOST_TEST(rules.dead_max.value() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(fail_if_rejects_invalid_conditions) {
+  for (const auto* text : {"", "errors", "error-rate", "error-rate>", "error-rate>1",
+                           "error-rate>x", "error-rate>-1", "error-rate>nan", "dead>", "dead>-1",
+                           "dead>1.5", "dead>5,none", "none,", "error-rate>=0.2"}) {
+    auto rules = superstep::stop_rules{};
+    BOOST_TEST(parse_fail_if(text, rules).has_error(), text);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
