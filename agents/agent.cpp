@@ -33,6 +33,8 @@ std::string agent::fingerprint() const {
   if (spec_.response && spec_.response_request != response_request::by_rules)
     out["response_request"] =
         spec_.response_request == response_request::separate ? "separate" : "in_answer";
+  if (spec_.input)
+    out["input"] = spec_.input->text();
   if (spec_.trim)
     out["trim"] = spec_.trim->tokens_max;
   return to_canonical_text(out);

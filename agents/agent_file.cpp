@@ -4,6 +4,7 @@
 // hook_fields.cpp read the other keys, overrides.cpp applies --set, and yaml_fields.cpp provides
 // the checked access to mappings. Nothing here creates models or tools; build_agent.cpp does.
 #include "agents/hook_fields.hpp"
+#include "agents/input_fields.hpp"
 #include "agents/model_fields.hpp"
 #include "agents/overrides.hpp"
 #include "agents/review_fields.hpp"
@@ -146,6 +147,7 @@ void read_root(const YAML::Node& document, const std::string& folder, fault_list
                "after each interrupt, so calls would run twice");
   detail::read_hooks(root, into);
   detail::read_response(root, into);
+  detail::read_input(root, into);
   detail::read_store(root, folder, into);
   read_limits(root, into.limits);
   read_prices(root, into.prices);

@@ -38,10 +38,10 @@ public:
   [[nodiscard]] std::vector<std::string> overridden_keys() const {
     return {overridden_.begin(), overridden_.end()};
   }
-
-private:
+  /// Whether --set changed `path` or a key above it.
   [[nodiscard]] bool is_overridden(std::string_view path) const;
 
+private:
   std::string file_;
   std::set<std::string, std::less<>> overridden_;
   std::vector<agent_fault> faults_;

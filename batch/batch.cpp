@@ -8,6 +8,7 @@
 #include "base/file_size_signal.hpp"
 #include "check_options.hpp"
 #include "job_files.hpp"
+#include "row_source.hpp"
 #include "row_table.hpp"
 #include "row_view.hpp"
 #include "row_writer.hpp"
@@ -53,6 +54,11 @@ job_header header_of(const batch_options& options, const input_facts& facts) {
           .model = digest_text(print.model),
           .parameters = digest_text(print.parameters),
           .input = facts.digest,
+          .format = facts.format,
+          .id_field = options.id_field,
+          .shard = shard_text(options),
+          .sample = sample_text(options),
+          .repeat = repeat_text(options),
           .layout = std::string{has_view(options) ? rows_layout : std::string_view{}}};
 }
 
@@ -94,22 +100,22 @@ void set_cost(batch_summary& summary, const row_counts& counts) {
 class batch_run {
 public:
   batch_run(const batch_options& options, row_runner& runner, progress_sink& progress,
-            const stop_request& stop, const file& input, const input_facts& facts, job_files& files,
-            row_view* view)
+            const stop_request& stop, const input_file& input, const input_facts& facts,
+            job_files& files, row_view* view)
       : options_{options}, runner_{runner}, progress_{progress}, stop_{stop}, facts_{facts},
         files_{files}, view_{view}, shortages_{options.concurrency, options.shortage_wait},
         expenses_before_{.cost = files.content.counts.cost,
                          .tokens = files.content.counts.total_tokens},
         table_{std::make_shared<row_table>(options.concurrency, options.write_queue_max)},
-        reader_{input, options.line_bytes_max, options.bad_lines == on_bad_line::dead_letter,
-                facts.bytes},
+        source_{input, facts, options},
         writer_{*table_, files, input, options, is_aborting_, view} {}
 
   result<batch_summary> run();
 
 private:
-  /// Why no further row is submitted: end of the input, --limit, or a stop request or failure.
-  enum class feed_end : std::uint8_t { input, limit, stop };
+  /// Why no further row is submitted: end of the rows of the job or --limit, or a stop request or
+  /// failure.
+  enum class feed_end : std::uint8_t { input, stop };
 
   result<feed_end> fed();
   result<feed_end> feed();
@@ -139,12 +145,11 @@ private:
   std::vector<row_origin> again_; ///< rows that ended in a shortage, to submit again
   std::atomic<bool> is_aborting_{false};
   std::shared_ptr<row_table> table_; // shared with the callbacks of rows
-  input_reader reader_;
+  row_source source_;
   row_writer writer_;
   monotonic::time_point begun_ = monotonic::now();
   monotonic::time_point next_report_ = begun_;
   std::optional<monotonic::time_point> failed_at_;
-  std::uint64_t rows_begun_ = 0;
   std::uint64_t rows_skipped_ = 0; // because an earlier run has finished them
 };
 
@@ -234,11 +239,10 @@ result<batch_run::feed_end> batch_run::feed() {
 result<void> batch_run::feed_returned() {
   auto origin = std::move(again_.back());
   again_.pop_back();
-  auto row = reader_.reread(origin.line, origin.offset, origin.size);
+  auto row = source_.reread(origin.line, origin.offset, origin.size, origin.sample);
   if (!row)
     return row.error();
   ++origin.attempt;
-  --rows_begun_; // because submit() counts the row again
   submit(std::move(*row), std::move(origin));
   return {};
 }
@@ -262,8 +266,6 @@ void batch_run::take_returned() {
 
 result<batch_run::feed_end> batch_run::feed_input() {
   while (true) {
-    if (options_.limit && rows_begun_ >= *options_.limit)
-      return feed_end::limit;
     if (!wait_for_room())
       return feed_end::stop;
     if (!again_.empty()) {
@@ -271,7 +273,7 @@ result<batch_run::feed_end> batch_run::feed_input() {
         return fed.error();
       continue;
     }
-    auto item = reader_.next();
+    auto item = source_.next();
     if (!item)
       return item.error();
     if (!*item)
@@ -312,6 +314,9 @@ result<void> batch_run::feed_item(input_item& item) {
   origin.key_name = row.key_name;
   origin.has_error = row.has_error;
   origin.is_numbered = row.is_numbered;
+  origin.id_member = row.id_member;
+  origin.sample = options_.repeat > 1 ? row.request.sample : 0;
+  origin.columns = std::move(row.columns);
   if (auto before = done.starts.find(key); before != done.starts.end())
     origin.attempt = before->second + 1;
   if (view_ != nullptr)
@@ -329,7 +334,6 @@ void batch_run::submit(input_row row, row_origin origin) {
   // The slot must exist before submit(), which may call back before it returns. The callback shares
   // ownership of the table, because an aborted row may end after this object is destroyed.
   const auto slot = table_->begin(std::move(origin));
-  ++rows_begun_;
   try {
     auto handle =
         runner_.submit(std::move(row.request), [table = table_, slot](row_outcome outcome) {
@@ -402,7 +406,7 @@ void batch_run::report_when_due() {
 batch_progress batch_run::progress_now() const {
   const auto totals = writer_.totals();
   auto now = batch_progress{};
-  now.rows = facts_.rows;
+  now.rows = facts_.rows.wanted;
   now.failed = totals.dead + totals.bad_lines;
   now.done = totals.ok + now.failed;
   now.in_flight = table_->in_flight();
@@ -427,7 +431,7 @@ batch_summary batch_run::summarise(feed_end end) const {
   const auto totals = writer_.totals();
   auto summary = batch_summary{};
   summary.job_id = files_.content.header->job_id;
-  summary.rows = facts_.rows;
+  summary.rows = facts_.rows.all;
   summary.ok = totals.ok;
   summary.failed = totals.dead + totals.bad_lines;
   summary.bad_lines = totals.bad_lines;
@@ -467,12 +471,12 @@ std::optional<batch_summary> finished_before(const job_files& files, const input
   const auto& done = files.content;
   // With rows of another input, the numbers do not show which rows of this input are done.
   if (!files.is_resumed || !exists(files.paths.summary) || done.has_other_input ||
-      done.ok + done.dead + done.bad_lines.size() < facts.rows)
+      done.ok + done.dead + done.bad_lines.size() < facts.rows.all)
     return std::nullopt;
   auto summary = batch_summary{};
   summary.already_finished = true;
   summary.job_id = done.header->job_id;
-  summary.rows = facts.rows;
+  summary.rows = facts.rows.all;
   summary.ok = done.ok;
   summary.bad_lines = done.bad_lines.size();
   summary.failed = done.dead + summary.bad_lines;
@@ -492,11 +496,12 @@ std::optional<batch_summary> finished_before(const job_files& files, const input
 }
 
 /// Returns the columns of the output; nullopt if it has whole lines.
-result<std::optional<std::vector<output_column>>> view_columns(const batch_options& options) {
+result<std::optional<std::vector<output_column>>> view_columns(const batch_options& options,
+                                                               const input_facts& facts) {
   using columns = std::optional<std::vector<output_column>>;
   if (options.fields.empty() && options.format == output_format::jsonl)
     return columns{};
-  auto found = columns_of(options.fields, options.format, options.response_fields, {});
+  auto found = columns_of(options.fields, options.format, options.response_fields, facts.columns);
   return found ? result<columns>{*std::move(found)} : found.error();
 }
 
@@ -534,7 +539,7 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   }
   if (!facts)
     return facts.error();
-  auto columns = view_columns(options);
+  auto columns = view_columns(options, *facts);
   if (!columns)
     return columns.error();
   auto files = open_job(options, header_of(options, *facts));
@@ -554,7 +559,7 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
     return *std::move(finished);
   if (files->is_resumed && !finished)
     progress.note("resumed: " + std::to_string(files->content.ok + files->content.dead) + " of " +
-                  counted(facts->rows, "row") + " done");
+                  counted(facts->rows.all, "row") + " done");
   if (!finished)
     if (auto begun = runner.begin_job(files->content.header->job_id); !begun)
       return begun.error();

@@ -21,6 +21,13 @@ result<void> check_options(const batch_options& options) {
     return error{errc::invalid_argument, "batch_options::concurrency must be at least 1"};
   if (options.line_bytes_max == 0)
     return error{errc::invalid_argument, "batch_options::line_bytes_max must be at least 1"};
+  if (options.shard == 0 || options.shard > options.shards)
+    return error{errc::invalid_argument,
+                 "batch_options::shard must be at least 1 and at most batch_options::shards"};
+  if (options.sample == 0)
+    return error{errc::invalid_argument, "batch_options::sample must be at least 1"};
+  if (options.repeat == 0)
+    return error{errc::invalid_argument, "batch_options::repeat must be at least 1"};
   if (options.write_queue_max == 0)
     return error{errc::invalid_argument, "batch_options::write_queue_max must be at least 1"};
   if (options.recursion_limit == 0)

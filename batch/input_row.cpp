@@ -4,6 +4,7 @@
 
 #include "base/utf8.hpp"
 #include "element_json.hpp"
+#include "json_text.hpp"
 
 #include <superstep/base/detail/assert.hpp>
 
@@ -11,8 +12,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
+#include <set>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace superstep {
 namespace {
@@ -21,14 +26,13 @@ namespace dom = simdjson::dom;
 using detail::bad_member;
 using detail::quoted_excerpt;
 
-// The allowed members of each format. All three lists contain `error`, so that a file of dead
-// letters can be used as input.
-constexpr auto openai_members =
-    std::array<std::string_view, 5>{"custom_id", "method", "url", "body", "error"};
+// The members of each format; all others are columns. All lists contain `error`, so that a file of
+// dead letters can be used as input.
+constexpr auto openai_members = std::array<std::string_view, 4>{"method", "url", "body", "error"};
 constexpr auto native_members =
-    std::array<std::string_view, 6>{"id", "input", "thread_id", "config", "tags", "error"};
-constexpr auto chat_members =
-    std::array<std::string_view, 4>{"custom_id", "id", "messages", "error"};
+    std::array<std::string_view, 5>{"input", "thread_id", "config", "tags", "error"};
+constexpr auto chat_members = std::array<std::string_view, 2>{"messages", "error"};
+constexpr auto columns_members = std::array<std::string_view, 1>{"error"};
 
 std::span<const std::string_view> members_of(row_shape shape) noexcept {
   switch (shape) {
@@ -36,17 +40,12 @@ std::span<const std::string_view> members_of(row_shape shape) noexcept {
     return openai_members;
   case row_shape::native:
     return native_members;
+  case row_shape::columns:
+    return columns_members;
   case row_shape::chat:
     break;
   }
   return chat_members;
-}
-
-std::string joined(std::span<const std::string_view> names) {
-  auto out = std::string{};
-  for (const auto name : names)
-    out.append(out.empty() ? "" : ", ").append(name);
-  return out;
 }
 
 bool has(dom::object row, std::string_view name) noexcept {
@@ -72,44 +71,105 @@ result<row_shape> shape_of(dom::object row) {
                "unknown kind of row: it must have the member \"messages\" (chat "
                "row), \"input\" (native row) or \"body\" (batch request), but "
                "has " +
-                   (names.empty() ? "no members" : "only " + names)};
+                   (names.empty() ? "no members" : "only " + names) +
+                   "; for rows with columns of your own, set the key input of the agent file"};
 }
 
-// Rejects unknown and duplicate members. `seen` has one bit for each allowed member. Rows have few
-// members, so a linear search is fastest.
-result<void> check_members(dom::object row, row_shape shape) {
-  const auto known = members_of(shape);
-  auto seen = std::uint32_t{0};
-  for (auto [name, value] : row) {
-    auto found = std::ranges::find(known, name);
-    if (found == known.end())
-      return error{errc::parse_failed, "unknown member " + quoted_excerpt(name) + " in a " +
-                                           std::string{name_of(shape)} +
-                                           " row; known members: " + joined(known)};
-    auto bit = 1U << static_cast<unsigned>(found - known.begin());
-    if ((seen & bit) != 0)
-      return error{errc::parse_failed, "duplicate member " + quoted_excerpt(name)};
-    seen |= bit;
+/// The names of columns in the order of their first use.
+class column_names {
+public:
+  void add(std::string_view name) {
+    constexpr auto names_max = std::size_t{1'000};
+    if (seen_.size() < names_max && !seen_.contains(name)) {
+      seen_.emplace(name);
+      list_.emplace_back(name);
+    }
   }
+  [[nodiscard]] const std::vector<std::string>& list() const noexcept { return list_; }
+
+private:
+  std::set<std::string, std::less<>> seen_;
+  std::vector<std::string> list_;
+};
+
+result<void> check_unique(dom::object row) {
+  auto names = std::vector<std::string_view>{};
+  names.reserve(row.size());
+  for (auto [name, value] : row)
+    names.push_back(name);
+  std::ranges::sort(names);
+  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
+    return error{errc::parse_failed, "duplicate member " + quoted_excerpt(*twice)};
   return {};
 }
 
-// Reads the key of a row. A row without a key uses its line number, unless the parser got none.
-result<void> read_key(dom::object row, std::string_view name, input_row& into) {
-  auto value = std::string_view{};
-  auto number = std::string{};
-  if (into.line != 0 && !has(row, name)) {
-    number = std::to_string(into.line);
-    value = number;
+// Returns the members of a row that its format does not use, as the text of a JSON object.
+// Adds their names to `names`.
+std::string other_members(dom::object row, row_shape shape, std::string_view id_member,
+                          column_names& names) {
+  const auto used = members_of(shape);
+  auto out = std::string{};
+  for (auto [name, value] : row) {
+    if (name == id_member || std::ranges::find(used, name) != used.end())
+      continue;
+    out += out.empty() ? '{' : ',';
+    detail::append_quoted(out, name);
+    out += ':';
+    out += simdjson::minify(value);
+    names.add(name);
+  }
+  if (!out.empty())
+    out += '}';
+  return out;
+}
+
+// Returns the name of the member with the row's key, unless --id-field names it.
+std::string_view default_id_member(dom::object row, row_shape shape) noexcept {
+  if (shape == row_shape::openai)
+    return "custom_id";
+  if (shape == row_shape::native)
+    return "id";
+  return has(row, "custom_id") ? "custom_id" : "id";
+}
+
+// Reads the key of a row of columns. Tables of other programs often have numbers as keys.
+bool read_column_key(dom::element value, std::string& into) {
+  auto text = std::string_view{};
+  auto number = std::int64_t{0};
+  if (value.get(text) == simdjson::SUCCESS)
+    into = text;
+  else if (value.get(number) == simdjson::SUCCESS)
+    into = std::to_string(number);
+  else
+    return false;
+  return !into.empty();
+}
+
+// Reads the key of a row. A row without a key uses its line number, unless the parser got none or
+// --id-field names the member.
+result<void> read_key(dom::object row, const detail::row_format& format, input_row& into) {
+  const auto name = std::string_view{into.id_member};
+  auto key = std::string{};
+  auto value = dom::element{};
+  const auto is_missing = row.at_key(name).get(value) != simdjson::SUCCESS;
+  const auto is_column = !format.id_field.empty() || into.shape == row_shape::columns;
+  if (is_missing && into.line != 0 && format.id_field.empty()) {
+    key = std::to_string(into.line);
     into.is_numbered = true;
-  } else if (row.at_key(name).get(value) != simdjson::SUCCESS || value.empty())
-    return bad_member(name, "a non-empty string, because it is the row's key");
-  if (value.size() > row_key_bytes_max)
+  } else if (is_column) {
+    if (is_missing || !read_column_key(value, key))
+      return bad_member(name, "a non-empty string or an integer, because it is the row's key");
+  } else {
+    auto text = std::string_view{};
+    if (is_missing || value.get(text) != simdjson::SUCCESS || text.empty())
+      return bad_member(name, "a non-empty string, because it is the row's key");
+    key = text;
+  }
+  if (key.size() > row_key_bytes_max)
     return bad_member(name, "at most " + std::to_string(row_key_bytes_max) + " bytes long");
-  into.key_name = name;
-  into.request.key = value;
-  into.request.config.run_id = value;
+  into.request.config.run_id = key;
   into.request.config.recursion_limit = 0; // 0: the row specifies no limit, so the job's applies
+  into.request.key = std::move(key);
   return {};
 }
 
@@ -161,8 +221,6 @@ result<void> read_body(dom::object body, row_request& into) {
 }
 
 result<void> read_openai(dom::object row, input_row& into) {
-  if (auto key = read_key(row, "custom_id", into); !key)
-    return key;
   if (auto method = expect_text(row, "method", "POST"); !method)
     return method;
   if (auto url = expect_text(row, "url", "/v1/chat/completions"); !url)
@@ -225,8 +283,6 @@ result<void> read_state(dom::element value, row_request& into) {
 }
 
 result<void> read_native(dom::object row, input_row& into) {
-  if (auto key = read_key(row, "id", into); !key)
-    return key;
   for (auto [name, value] : row) {
     auto read = result<void>{};
     auto object = dom::object{};
@@ -254,15 +310,39 @@ result<void> read_native(dom::object row, input_row& into) {
 }
 
 result<void> read_chat(dom::object row, input_row& into) {
-  const auto has_custom_id = has(row, "custom_id");
-  if (has_custom_id && has(row, "id"))
-    return error{errc::parse_failed, R"("custom_id" and "id" are both present; use only one)"};
-  if (auto key = read_key(row, has_custom_id ? "custom_id" : "id", into); !key)
-    return key;
   auto read = read_messages(row["messages"].value_unsafe(), "messages", into.request.messages);
   if (read && into.request.messages.empty())
     return bad_member("messages", "a list of at least one message");
   return read;
+}
+
+// Returns the text that a column's value has in a message.
+std::string text_of(dom::element value) {
+  auto text = std::string_view{};
+  if (value.get(text) == simdjson::SUCCESS)
+    return std::string{text};
+  return value.is_null() ? std::string{} : simdjson::minify(value);
+}
+
+// Returns the text of a member, or of a member of nested objects if `name` contains dots.
+std::optional<std::string> find_column(dom::object row, std::string_view name) {
+  auto value = dom::element{};
+  if (row.at_key(name).get(value) == simdjson::SUCCESS)
+    return text_of(value);
+  const auto dot = name.find('.');
+  auto below = dom::object{};
+  if (dot == std::string_view::npos ||
+      row.at_key(name.substr(0, dot)).get(below) != simdjson::SUCCESS)
+    return std::nullopt;
+  return find_column(below, name.substr(dot + 1));
+}
+
+result<void> read_columns(dom::object row, const message_template& messages, input_row& into) {
+  auto filled = messages.fill([row](std::string_view name) { return find_column(row, name); });
+  if (!filled)
+    return filled.error();
+  into.request.messages = std::move(*filled);
+  return {};
 }
 
 } // namespace
@@ -273,6 +353,8 @@ std::string_view name_of(row_shape shape) noexcept {
     return "batch request";
   case row_shape::native:
     return "native";
+  case row_shape::columns:
+    return "column";
   case row_shape::chat:
     break;
   }
@@ -280,13 +362,19 @@ std::string_view name_of(row_shape shape) noexcept {
 }
 
 struct row_parser::impl {
+  explicit impl(detail::row_format of_file) : format{std::move(of_file)} {}
+
+  detail::row_format format;
   dom::parser parser;
   std::optional<row_shape> shape;
+  column_names names;
 
   result<input_row> parse(std::string_view line, std::uint64_t number);
+  result<dom::object> read_object(std::string_view line);
+  result<row_shape> read_shape(dom::object row) const;
 };
 
-result<input_row> row_parser::impl::parse(std::string_view line, std::uint64_t number) {
+result<dom::object> row_parser::impl::read_object(std::string_view line) {
   auto document = dom::element{};
   if (auto failed = parser.parse(line.data(), line.size()).get(document)) {
     if (const auto fault = find_encoding_fault(line))
@@ -302,35 +390,73 @@ result<input_row> row_parser::impl::parse(std::string_view line, std::uint64_t n
   auto row = dom::object{};
   if (document.get(row) != simdjson::SUCCESS)
     return error{errc::parse_failed, "must be a JSON object, not " + quoted_excerpt(line)};
+  return row;
+}
+
+result<row_shape> row_parser::impl::read_shape(dom::object row) const {
+  if (format.messages)
+    return row_shape::columns;
   auto found = shape_of(row);
-  if (!found)
-    return found.error();
-  if (shape && *shape != *found)
+  if (found && shape && *shape != *found)
     return error{errc::parse_failed,
                  "a " + std::string{name_of(*found)} + " row in a file that begins with a " +
                      std::string{name_of(*shape)} + " row; all rows must have the same format"};
-  if (auto members = check_members(row, *found); !members)
-    return members.error();
+  return found;
+}
+
+result<input_row> row_parser::impl::parse(std::string_view line, std::uint64_t number) {
+  auto text = std::string{}; // simdjson copies what it needs
+  if (format.columns) {
+    auto converted = format.columns->to_json(line);
+    if (!converted)
+      return converted.error();
+    text = std::move(*converted);
+    line = text;
+  }
+  auto object = read_object(line);
+  if (!object)
+    return object.error();
+  const auto row = *object;
+  auto found = read_shape(row);
+  if (!found)
+    return found.error();
+  if (auto checked = check_unique(row); !checked)
+    return checked.error();
+  if (format.id_field.empty() && has(row, "custom_id") && has(row, "id") &&
+      *found != row_shape::openai && *found != row_shape::native)
+    return error{errc::parse_failed, R"("custom_id" and "id" are both present; use only one, or )"
+                                     R"(name the one to use with --id-field)"};
   auto into = input_row{};
   into.shape = *found;
   into.line = number;
   into.has_error = has(row, "error");
-  auto read = *found == row_shape::openai   ? read_openai(row, into)
-              : *found == row_shape::native ? read_native(row, into)
-                                            : read_chat(row, into);
+  into.id_member = format.id_field.empty() ? default_id_member(row, *found) : format.id_field;
+  into.key_name = into.id_member == "custom_id" || *found == row_shape::openai ? "custom_id" : "id";
+  auto read = read_key(row, format, into);
+  if (read)
+    read = *found == row_shape::openai    ? read_openai(row, into)
+           : *found == row_shape::native  ? read_native(row, into)
+           : *found == row_shape::columns ? read_columns(row, *format.messages, into)
+                                          : read_chat(row, into);
   if (!read)
     return read.error();
+  into.columns = other_members(row, *found, into.id_member, names);
   shape = found.value(); // only a valid line determines the format of the file
   return into;
 }
 
-row_parser::row_parser() : impl_{std::make_unique<impl>()} {}
+row_parser::row_parser(detail::row_format format)
+    : impl_{std::make_unique<impl>(std::move(format))} {}
 row_parser::row_parser(row_parser&&) noexcept = default;
 row_parser::~row_parser() = default;
 
 result<input_row> row_parser::parse(std::string_view line, std::uint64_t number) {
   SUPERSTEP_ASSERT(impl_);
   return impl_->parse(line, number);
+}
+
+std::vector<std::string> row_parser::columns() const {
+  return impl_->names.list();
 }
 
 std::optional<row_shape> row_parser::shape() const noexcept {

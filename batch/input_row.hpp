@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "batch/row_format.hpp"
+
 #include <superstep/base/error.hpp>
 #include <superstep/batch/row_runner.hpp>
 
@@ -8,15 +10,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace superstep {
 
-/// The three formats of input lines. All lines of a file must have the format of its first valid
-/// line.
+/// The formats of input lines. All lines of a file must have the format of its first valid line.
 enum class row_shape : std::uint8_t {
-  openai, ///< {"custom_id","method","url","body"}: a line of OpenAI's or vLLM's Batch API
-  native, ///< {"id","input":{state},"thread_id"?,"config"?,"tags"?}
-  chat,   ///< {"custom_id" or "id","messages":[…]}
+  openai,  ///< {"custom_id","method","url","body"}: a line of OpenAI's or vLLM's Batch API
+  native,  ///< {"id","input":{state},"thread_id"?,"config"?,"tags"?}
+  chat,    ///< {"custom_id" or "id","messages":[…]}
+  columns, ///< any members: the agent file has a template of messages
 };
 
 /// Returns the name of a format, for error texts.
@@ -29,24 +32,28 @@ inline constexpr std::size_t row_key_bytes_max = 1024;
 /// A valid line of the input.
 struct input_row {
   row_shape shape = row_shape::chat; ///< the format of the line
-  std::string key_name;              ///< "custom_id" or "id", as in the line
+  std::string key_name;              ///< name of the key in the output: "custom_id" or "id"
+  std::string id_member;             ///< name of the key in the line
   row_request request;               ///< the row to run
   std::uint64_t line = 0;            ///< line number; 0 if the caller of parse() passed none
   bool is_numbered = false; ///< whether the line has no key, so the line number is used as the key
   bool has_error = false;   ///< whether the line has an `error` member, as dead letters have
+  /// The members that are not used otherwise, as the text of a JSON object; empty if there are
+  /// none. They are copied to the output line.
+  std::string columns;
 };
 
 /// Parses and checks the lines of one file. It rejects lines that are not JSON, lines in another
-/// format than the first valid line, and members that are unknown, duplicate, missing or of the
-/// wrong type. An `error` member is accepted and ignored, so that dead letters can be used as
-/// input.
+/// format than the first valid line, and members that are duplicate, missing or of the wrong type.
+/// Unknown members are columns, which are copied to the output. An `error` member is accepted and
+/// ignored, so that dead letters can be used as input.
 ///
 /// One thread at a time may use a parser, because it reuses its buffers. docs/batch-files.md
 /// describes the formats.
 /// Source of the openai format: https://platform.openai.com/docs/api-reference/batch
 class row_parser {
 public:
-  row_parser();
+  explicit row_parser(detail::row_format format = {});
   row_parser(row_parser&&) noexcept;
   ~row_parser();
 
@@ -57,6 +64,9 @@ public:
   [[nodiscard]] result<input_row> parse(std::string_view line, std::uint64_t number = 0);
   /// The format of the file; nullopt before the first valid line.
   [[nodiscard]] std::optional<row_shape> shape() const noexcept;
+  /// Returns the names in input_row::columns of all valid lines, in the order of their first use.
+  /// Of more than 1,000 names, only the first are returned.
+  [[nodiscard]] std::vector<std::string> columns() const;
 
 private:
   struct impl;

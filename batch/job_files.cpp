@@ -141,6 +141,21 @@ std::string differences(const job_header& before, const job_header& now) {
   compare("model", before.model, now.model);
   compare("parameters", before.parameters, now.parameters);
   compare("input", before.input, now.input);
+  compare("--input-format", before.format, now.format);
+  compare("--id-field", before.id_field, now.id_field);
+  const auto compare_option = [&out](std::string_view name, const std::string& a,
+                                     const std::string& b) {
+    if (a != b)
+      out.append(out.empty() ? "" : ", ")
+          .append(name)
+          .append(" from ")
+          .append(a.empty() ? "none" : a)
+          .append(" to ")
+          .append(b.empty() ? "none" : b);
+  };
+  compare_option("--shard", before.shard, now.shard);
+  compare_option("--sample", before.sample, now.sample);
+  compare_option("--repeat", before.repeat, now.repeat);
   return out;
 }
 

@@ -30,7 +30,9 @@ constexpr header_member header_members[] = {
     {"job_id", &job_header::job_id},         {"agent", &job_header::agent},
     {"tools", &job_header::tools},           {"model", &job_header::model},
     {"parameters", &job_header::parameters}, {"input", &job_header::input},
-    {"layout", &job_header::layout},
+    {"input_format", &job_header::format},   {"id_field", &job_header::id_field},
+    {"shard", &job_header::shard},           {"sample", &job_header::sample},
+    {"repeat", &job_header::repeat},         {"layout", &job_header::layout},
 };
 
 std::uint32_t checksum(std::string_view bytes) noexcept {
@@ -208,10 +210,10 @@ row_counts& row_counts::operator+=(const row_counts& more) noexcept {
 }
 
 void journal_content::set_header(job_header next) {
-  if (header && header->input != next.input) {
+  if (header && (header->input != next.input || header->format != next.format))
     bad_lines.clear(); // line numbers of the earlier input
+  if (header && !header->has_same_rows(next))
     has_other_input = true;
-  }
   header = std::move(next);
 }
 

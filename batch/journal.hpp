@@ -19,7 +19,8 @@
 //     <crc32 of what follows the space, 8 hex digits> <JSON array>\n
 //
 //     ["job",{"format":1,"job_id":…,"created":…,"agent":…,"tools":…,"model":…,"parameters":…,
-//             "input":…}]                      written on one line
+//             "input":…,"input_format":…,"id_field":…,"shard":…,"sample":…,"repeat":…}]
+//                                              written on one line
 //     ["start",KEY]                            the row was submitted
 //     ["ok",KEY,OUT,[…counts]]                 its output line ends at byte OUT of out.jsonl
 //     ["dead",KEY,OUT,DEAD,[…counts]]          the row failed; its output line ends at byte OUT
@@ -43,8 +44,8 @@
 
 namespace superstep::detail {
 
-/// Identifies a job. The last five members are digests, which must be the same in all runs of the
-/// job without --force.
+/// Identifies a job. All members but the first two must be the same in all runs of the job without
+/// --force. Those up to `input` are digests. The others are texts, empty for the default.
 struct job_header {
   std::string job_id;
   std::int64_t created = 0; ///< seconds since 1970-01-01 UTC
@@ -53,7 +54,19 @@ struct job_header {
   std::string model;
   std::string parameters;
   std::string input;
-  std::string layout{}; ///< empty, or rows_layout
+  std::string format{};   ///< of the input: `csv` or `tsv`
+  std::string id_field{}; ///< member with the ids of the rows
+  std::string shard{};    ///< part of the rows, e.g. `1/4`
+  std::string sample{};   ///< number and seed of a random sample, e.g. `100 seed 1`
+  std::string repeat{};   ///< number and seed of the runs of each row, e.g. `5 seed 1`
+  std::string layout{};   ///< empty, or rows_layout
+
+  /// Whether two jobs may have different rows. Line numbers of the input then differ only if
+  /// `input` or `format` differs.
+  [[nodiscard]] bool has_same_rows(const job_header& other) const noexcept {
+    return input == other.input && format == other.format && id_field == other.id_field &&
+           shard == other.shard && sample == other.sample && repeat == other.repeat;
+  }
 };
 /// The layout of a job whose whole lines are in the rows file. Those of other jobs are in the
 /// output.
@@ -98,7 +111,8 @@ struct journal_content {
   std::uint64_t rows_with_failed_calls = 0; ///< rows with a failed tool call
   std::uint64_t damaged_lines = 0; ///< number of damaged lines before the last valid record
   std::uint64_t first_damaged_line = 0;
-  /// Whether the job was resumed with a changed input, so that rows may belong to another input.
+  /// Whether the job was resumed with other rows, e.g. a changed input or shard, so that finished
+  /// rows may not belong to the rows of this run.
   bool has_other_input = false;
   bool has_records = false;   ///< whether the file has a valid record, so that it is a journal
   bool needs_rebuild = false; ///< whether an earlier run started a rebuild but did not finish it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads a file line by line. The memory is bounded: of a line that is too long, only the beginning
-// is kept.
+// Reads a file line by line or record by record. The memory is bounded: of a line that is too long,
+// only the beginning is kept.
 #include "line_reader.hpp"
 
 #include <algorithm>
@@ -11,9 +11,9 @@ constexpr auto block_size = std::size_t{256} << 10U;
 constexpr auto excerpt_size = std::size_t{80};
 } // namespace
 
-line_reader::line_reader(const file& from, std::size_t line_bytes_max, std::uint64_t offset,
-                         std::uint64_t end)
-    : file_{from}, line_bytes_max_{line_bytes_max}, buffer_at_{offset}, end_{end} {}
+line_reader::line_reader(const file& from, std::size_t line_bytes_max, const reading_range& range)
+    : file_{from}, line_bytes_max_{line_bytes_max}, buffer_at_{range.offset}, end_{range.end},
+      lines_{range.lines_before}, records_{range.separator} {}
 
 result<bool> line_reader::fill() {
   buffer_.erase(0, begin_);
@@ -33,7 +33,7 @@ result<bool> line_reader::fill() {
 result<std::optional<text_line>> line_reader::next() {
   auto searched = begin_; // the bytes before this position contain no newline
   while (true) {
-    auto newline = buffer_.find('\n', searched);
+    auto newline = records_.find(buffer_, searched);
     const auto is_last = newline == std::string::npos;
     if (!is_last || buffer_.size() - begin_ > line_bytes_max_) {
       auto line = text_line{};
@@ -47,6 +47,7 @@ result<std::optional<text_line>> line_reader::next() {
           return skipped.error();
         return *skipped;
       }
+      lines_ += records_.take_breaks();
       begin_ = newline + 1;
       line.is_too_long = line.size > line_bytes_max_;
       return line;
@@ -79,13 +80,14 @@ result<text_line> line_reader::skip_long_line(text_line line) {
     auto more = fill();
     if (!more)
       return more.error();
-    auto newline = buffer_.find('\n');
+    auto newline = records_.find(buffer_, 0);
     line.size += newline == std::string::npos ? buffer_.size() : newline;
     line.is_complete = newline != std::string::npos;
     begin_ = line.is_complete ? newline + 1 : buffer_.size();
     if (line.is_complete || !*more)
       break;
   }
+  lines_ += records_.take_breaks();
   block_ = excerpt; // owns the returned text; fill() does not need block_ before the next call
   line.text = block_;
   return line;

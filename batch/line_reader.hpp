@@ -2,6 +2,7 @@
 #pragma once
 
 #include "file.hpp"
+#include "record_end.hpp"
 
 #include <functional>
 #include <optional>
@@ -10,22 +11,31 @@
 
 namespace superstep::detail {
 
-/// One line of a file, without its newline. The text is valid until the next call of next().
+/// One line of a file, without its newline, or one record that may have several lines. The text is
+/// valid until the next call of next().
 struct text_line {
   std::string_view text;    ///< only the beginning if the line is too long
-  std::uint64_t number = 0; ///< line number from 1
+  std::uint64_t number = 0; ///< line number from 1; of a record, that of its first line
   std::uint64_t offset = 0; ///< position in the file
   std::uint64_t size = 0;   ///< length in bytes, also if the text was cut
   bool is_too_long = false; ///< whether the line is longer than `line_bytes_max`
   bool is_complete = true;  ///< whether a newline ends the line
 };
 
-/// Reads a file line by line. It needs at most `line_bytes_max` bytes of memory plus two blocks.
+/// The part of a file that a line_reader reads, and what ends a line.
+struct reading_range {
+  std::uint64_t offset = 0;       ///< position of the first byte
+  std::uint64_t end = UINT64_MAX; ///< position after the last byte
+  std::uint64_t lines_before = 0; ///< number of lines before the first byte
+  char separator = '\0'; ///< separator of the fields of CSV records; '\0': each line is a record
+};
+
+/// Reads a file line by line, or record by record. It needs at most `line_bytes_max` bytes of
+/// memory plus two blocks.
 class line_reader {
 public:
-  /// Reads the bytes from `offset` to `end`. The file must outlive the reader.
-  line_reader(const file& from, std::size_t line_bytes_max, std::uint64_t offset = 0,
-              std::uint64_t end = UINT64_MAX);
+  /// The file must outlive the reader.
+  line_reader(const file& from, std::size_t line_bytes_max, const reading_range& range = {});
 
   /// Sets a function that receives all bytes in order, for example to compute a digest of the file.
   void on_block(std::function<void(std::string_view)> see) { see_ = std::move(see); }
@@ -46,7 +56,8 @@ private:
   std::size_t begin_ = 0;   // position of the next line in the buffer
   std::uint64_t buffer_at_; // position of the buffer in the file
   std::uint64_t end_;
-  std::uint64_t lines_ = 0;
+  std::uint64_t lines_;
+  record_end records_;
 };
 
 } // namespace superstep::detail

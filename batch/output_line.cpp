@@ -38,7 +38,8 @@ std::string_view code_of(const row_error& why) noexcept {
   return why.code.empty() ? why.kind : why.code;
 }
 
-void append_error(std::string& out, const row_error& why, std::uint64_t line = 0) {
+void append_error(std::string& out, const row_error& why, std::uint64_t line = 0,
+                  std::string_view key = {}) {
   out += '{';
   append_text_member(out, "kind", why.kind);
   append_text_member(out, "code", code_of(why));
@@ -52,7 +53,17 @@ void append_error(std::string& out, const row_error& why, std::uint64_t line = 0
   append_number_member(out, "attempts", why.attempts);
   if (line != 0)
     append_number_member(out, "line", line);
+  if (!key.empty())
+    append_text_member(out, "id", key);
   out += '}';
+}
+
+/// Appends the columns of the input line that only the user needs.
+void append_columns(std::string& out, const row_origin& row) {
+  if (row.columns.empty())
+    return;
+  append_member(out, "columns");
+  out += row.columns;
 }
 
 void append_state(std::string& out, const row_outcome& outcome) {
@@ -81,6 +92,7 @@ void append_native(std::string& out, const row_origin& row, const row_outcome& o
   append_text_member(out, "status", name_of(outcome.status));
   append_member(out, "output");
   append_state(out, outcome);
+  append_columns(out, row);
   append_member(out, "error");
   if (outcome.error)
     append_error(out, *outcome.error);
@@ -211,6 +223,7 @@ void append_openai(std::string& out, const row_origin& row, const row_outcome& o
   append_text_member(out, "custom_id", row.key);
   if (outcome.error) {
     append_openai_error(out, row, *outcome.error);
+    append_columns(out, row);
     out += "}\n";
     return;
   }
@@ -221,7 +234,9 @@ void append_openai(std::string& out, const row_origin& row, const row_outcome& o
   append_completion(out, row, outcome, job);
   out += '}';
   append_member(out, "error");
-  out += "null}\n";
+  out += "null";
+  append_columns(out, row);
+  out += "}\n";
 }
 
 } // namespace
@@ -237,21 +252,26 @@ void append_output_line(std::string& out, const row_origin& row, const row_outco
 void append_dead_line(std::string& out, const row_origin& row, std::string_view input_line,
                       const row_error& why) {
   auto text = std::string{input_line};
-  if (row.has_error) {
-    // The input line is a dead letter of an earlier job: remove its old error. This is rare, so it
-    // may cost a JSON document.
+  const auto is_sample = row.sample != 0;
+  if (row.has_error || is_sample) {
+    // The input line is a dead letter of an earlier job: remove its old error. Or it is a sample,
+    // which needs its own key. This is rare, so it may cost a JSON document.
     if (auto parsed = parse_json(text); parsed && parsed->is_object()) {
-      parsed->as_object().erase("error");
+      auto& members = parsed->as_object();
+      members.erase("error");
+      if (is_sample)
+        members[row.id_member] = row.key;
       text = to_text(*parsed);
     }
   }
   // The line was parsed as an object, so its last brace closes the object: append members there.
   text.resize(text.find_last_of('}'));
   out += text;
-  if (row.is_numbered) // the key is the line number, which differs in the file of dead letters
+  if (row.is_numbered && !is_sample) // the line number differs in the file of dead letters
     append_text_member(out, row.key_name, row.key);
   append_member(out, "error");
-  append_error(out, why, row.line);
+  const auto has_key = row.id_member.empty() || row.id_member == row.key_name;
+  append_error(out, why, row.line, has_key ? std::string_view{} : std::string_view{row.key});
   out += "}\n";
 }
 

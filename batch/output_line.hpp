@@ -25,6 +25,9 @@ struct row_origin {
   std::uint32_t attempt = 1; ///< how often the row was started, over all runs of the job
   bool has_error = false;    ///< whether the input line may have an `error` member
   bool is_numbered = false;  ///< whether the input line has no key, so its number is the key
+  std::string id_member;     ///< name of the member with the key in the input line
+  std::uint32_t sample = 0;  ///< number of the sample if the row is repeated, else 0
+  std::string columns;       ///< see input_row::columns
 };
 
 /// Facts about a job that appear in its output lines.
@@ -42,8 +45,10 @@ inline constexpr std::string_view bad_line_kind = "bad_line";
 inline constexpr std::string_view duplicate_key_kind = "duplicate_key";
 
 /// Appends the row's line of out.dead.jsonl: the input line with its `error` member added or
-/// replaced. A line without a key gets its line number as key. The error contains the line number
-/// in the input.
+/// replaced. A line without a key gets its line number as key, and the line of a repeated row gets
+/// the key of its sample. The error contains the line number in the input, and the key if the line
+/// does not have it as `id` or `custom_id`.
+/// @param input_line the JSON text of the line; for a record of a table, see table_columns::to_json
 void append_dead_line(std::string& out, const row_origin& row, std::string_view input_line,
                       const row_error& why);
 /// Appends the dead letter of an invalid line: {"text","error"}. A text over 4 KiB is cut.

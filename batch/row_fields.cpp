@@ -57,6 +57,7 @@ constexpr auto known_fields = std::array{
 constexpr auto default_csv_fields =
     std::array<std::string_view, 4>{"status", "answer", "error.code", "error.message"};
 constexpr auto response_prefix = std::string_view{"response."};
+constexpr auto columns_prefix = std::string_view{"columns."};
 
 const known_field* find_known(std::string_view name) noexcept {
   const auto* found = std::ranges::find(known_fields, name, &known_field::name);
@@ -116,9 +117,13 @@ bool add_columns(std::vector<output_column>& out, const std::string& name, outpu
     add_response(name.substr(response_prefix.size()));
     return true;
   }
-  if (std::ranges::find(input_names, name) == input_names.end())
+  const auto has_prefix = name.starts_with(columns_prefix);
+  const auto column = has_prefix ? name.substr(columns_prefix.size()) : name;
+  if (std::ranges::find(input_names, column) == input_names.end())
     return false;
-  out.push_back({name, name});
+  const auto is_taken = find_known(column) != nullptr || column == "id";
+  const auto path = std::string{columns_prefix} + column;
+  out.push_back({is_taken ? path : column, path});
   return true;
 }
 

@@ -69,7 +69,7 @@ result<void> expect_untouched(const file& opened, std::uint64_t size) {
 
 } // namespace
 
-row_writer::row_writer(row_table& table, job_files& files, const file& input,
+row_writer::row_writer(row_table& table, job_files& files, const input_file& input,
                        const batch_options& options, const std::atomic<bool>& is_aborting,
                        row_view* view)
     : table_{table}, files_{files}, input_{input}, options_{options}, is_aborting_{is_aborting},
@@ -193,8 +193,7 @@ void row_writer::render(finished_row& row) {
     rows_.push_back({row.origin.place, begin, output_end_});
   if (outcome.error) {
     const auto dead_before = dead_.size();
-    // Input lines are not kept in memory: read the line again for the dead letter.
-    auto line = input_.read_at(row.origin.offset, row.origin.size, input_line_);
+    auto line = read_json_line(row.origin);
     if (!line) {
       has_failed_ = true;
       return table_.fail(line.error());
@@ -216,14 +215,32 @@ void row_writer::render(finished_row& row) {
     pending_.tool_times.add(time);
 }
 
+/// Reads a valid line of the input into `input_line_`, as JSON. Input lines are not kept in memory.
+result<void> row_writer::read_json_line(const row_origin& row) {
+  if (auto read = input_.bytes.read_at(row.offset, row.size, input_line_); !read)
+    return read;
+  if (row.offset == 0)
+    input_line_.erase(0, input_line_.size() - without_byte_order_mark(input_line_).size());
+  if (!input_.format.columns)
+    return {};
+  auto converted = input_.format.columns->to_json(input_line_);
+  if (!converted)
+    return converted.error();
+  input_line_ = std::move(*converted);
+  return {};
+}
+
 void row_writer::render_bad_line(const finished_row& row) {
   const auto before = dead_.size();
   constexpr auto read_bytes_max = std::uint64_t{4096};
   const auto& origin = row.origin;
   // A duplicate line is valid otherwise, so its dead letter contains all of it. Any other invalid
   // line may have any length, and its dead letter contains an excerpt.
-  const auto size = row.is_duplicate ? origin.size : std::min(origin.size, read_bytes_max);
-  if (auto line = input_.read_at(origin.offset, size, input_line_); !line) {
+  if (auto line = row.is_duplicate
+                      ? read_json_line(origin)
+                      : input_.bytes.read_at(origin.offset, std::min(origin.size, read_bytes_max),
+                                             input_line_);
+      !line) {
     has_failed_ = true;
     return table_.fail(line.error());
   }

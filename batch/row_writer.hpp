@@ -2,6 +2,7 @@
 #pragma once
 
 #include "failure_watch.hpp"
+#include "input_file.hpp"
 #include "job_files.hpp"
 #include "row_table.hpp"
 #include "row_view.hpp"
@@ -46,8 +47,8 @@ public:
   /// @param is_aborting whether this job has cancelled its rows; cancelled rows are then not
   ///   written and run again when the job is resumed
   /// @param view the output, if it is derived from the rows file; may be null
-  row_writer(row_table& table, job_files& files, const file& input, const batch_options& options,
-             const std::atomic<bool>& is_aborting, row_view* view);
+  row_writer(row_table& table, job_files& files, const input_file& input,
+             const batch_options& options, const std::atomic<bool>& is_aborting, row_view* view);
   ~row_writer();
   row_writer(const row_writer&) = delete;
   row_writer& operator=(const row_writer&) = delete;
@@ -70,6 +71,7 @@ private:
   void release();
   void render(finished_row& row);
   void render_bad_line(const finished_row& row);
+  [[nodiscard]] result<void> read_json_line(const row_origin& row);
   [[nodiscard]] bool has_pending() const noexcept;
   void commit();
   [[nodiscard]] result<void> check_files() const;
@@ -80,7 +82,7 @@ private:
 
   row_table& table_;
   job_files& files_;
-  const file& input_;
+  const input_file& input_;
   const batch_options& options_;
   const std::atomic<bool>& is_aborting_;
   job_identity identity_;
@@ -95,7 +97,7 @@ private:
   // Sizes of the files after the last written group.
   std::uint64_t output_size_;
   std::uint64_t dead_size_;
-  std::string input_line_;
+  std::string input_line_; ///< the input line of the row that is rendered
   row_view* view_;
   std::vector<written_row> rows_; ///< rows of the current group, for the view
   failure_watch watch_;

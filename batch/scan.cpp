@@ -5,53 +5,12 @@
 
 #include "base/digest.hpp"
 #include "base/error_words.hpp"
-#include "base/utf8.hpp"
 #include "element_json.hpp"
-
-#include <cerrno>
-
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace superstep::detail {
 namespace {
 
-constexpr auto byte_order_mark = std::string_view{"\xEF\xBB\xBF"};
 constexpr auto faults_shown = std::uint64_t{20};
-
-bool is_blank(std::string_view text) noexcept {
-  return text.find_first_not_of(" \t\r") == std::string_view::npos;
-}
-
-bool is_regular(const file& opened) noexcept {
-  struct stat info {};
-  return ::fstat(opened.fd(), &info) == 0 && S_ISREG(info.st_mode);
-}
-
-result<void> copy(const file& from, file& to) {
-  auto block = std::string(std::size_t{256} << 10U, '\0');
-  while (true) {
-    auto got = ::read(from.fd(), block.data(), block.size());
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      return disk_error("read", from.path(), errno);
-    if (got == 0)
-      return {};
-    if (auto kept = to.append(std::string_view{block}.substr(0, static_cast<std::size_t>(got)));
-        !kept)
-      return kept;
-  }
-}
-
-/// Returns the error if the first line shows that the whole file is compressed or in another
-/// encoding. Without this check, each of its lines would have an error.
-std::string find_fault_of_file(const text_line& line) {
-  if (line.number != 1)
-    return {};
-  const auto fault = find_encoding_fault(line.text);
-  return fault && fault->is_whole ? fault->text + "; " + fault->advice : std::string{};
-}
 
 /// Counts the errors of a file's lines, and keeps the texts of the first 20.
 class fault_list {
@@ -77,10 +36,15 @@ private:
 
 } // namespace
 
-input_reader::input_reader(const file& from, std::size_t line_bytes_max, bool find_duplicates,
+input_reader::input_reader(const input_file& from, std::size_t line_bytes_max, bool find_duplicates,
                            std::uint64_t end)
-    : from_{from}, lines_{from, line_bytes_max, 0, end}, line_bytes_max_{line_bytes_max},
-      find_duplicates_{find_duplicates} {}
+    : from_{from}, lines_{from.bytes, line_bytes_max, from.rows(end)}, parser_{from.format},
+      line_bytes_max_{line_bytes_max}, find_duplicates_{find_duplicates} {}
+
+key_digest selection_digest(const input_item& item) {
+  return item.row ? digest_of(item.row->request.key)
+                  : digest_of("line " + std::to_string(item.line.number));
+}
 
 result<input_row> input_reader::read(const text_line& line) {
   if (line.is_too_long)
@@ -99,9 +63,8 @@ result<std::optional<input_item>> input_reader::next() {
     if (!*line)
       return std::optional<input_item>{};
     auto& read_line = **line;
-    // Editors on Windows begin UTF-8 files with a byte order mark, which JSON does not allow.
-    if (read_line.number == 1 && read_line.text.starts_with(byte_order_mark))
-      read_line.text.remove_prefix(byte_order_mark.size());
+    if (read_line.offset == 0)
+      read_line.text = without_byte_order_mark(read_line.text);
     if (is_blank(read_line.text))
       continue;
     auto item = input_item{read_line, read(read_line)};
@@ -122,19 +85,18 @@ result<std::optional<input_item>> input_reader::next() {
 
 result<input_row> input_reader::reread(std::uint64_t number, std::uint64_t offset,
                                        std::uint64_t size) {
-  if (auto read = from_.read_at(offset, size, reread_); !read)
+  if (auto read = from_.bytes.read_at(offset, size, reread_); !read)
     return read.error();
-  auto text = std::string_view{reread_};
-  if (number == 1 && text.starts_with(byte_order_mark))
-    text.remove_prefix(byte_order_mark.size());
-  return parser_.parse(text, number);
+  return parser_.parse(offset == 0 ? without_byte_order_mark(reread_) : reread_, number);
 }
 
-result<input_facts> scan_input(const file& input, const batch_options& options,
+result<input_facts> scan_input(const input_file& input, const batch_options& options,
                                const stop_request& stop) {
-  auto facts = input_facts{};
+  auto facts = input_facts{options};
   auto faults = fault_list{};
   auto sum = digest{};
+  sum.add(input.header);
+  facts.bytes = input.header.size();
   // Duplicate keys are always searched here, so that every error is found before a row runs.
   auto reader = input_reader{input, options.line_bytes_max, true};
   reader.lines().on_block([&](std::string_view block) {
@@ -149,29 +111,22 @@ result<input_facts> scan_input(const file& input, const batch_options& options,
       return item.error();
     if (!*item)
       break;
-    ++facts.rows;
-    if (auto fault = find_fault_of_file((*item)->line); !fault.empty())
-      return error{errc::parse_failed, input.path() + ' ' + fault + "; nothing was run"};
+    const auto& line = (*item)->line;
+    if (line.number == 1)
+      if (auto fault = find_fault_of_file(line.text); !fault.empty())
+        return error{errc::parse_failed, input.name + ' ' + fault + "; nothing was run"};
+    facts.selection.see(selection_digest(**item), !(*item)->row);
     if (!(*item)->row)
-      faults.add((*item)->line.number, (*item)->row.error().text);
+      faults.add(line.number, (*item)->row.error().text);
   }
-  facts.bad_lines = faults.count();
-  if (facts.bad_lines > 0 && options.bad_lines == on_bad_line::fail)
-    return std::move(faults).finish(input.path());
+  facts.rows = facts.selection.finish();
+  if (faults.count() > 0 && options.bad_lines == on_bad_line::fail)
+    return std::move(faults).finish(input.name);
+  facts.columns = reader.columns();
   facts.digest = sum.finish();
+  if (input.format.columns)
+    facts.format = input.format.columns->separator() == ',' ? "csv" : "tsv";
   return facts;
-}
-
-result<file> open_rows(const batch_options& options) {
-  auto input = file::open_input(options.input);
-  if (!input || is_regular(*input))
-    return input;
-  auto kept = file::open_nameless(options.output);
-  if (!kept)
-    return kept;
-  if (auto copied = copy(*input, *kept); !copied)
-    return copied.error();
-  return kept;
 }
 
 } // namespace superstep::detail

@@ -3,8 +3,10 @@
 
 #include "batch/input_row.hpp"
 #include "file.hpp"
+#include "input_file.hpp"
 #include "key_digest.hpp"
 #include "line_reader.hpp"
+#include "row_selection.hpp"
 
 #include <superstep/batch/batch.hpp>
 
@@ -12,6 +14,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace superstep::detail {
 
@@ -22,6 +25,10 @@ struct input_item {
   bool is_duplicate = false; ///< whether the only error is that an earlier line has the same key
 };
 
+/// Returns the digest by which a row is selected for a job: that of its id. An invalid line has no
+/// id and is selected by its number.
+[[nodiscard]] key_digest selection_digest(const input_item& item);
+
 /// Reads and checks the rows of an input one at a time. A job reads its input twice: before the
 /// first row runs, and while rows run. Both passes use this class, so that they accept the same
 /// lines.
@@ -30,7 +37,7 @@ public:
   /// @param find_duplicates whether a repeated key is an error; this keeps a digest of every key in
   ///   memory
   /// @param end number of bytes to read; lines appended while the job runs are thus ignored
-  input_reader(const file& from, std::size_t line_bytes_max, bool find_duplicates,
+  input_reader(const input_file& from, std::size_t line_bytes_max, bool find_duplicates,
                std::uint64_t end = UINT64_MAX);
 
   /// Returns the next row or error; nullopt at the end. `line.text` is valid until the next call.
@@ -40,11 +47,13 @@ public:
   [[nodiscard]] result<input_row> reread(std::uint64_t number, std::uint64_t offset,
                                          std::uint64_t size);
   [[nodiscard]] line_reader& lines() noexcept { return lines_; }
+  /// Returns the names of the columns of all rows read so far; see row_parser::columns().
+  [[nodiscard]] std::vector<std::string> columns() const { return parser_.columns(); }
 
 private:
   result<input_row> read(const text_line& line);
 
-  const file& from_;
+  const input_file& from_;
   line_reader lines_;
   std::string reread_;
   row_parser parser_;
@@ -55,19 +64,20 @@ private:
 
 /// The results of reading the whole input once.
 struct input_facts {
-  std::uint64_t rows = 0;      ///< lines that are not blank, including invalid ones
-  std::uint64_t bad_lines = 0; ///< invalid lines
+  explicit input_facts(const batch_options& options) : selection{options} {}
+
+  row_selection selection; ///< the rows of the input that belong to the job
+  row_numbers rows;        ///< numbers of rows of the job, including invalid lines
   std::uint64_t bytes = 0;
-  std::string digest; ///< of all bytes; identifies the input in the journal
+  std::string digest;               ///< of all bytes; identifies the input in the journal
+  std::string format;               ///< `csv` or `tsv`; empty for JSON
+  std::vector<std::string> columns; ///< names of the columns in the output lines; at most 1,000
 };
 
 /// Reads and checks the whole input. With on_bad_line::fail, invalid lines are an error that lists
-/// the first of them. Fails with errc::cancelled if `stop` is requested during the check.
-[[nodiscard]] result<input_facts> scan_input(const file& input, const batch_options& options,
+/// the first of them, also if they do not belong to the rows of the job. Fails with errc::cancelled
+/// if `stop` is requested during the check.
+[[nodiscard]] result<input_facts> scan_input(const input_file& input, const batch_options& options,
                                              const stop_request& stop);
-
-/// Opens the input. A pipe can be read only once, but the input is read twice, so a pipe is first
-/// copied to a file without a name.
-[[nodiscard]] result<file> open_rows(const batch_options& options);
 
 } // namespace superstep::detail

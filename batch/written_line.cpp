@@ -58,7 +58,7 @@ std::uint64_t failed_calls_in(dom::object line) noexcept {
 } // namespace
 
 written_lines::written_lines(const file& from, std::uint64_t begin)
-    : lines_{from, written_line_bytes_max, begin}, end_{begin} {}
+    : lines_{from, written_line_bytes_max, {.offset = begin}}, end_{begin} {}
 
 result<written_lines::found> written_lines::next() {
   auto line = lines_.next();
@@ -80,6 +80,9 @@ result<written_lines::found> written_lines::next() {
 
 std::string_view key_of(dom::object line) noexcept {
   auto key = std::string_view{};
+  if (line["error"]["id"].get(key) ==
+      simdjson::SUCCESS) // a dead letter with another name of its key
+    return key;
   if (line.at_key("custom_id").get(key) != simdjson::SUCCESS &&
       line.at_key("id").get(key) != simdjson::SUCCESS)
     return {};

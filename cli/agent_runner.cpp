@@ -213,6 +213,14 @@ row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
   return out;
 }
 
+/// Whether the API of an agent's model has the parameter `seed`. The other APIs reject it. Models
+/// without a server choose by the row's key, which differs between samples.
+bool takes_seed(const agent& a) {
+  const auto* provider = std::get_if<provider_model_options>(&a.spec().model);
+  return provider != nullptr &&
+         (provider->api == provider_api::openai_chat || provider->api == provider_api::ollama);
+}
+
 /// Returns a copy of the run's final state. The state itself cannot be moved from, because the
 /// checkpointer of a saved row shares it.
 std::optional<chat_state> state_of(const detail::raw_result& run) {
@@ -280,6 +288,8 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
                                       "'; the only member is messages"));
     return ended;
   }
+  if (request.seed && takes_seed(agent_))
+    request.parameters["seed"] = *request.seed;
   if (checkpointer_)
     request.config.thread_id = thread_of(request);
   auto price = price_for(request.parameters);

@@ -13,20 +13,75 @@ namespace superstep::cli {
 
 namespace {
 
+constexpr auto seed_max = std::uint64_t{2'147'483'647} - 1'000'000; // servers read 32 bits
 constexpr auto rows_max = std::uint64_t{1'000'000'000'000};
 constexpr auto line_bytes_max = std::uint64_t{4'000'000'000}; // simdjson parses less than 4 GiB
+
+/// Accepts `I/N`: two numbers, of which the first is at least 1 and at most the second.
+CLI::Validator part_of_parts() {
+  constexpr auto shards_max = std::uint64_t{1'000'000};
+  return {[](std::string& text) {
+            const auto wrong = "'" + text +
+                               "' is not I/N, such as 1/4: a part from 1 to N, and the number N of "
+                               "parts, at most " +
+                               std::to_string(shards_max);
+            const auto slash = text.find('/');
+            if (slash == std::string::npos)
+              return wrong;
+            auto part = text.substr(0, slash);
+            auto parts = text.substr(slash + 1);
+            const auto number = whole_number(1, shards_max);
+            if (!number(part).empty() || !number(parts).empty() ||
+                std::stoull(part) > std::stoull(parts))
+              return wrong;
+            text = part + "/" + parts;
+            return std::string{};
+          },
+          "", "part"};
+}
+
+input_format input_format_of(const std::string& word) {
+  if (word == "jsonl")
+    return input_format::jsonl;
+  if (word == "csv")
+    return input_format::csv;
+  return word == "tsv" ? input_format::tsv : input_format::by_name;
+}
 
 } // namespace
 
 void add_row_options(CLI::App& verb, run_arguments& into) {
   verb.add_option("AGENT", into.agent, "The agent file")->required()->check(not_empty());
-  verb.add_option("-i,--input", into.batch.input, "JSONL file with the rows; - for standard input")
+  verb.add_option(
+          "-i,--input", into.batch.input,
+          "File with the rows: JSONL, CSV or TSV, also compressed with gzip; - for standard "
+          "input")
       ->required()
       ->check(not_empty());
   verb.add_option("--set", into.overrides, "key.path=value: overrides a key of the agent file")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  add_number(verb, "--limit", into.limit, "Maximum number of rows to start; 0 = all", 0, rows_max);
+  verb.add_option("--input-format", into.input_format,
+                  "Format of the input; auto: csv or tsv if the name ends so, else jsonl")
+      ->check(one_of({"auto", "jsonl", "csv", "tsv"}))
+      ->capture_default_str();
+  verb.add_option("--id-field", into.batch.id_field,
+                  "Member or column with the row's id; default: id or custom_id")
+      ->check(not_empty());
+  add_number(verb, "--limit", into.limit, "Run only the first N rows of the job; 0 = all", 0,
+             rows_max);
+  verb.add_option("--shard", into.shard,
+                  "I/N: run part I of N parts of the rows, for example on N machines")
+      ->type_name("I/N")
+      ->check(part_of_parts());
+  verb.add_option("--sample", into.batch.sample, "Run N rows that are chosen at random by --seed")
+      ->transform(whole_number(1, rows_max))
+      ->type_name("N");
+  add_number(verb, "--repeat", into.batch.repeat,
+             "Run each row N times, with the ids ID#1 to ID#N and different seeds", 1, 1'000'000);
+  add_number(verb, "--seed", into.batch.seed,
+             "Selects the rows of --sample; seed that the model gets for ID#1 of --repeat", 0,
+             seed_max);
   verb.add_option("--on-bad-line", into.bad_lines,
                   "What to do if the input has invalid lines. fail: report them and run nothing; "
                   "dead-letter: write them to the dead letters and run the other rows")
@@ -118,6 +173,12 @@ batch_options options_of(const run_arguments& given, const agent& a) {
   out.bad_lines = given.bad_lines == "fail" ? on_bad_line::fail : on_bad_line::dead_letter;
   if (given.limit > 0)
     out.limit = given.limit;
+  out.input_as = input_format_of(given.input_format);
+  if (const auto slash = given.shard.find('/'); slash != std::string::npos) {
+    out.shard = std::stoull(given.shard.substr(0, slash));
+    out.shards = std::stoull(given.shard.substr(slash + 1));
+  }
+  out.input_template = a.spec().input;
   out.shortage_wait = std::chrono::milliseconds{given.shortage_wait_ms};
   out.row_deadline = a.spec().limits.row_deadline;
   if (given.row_deadline_ms == 0)

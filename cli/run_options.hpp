@@ -24,6 +24,8 @@ struct run_arguments {
   // --- rows ---
   std::string bad_lines = "fail";
   std::uint64_t limit = 0; ///< 0: all rows
+  std::string input_format = "auto";
+  std::string shard; ///< `I/N`; empty: all rows
 
   // --- limits ---
   std::optional<std::uint64_t> row_deadline_ms; ///< not set: the value of the agent file

@@ -34,7 +34,7 @@ void add_keys(key_set& into, const json::value& value, const std::string& above)
     for (const auto& [name, member] : *members) {
       const auto key = (above.empty() ? "" : above + '.') + std::string{name};
       into.insert(key);
-      if (key != "output.messages")
+      if (key != "output.messages" && key != "columns")
         add_keys(into, member, key);
     }
 }
@@ -91,6 +91,7 @@ std::string output_lines(row_shape shape, const std::string& key_name) {
   origin.shape = shape;
   origin.key = "a";
   origin.key_name = key_name;
+  origin.columns = R"({"stars":5})";
   auto outcome = row_outcome{};
   outcome.cost = 1;
   outcome.messages.push_back(human_message("hello"));
@@ -125,6 +126,8 @@ BOOST_AUTO_TEST_CASE(keys_of_dead_letters_are_documented) {
   auto why = failure();
   why.http_status = 429;
   append_dead_line(lines, origin, "{}", why);
+  origin.id_member = "number";
+  append_dead_line(lines, origin, "{}", failure());
   append_bad_line(lines, 8, "no row", error{errc::invalid_argument, "no JSON"});
   check_section("Dead letters", keys_of_lines(lines));
 }

@@ -51,10 +51,10 @@ const auto bad_files = std::vector<bad_file>{
     {"broken JSON", good + "{\"id\":\"b\",\n", "line 2: not JSON"},
     {"a duplicate id", good + chat_line("b", "y") + good,
      "line 3: the row id \"a\" is already used on line 1; give each row its own id"},
-    {"an unknown member",
-     good + R"({"id":"b","messages":[],"colour":1})"
+    {"a duplicate member",
+     good + R"({"id":"b","messages":[],"colour":1,"colour":2})"
             "\n",
-     "line 2: unknown member \"colour\""},
+     "line 2: duplicate member \"colour\""},
     {"bytes that are not UTF-8", good + "{\"id\":\"\xE9\xE8\"}\n", "line 2: is not UTF-8"},
     {"a line of 50 MB",
      good + chat_line("b", std::string(std::size_t{50} << 20, 'x')) + chat_line("c", "z"),

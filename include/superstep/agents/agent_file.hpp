@@ -5,6 +5,7 @@
 #include <superstep/agents/open_calls.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/checkpoint/store.hpp>
+#include <superstep/messages/message_template.hpp>
 #include <superstep/models/detail/price_table.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/models/recorded_model.hpp>
@@ -124,12 +125,15 @@ struct agent_spec {
   /// separate.
   superstep::response_request response_request = superstep::response_request::by_rules;
   std::size_t response_line = 0; ///< line of the key `response`
-  std::string store;             ///< path of the long-term memory's database; empty: none
-  std::size_t store_line = 0;    ///< line of the key `store`
-  agent_limits limits;           ///< limits over all runs of the agent
-  price_table prices;            ///< prices that replace those of price_table::built_in()
-  std::string file;              ///< path of the agent file as given by the caller; for messages
-  std::size_t model_line = 0;    ///< line of the key `model`
+  /// Messages of the rows of a batch, filled with their columns; not set: rows contain messages.
+  std::optional<message_template> input;
+  std::size_t input_line = 0; ///< line of the key `input`
+  std::string store;          ///< path of the long-term memory's database; empty: none
+  std::size_t store_line = 0; ///< line of the key `store`
+  agent_limits limits;        ///< limits over all runs of the agent
+  price_table prices;         ///< prices that replace those of price_table::built_in()
+  std::string file;           ///< path of the agent file as given by the caller; for messages
+  std::size_t model_line = 0; ///< line of the key `model`
   /// Dotted keys that overrides changed; errors about them do not refer to a line of the file.
   std::vector<std::string> overridden{};
 };
@@ -222,8 +226,8 @@ public:
   /// makes a graph that has one.
   [[nodiscard]] const compiled_graph<chat_state>& graph() const noexcept { return graph_; }
 
-  /// Returns a text that differs if the name, prompt, version, recursion limit, response or trim
-  /// hook of two agents differ. Batch jobs store it to detect that a job is resumed with a
+  /// Returns a text that differs if the name, prompt, version, recursion limit, response, input or
+  /// trim hook of two agents differ. Batch jobs store it to detect that a job is resumed with a
   /// different agent.
   [[nodiscard]] std::string fingerprint() const;
   /// Returns a text that differs if the definitions or options of the tools differ, or if a

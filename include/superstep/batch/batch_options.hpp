@@ -3,6 +3,7 @@
 
 #include <superstep/base/clock.hpp>
 #include <superstep/batch/detail/stop_rules.hpp>
+#include <superstep/messages/message_template.hpp>
 #include <superstep/runtime/run_config.hpp>
 
 #include <chrono>
@@ -34,6 +35,14 @@ enum class output_format : std::uint8_t {
   csv,   ///< CSV as in RFC 4180, in UTF-8, with a header and with quotes around all texts
 };
 
+/// The format of an input's text.
+enum class input_format : std::uint8_t {
+  by_name, ///< selected by the name: `.csv`, `.tsv`, also before `.gz`; any other name means jsonl
+  jsonl,   ///< one JSON object per line
+  csv,     ///< records of RFC 4180, separated by commas; the first record names the columns
+  tsv,     ///< as csv, separated by tabs
+};
+
 /// Texts that identify what a job runs. A job is resumed only if they have not changed since its
 /// first run. They may have any form and length, because only their digests are stored. run_batch()
 /// adds a digest of the input.
@@ -48,13 +57,29 @@ struct job_fingerprint {
 /// sets the member.
 struct batch_options {
   // --- rows ---
-  std::string input{}; ///< --input: path of a JSONL file, or "-" for standard input
+  std::string input{}; ///< --input: path, or "-" for standard input; gzip is decompressed
   /// --output: path, or "-" for standard output. The job's other files are beside the output. A job
   /// that writes to standard output has no other files and cannot be resumed.
   std::string output{};
   on_bad_line bad_lines = on_bad_line::fail;          ///< --on-bad-line fail|dead-letter
   std::size_t line_bytes_max = std::size_t{16} << 20; ///< --max-line-bytes: limit of an input line
-  std::optional<std::uint64_t> limit{}; ///< --limit: rows to start in this run; not set: all
+  input_format input_as = input_format::by_name;      ///< --input-format
+  /// Messages of rows that have columns of their own; the key `input` of the agent file. If it is
+  /// not set, each row must contain its messages.
+  std::optional<message_template> input_template{};
+  /// --id-field: member or column with the row's id; empty: `id` or `custom_id`
+  std::string id_field{};
+  /// --shard I/N: of N disjoint parts of the rows, the job has part `shard`, counted from 1. The
+  /// row's id selects its part.
+  std::uint64_t shard = 1;
+  std::uint64_t shards = 1; ///< number of parts; 1: the job has all rows
+  std::optional<std::uint64_t>
+      sample{};             ///< --sample: number of rows chosen at random; not set: all
+  std::uint64_t seed = 1;   ///< --seed: selects the sample, and is the seed of sample 1
+  std::uint32_t repeat = 1; ///< --repeat: runs of each row, with different ids
+  /// --limit: the job stops after this number of rows of the input, counted from its first row;
+  /// not set: no limit
+  std::optional<std::uint64_t> limit{};
 
   // --- the output ---
   /// --fields: fields of the output. If empty, JSON lines contain the whole row, and CSV has the

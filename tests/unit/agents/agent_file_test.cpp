@@ -135,6 +135,22 @@ const auto bad_files = std::vector<bad_file>{
      "a.yaml:4: tools.1.read_file.effects: is not a known key; known keys: root, max_bytes"},
     {"a tool without its options", "model: {provider: scripted, path: a}\ntools: [read_file]\n",
      "a.yaml:2: tools.0.read_file.root: is missing; it is required"},
+    {"an input template that is not closed",
+     "model: {provider: scripted, path: a}\ninput:\n  messages:\n    - role: user\n"
+     "      content: 'a {{b'\n",
+     "a.yaml:5: input.messages.0.content: {{ has no }}; write {{{{ if the text {{ is meant"},
+    {"an input template without quotes",
+     "model: {provider: scripted, path: a}\ninput:\n  messages:\n    - {role: user, content: "
+     "{{b}}}\n",
+     "a.yaml:4: input.messages.0.content: must be in quotes, such as \"{{question}}\", because { "
+     "begins a mapping in YAML"},
+    {"an input without messages", "model: {provider: scripted, path: a}\ninput: {mesages: []}\n",
+     "a.yaml:2: input.mesages: is not a known key; did you mean 'messages'?"},
+    {"an input template with an unknown role",
+     "model: {provider: scripted, path: a}\ninput:\n  messages:\n    - {role: wizard, content: "
+     "x}\n",
+     "a.yaml:4: input.messages.0.role: Unexpected message type: 'wizard'. Use one of 'human', "
+     "'user', 'ai', 'assistant', 'system', 'developer', 'tool', 'function' or 'remove'."},
     {"a key twice", "model: {provider: scripted, path: a}\nname: a\nname: b\n",
      "a.yaml:3: name: is a duplicate key"},
     {"a number out of its bounds", "model: {provider: scripted, path: a}\nrecursion_limit: 0\n",
@@ -331,6 +347,23 @@ BOOST_AUTO_TEST_CASE(store_hook_and_response_keys_set_their_options) {
   BOOST_TEST(summed.summarise->tokens_max == 9);
   BOOST_TEST(summed.summarise->messages_kept == 3U);
   BOOST_TEST(summed.summarise->prompt == "Short!");
+}
+
+BOOST_AUTO_TEST_CASE(input_key_sets_template_with_lines_of_file) {
+  const auto text = std::string{minimal} + "input:\n  messages:\n    - {role: system, content: x}\n"
+                                           "    - role: user\n      content: |\n        Q: {{q}}\n";
+  const auto template_of = [](const agent_reading& from) {
+    BOOST_TEST_REQUIRE(to_text(from.faults) == "");
+    BOOST_TEST_REQUIRE(from.spec.input.has_value());
+    return *from.spec.input;
+  };
+  const auto of_file = template_of(read(text));
+  BOOST_TEST(of_file.placeholders()[0].name == "q");
+  BOOST_TEST(of_file.placeholders()[0].where == "a.yaml:6: input.messages.1.content");
+  const auto changed = template_of(read(text, {"input.messages.1.content='{{r}}'"}));
+  BOOST_TEST(changed.placeholders()[0].where == "--set: input.messages.1.content");
+  BOOST_TEST(changed.text() != of_file.text());
+  BOOST_TEST(!read(text, {"input="}).spec.input.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(review_key_accepts_list_map_and_empty_value) {

@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(job_killed_repeatedly_while_resuming_still_completes) {
     auto steps = std::size_t{0};
     for (const auto& [name, bytes] : state)
       write_file(again->folder / name, bytes);
-    again->options.limit = 1;
+    again->options.limit = round + 1;
     again->options.on_disk_step = [&](std::string_view) {
       if (steps++ < 3 + round % 3)
         last = take(*again);

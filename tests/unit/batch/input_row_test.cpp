@@ -89,10 +89,6 @@ const auto bad_rows = std::vector<bad_row>{
      R"(the member "messages" (chat row), "input" (native row) or "body" (batch request), but has )"
      R"(only "id", "text")"},
     {"no member", "{}", "but has no members"},
-    {"an unknown member", R"({"id":"a","messages":[],"top_p":1})",
-     R"(unknown member "top_p" in a chat row; known members: custom_id, id, messages, error)"},
-    {"an unknown member of a native row", R"({"id":"a","input":{},"n":1})",
-     "known members: id, input, thread_id, config, tags, error"},
     {"a text as state", R"({"id":"a","input":"hi"})",
      R"("input" must be an object with the initial state, such as {"messages": […]})"},
     {"part of a value", R"({"id":"a",)",

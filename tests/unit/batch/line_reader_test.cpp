@@ -20,11 +20,11 @@ struct seen_line {
 };
 
 std::vector<seen_line> lines_of(std::string_view text, std::size_t line_bytes_max,
-                                std::uint64_t begin = 0, std::uint64_t end = UINT64_MAX) {
+                                const reading_range& range = {}) {
   auto folder = temporary_folder{};
   write_file(folder / "lines", text);
   auto opened = detail::file::open_input(folder / "lines").value();
-  auto reader = detail::line_reader{opened, line_bytes_max, begin, end};
+  auto reader = detail::line_reader{opened, line_bytes_max, range};
   auto out = std::vector<seen_line>{};
   while (auto line = reader.next().value())
     out.push_back({std::string{line->text}, line->number, line->offset, line->size,
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(overlong_line_is_marked_and_reading_continues) {
 }
 
 BOOST_AUTO_TEST_CASE(reader_returns_only_the_requested_byte_range) {
-  auto lines = lines_of("one\ntwo\nthree\n", 100, 4, 10);
+  auto lines = lines_of("one\ntwo\nthree\n", 100, {.offset = 4, .end = 10});
   BOOST_REQUIRE(lines.size() == 2U);
   BOOST_TEST(lines[0].text == "two");
   BOOST_TEST(lines[1].text == "th");

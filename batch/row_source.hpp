@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "scan.hpp"
+
+#include <optional>
+
+namespace superstep::detail {
+
+/// Reads the rows of a job one at a time: those rows of the input that belong to the job, each as
+/// many times as it is repeated, up to the limit.
+class row_source {
+public:
+  /// All arguments must outlive the source.
+  row_source(const input_file& from, const input_facts& facts, const batch_options& options);
+
+  /// Returns the next row or invalid line; nullopt at the end. `line.text` is valid until the next
+  /// call.
+  [[nodiscard]] result<std::optional<input_item>> next();
+  /// Reads again a row that next() has returned before.
+  /// @param sample row_request::sample of the row
+  [[nodiscard]] result<input_row> reread(std::uint64_t number, std::uint64_t offset,
+                                         std::uint64_t size, std::uint32_t sample);
+  /// Whether next() ended because of the limit, so that the job has further rows.
+  [[nodiscard]] bool is_limited() const noexcept { return is_limited_; }
+
+private:
+  [[nodiscard]] input_row sample_of(input_row row, std::uint32_t sample) const;
+
+  input_reader reader_;
+  const row_selection& selection_;
+  const batch_options& options_;
+  std::optional<input_item> repeated_; ///< the row whose next sample is to be returned
+  std::uint32_t samples_ = 0;          ///< samples of `repeated_` that were returned
+  std::uint64_t rows_ = 0;             ///< rows of the job that were read
+  bool is_limited_ = false;
+};
+
+} // namespace superstep::detail
