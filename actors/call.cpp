@@ -8,6 +8,8 @@
 #include "lane.hpp"
 #include "run.hpp"
 
+#include <utility>
+
 namespace superstep {
 
 void call::advance(std::coroutine_handle<> frame) noexcept {
@@ -107,6 +109,23 @@ std::stop_token call::stop_token() {
 
 std::optional<std::chrono::steady_clock::time_point> call::deadline() const noexcept {
   return has_deadline ? std::optional{due} : std::nullopt;
+}
+
+pooled_actor_ptr call::actor_handle() {
+  const auto lock = std::scoped_lock{stop_mutex_};
+  return actor;
+}
+
+pooled_actor_ptr call::coordinator_handle() {
+  // The run keeps its coordinator until it has abandoned its calls.
+  const auto lock = std::scoped_lock{stop_mutex_};
+  return owner != nullptr ? owner->coordinator : nullptr;
+}
+
+pooled_actor_ptr call::leave_run() noexcept {
+  const auto lock = std::scoped_lock{stop_mutex_}; // the body may be asking for a handle
+  owner = nullptr;
+  return std::exchange(actor, nullptr);
 }
 
 void call::request_stop() {

@@ -149,10 +149,18 @@ struct alignas(64) call final : lane_message, detail::call_services {
   /// cannot end it.
   void request_stop();
 
+  /// The actor of the call, and the coordinator of its run; null if the lane has abandoned the
+  /// call. Called by the body.
+  [[nodiscard]] pooled_actor_ptr actor_handle();
+  [[nodiscard]] pooled_actor_ptr coordinator_handle();
+  /// Separates the record from its run, because the lane abandons the call. Returns its actor.
+  [[nodiscard]] pooled_actor_ptr leave_run() noexcept;
+
 private:
   [[nodiscard]] conversation& conversing();
 
-  std::mutex stop_mutex_; // the body may ask for its token while the lane abandons the call
+  // the body may ask for its token or its actors while the lane abandons the call
+  std::mutex stop_mutex_;
   std::optional<std::stop_source> stopper_;
   bool stop_requested_ = false;
 

@@ -99,13 +99,20 @@ void lane::let_go() noexcept {
   alarms_.clear();
   ready_.clear();
   drop_waits(waits_.close()); // resume_soon() drops waits that end later
+  // Others may have handles to actors. These end now, because they refer to the lane.
+  const auto drop = [](const pooled_actor_ptr& s) {
+    if (s)
+      pooled_actor_of(s).retire();
+  };
   free_actors_.clear();
   for (auto& c : calls_) {
     c->drop_body(); // bodies may have suspended after the lane was closed
-    c->actor.reset();
+    drop(c->leave_run());
   }
   for (auto& r : runs_) {
-    r->coordinator.reset();
+    drop(std::exchange(r->coordinator, nullptr));
+    for (const auto& s : r->node_actors)
+      drop(s);
     r->node_actors.clear();
   }
 }

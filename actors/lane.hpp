@@ -4,6 +4,7 @@
 #include "call.hpp"
 #include "inbox.hpp"
 #include "run.hpp"
+#include "run_mail.hpp"
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/base/detail/executor.hpp>
@@ -151,6 +152,8 @@ public:
   void begin_nested(call& parent, std::uint32_t generation, detail::program_ptr table,
                     write_list input, completer<detail::nested_outcome> done);
   [[nodiscard]] std::vector<run*> live_runs();
+  /// The messages of other actors to the runs of this lane. Used by the lane's own thread.
+  [[nodiscard]] run_mail& mail() noexcept { return mail_; }
   [[nodiscard]] run* find_run(std::uint64_t number) noexcept;
   /// Makes the lane refuse further runs; serve() returns when the current runs have ended.
   void stop() noexcept { stopping_ = true; }
@@ -369,6 +372,7 @@ private:
   std::vector<std::unique_ptr<call>> calls_;
   std::vector<call*> free_calls_;
   std::vector<pooled_actor_ptr> free_actors_;
+  run_mail mail_;
   call* in_place_ = nullptr; // the record that all bodies run in place share
   call* running_ = nullptr;  // the call whose body the guard protects
   // messages that drain() has taken from the inbox and not handled yet; atomic because of close()

@@ -69,7 +69,8 @@ void lane::give_back(pooled_actor_ptr&& s) noexcept {
   auto& actor = pooled_actor_of(s);
   // The actor is reused only if no other thread can reach it. While it is acquired, no other thread
   // runs it; without other handles it receives no messages. Otherwise a late exit message could
-  // kill it during its next assignment. An actor that is not reused dies with its last handle.
+  // kill it during its next assignment. An actor that is not reused ends now, which notifies its
+  // monitors and links; so nothing that was attached to it belongs to a later assignment.
   if (options_.pool_actors && free_actors_.size() < options_.pooled_actors_max &&
       actor.try_acquire()) {
     const auto alone = actor.is_ours_alone();
@@ -80,6 +81,7 @@ void lane::give_back(pooled_actor_ptr&& s) noexcept {
       return;
     }
   }
+  actor.retire();
   s.reset();
 }
 
@@ -361,12 +363,8 @@ void lane::abandon(call& c) {
   const auto join = std::move(c.join);
   on_returned(c);
   drop_detached(c);
-  c.owner = nullptr;
-  if (c.actor) {
-    if (join || r.step.tasks[c.task_number].is_push())
-      give_back(std::move(c.actor));
-    c.actor.reset();
-  }
+  if (auto actor = c.leave_run(); actor && (join || r.step.tasks[c.task_number].is_push()))
+    give_back(std::move(actor));
   switch (c.state) {
   case call_state::suspended:
     free_call(c);

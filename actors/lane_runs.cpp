@@ -540,6 +540,8 @@ void lane::end_run(run& r, std::optional<run_error> error) {
   while (!r.open.empty())
     abandon(*r.open.back());
   drop_starts(r);
+  if (!mail_.is_empty())
+    mail_.drop(r);
   if (!r.late.empty())
     cache_late(r, std::exchange(r.late, {}));
   if (r.broken && !error)

@@ -53,6 +53,8 @@ bool lane::is_applied(run& r, const result<void>& how) {
     fail_step(r, how.error());
     return false;
   }
+  if (!mail_.is_empty())
+    mail_.apply(r);
   return r.is_fast_path || finish_step(r);
 }
 

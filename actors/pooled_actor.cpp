@@ -6,10 +6,12 @@
 #include "pooled_actor.hpp"
 
 #include "lane.hpp"
+#include "run_mail.hpp"
 
 #include <caf/actor_config.hpp>
 #include <caf/detail/sync_request_bouncer.hpp>
 #include <caf/make_actor.hpp>
+#include <caf/make_message.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
 #include <caf/sec.hpp>
 
@@ -28,6 +30,13 @@ caf::mailbox_element* oldest_first(caf::mailbox_element* newest) noexcept {
     newest = older;
   }
   return oldest;
+}
+
+/// Answers a request that the actor does not handle.
+void refuse(const caf::mailbox_element& message) {
+  if (message.mid.is_request() && message.sender)
+    message.sender->enqueue(nullptr, message.mid.response_id(),
+                            caf::make_message(make_error(caf::sec::unexpected_message)), nullptr);
 }
 
 } // namespace
@@ -76,8 +85,8 @@ pooled_actor::resume_result pooled_actor::resume(caf::execution_unit* host,
         bounce(message);
         continue;
       }
-      if (!handle_system_message(*message, host, false))
-        bounce(message, make_error(caf::sec::unexpected_message));
+      if (!handle_system_message(*message, host, false) && !pass_to_run(assignment, message))
+        refuse(*message);
       ++handled;
     }
     if (is_dead())
@@ -97,6 +106,10 @@ void pooled_actor::release() {
     home_system().scheduler().enqueue(this);
   else
     caf::intrusive_ptr_release(ctrl());
+}
+
+void pooled_actor::retire() noexcept {
+  cleanup(make_error(caf::exit_reason::normal), nullptr);
 }
 
 bool pooled_actor::is_ours_alone() const noexcept {

@@ -45,8 +45,9 @@ struct actor_assignment {
 /// 700 ns.
 ///
 /// This class is used instead of caf::event_based_actor because it has a fifth of the size and a
-/// seventh of the creation cost. Exits and monitors work; requests are answered with "unexpected
-/// message". An object occupies whole cache lines, so that actors of two lanes never share one.
+/// seventh of the creation cost. Exits and monitors work. A coordinator handles the messages of
+/// run_mail.hpp; all other requests are answered with "unexpected message". An object occupies
+/// whole cache lines, so that actors of two lanes never share one.
 class alignas(CAF_CACHE_LINE_SIZE) pooled_actor : public caf::monitorable_actor,
                                                   public caf::resumable {
 public:
@@ -63,6 +64,9 @@ public:
   /// Releases the actor after try_acquire(), and handles on this thread the messages that arrived
   /// meanwhile. One of them may have killed the actor.
   void release();
+  /// Ends the actor with the reason `normal`, because its assignment is over: notifies its monitors
+  /// and links, and answers later requests with an error. Called by its lane.
+  void retire() noexcept;
   [[nodiscard]] bool is_dead() const noexcept { return dead_.load(std::memory_order_acquire); }
   /// Whether the lane holds the only handle and there is no monitor or link, so that the actor may
   /// be reused.

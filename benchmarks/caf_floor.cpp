@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures a plain CAF message, with which the engine's costs are compared. This is the only file
-// outside actors/ that includes CAF.
+// Measures a plain CAF message, with which the engine's costs are compared. See
+// actor_nodes.cpp for actors as nodes.
 #include "caf_floor.hpp"
 
 #include "measure.hpp"

@@ -55,6 +55,9 @@ constexpr auto workloads = std::array{
     workload{"early", "C=8 gap=50 lat=300 limit=0 early=1: a model that streams calls one by one",
              early_dispatch},
     workload{"idle", "N=1000: N agents that wait in their tools", idle},
+    workload{"actor-nodes",
+             "N=1000 how=place|message shape=loop|sends: a node as a function or as a CAF actor",
+             actor_nodes},
     workload{"cancel", "N=10000: N waiting agents that are cancelled", cancel},
 };
 

@@ -31,6 +31,7 @@ namespace superstep::bench {
 [[nodiscard]] report model_http(parameters&);     // model_http.cpp: W13
 [[nodiscard]] report idle(parameters&);           // parked.cpp
 [[nodiscard]] report cancel(parameters&);
-[[nodiscard]] report start_up(parameters&); // start_up.cpp: W12
+[[nodiscard]] report start_up(parameters&);    // start_up.cpp: W12
+[[nodiscard]] report actor_nodes(parameters&); // actor_nodes.cpp
 
 } // namespace superstep::bench

@@ -51,6 +51,12 @@ bool actor_client::is_alive() const {
 
 namespace detail {
 
+void refuse(const caf::mailbox_element& message) {
+  if (message.mid.is_request() && message.sender)
+    message.sender->enqueue(nullptr, message.mid.response_id(),
+                            caf::make_message(make_error(caf::sec::unexpected_message)), nullptr);
+}
+
 reply_port::reply_port(caf::actor_config& config, caf::strong_actor_ptr target)
     : caf::monitorable_actor{config}, target_{std::move(target)} {}
 
@@ -122,7 +128,7 @@ void reply_port::enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) {
   } else if (what->content().match_elements<caf::down_msg>()) {
     fail_all(what->content().get_as<caf::down_msg>(0).reason);
   } else if (id.is_request()) {
-    bounce(what, make_error(caf::sec::unexpected_message));
+    refuse(*what);
   }
 }
 

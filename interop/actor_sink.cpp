@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends the events of a run to a CAF actor, with flow control by responses.
+#include "reply_port.hpp"
+
 #include <superstep/interop/graph_actor.hpp>
 
 #include <caf/actor_config.hpp>
@@ -62,7 +64,7 @@ public:
     const auto is_end = what->content().match_elements<caf::down_msg>();
     if (!is_end && !what->mid.is_response()) {
       if (what->mid.is_request())
-        bounce(what, make_error(caf::sec::unexpected_message));
+        detail::refuse(*what);
       return;
     }
     auto room = std::function<void()>{};

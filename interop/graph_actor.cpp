@@ -69,29 +69,8 @@ std::shared_ptr<detail::engine_link> detail::link_to(engine& e) {
   return link;
 }
 
-caf::error make_error(graph_errc code) {
-  return {static_cast<std::uint8_t>(code), caf::atom("ss_graph")};
-}
-
 caf::error make_error(actor_errc code) {
   return {static_cast<std::uint8_t>(code), caf::atom("ss_actor")};
-}
-
-caf::error caf_error_of(const run_error& error) {
-  const auto is_of = [&](const std::error_code& some) {
-    return error.code.category() == some.category();
-  };
-  const auto category = is_of(make_error_code(graph_errc{}))   ? caf::atom("ss_graph")
-                        : is_of(make_error_code(actor_errc{})) ? caf::atom("ss_actor")
-                                                               : caf::atom("ss_other");
-  return {static_cast<std::uint8_t>(error.code.value()), category,
-          caf::make_message(error.text, to_string(error.code))};
-}
-
-std::string text_of(const caf::error& error) {
-  const auto& context = error.context();
-  return context.match_elements<std::string, std::string>() ? context.get_as<std::string>(0)
-                                                            : std::string{};
 }
 
 caf::error detail::error_of_text() {

@@ -15,6 +15,9 @@
 
 namespace superstep::detail {
 
+/// Answers a request that a port does not handle.
+void refuse(const caf::mailbox_element& message);
+
 /// The response to a request, or the reason why there is none.
 struct reply {
   caf::message content;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tools whose calls are requests to CAF actors.
-#include <superstep/interop/tool_actor.hpp>
+#include <superstep/interop/actor_client.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <utility>
@@ -18,7 +18,7 @@ public:
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
   [[nodiscard]] bool reads_surroundings() const noexcept override { return false; }
   [[nodiscard]] task<tool_output> run(tool_call call, tool_context) const override {
-    auto asking = detail::tool_answer(
+    auto asking = detail::actor_tool_answer(
         actor_.request<std::string>(options_, std::string{json::serialize(call.args)}));
     auto out = tool_output{};
     out.content = co_await asking;

@@ -214,6 +214,17 @@ result<void> run_state::apply_ordered() {
   return apply_planned(*table_, state_, ordered_, ids_, changes_);
 }
 
+result<void> run_state::apply_outside(write from_outside) {
+  auto changed_before = std::exchange(changes_, {});
+  ordered_.assign(1, &from_outside);
+  auto applied = apply_ordered(); // the ids continue those of the step
+  for (const auto number : changes_)
+    if (std::find(changed_before.begin(), changed_before.end(), number) == changed_before.end())
+      changed_before.push_back(number);
+  changes_ = std::move(changed_before);
+  return applied;
+}
+
 result<void> apply_in_order(const detail::program& table, state_block& state,
                             std::span<write*> writes, id_source& ids,
                             std::vector<std::uint32_t>& changes) {

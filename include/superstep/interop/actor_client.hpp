@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/signature.hpp>
 #include <superstep/base/error.hpp>
 #include <superstep/base/task.hpp>
+#include <superstep/tools/make_tool.hpp>
 
 #include <caf/actor_cast.hpp>
 #include <caf/actor_control_block.hpp>
@@ -18,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -35,6 +38,13 @@ enum class actor_errc {
 };
 /// Returns the code in the error category `actor`. May be called from any thread.
 [[nodiscard]] std::error_code make_error_code(actor_errc) noexcept;
+
+} // namespace superstep
+
+template <>
+struct std::is_error_code_enum<superstep::actor_errc> : std::true_type {};
+
+namespace superstep {
 
 /// The exception of a request to a CAF actor that failed. code() is an actor_errc. A retry_policy
 /// without `retry_on` retries it (is_worth_a_retry()).
@@ -183,7 +193,181 @@ private:
   detail::port_ptr port_;
 };
 
-} // namespace superstep
+namespace detail {
 
-template <>
-struct std::is_error_code_enum<superstep::actor_errc> : std::true_type {};
+/// The type that a node_actor expects as the response, given the function that receives it.
+template <class F>
+struct awaited_answer {
+  using type = void; // the function takes no parameter
+};
+template <class F>
+  requires requires { std::tuple_size<typename signature<F>::parameters>::value; } &&
+           (std::tuple_size_v<typename signature<F>::parameters> > 0)
+struct awaited_answer<F> {
+  using type = std::remove_cvref_t<std::tuple_element_t<0, typename signature<F>::parameters>>;
+};
+
+/// Fails to compile if a typed actor does not answer a request with an Answer.
+template <class Handle, class Answer, class... Request>
+constexpr void check_node_signature() {
+  using given = answer_of<Handle, Request...>;
+  static_assert(given::is_accepted,
+                "the typed actor has no signature that takes what to_request returns");
+  static_assert(!caf::is_typed_actor<Handle>::value || !given::is_accepted ||
+                    std::same_as<typename given::type, Answer>,
+                "from_answer must take the type that the typed actor answers with");
+}
+
+/// The type that `from_answer` returns for an Answer.
+template <class FromAnswer, class Answer>
+using node_result_of =
+    typename std::conditional_t<std::is_void_v<Answer>, std::invoke_result<const FromAnswer&>,
+                                std::invoke_result<const FromAnswer&, Answer>>::type;
+
+/// Awaits a response and converts it to the result of the node.
+template <class Answer, class FromAnswer>
+task<node_result_of<FromAnswer, Answer>> answered(task<Answer> asking, FromAnswer from_answer) {
+  if constexpr (std::is_void_v<Answer>) {
+    co_await asking;
+    co_return from_answer();
+  } else {
+    auto got = co_await asking;
+    co_return from_answer(std::move(got));
+  }
+}
+
+} // namespace detail
+
+/// Makes the body of a node that is a request to a CAF actor:
+///
+///     graph.add("price", ss::node_actor(
+///         handle,                                                    // a typed or dynamic actor
+///         [](const order& o) { return o.item; },                     // the request
+///         [](double price) { return ss::set<&order::price>(price); } // the result of the node
+///     ));
+///
+/// The body sends the request, awaits the response and returns what `from_answer` makes of it. It
+/// does not block a thread. A failure is an actor_error, which retry policies and error handlers of
+/// the node see. See actor_client for monitoring and cancellation.
+///
+/// @param actor a caf::actor or typed_actor; kept alive by the body
+/// @param to_request takes the input of the node, and returns the content of the request: a value
+/// of a CAF message type, a std::tuple of several, or a caf::message
+/// @param from_answer takes the response, and returns the result of the node: anything that a body
+/// may return, also nothing. Its parameter must have the type of the response; it has no parameter
+/// if the response has no content. Both functions are called by several runs at the same time.
+/// @param options the limits of each request
+template <class Handle, class ToRequest, class FromAnswer>
+[[nodiscard]] auto node_actor(const Handle& actor, ToRequest to_request, FromAnswer from_answer,
+                              actor_call_options options = {}) {
+  using answer = typename detail::awaited_answer<FromAnswer>::type;
+  return [
+    client = actor_client{actor}, to_request = std::move(to_request),
+    from_answer = std::move(from_answer),
+    options
+  ]<class Input>(const Input& input)
+    requires std::invocable<const ToRequest&, const Input&>
+  {
+    using request = std::remove_cvref_t<std::invoke_result_t<const ToRequest&, const Input&>>;
+    if constexpr (requires { std::tuple_size<request>::value; }) {
+      return std::apply(
+          [&]<class... Parts>(Parts&&... parts) {
+            detail::check_node_signature<Handle, answer, std::remove_cvref_t<Parts>...>();
+            return detail::answered(client.request<answer>(options, std::forward<Parts>(parts)...),
+                                    from_answer);
+          },
+          to_request(input));
+    } else {
+      if constexpr (!std::same_as<request, caf::message>)
+        detail::check_node_signature<Handle, answer, request>();
+      return detail::answered(client.request<answer>(options, to_request(input)), from_answer);
+    }
+  };
+}
+
+namespace detail {
+
+/// Makes a tool that sends its arguments as JSON text.
+[[nodiscard]] tool_ptr json_tool_actor(tool_definition definition, actor_client actor,
+                                       actor_call_options options);
+/// Throws tool_unavailable.
+[[noreturn]] void throw_unavailable(const error& why);
+/// Awaits the result of an actor's tool. An actor that has ended becomes tool_unavailable, so that
+/// the model does not read it as the result.
+template <class Answer>
+task<Answer> actor_tool_answer(task<Answer> asking) {
+  auto why = error{};
+  try {
+    if constexpr (std::is_void_v<Answer>) {
+      co_await asking;
+      co_return;
+    } else {
+      auto got = co_await asking;
+      co_return got;
+    }
+  } catch (const actor_error& e) {
+    if (e.code() != actor_errc::down)
+      throw;
+    why = error{e.code(), e.what()};
+  }
+  throw_unavailable(why);
+}
+
+} // namespace detail
+
+/// Makes a tool whose calls are requests to a CAF actor:
+///
+///     struct city_args { std::string city; };
+///     BOOST_DESCRIBE_STRUCT(city_args, (), (city))
+///     CAF_ALLOW_UNSAFE_MESSAGE_TYPE(city_args) // or inspect(), which a remote actor requires
+///     using weather_actor = caf::typed_actor<caf::replies_to<city_args>::with<std::string>>;
+///
+///     auto tool = ss::tool_actor<city_args>("weather", "Current weather in a city.", handle);
+///
+/// A call sends the checked arguments as one Args and awaits the answer; it does not block a
+/// thread. See actor_client for monitoring and cancellation, and make_tool() for Args.
+///
+/// If the actor has ended, the call fails the node with tool_unavailable, whose code is
+/// actor_errc::down. Thus the model does not read that failure, and retry policies of the node see
+/// it. Any other failure is an actor_error; the node's tool_errors decide whether it becomes an
+/// answer for the model.
+///
+/// @tparam Args a described struct that is a CAF message type
+/// @tparam Answer the type of the response of a dynamic actor; see make_tool() for the allowed
+/// types. The signature of a typed actor determines it.
+/// @param name unique among the tools of an agent
+/// @param description what the tool does and when to call it, for the model
+/// @param actor a caf::actor or typed_actor; kept alive by the tool
+/// @param options the limits of each call
+template <class Args, class Answer = std::string, class Handle>
+[[nodiscard]] tool_ptr tool_actor(std::string name, std::string description, const Handle& actor,
+                                  actor_call_options options = {}) {
+  using given = detail::answer_of<Handle, Args>;
+  static_assert(given::is_accepted, "the typed actor has no signature that takes the arguments: "
+                                    "caf::replies_to<your_args>::with<...>");
+  using answer =
+      std::conditional_t<caf::is_typed_actor<Handle>::value, typename given::type, Answer>;
+  static_assert(!std::same_as<answer, caf::message> && !std::is_void_v<answer>,
+                "the actor of a tool must answer with one value, e.g. std::string");
+  return make_tool<Args>(std::move(name), std::move(description),
+                         [client = actor_client{actor}, options](const Args& args) {
+                           return detail::actor_tool_answer(client.request<answer>(options, args));
+                         });
+}
+
+/// Makes a tool whose calls are requests to a CAF actor that takes the arguments as JSON text
+/// (std::string) and answers with the text that the model reads (std::string). For actors in other
+/// processes, or in other languages that implement CAF's protocol. Otherwise as the overload above.
+/// @param definition name, description and JSON Schema of the arguments
+template <class Handle>
+[[nodiscard]] tool_ptr tool_actor(tool_definition definition, const Handle& actor,
+                                  actor_call_options options = {}) {
+  static_assert(
+      !caf::is_typed_actor<Handle>::value ||
+          std::same_as<typename detail::answer_of<Handle, std::string>::type, std::string>,
+      "the typed actor needs the signature "
+      "caf::replies_to<std::string>::with<std::string>");
+  return detail::json_tool_actor(std::move(definition), actor_client{actor}, options);
+}
+
+} // namespace superstep

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/actors/caf.hpp>
 #include <superstep/actors/engine.hpp>
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/interop/actor_client.hpp>
@@ -23,20 +24,9 @@
 
 namespace superstep {
 
-/// Converts an error code of a run to a caf::error with the category `ss_graph`. Enables
-/// comparisons such as `error == superstep::graph_errc::deadline`. May be called from any thread.
-[[nodiscard]] caf::error make_error(graph_errc code);
-/// Converts an error code to a caf::error with the category `ss_actor`; otherwise as the overload
-/// above.
+/// Converts an error code to a caf::error with the category `ss_actor`; see the overload for
+/// graph_errc. May be called from any thread.
 [[nodiscard]] caf::error make_error(actor_errc code);
-/// Converts the error of a run to a caf::error. Codes that are not a graph_errc have the category
-/// `ss_other`. The context contains run_error::text and the name of the code, both as std::string.
-/// May be called from any thread.
-[[nodiscard]] caf::error caf_error_of(const run_error& error);
-/// Returns the text of an error that caf_error_of() has made; empty for other errors. May be called
-/// from any thread.
-[[nodiscard]] std::string text_of(const caf::error& error);
-
 /// The message that starts a run of a graph; see spawn_graph(). For actors of this process only.
 ///
 ///     self->request(agent, caf::infinite, ss::graph_call<ss::chat_state>{"Hello!"})

@@ -2,7 +2,7 @@
 // Nodes whose bodies are requests to CAF actors.
 #include "peers.hpp"
 
-#include <superstep/interop/node_actor.hpp>
+#include <superstep/interop/actor_client.hpp>
 
 #include <boost/test/unit_test.hpp>
 

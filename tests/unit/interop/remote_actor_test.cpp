@@ -2,7 +2,7 @@
 // Requests to actors of another actor system, over a TCP connection on the loopback interface.
 #include "peers.hpp"
 
-#include <superstep/interop/tool_actor.hpp>
+#include <superstep/interop/actor_client.hpp>
 
 #include <boost/test/unit_test.hpp>
 #include <caf/io/all.hpp>

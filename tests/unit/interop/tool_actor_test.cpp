@@ -2,7 +2,7 @@
 // Tools whose calls are requests to CAF actors.
 #include "peers.hpp"
 
-#include <superstep/interop/tool_actor.hpp>
+#include <superstep/interop/actor_client.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <boost/test/unit_test.hpp>

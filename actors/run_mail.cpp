@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages of other actors to runs: writes to channels, which the lane applies at the next barrier,
+// and bodies that wait for them. A message takes this way: mailbox of the coordinator
+// (pooled_actor.cpp), inbox of the lane, run_mail, barrier (lane_steps.cpp).
+#include "run_mail.hpp"
+
+#include "lane.hpp"
+
+#include <superstep/actors/caf.hpp>
+#include <superstep/runtime/detail/runtime_access.hpp>
+
+#include <caf/actor_cast.hpp>
+#include <caf/sec.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+void answer(const caf::mailbox_element& message, caf::message content) {
+  if (message.mid.is_request() && message.sender)
+    message.sender->enqueue(nullptr, message.mid.response_id(), std::move(content), nullptr);
+}
+
+void answer_error(const caf::mailbox_element& message, const error& why) {
+  auto as_run_error = run_error{};
+  as_run_error.code = why.code;
+  as_run_error.text = why.text;
+  answer(message, caf::make_message(caf_error_of(as_run_error)));
+}
+
+void answer_ended(const caf::mailbox_element& message) {
+  answer(message, caf::make_message(caf::make_error(caf::sec::request_receiver_down)));
+}
+
+[[nodiscard]] bool is_json_write(const caf::type_erased_tuple& content) {
+  return content.match_elements<caf::atom_value, std::string, std::string>() &&
+         content.get_as<caf::atom_value>(0) == write_atom::value;
+}
+
+/// A message on its way from a coordinator to the lane of its run.
+class message_for_run final : public lane_message {
+public:
+  message_for_run(const actor_assignment& to, caf::mailbox_element_ptr message)
+      : to_{to}, message_{std::move(message)} {}
+  void arrive(lane& l) override {
+    if (to_.run->live && to_.run->generation == to_.run_generation)
+      l.mail().add(*to_.run, std::move(message_));
+    else
+      answer_ended(*message_);
+    delete this;
+  }
+  void refuse(lane&) noexcept override {
+    answer_ended(*message_);
+    delete this;
+  }
+
+private:
+  actor_assignment to_;
+  caf::mailbox_element_ptr message_;
+};
+
+/// The request of a body for the next write to a channel, on its way to the lane.
+class wait_for_write final : public lane_message {
+public:
+  wait_for_write(call& c, std::string channel, completer<result<value>> done)
+      : call_{c}, generation_{c.generation}, channel_{std::move(channel)}, done_{std::move(done)} {}
+  void arrive(lane& l) override {
+    if (call_.generation == generation_ && call_.owner != nullptr)
+      l.mail().await(*call_.owner, channel_, done_);
+    delete this; // otherwise the lane has destroyed the body
+  }
+  void refuse(lane&) noexcept override { delete this; }
+
+private:
+  call& call_;
+  std::uint32_t generation_;
+  std::string channel_;
+  completer<result<value>> done_;
+};
+
+template <class T>
+[[nodiscard]] result<T> refused(std::error_code code, std::string text) {
+  return result<T>{boost::system::in_place_error, code, std::move(text)};
+}
+template <class T>
+[[nodiscard]] result<T> refused(error why) {
+  return result<T>{boost::system::in_place_error, std::move(why)};
+}
+
+[[nodiscard]] result<std::uint32_t> find_channel(const run& r, std::string_view name) {
+  const auto& all = r.table().channels();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [name](const auto& c) { return c->name() == name; });
+  if (found == all.end())
+    return refused<std::uint32_t>(graph_errc::invalid_update,
+                                  "write to a run: graph '" + r.table().name() +
+                                      "' has no channel '" + std::string{name} + '\'');
+  return static_cast<std::uint32_t>(found - all.begin());
+}
+
+/// Reads a value that is JSON text, in the form in which checkpoints store it.
+[[nodiscard]] result<value> value_of_text(const channel& c, const std::string& text) {
+  const auto where = "write to channel '" + c.name() + '\'';
+  const auto* form = c.written_form();
+  if (form == nullptr)
+    return refused<value>(graph_errc::invalid_update,
+                          where + ": its values have no JSON form; send a run_write");
+  auto failed = boost::system::error_code{};
+  const auto parsed = json::parse(text, failed);
+  if (failed)
+    return refused<value>(graph_errc::invalid_update,
+                          where + ": not valid JSON: " + failed.message());
+  return form->read(parsed, where);
+}
+
+[[nodiscard]] result<write> write_of_message(const run& r, const caf::type_erased_tuple& content) {
+  auto is_text = is_json_write(content);
+  const auto* given = is_text ? nullptr : &content.get_as<run_write>(0);
+  const auto number = find_channel(r, is_text ? content.get_as<std::string>(1) : given->channel);
+  if (!number)
+    return refused<write>(number.error());
+  auto made = write{};
+  made.channel = *number;
+  if (is_text) {
+    auto read = value_of_text(*r.table().channels()[*number], content.get_as<std::string>(2));
+    if (!read)
+      return refused<write>(read.error());
+    made.content = std::move(*read);
+  } else {
+    made.content = given->content;
+    made.overwrite = given->overwrite;
+  }
+  return made;
+}
+
+/// Returns the call that runs a body. Throws std::logic_error outside an engine.
+[[nodiscard]] call& call_of(const runtime& rt) {
+  auto* const services = dynamic_cast<call*>(detail::runtime_access::services(rt));
+  if (services == nullptr)
+    throw std::logic_error{
+        "self(), coordinator() and next_write() need a body that an engine runs"};
+  return *services;
+}
+
+[[nodiscard]] caf::actor handle_of(pooled_actor_ptr actor) {
+  if (!actor)
+    throw std::logic_error{"the call was cancelled, so it has no actor any more"};
+  return caf::actor_cast<caf::actor>(std::move(actor));
+}
+
+} // namespace
+
+bool pass_to_run(const actor_assignment& to, caf::mailbox_element_ptr& message) {
+  if (to.kind != actor_kind::coordinator || to.lane == nullptr)
+    return false;
+  const auto& content = message->content();
+  if (!content.match_elements<run_write>() && !is_json_write(content))
+    return false;
+  to.lane->post(new message_for_run{to, std::move(message)});
+  return true;
+}
+
+void run_mail::add(run& r, caf::mailbox_element_ptr message) {
+  auto got = write_of_message(r, message->content());
+  if (!got) {
+    answer_error(*message, got.error());
+    return;
+  }
+  auto& mine = boxes_[r.number];
+  const auto is_for = [&](const waiter& w) { return w.channel == got->channel; };
+  auto was_passed_on = false;
+  for (const auto& w : mine.waiters) {
+    if (is_for(w) && !w.done.abandoned()) {
+      w.done(result<value>{boost::system::in_place_value, got->content});
+      was_passed_on = true;
+    }
+  }
+  std::erase_if(mine.waiters, is_for);
+  mine.letters.push_back({std::move(*got), std::move(message), was_passed_on});
+}
+
+void run_mail::await(run& r, std::string_view channel, const completer<result<value>>& done) {
+  const auto number = find_channel(r, channel);
+  if (!number) {
+    done(result<value>{boost::system::in_place_error, number.error()});
+    return;
+  }
+  auto& mine = boxes_[r.number];
+  for (auto& l : mine.letters) {
+    if (l.content.channel == *number && !std::exchange(l.was_passed_on, true)) {
+      done(result<value>{boost::system::in_place_value, l.content.content});
+      return;
+    }
+  }
+  std::erase_if(mine.waiters, [](const waiter& w) { return w.done.abandoned(); });
+  mine.waiters.push_back({*number, done});
+}
+
+void run_mail::apply(run& r) {
+  const auto found = boxes_.find(r.number);
+  if (found == boxes_.end())
+    return;
+  const auto arrived = std::move(found->second.letters);
+  boxes_.erase(found); // at the barrier all bodies have ended, so none waits
+  for (const auto& l : arrived) {
+    if (auto applied = r.state.apply_outside(l.content); !applied)
+      answer_error(*l.message, applied.error());
+    else
+      answer(*l.message, caf::make_message());
+  }
+}
+
+void run_mail::drop(const run& r) {
+  const auto found = boxes_.find(r.number);
+  if (found == boxes_.end())
+    return;
+  const auto arrived = std::move(found->second.letters);
+  boxes_.erase(found);
+  for (const auto& l : arrived)
+    answer_ended(*l.message);
+}
+
+caf::actor self(const runtime& rt) {
+  return handle_of(call_of(rt).actor_handle());
+}
+
+caf::actor coordinator(const runtime& rt) {
+  return handle_of(call_of(rt).coordinator_handle());
+}
+
+void detail::await_write(const runtime& rt, std::string channel, completer<result<value>> done) {
+  auto& c = call_of(rt);
+  c.owner_lane.post(new wait_for_write{c, std::move(channel), std::move(done)});
+}
+
+} // namespace superstep

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "pooled_actor.hpp"
+
+#include <superstep/base/await.hpp>
+#include <superstep/channels/channel.hpp>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <caf/mailbox_element.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace superstep {
+
+struct run;
+
+/// Passes a message to the run of a coordinator, if it is a message that runs handle; see
+/// coordinator() in <superstep/actors/caf.hpp>. Returns false and leaves the message if it is not.
+/// Called by the thread that handles the messages of the actor.
+[[nodiscard]] bool pass_to_run(const actor_assignment& to, caf::mailbox_element_ptr& message);
+
+/// The writes that other actors have sent to the runs of a lane, and the bodies that wait for such
+/// writes. Used by the lane's own thread.
+class run_mail {
+public:
+  /// Whether no run has writes or waiting bodies.
+  [[nodiscard]] bool is_empty() const noexcept { return boxes_.empty(); }
+  /// Adds the write of a message and wakes the bodies that wait for it. Answers an invalid message
+  /// with an error.
+  void add(run& r, caf::mailbox_element_ptr message);
+  /// Passes the next write to a channel to `done`.
+  void await(run& r, std::string_view channel, const completer<result<value>>& done);
+  /// Applies the writes that have arrived for a run, and answers their messages. Called after the
+  /// outputs of the step were applied.
+  void apply(run& r);
+  /// Answers the messages of a run that ends.
+  void drop(const run& r);
+
+private:
+  struct letter {
+    write content;
+    caf::mailbox_element_ptr message;
+    bool was_passed_on = false; ///< a body has received the value
+  };
+  struct waiter {
+    std::uint32_t channel;
+    completer<result<value>> done;
+  };
+  struct box {
+    std::vector<letter> letters;
+    std::vector<waiter> waiters;
+  };
+
+  boost::unordered_flat_map<std::uint64_t, box> boxes_; // by the number of the run
+};
+
+} // namespace superstep

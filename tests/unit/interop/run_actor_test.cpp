@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CAF actors of a run: handles for bodies, writes of other actors to channels, ends of actors.
+#include "peers.hpp"
+
+#include <superstep/actors/caf.hpp>
+#include <superstep/checkpoint/memory_checkpointer.hpp>
+#include <superstep/runtime/json_graph.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace testing {
+
+struct order {
+  std::string item{};
+  bool approved = false;
+  std::vector<std::string> log{};
+  struct append {
+    void operator()(std::vector<std::string>& into, std::vector<std::string>&& more) const {
+      into.insert(into.end(), more.begin(), more.end());
+    }
+  };
+  using reducers = ss::reducers<ss::by<&order::log, append>>;
+};
+BOOST_DESCRIBE_STRUCT(order, (), (item, approved, log))
+
+} // namespace testing
+
+using namespace testing;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(run_actor)
+
+namespace {
+
+using texts = std::vector<std::string>;
+
+/// The answer to a request: an error, or none.
+struct reply {
+  std::optional<caf::error> error;
+};
+
+/// Sends a message to an actor and waits for the answer.
+template <class... Args>
+reply ask(caf::actor_system& system, const caf::actor& target, Args... args) {
+  auto self = caf::scoped_actor{system};
+  auto out = reply{};
+  self->request(target, 60s, std::move(args)...)
+      .receive([] {}, [&](const caf::error& e) { out.error = e; });
+  return out;
+}
+
+/// Receives a handle from the body of a node.
+class handed_over {
+public:
+  void set(caf::actor handle) { promise_.set_value(std::move(handle)); }
+  [[nodiscard]] caf::actor get() { return promise_.get_future().get(); }
+
+private:
+  std::promise<caf::actor> promise_;
+};
+
+/// A graph whose first node waits for a write to `approved`, and whose second node reads it.
+ss::compiled_graph<order> approval(handed_over& run, std::atomic<bool>& seen) {
+  auto g = ss::graph<order>{};
+  g.add("wait", [&run](const order&, ss::runtime rt) -> ss::task<ss::update<order>> {
+    run.set(ss::coordinator(rt));
+    auto waiting = ss::next_write<bool>(rt, "approved");
+    const auto approved = co_await waiting;
+    auto out = ss::update{ss::set<&order::log>(texts{approved ? "yes" : "no"})};
+    co_return out;
+  });
+  g.add("check", [&seen](const order& o) { seen = o.approved; });
+  g.edge(ss::start, "wait").edge("wait", "check");
+  return g.compile();
+}
+
+template <class State>
+std::future<ss::run_result<State>> submit(ss::engine& e, const ss::compiled_graph<State>& graph,
+                                          State input, ss::run_config config = {}) {
+  auto ended = std::make_shared<std::promise<ss::run_result<State>>>();
+  auto result = ended->get_future();
+  e.submit(graph, std::move(input), std::move(config),
+           [ended](ss::run_result<State> r) { ended->set_value(std::move(r)); });
+  return result;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(write_wakes_waiting_body) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 2}};
+  auto run = handed_over{};
+  auto seen = std::atomic<bool>{false};
+  auto ended = submit(e, approval(run, seen), order{.item = "book"});
+  const auto answer = ask(system, run.get(), ss::write_of<&order::approved>(true));
+  BOOST_TEST(!answer.error.has_value());
+  const auto result = ended.get();
+  BOOST_TEST(!result.error.has_value());
+  BOOST_TEST(result.state.approved);
+  BOOST_TEST((result.state.log == texts{"yes"}));
+  BOOST_TEST(seen);
+}
+
+BOOST_AUTO_TEST_CASE(write_is_part_of_checkpoint_and_values) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  auto run = handed_over{};
+  auto seen = std::atomic<bool>{false};
+  const auto graph = approval(run, seen);
+  auto options = ss::run_config{.thread_id = "t"};
+  options.thread = ss::thread_options{};
+  options.thread->checkpointer = ss::memory_checkpointer();
+  auto ended = submit(e, graph, order{.item = "book"}, options);
+  BOOST_TEST(
+      !ask(system, run.get(), ss::write_atom::value, std::string{"approved"}, std::string{"true"})
+           .error.has_value());
+  BOOST_TEST(ended.get().state.approved);
+}
+
+BOOST_AUTO_TEST_CASE(writes_use_reducer_in_order_of_arrival) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  auto run = handed_over{};
+  auto seen = std::atomic<bool>{false};
+  auto ended = submit(e, approval(run, seen), order{});
+  const auto target = run.get();
+  caf::anon_send(target, ss::write_of<&order::log>(texts{"a"}));
+  caf::anon_send(target, ss::write_of<&order::log>(texts{"b"}));
+  caf::anon_send(target, ss::write_of<&order::approved>(false));
+  BOOST_TEST((ended.get().state.log == texts{"no", "a", "b"}));
+}
+
+BOOST_AUTO_TEST_CASE(invalid_write_is_refused_and_run_continues) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  auto run = handed_over{};
+  auto seen = std::atomic<bool>{false};
+  auto ended = submit(e, approval(run, seen), order{});
+  const auto target = run.get();
+  const auto unknown = ask(system, target, ss::run_write{"colour", ss::value{1}});
+  BOOST_TEST_REQUIRE(unknown.error.has_value());
+  BOOST_TEST((*unknown.error == ss::graph_errc::invalid_update));
+  BOOST_TEST(ss::text_of(*unknown.error).find("colour") != std::string::npos);
+  const auto text =
+      ask(system, target, ss::write_atom::value, std::string{"approved"}, std::string{"{"});
+  BOOST_TEST(text.error.has_value());
+  auto wrong = std::async(std::launch::async, [&] {
+    return ask(system, target, ss::run_write{"item", ss::value{1}});
+  });
+  std::this_thread::sleep_for(20ms);
+  caf::anon_send(target, ss::write_of<&order::approved>(true));
+  BOOST_TEST(wrong.get().error.has_value());
+  const auto result = ended.get();
+  BOOST_TEST(!result.error.has_value());
+  BOOST_TEST(result.state.approved);
+}
+
+BOOST_AUTO_TEST_CASE(write_to_ended_run_is_answered_with_error) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  auto run = handed_over{};
+  auto g = ss::graph<order>{};
+  g.add("only", [&run](const order&, ss::runtime rt) { run.set(ss::coordinator(rt)); });
+  g.edge(ss::start, "only");
+  const auto result = e.invoke(g.compile(), order{});
+  const auto answer = ask(system, run.get(), ss::write_of<&order::approved>(true));
+  BOOST_TEST_REQUIRE(answer.error.has_value());
+  BOOST_TEST((*answer.error == caf::sec::request_receiver_down));
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_run_answers_its_writes) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  auto run = handed_over{};
+  auto g = ss::graph<order>{};
+  g.add("wait", [&run](const order&, ss::runtime rt) -> ss::task<void> {
+    run.set(ss::coordinator(rt));
+    co_await ss::sleep_for(1h);
+  });
+  g.edge(ss::start, "wait");
+  auto ended = std::promise<void>{};
+  const auto handle =
+      e.submit(g.compile(), order{}, {}, [&](ss::run_result<order>) { ended.set_value(); });
+  const auto target = run.get();
+  auto answer = std::async(std::launch::async, [&] {
+    return ask(system, target, ss::write_of<&order::approved>(true));
+  });
+  std::this_thread::sleep_for(20ms);
+  handle.cancel();
+  BOOST_TEST(answer.get().error.has_value());
+  ended.get_future().get();
+}
+
+BOOST_AUTO_TEST_CASE(other_requests_are_unexpected) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 1}};
+  auto run = handed_over{};
+  auto seen = std::atomic<bool>{false};
+  auto ended = submit(e, approval(run, seen), order{});
+  const auto target = run.get();
+  const auto answer = ask(system, target, 42);
+  BOOST_TEST_REQUIRE(answer.error.has_value());
+  BOOST_TEST((*answer.error == caf::sec::unexpected_message));
+  caf::anon_send(target, ss::write_of<&order::approved>(true));
+  BOOST_TEST(ended.get().state.approved);
+}
+
+BOOST_AUTO_TEST_CASE(unknown_channel_fails_waiting_body) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<order>{};
+  g.add("wait", [](const order&, ss::runtime rt) -> ss::task<void> {
+    auto waiting = ss::next_write<int>(rt, "colour");
+    static_cast<void>(co_await waiting);
+  });
+  g.edge(ss::start, "wait");
+  const auto result = e.try_invoke(g.compile(), order{});
+  BOOST_TEST_REQUIRE(result.error.has_value());
+  BOOST_TEST(result.error->text.find("colour") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(exit_of_own_actor_fails_its_task) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<order>{};
+  g.add("die", [](const order&, ss::runtime rt) -> ss::task<void> {
+    caf::anon_send_exit(ss::self(rt), caf::exit_reason::kill);
+    co_await ss::sleep_for(1h);
+  });
+  g.edge(ss::start, "die");
+  const auto result = e.try_invoke(g.compile(), order{});
+  BOOST_TEST_REQUIRE(result.error.has_value());
+  BOOST_TEST(result.error->code == ss::graph_errc::actor_exited);
+}
+
+BOOST_AUTO_TEST_CASE(monitors_see_normal_end_of_work) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto reasons = std::promise<std::vector<caf::error>>{};
+  const auto watcher = system.spawn([&](caf::event_based_actor* self) -> caf::behavior {
+    auto seen = std::make_shared<std::vector<caf::error>>();
+    self->set_down_handler([&, self, seen](const caf::down_msg& down) {
+      seen->push_back(down.reason);
+      if (seen->size() == 3) {
+        reasons.set_value(*seen);
+        self->quit();
+      }
+    });
+    return {[self](const caf::actor& other) { self->monitor(other); }};
+  });
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<order>{};
+  const auto worker = ss::node<int>{"worker"};
+  const auto watch = [&](const caf::actor& one) {
+    BOOST_TEST(!ask(system, watcher, one).error.has_value());
+  };
+  g.add("first", [&](const order&, ss::runtime rt) {
+    watch(ss::self(rt));
+    watch(ss::coordinator(rt));
+  });
+  g.add(worker, [&](const int&, ss::runtime rt) { watch(ss::self(rt)); });
+  g.edge(ss::start, "first").branch("first", [worker](const order&) {
+    auto all = ss::destinations{};
+    all.emplace_back(worker, 1);
+    return all;
+  });
+  // The actors go back to the pool, and later runs use others.
+  BOOST_TEST(!e.try_invoke(g.compile(), order{}).error.has_value());
+  for (const auto& reason : reasons.get_future().get())
+    BOOST_TEST((reason == caf::exit_reason::normal || !reason));
+}
+
+BOOST_AUTO_TEST_CASE(handles_may_outlive_engine) {
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto run = handed_over{};
+  auto own = handed_over{};
+  {
+    auto e = ss::engine{{.workers = 1}};
+    auto g = ss::graph<order>{};
+    g.add("wait", [&](const order&, ss::runtime rt) -> ss::task<void> {
+      own.set(ss::self(rt));
+      run.set(ss::coordinator(rt));
+      co_await ss::sleep_for(1h);
+    });
+    g.edge(ss::start, "wait");
+    e.submit(g.compile(), order{}, {}, [](ss::run_result<order>) {});
+    std::this_thread::sleep_for(20ms);
+  }
+  for (auto* handle : {&run, &own}) {
+    const auto actor = handle->get();
+    BOOST_TEST(ask(system, actor, ss::write_of<&order::approved>(true)).error.has_value());
+    caf::anon_send_exit(actor, caf::exit_reason::kill);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
