@@ -142,6 +142,33 @@ BOOST_AUTO_TEST_CASE(tool_calls_of_finished_rows_never_run_again) {
   check_equal_rows(read_rows(job.read("out.jsonl")), reference);
 }
 
+/// The answers end in another order than the rows, because 8 rows run at a time.
+BOOST_AUTO_TEST_CASE(killed_job_with_fields_keeps_input_order) {
+  auto job = cli_job{};
+  write_own_job(job, 150);
+  job.write("agent.yaml", noting_agent(job));
+  const auto more = std::vector<std::string>{"--concurrency", "8",       "--fields",
+                                             "answer,steps",  "--order", "input"};
+  job.output = job.folder / "reference.csv";
+  const auto time = timed(job, more);
+  job.output = job.folder / "out.csv";
+  const auto reference = job.read("reference.csv");
+  BOOST_TEST(std::ranges::count(reference, '\n') == 151);
+  std::filesystem::remove(job.folder / "effects");
+  auto finished = std::map<std::string, int>{}; // effects of each row when first seen finished
+  kill_again_and_again(job, more, time, [&](pid_t) {
+    const auto effects = effects_of(job);
+    for (const auto& [key, row] : read_rows(job.read("out.rows.jsonl"))) {
+      const auto [seen, is_new] = finished.try_emplace(key, effects.at(key));
+      BOOST_TEST(seen->second == effects.at(key), key << " had finished, and its calls ran again");
+    }
+  });
+  const auto end = job.run(more);
+  BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
+  BOOST_TEST(job.read("out.csv") == reference);
+  BOOST_TEST(read_rows(job.read("out.rows.jsonl")).size() == 150U);
+}
+
 /// The second call of a row is made after the first has led to a checkpoint, so no later process
 /// may repeat the first call.
 BOOST_AUTO_TEST_CASE(started_row_resumes_at_its_last_super_step) {

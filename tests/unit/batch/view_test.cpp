@@ -2,6 +2,7 @@
 // Outputs that are derived from the rows file: --fields, CSV and --order input.
 #include "batch/row_fields.hpp"
 #include "job_fixture.hpp"
+#include "support/file_size_limit.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -253,6 +254,35 @@ BOOST_AUTO_TEST_CASE(fresh_moves_rows_file_and_output_aside) {
   BOOST_TEST(job->file("out.csv.old-1") == expected_csv());
   BOOST_TEST(job->file("out.rows.jsonl.old-1") == lines);
   BOOST_TEST(job->file("out.csv") == expected_csv());
+}
+
+// The output is larger than the rows file here, so the limit is reached in the output first.
+BOOST_AUTO_TEST_CASE(full_disk_stops_job_and_output_is_written_again) {
+  for (const auto order : {row_order::input, row_order::completion}) {
+    auto job = view_job(order, "out.jsonl");
+    job->options.fields = {"messages", "output", "answer", "status",      "usage",
+                           "error",    "cost",   "steps",  "model_calls", "tool_calls"};
+    auto whole = view_job(order, "out.jsonl");
+    whole->options.fields = job->options.fields;
+    BOOST_TEST(whole->run().has_value());
+    const auto rows_size = std::filesystem::file_size(whole->folder / "out.rows.jsonl");
+    const auto size = whole->file("out.jsonl").size();
+    BOOST_TEST_REQUIRE(size > rows_size + 100);
+    {
+      const auto limit = file_size_limit{rows_size + 50};
+      auto failed = job->run();
+      BOOST_REQUIRE(!failed.has_value());
+      BOOST_TEST(is_shortage(failed.error().code));
+      BOOST_TEST(failed.error().text.find("out.jsonl: ") != std::string::npos, failed.error().text);
+    }
+    const auto done = rows_of(job->file("out.rows.jsonl"));
+    job->runner.runs.clear();
+    BOOST_TEST(job->run().has_value());
+    for (const auto& [key, row] : done)
+      BOOST_TEST(job->runner.runs.count(key) == 0U, key);
+    BOOST_TEST(sorted(job->file("out.jsonl")) == sorted(whole->file("out.jsonl")));
+    BOOST_TEST(!std::filesystem::exists(job->folder / "out.jsonl.old-1"));
+  }
 }
 
 namespace {
