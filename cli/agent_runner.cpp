@@ -192,7 +192,7 @@ void take_state(row_outcome& out, chat_state& state, std::size_t before) {
 /// Returns a row's outcome without the parts that come from the run's final state: status, error,
 /// fault, times and steps.
 row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
-                       const call_times& tool_times) {
+                       const std::vector<call_time>& tool_times) {
   auto out = row_outcome{};
   if (run.error) {
     const auto is_cancelled = run.error->code == graph_errc::cancelled;
@@ -208,7 +208,7 @@ row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
   out.barrier_wait = std::chrono::nanoseconds{
       static_cast<std::int64_t>(std::accumulate(waits.begin(), waits.end(), std::uint64_t{0}))};
   out.steps = static_cast<std::uint32_t>(static_cast<std::int64_t>(run.stats.steps) + steps_before);
-  for (const auto& call : tool_times.take())
+  for (const auto& call : tool_times)
     out.tool_times.push_back(call.took);
   return out;
 }
@@ -263,9 +263,9 @@ std::string model_name_of(const agent& a) {
   return options != nullptr ? options->model : std::string{};
 }
 
-agent_runner::agent_runner(const agent& a, engine& e, event_log* events, open_checkpointer open,
-                           price_table prices, bool needs_price)
-    : agent_{a}, engine_{e}, events_{events}, open_{std::move(open)},
+agent_runner::agent_runner(const agent& a, engine& e, event_log* events, trace_log* trace,
+                           open_checkpointer open, price_table prices, bool needs_price)
+    : agent_{a}, engine_{e}, events_{events}, trace_{trace}, open_{std::move(open)},
       prices_{std::make_shared<const price_table>(std::move(prices))}, needs_price_{needs_price} {}
 
 result<void> agent_runner::begin_job(const std::string& job) {
@@ -277,6 +277,9 @@ result<void> agent_runner::begin_job(const std::string& job) {
   }
   // Opening the event log clears the log of an earlier run. So it comes last, when the job can no
   // longer be rejected.
+  if (trace_ != nullptr)
+    if (auto opened = trace_->open(); !opened)
+      return opened;
   return events_ != nullptr ? events_->open() : result<void>{};
 }
 
@@ -299,7 +302,8 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
                                   "needs it; add it to the key prices of the agent file"));
     return ended;
   }
-  const auto context = context_for(request);
+  auto trace = trace_ != nullptr ? trace_->begin_row(request.key) : nullptr;
+  const auto context = context_for(request, trace);
   request.config.context = context;
   const auto messages = request.messages.size();
   auto from = beginning{};
@@ -307,27 +311,34 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
     from = begin(request);
   } catch (const checkpoint_error& e) {
     auto ended = std::make_unique<nothing_running>();
+    if (trace)
+      trace->end("node_failed", {});
     auto out = refused("node_failed", e.what());
     out.fault = fault_of(e.code(), e.what());
     done(std::move(out));
     return ended;
   }
-  auto end = ending{context, messages, from.steps, std::move(price), std::move(done)};
+  const auto modes = trace ? stream_mode::debug : stream_mode::none;
+  auto end = ending{context, messages, from.steps, std::move(price), trace, std::move(done)};
   auto running = std::make_unique<running_agent>(); // first, because nothing may throw later
   running->set(detail::engine_access::start(engine_, detail::program_of(agent_.graph()),
                                             std::move(from.input), std::move(request.config),
-                                            end_of(std::move(end))));
+                                            end_of(std::move(end)), modes, std::move(trace)));
   return running;
 }
 
-std::shared_ptr<const agent_context> agent_runner::context_for(row_request& request) const {
+std::shared_ptr<const agent_context>
+agent_runner::context_for(row_request& request, const std::shared_ptr<row_trace>& trace) const {
   auto out = agent_context{};
   out.parameters = std::move(request.parameters);
   out.tool_times = std::make_shared<const call_times>();
-  if (events_)
-    out.observe = [events = events_, key = request.key](std::string_view event,
-                                                        std::string_view call_id) {
-      events->add(key, event, call_id);
+  if (events_ || trace)
+    out.observe = [events = events_, trace, key = request.key](std::string_view event,
+                                                               std::string_view call_id) {
+      if (events)
+        events->add(key, event, call_id);
+      if (trace)
+        trace->observe(event, call_id);
     };
   return std::make_shared<const agent_context>(std::move(out));
 }
@@ -346,7 +357,10 @@ std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
   return [end = std::move(end), prices = prices_](const detail::raw_result& ended) {
     auto out = row_outcome{};
     try {
-      out = outcome_of(ended, end.steps_before, *end.context->tool_times);
+      const auto times = end.context->tool_times->take();
+      if (end.trace)
+        end.trace->end(ended.error ? error_kind(*ended.error) : "ok", times);
+      out = outcome_of(ended, end.steps_before, times);
       if (auto state = state_of(ended))
         take_state(out, *state, end.messages_before);
       // The server may report a model of which the prices are known, for example with a date.

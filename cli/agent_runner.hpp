@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/event_log.hpp"
+#include "cli/trace_log.hpp"
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/agent_file.hpp>
@@ -28,12 +29,14 @@ public:
 
   /// @param events receives the start and end of every model and tool call. begin_job() opens it.
   ///   Must outlive the runner; may be null
+  /// @param trace receives the super-steps and calls of every row. begin_job() opens it. Must
+  ///   outlive the runner and its runs; may be null
   /// @param open opens the checkpointer; begin_job() calls it. If it is set, every super-step of
   ///   every row is saved, and a row that has checkpoints is resumed from them. May be empty
   /// @param prices gives the costs of the rows
   /// @param needs_price whether a row fails if the price of its model is not known
-  agent_runner(const agent& a, engine& e, event_log* events = nullptr, open_checkpointer open = {},
-               price_table prices = {}, bool needs_price = false);
+  agent_runner(const agent& a, engine& e, event_log* events = nullptr, trace_log* trace = nullptr,
+               open_checkpointer open = {}, price_table prices = {}, bool needs_price = false);
 
   [[nodiscard]] result<void> begin_job(const std::string& job) override;
 
@@ -53,15 +56,18 @@ private:
     std::size_t messages_before = 0;
     std::int64_t steps_before = 0;
     std::optional<model_price> price; ///< prices of the row's model, if they are known
+    std::shared_ptr<row_trace> trace; ///< null if there is no trace
     done_function done;
   };
-  [[nodiscard]] std::shared_ptr<const agent_context> context_for(row_request& request) const;
+  [[nodiscard]] std::shared_ptr<const agent_context>
+  context_for(row_request& request, const std::shared_ptr<row_trace>& trace) const;
   [[nodiscard]] std::optional<model_price> price_for(const json::object& parameters) const;
   [[nodiscard]] std::function<void(detail::raw_result)> end_of(ending end) const;
 
   const agent& agent_;
   engine& engine_;
   event_log* events_;
+  trace_log* trace_;
   open_checkpointer open_;
   std::shared_ptr<const price_table> prices_;
   bool needs_price_;

@@ -17,5 +17,9 @@ void add_graph(CLI::App& program, action& chosen);
 void add_chat(CLI::App& program, action& chosen);
 void add_check(CLI::App& program, action& chosen);
 void add_threads(CLI::App& program, action& chosen);
+void add_report(CLI::App& program, action& chosen);
+void add_row(CLI::App& program, action& chosen);
+void add_diff(CLI::App& program, action& chosen);
+void add_score(CLI::App& program, action& chosen);
 
 } // namespace superstep::cli

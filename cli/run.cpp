@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
 #include "cli/job_checkpoints.hpp"
+#include "cli/matrix.hpp"
 #include "cli/run_options.hpp"
 #include "cli/stop_options.hpp"
 #include "cli/usage.hpp"
@@ -101,6 +102,7 @@ result<void> check_files(const run_arguments& given, const agent& a) {
                  use::written);
   files.push_back({"--events", given.events, use::written});
   files.push_back({"--prices", given.stop.prices, use::read});
+  files.push_back({"--trace", given.trace, use::written});
   add_standard_outputs(files);
   return check_distinct_files(files);
 }
@@ -112,6 +114,36 @@ int fail_with(const std::string& text, exit_code code = exit_code::failed) {
 
 exit_code code_of(std::error_code failed) {
   return is_shortage(failed) ? exit_code::shortage : exit_code::failed;
+}
+
+/// Scores the rows of a job that has ended, and completes its event log and its trace.
+result<void> finish_reports(const run_arguments& given, event_log& events, trace_log& trace) {
+  if (trace.rows_skipped() > 0)
+    std::cerr << "superstep run: the trace is full; " << trace.rows_skipped()
+              << " rows are not in it. Use a larger --trace-mb\n";
+  for (auto closed : {events.close(), trace.close()})
+    if (!closed)
+      return closed;
+  if (given.gold.field.empty())
+    return {};
+  const auto scored = score_output(given.batch.output, given.batch.input, given.gold);
+  if (!scored)
+    return scored.error();
+  std::cout << *scored << std::endl;
+  return {};
+}
+
+/// Fails for options that need files if rows are read from or written to standard streams.
+result<void> check_gold(const run_arguments& given) {
+  if (given.gold.field.empty())
+    return given.gold.file.empty() ? result<void>{}
+                                   : error{errc::invalid_argument, "--gold-file: needs --gold"};
+  if (given.batch.output == "-")
+    return error{errc::invalid_argument, "--gold: needs an output file, not standard output"};
+  if (given.batch.input == "-" && given.gold.file.empty())
+    return error{errc::invalid_argument,
+                 "--gold: needs --gold-file if rows are read from standard input"};
+  return {};
 }
 
 int run(const run_arguments& given) {
@@ -137,10 +169,13 @@ int run(const run_arguments& given) {
     return static_cast<int>(exit_code::failed);
   if (const auto checked = check_files(given, *built.agent); !checked)
     return fail_with(checked.error().text);
+  if (const auto checked = check_gold(given); !checked)
+    return fail_with(checked.error().text);
   auto prices = prices_of(given.stop, *built.agent);
   if (!prices)
     return fail_with(prices.error().text);
   auto events = event_log{}; // declared before the engine, because the engine's actors write to it
+  auto trace = trace_log{};
   auto options = engine_options{};
   options.workers = given.workers;
   auto lanes = std::make_unique<engine>(options);
@@ -148,8 +183,13 @@ int run(const run_arguments& given) {
     if (const auto set = events.set_path(given.events); !set)
       return fail_with(set.error().text);
   }
+  constexpr auto bytes_per_mb = std::uint64_t{1'000'000};
+  if (!given.trace.empty())
+    if (const auto set = trace.set_path(given.trace, given.trace_mb * bytes_per_mb); !set)
+      return fail_with(set.error().text);
   auto runner = std::make_optional<agent_runner>(
       *built.agent, *lanes, given.events.empty() ? nullptr : &events,
+      given.trace.empty() ? nullptr : &trace,
       given.checkpoints ? opener_of_checkpoints(given.batch) : agent_runner::open_checkpointer{},
       *prices, given.stop.rules.budget.has_value());
   const auto mode = parse_progress_mode(given.progress, isatty(STDERR_FILENO) != 0);
@@ -172,8 +212,8 @@ int run(const run_arguments& given) {
   if (!std::cout)
     return fail_with("the summary could not be written to standard output; the rows are in " +
                      ended->output);
-  if (const auto closed = events.close(); !closed)
-    return fail_with(closed.error().text);
+  if (const auto reported = finish_reports(given, events, trace); !reported)
+    return fail_with(reported.error().text);
   return static_cast<int>(ended->code);
 }
 
@@ -194,6 +234,25 @@ int run_or_report(const run_arguments& given) {
       throw;
     return fail_with(e.what() + std::string{resume}, exit_code::shortage);
   }
+}
+
+/// Runs a job for each combination of --matrix.
+int run_combinations(const run_arguments& given) {
+  if (given.batch.input == "-" || given.batch.output == "-")
+    return fail_with("--matrix: needs files, because the input is read for each combination");
+  if (!given.events.empty() || !given.trace.empty())
+    return fail_with("--matrix: cannot be used with --events or --trace; run one combination with "
+                     "--set");
+  const auto jobs = matrix_of(given.matrix, given.batch.output);
+  if (!jobs)
+    return fail_with(jobs.error().text);
+  return run_matrix(*jobs, [&given](const matrix_job& job) {
+    auto one = given;
+    one.matrix.clear();
+    one.batch.output = job.output;
+    one.overrides.insert(one.overrides.end(), job.overrides.begin(), job.overrides.end());
+    return run_or_report(one);
+  });
 }
 
 constexpr auto run_examples = R"(Examples:
@@ -219,7 +278,11 @@ void add_run(CLI::App& program, action& chosen) {
   add_limit_options(verb, *given);
   add_report_options(verb, *given);
   verb.footer(run_examples);
-  verb.callback([given, &chosen] { chosen = [given] { return run_or_report(*given); }; });
+  verb.callback([given, &chosen] {
+    chosen = [given] {
+      return given->matrix.empty() ? run_or_report(*given) : run_combinations(*given);
+    };
+  });
 }
 
 } // namespace superstep::cli

@@ -149,6 +149,18 @@ void add_report_options(CLI::App& verb, run_arguments& into) {
           "--events", into.events,
           "Write the start and end of every model and tool call to this file, as JSON lines")
       ->check(named_file());
+  verb.add_option(
+          "--trace", into.trace,
+          "Write super-steps, calls and barrier waits to this file, in Chrome's trace format "
+          "for ui.perfetto.dev")
+      ->check(named_file());
+  verb.add_option("--matrix", into.matrix,
+                  "KEY=VALUE,VALUE: runs a job for each combination of values of these keys of the "
+                  "agent file, and compares the outputs")
+      ->type_name("KEY=VALUES")
+      ->check(not_empty());
+  add_gold_options(verb, into.gold);
+  add_number(verb, "--trace-mb", into.trace_mb, "Maximum size of the trace in MB", 1, 10'000);
 }
 
 /// Returns the names of the members of the agent's structured response.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/score.hpp"
 #include "cli/stop_options.hpp"
 
 #include <superstep/agents/agent_file.hpp>
@@ -36,6 +37,10 @@ struct run_arguments {
   // --- reports ---
   std::string progress = "auto";
   std::string events; ///< empty: no event log
+  std::string trace;  ///< empty: no trace
+  std::uint64_t trace_mb = 100;
+  gold_options gold;
+  std::vector<std::string> matrix; ///< empty: one job
 
   // --- output ---
   std::string output_format = "auto";

@@ -35,6 +35,10 @@ int run_program(int argc, char** argv) {
   superstep::cli::add_graph(program, chosen);
   superstep::cli::add_check(program, chosen);
   superstep::cli::add_threads(program, chosen);
+  superstep::cli::add_report(program, chosen);
+  superstep::cli::add_row(program, chosen);
+  superstep::cli::add_diff(program, chosen);
+  superstep::cli::add_score(program, chosen);
   program.set_version_flag("--version", "superstep " SUPERSTEP_VERSION,
                            "Print the version and exit");
   program.require_subcommand(1);

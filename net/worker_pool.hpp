@@ -23,12 +23,12 @@ struct worker_pool_options {
   process_request program{};
   std::size_t workers = 1;           ///< maximum number of processes
   std::size_t waiting_max = 100'000; ///< maximum number of calls that wait for a process
-  /// How long the processes may take to exit after their standard input was closed; then they are
-  /// killed.
+  /// The time that the processes have to exit after their standard input was closed. Then they
+  /// are killed.
   std::chrono::milliseconds stop_grace{2'000};
 };
 
-/// What a line of a worker is for the call that the worker serves.
+/// The meaning of a worker's line for the call that the worker serves.
 struct line_verdict {
   enum class kind : std::uint8_t {
     answer,  ///< the answer to the call

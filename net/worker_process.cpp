@@ -22,7 +22,7 @@ namespace {
 
 using worker_net_error = boost::system::error_code;
 
-/// How long a program that has closed its standard output may take to exit.
+/// The time that a program has to exit after it has closed its standard output.
 constexpr auto exit_grace = std::chrono::milliseconds{500};
 
 /// Maximum number of reads when the pipes of a program that has ended are emptied. A process that

@@ -32,7 +32,8 @@ const auto arrows = std::map<std::string, std::set<std::string>>{
     {"protocols", {"models"}},
     {"agents", {"tools", "protocols"}},
     {"batch", {"runtime", "messages"}},
-    {"cli", {"agents", "actors", "batch"}},
+    {"results", {"batch"}},
+    {"cli", {"agents", "actors", "results"}},
 };
 
 std::set<std::string> reachable(const std::string& from) {

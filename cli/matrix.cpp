@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// superstep run --matrix: one job for each combination of values, and a table that compares them.
+#include "cli/matrix.hpp"
+
+#include "results/report.hpp"
+
+#include <superstep/base/json.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <set>
+
+namespace superstep::cli {
+
+namespace {
+
+constexpr auto combinations_max = std::size_t{1'000};
+
+/// Longest value in the name of a file.
+constexpr auto name_bytes_max = std::size_t{40};
+
+struct matrix_key {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+error wrong_matrix(const std::string& word, const std::string& why) {
+  return {errc::invalid_argument, "--matrix: '" + word + "': " + why +
+                                      "; the form is KEY=VALUE,VALUE, such as model=small,large"};
+}
+
+result<matrix_key> read_key(const std::string& word) {
+  const auto equal = word.find('=');
+  if (equal == std::string::npos || equal == 0)
+    return wrong_matrix(word, "has no key");
+  auto out = matrix_key{word.substr(0, equal), {}};
+  auto rest = word.substr(equal + 1) + ',';
+  for (auto comma = rest.find(','); comma != std::string::npos; comma = rest.find(',')) {
+    auto value = rest.substr(0, comma);
+    rest.erase(0, comma + 1);
+    if (value.empty())
+      return wrong_matrix(word, "has an empty value");
+    if (std::ranges::find(out.values, value) != out.values.end())
+      return wrong_matrix(word, "has the value '" + value + "' twice");
+    out.values.push_back(std::move(value));
+  }
+  return out;
+}
+
+/// Returns a value as part of a file name.
+std::string in_file_name(const std::string& value) {
+  auto out = value.starts_with('@') ? value.substr(value.find_last_of("/@") + 1) : value;
+  if (const auto dot = out.rfind('.');
+      value.starts_with('@') && dot != std::string::npos && dot > 0)
+    out.resize(dot);
+  out.resize(std::min(out.size(), name_bytes_max));
+  std::ranges::replace_if(
+      out,
+      [](char c) {
+        return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' &&
+               c != '_' && c != '.';
+      },
+      '_');
+  return out;
+}
+
+/// Returns the override for a value of a key, in the form of --set.
+result<std::string> override_of(const std::string& key, const std::string& value) {
+  if (key != "prompt" || !value.starts_with('@'))
+    return (key == "model" ? std::string{"model.model"} : key) + '=' + value;
+  auto in = std::ifstream{value.substr(1), std::ios::binary};
+  if (!in)
+    return error{errc::io_failed, "--matrix: the prompt " + value.substr(1) + " cannot be read"};
+  const auto text = std::string{std::istreambuf_iterator<char>{in}, {}};
+  auto quoted = std::string{};
+  append_quoted(quoted, text); // a JSON text is also YAML
+  return key + '=' + quoted;
+}
+
+std::string with_suffix(const std::string& output, const std::string& suffix) {
+  const auto slash = output.find_last_of('/');
+  const auto dot = output.rfind('.');
+  if (dot == std::string::npos || dot == 0 || (slash != std::string::npos && dot < slash + 2))
+    return output + suffix;
+  return output.substr(0, dot) + suffix + output.substr(dot);
+}
+
+/// Appends all combinations of the keys from `at` to `out`.
+result<void> combine(const std::vector<matrix_key>& keys, std::size_t at, const matrix_job& so_far,
+                     const std::string& suffix, std::vector<matrix_job>& out) {
+  if (at == keys.size()) {
+    out.push_back(so_far);
+    out.back().output = with_suffix(so_far.output, suffix);
+    return {};
+  }
+  for (const auto& value : keys[at].values) {
+    auto job = so_far;
+    job.name += (job.name.empty() ? "" : " ") + keys[at].key + '=' + value;
+    auto changed = override_of(keys[at].key, value);
+    if (!changed)
+      return changed.error();
+    job.overrides.push_back(*std::move(changed));
+    if (auto added = combine(keys, at + 1, job, suffix + '.' + in_file_name(value), out); !added)
+      return added;
+  }
+  return {};
+}
+
+std::string table_line(const std::string& name, const results::report& r) {
+  const auto score = results::wilson(r.score_sum, r.rows_scored);
+  return fmt::format(
+      "{:<40} {:>7} {:>7} {:>16} {:>9} {:>9} {:>11} {:>11} {:>11}\n", name, r.ok, r.failed,
+      r.rows_scored > 0 ? fmt::format("{:.1f} ({:.1f}-{:.1f})", 100 * score.value, 100 * score.low,
+                                      100 * score.high)
+                        : std::string{"-"},
+      r.latency.percentile(0.5), r.latency.percentile(0.95), r.input_tokens, r.output_tokens,
+      r.rows_priced > 0 ? fmt::format("{:.4f}", r.cost) : std::string{"-"});
+}
+
+} // namespace
+
+result<std::vector<matrix_job>> matrix_of(const std::vector<std::string>& given,
+                                          const std::string& output) {
+  auto keys = std::vector<matrix_key>{};
+  auto count = std::size_t{1};
+  for (const auto& word : given) {
+    auto key = read_key(word);
+    if (!key)
+      return key.error();
+    if (std::ranges::find(keys, key->key, &matrix_key::key) != keys.end())
+      return wrong_matrix(word, "the key '" + key->key + "' is specified twice");
+    count *= std::min(key->values.size(), combinations_max + 1);
+    if (count > combinations_max)
+      return error{errc::invalid_argument, "--matrix: more than 1000 combinations"};
+    keys.push_back(*std::move(key));
+  }
+  auto out = std::vector<matrix_job>{};
+  auto first = matrix_job{};
+  first.output = output;
+  if (auto combined = combine(keys, 0, first, {}, out); !combined)
+    return combined.error();
+  auto outputs = std::set<std::string>{};
+  for (const auto& job : out)
+    if (!outputs.insert(job.output).second)
+      return error{errc::invalid_argument, "--matrix: two combinations would write " + job.output +
+                                               "; use values that differ in letters and digits"};
+  return out;
+}
+
+int run_matrix(const std::vector<matrix_job>& jobs,
+               const std::function<int(const matrix_job&)>& run) {
+  constexpr auto dead_rows = 2;
+  auto highest = 0;
+  auto table =
+      fmt::format("{:<40} {:>7} {:>7} {:>16} {:>9} {:>9} {:>11} {:>11} {:>11}\n", "", "ok",
+                  "failed", "score %", "p50 ms", "p95 ms", "tokens in", "tokens out", "cost USD");
+  for (const auto& job : jobs) {
+    std::cout << "== " << job.name << std::endl;
+    const auto code = run(job);
+    highest = std::max(highest, code);
+    if (code != 0 && code != dead_rows)
+      return code;
+    const auto read = results::report::of_file(job.output);
+    if (!read) {
+      std::cerr << "superstep run: " << read.error().text << '\n';
+      return 1;
+    }
+    table += table_line(job.name, *read);
+  }
+  std::cout << '\n' << table << std::flush;
+  return highest;
+}
+
+} // namespace superstep::cli

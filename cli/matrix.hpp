@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/error.hpp>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace superstep::cli {
+
+/// One combination of the values of --matrix.
+struct matrix_job {
+  std::string name;                   ///< e.g. `model=small prompt=short.txt`
+  std::string output;                 ///< the job's output, beside that of the command
+  std::vector<std::string> overrides; ///< in the form of --set
+};
+
+/// Returns all combinations of the values, the last key changing fastest. The keys are those of
+/// --set. `model` stands for `model.model`, and a value of `prompt` that starts with @ names a file
+/// with the prompt.
+///
+/// @param given words such as `model=a,b`
+/// @param output path of the command's output; the values are added to it, as in out.a.short.jsonl
+/// @return errc::invalid_argument for a word without key or values, a repeated key or value, and
+/// for more than 1,000 combinations; errc::io_failed for a file that cannot be read
+[[nodiscard]] result<std::vector<matrix_job>> matrix_of(const std::vector<std::string>& given,
+                                                        const std::string& output);
+
+/// Runs the jobs one after the other and prints a table that compares their outputs.
+/// @param run runs a job and returns its exit code
+/// @return the highest exit code. A job that did not end (codes 1, 3 and 4) stops the command
+int run_matrix(const std::vector<matrix_job>& jobs,
+               const std::function<int(const matrix_job&)>& run);
+
+} // namespace superstep::cli

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// superstep report, row and diff: read the output files of superstep run.
+#include "base/error_words.hpp"
+#include "cli/commands.hpp"
+#include "cli/usage.hpp"
+#include "results/compare.hpp"
+#include "results/html_page.hpp"
+#include "results/report.hpp"
+#include "results/row_view.hpp"
+
+#include <superstep/base/detail/distinct_files.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace superstep::cli {
+
+namespace {
+
+struct report_arguments {
+  std::string file;
+  std::string output; // empty: no HTML file
+  bool json = false;
+  results::report_options options;
+};
+
+struct row_arguments {
+  std::string file;
+  std::string id;
+  std::string events; // empty: no timeline
+  bool json = false;
+};
+
+struct diff_arguments {
+  std::string left;
+  std::string right;
+  std::string output;
+  bool json = false;
+  results::compare_options options;
+};
+
+int fail_verb(std::string_view verb, const std::string& text) {
+  std::cerr << "superstep " << verb << ": " << text << '\n';
+  return 1;
+}
+
+/// Whether the file may be overwritten: it does not exist, is empty, is an earlier report, or is a
+/// device.
+bool is_report_or_new(const std::string& path) {
+  auto start = std::string(results::html_start.size(), '\0');
+  auto in = std::ifstream{path, std::ios::binary};
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(in.gcount()));
+  return start.empty() || start == results::html_start;
+}
+
+/// Checks that the page can be written without damage to another file, before the files are read.
+result<void> check_page(const std::string& path, std::vector<used_file> read) {
+  if (path.empty())
+    return {};
+  if (auto checked = check_folder_of("--output", path); !checked)
+    return checked;
+  read.push_back({"--output", path, used_file::use::written});
+  if (auto checked = check_distinct_files(read); !checked)
+    return checked;
+  if (!is_report_or_new(path))
+    return error{errc::invalid_argument, "'" + path +
+                                             "' exists and is not a report of superstep; it is not "
+                                             "overwritten. Use another file"};
+  return {};
+}
+
+result<void> write_page(const std::string& path, const std::string& page) {
+  auto out = detail::file::replace_content(path, page);
+  return out;
+}
+
+/// Returns the number of columns for tables: those of the terminal, else 100.
+std::size_t columns() {
+  constexpr auto by_default = std::size_t{100};
+  auto size = winsize{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    return size.ws_col;
+  return by_default;
+}
+
+int run_report(const report_arguments& given) {
+  if (const auto checked =
+          check_page(given.output, {{"the file", given.file, used_file::use::read}});
+      !checked)
+    return fail_verb("report", checked.error().text);
+  const auto read = results::report::of_file(given.file, given.options);
+  if (!read)
+    return fail_verb("report", read.error().text);
+  if (!given.output.empty())
+    if (const auto written = write_page(given.output, results::to_html(*read)); !written)
+      return fail_verb("report", written.error().text);
+  std::cout << (given.json ? superstep::to_text(results::to_json(*read)) : results::to_text(*read))
+            << '\n';
+  if (!given.output.empty() && !given.json)
+    std::cout << "report in " << given.output << '\n';
+  return 0;
+}
+
+int run_row(const row_arguments& given) {
+  const auto found = results::find_row(given.file, given.id);
+  if (!found)
+    return fail_verb("row", found.error().text);
+  if (!*found)
+    return fail_verb("row", given.file + " has no row with the id '" + given.id + "'");
+  std::cout << (given.json ? superstep::to_text(**found) : results::row_text(**found)) << '\n';
+  if (given.events.empty() || given.json)
+    return 0;
+  const auto timeline = results::row_timeline(given.events, given.id);
+  if (!timeline)
+    return fail_verb("row", timeline.error().text);
+  std::cout << '\n'
+            << (timeline->empty() ? "the event log has no calls of this row" : *timeline) << '\n';
+  return 0;
+}
+
+int run_diff(const diff_arguments& given) {
+  using use = used_file::use;
+  const auto checked = check_page(given.output, {{"the left file", given.left, use::read}});
+  const auto also = check_page(given.output, {{"the right file", given.right, use::read}});
+  for (const auto& one : {checked, also})
+    if (!one)
+      return fail_verb("diff", one.error().text);
+  const auto print = [&](const results::row_pair& pair) {
+    if (given.options.keeps_same || pair.match != results::row_match::same)
+      std::cout << superstep::to_text(results::to_json(pair)) << '\n';
+  };
+  const auto compared = given.json ? results::compare(given.left, given.right, given.options, print)
+                                   : results::compare(given.left, given.right, given.options);
+  if (!compared)
+    return fail_verb("diff", compared.error().text);
+  if (!given.output.empty())
+    if (const auto written = write_page(given.output, results::to_html(*compared)); !written)
+      return fail_verb("diff", written.error().text);
+  std::cout << (given.json ? superstep::to_text(results::to_json(*compared))
+                           : results::to_text(*compared, columns()))
+            << '\n';
+  if (!given.output.empty() && !given.json)
+    std::cout << "report in " << given.output << '\n';
+  return 0;
+}
+
+constexpr auto rows_shown_max = std::uint64_t{1'000'000};
+
+} // namespace
+
+void add_report(CLI::App& program, action& chosen) {
+  auto given = std::make_shared<report_arguments>();
+  auto& verb = *program.add_subcommand("report", "Show statistics of an output file of run");
+  verb.add_option("FILE", given->file, "The output file")->required()->check(named_file());
+  verb.add_option("-o,--output", given->output,
+                  "Also write the report with charts to this HTML file")
+      ->check(named_file());
+  verb.add_flag("--json", given->json, "Print the report as a JSON object");
+  add_number(verb, "--slowest", given->options.slowest_max, "Number of slowest rows to list", 0,
+             10'000);
+  add_number(verb, "--examples", given->options.examples_max,
+             "Number of rows to list for each class of errors", 0, 10'000);
+  verb.footer("Examples:\n  superstep report out.jsonl\n"
+              "  superstep report out.jsonl --output report.html");
+  verb.callback([given, &chosen] { chosen = [given] { return run_report(*given); }; });
+}
+
+void add_row(CLI::App& program, action& chosen) {
+  auto given = std::make_shared<row_arguments>();
+  auto& verb = *program.add_subcommand("row", "Show one row of an output file of run");
+  verb.add_option("FILE", given->file, "The output file")->required()->check(named_file());
+  verb.add_option("ID", given->id, "The id of the row")->required()->check(not_empty());
+  verb.add_option("--events", given->events,
+                  "Event log of the job (run --events), for a timeline of the calls")
+      ->check(named_file());
+  verb.add_flag("--json", given->json, "Print the line as it is in the file");
+  verb.footer("Examples:\n  superstep row out.jsonl order-17\n"
+              "  superstep row out.jsonl order-17 --events events.jsonl");
+  verb.callback([given, &chosen] { chosen = [given] { return run_row(*given); }; });
+}
+
+void add_diff(CLI::App& program, action& chosen) {
+  auto given = std::make_shared<diff_arguments>();
+  auto& verb = *program.add_subcommand("diff", "Compare two output files of run row by row");
+  verb.add_option("LEFT", given->left, "The first output file")->required()->check(named_file());
+  verb.add_option("RIGHT", given->right, "The second output file")->required()->check(named_file());
+  verb.add_option("-o,--output", given->output, "Also write the comparison to this HTML file")
+      ->check(named_file());
+  verb.add_flag("--json", given->json,
+                "Print a JSON object for each row that differs, then one with the totals");
+  verb.add_flag("--same", given->options.keeps_same, "Also list rows with the same answer");
+  add_number(verb, "--rows", given->options.rows_max, "Number of rows to list", 0, rows_shown_max);
+  verb.footer("Examples:\n  superstep diff small.jsonl large.jsonl\n"
+              "  superstep diff small.jsonl large.jsonl --rows 200 --output diff.html");
+  verb.callback([given, &chosen] { chosen = [given] { return run_diff(*given); }; });
+}
+
+} // namespace superstep::cli

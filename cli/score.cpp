@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// superstep score, and the options --gold and --score of superstep run: compare answers with
+// expected answers.
+#include "cli/score.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/usage.hpp"
+#include "results/report.hpp"
+#include "results/score.hpp"
+
+#include <superstep/batch/batch.hpp>
+
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include <fcntl.h>
+
+namespace superstep::cli {
+
+namespace {
+
+struct score_arguments {
+  std::string output;
+  std::string input;
+  gold_options gold;
+};
+
+/// Adds the member `score` to the summary beside the output, if there is a summary.
+result<void> add_to_summary(const std::string& output, const results::score_summary& scored,
+                            const gold_options& gold) {
+  auto job = batch_options{};
+  job.output = output;
+  for (const auto& written : paths_written_by(job)) {
+    if (!written.path.ends_with(".summary.json"))
+      continue;
+    auto text = std::string{};
+    constexpr auto bytes_max = std::size_t{1} << 20U;
+    if (const auto opened = detail::file::open_regular(written.path, O_RDONLY);
+        !opened || !opened->read_at(0, bytes_max, text))
+      return {};
+    auto parsed = parse_json(text);
+    if (!parsed || !parsed->is_object())
+      return {};
+    const auto share = results::wilson(scored.sum, scored.scored);
+    auto& score = parsed->as_object()["score"].emplace_object();
+    score["gold"] = gold.field;
+    score["method"] = gold.method;
+    score["rows"] = scored.scored;
+    score["mean"] = share.value;
+    score["low"] = share.low;
+    score["high"] = share.high;
+    return detail::file::replace_content(written.path, to_text(*parsed) + '\n');
+  }
+  return {};
+}
+
+int run_score(const score_arguments& given) {
+  const auto text = score_output(given.output, given.input, given.gold);
+  if (!text) {
+    std::cerr << "superstep score: " << text.error().text << '\n';
+    return 1;
+  }
+  std::cout << *text << '\n';
+  return 0;
+}
+
+} // namespace
+
+void add_gold_options(CLI::App& verb, gold_options& into) {
+  verb.add_option("--gold", into.field,
+                  "Member of an input line with the expected answer, such as label or "
+                  "metadata.answer; scores the answers")
+      ->check(not_empty());
+  verb.add_option("--gold-file", into.file,
+                  "JSONL file with the expected answers, by row id; default: the input")
+      ->check(named_file());
+  verb.add_option("--score", into.method, "How answers are compared with expected answers")
+      ->check(one_of(results::score_method_names()))
+      ->capture_default_str();
+}
+
+result<std::string> score_output(const std::string& output, const std::string& input,
+                                 const gold_options& gold) {
+  auto options = results::score_options{};
+  options.output = output;
+  options.input = gold.file.empty() ? input : gold.file;
+  options.field = gold.field;
+  options.method = *results::score_method_of(gold.method);
+  const auto scored = results::score_file(options);
+  if (!scored)
+    return scored.error();
+  if (const auto added = add_to_summary(output, *scored, gold); !added)
+    return added.error();
+  return results::to_text(*scored);
+}
+
+void add_score(CLI::App& program, action& chosen) {
+  auto given = std::make_shared<score_arguments>();
+  auto& verb = *program.add_subcommand("score", "Compare the answers of run with expected answers");
+  verb.add_option("FILE", given->output, "The output file")->required()->check(named_file());
+  verb.add_option("-i,--input", given->input, "The input of the job, with the expected answers")
+      ->check(named_file());
+  add_gold_options(verb, given->gold);
+  verb.get_option("--gold")->required();
+  verb.footer(
+      "Example:\n  superstep score out.jsonl --input rows.jsonl --gold label --score exact");
+  verb.callback([given, &chosen] {
+    if (given->input.empty() && given->gold.file.empty())
+      throw CLI::RequiredError{"--input or --gold-file"};
+    chosen = [given] { return run_score(*given); };
+  });
+}
+
+} // namespace superstep::cli

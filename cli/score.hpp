@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+namespace superstep::cli {
+
+/// The options that select expected answers and how answers are compared with them.
+struct gold_options {
+  std::string field; ///< empty: no scores
+  std::string method = "exact";
+  std::string file; ///< empty: the input of the job
+};
+
+/// Adds --gold, --gold-file and --score to a verb.
+void add_gold_options(CLI::App& verb, gold_options& into);
+
+/// Scores the rows of an output, and adds the result to the summary of the job.
+/// @return the text for the terminal
+[[nodiscard]] result<std::string> score_output(const std::string& output, const std::string& input,
+                                               const gold_options& gold);
+
+} // namespace superstep::cli

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares two output files row by row. The right file is indexed by hashes of its ids; a hash that
+// matches is checked by reading the row.
+#include "results/compare.hpp"
+
+#include "base/visible_text.hpp"
+#include "results/html_page.hpp"
+#include "results/score_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+namespace superstep::results {
+
+namespace {
+
+/// The place of a row in the right file.
+struct indexed_row {
+  std::uint64_t hash;
+  std::uint64_t offset;
+  std::uint32_t size; // line_reader limits lines to 1 GiB
+  bool is_used = false;
+};
+
+std::uint64_t hash_of(const std::string& key) noexcept {
+  return std::hash<std::string>{}(key);
+}
+
+error without_id(const result_reader& reader) {
+  return {errc::parse_failed,
+          reader.file().path() + ": has a line without an id; rows can only be compared by id"};
+}
+
+error repeated(const std::string& path, const std::string& key) {
+  return {errc::parse_failed,
+          path + ": has several rows with the id '" + key + "'; rows can only be compared by id"};
+}
+
+/// The right file: its index and its statistics.
+class indexed_file {
+public:
+  [[nodiscard]] static result<indexed_file> open(const std::string& path) {
+    auto reader = result_reader::open(path);
+    if (!reader)
+      return reader.error();
+    auto scores = score_table::beside(path);
+    if (!scores)
+      return scores.error();
+    auto out = indexed_file{*std::move(reader)};
+    out.scores_ = *std::move(scores);
+    if (auto read = out.read(); !read)
+      return read.error();
+    return out;
+  }
+
+  [[nodiscard]] report& statistics() noexcept { return statistics_; }
+
+  /// Finds the row with the id and marks it as used.
+  [[nodiscard]] result<std::optional<result_line>> take(const std::string& key) {
+    const auto hash = hash_of(key);
+    for (auto at = std::ranges::lower_bound(rows_, hash, {}, &indexed_row::hash);
+         at != rows_.end() && at->hash == hash; ++at) {
+      auto found = read_result_at(reader_.file(), at->offset, at->size, parser_);
+      if (!found)
+        return found.error();
+      if (found->key != key)
+        continue;
+      if (std::exchange(at->is_used, true))
+        return repeated(left_path, key);
+      set_score(*found);
+      return std::optional{*std::move(found)};
+    }
+    return std::optional<result_line>{};
+  }
+
+  /// Calls `see` for each row that was not taken, in the order of the file.
+  [[nodiscard]] result<void> for_rest(const std::function<void(result_line)>& see) {
+    std::ranges::sort(rows_, {}, &indexed_row::offset);
+    for (const auto& row : rows_) {
+      if (row.is_used)
+        continue;
+      auto found = read_result_at(reader_.file(), row.offset, row.size, parser_);
+      if (!found)
+        return found.error();
+      set_score(*found);
+      see(*std::move(found));
+    }
+    return {};
+  }
+
+  std::string left_path; ///< for errors: a row that is taken twice
+
+private:
+  explicit indexed_file(result_reader reader) : reader_{std::move(reader)} {}
+
+  void set_score(result_line& row) const {
+    if (!row.score)
+      row.score = scores_.find(row.key);
+  }
+
+  [[nodiscard]] result<void> read() {
+    while (true) {
+      const auto more = reader_.next();
+      if (!more)
+        return more.error();
+      if (!*more)
+        break;
+      auto row = read_result_line(reader_.object());
+      if (row.key.empty())
+        return without_id(reader_);
+      set_score(row);
+      statistics_.add(row);
+      rows_.push_back(
+          {hash_of(row.key), reader_.offset(), static_cast<std::uint32_t>(reader_.size())});
+    }
+    std::ranges::sort(rows_, {}, &indexed_row::hash);
+    return find_repeated();
+  }
+
+  /// Fails if two rows have the same id. Only rows with equal hashes are read again.
+  [[nodiscard]] result<void> find_repeated() {
+    for (auto i = std::size_t{1}; i < rows_.size(); ++i) {
+      if (rows_[i].hash != rows_[i - 1].hash)
+        continue;
+      auto one = read_result_at(reader_.file(), rows_[i - 1].offset, rows_[i - 1].size, parser_);
+      auto other = read_result_at(reader_.file(), rows_[i].offset, rows_[i].size, parser_);
+      if (!one || !other)
+        return one ? other.error() : one.error();
+      if (one->key == other->key)
+        return repeated(reader_.file().path(), one->key);
+    }
+    return {};
+  }
+
+  result_reader reader_;
+  simdjson::dom::parser parser_;
+  std::vector<indexed_row> rows_;
+  report statistics_;
+  score_table scores_;
+};
+
+bool are_same(const result_line& a, const result_line& b) noexcept {
+  if (a.status != b.status)
+    return false;
+  return a.status == result_status::ok ? compared_text(a) == compared_text(b)
+                                       : a.error_kind == b.error_kind;
+}
+
+/// Counts a pair and keeps it if there is room.
+void take_pair(comparison& into, row_pair pair, const compare_options& options,
+               const std::function<void(const row_pair&)>& see) {
+  switch (pair.match) {
+  case row_match::same:
+    ++into.same;
+    break;
+  case row_match::different:
+    ++into.different;
+    break;
+  case row_match::only_left:
+    ++into.only_left;
+    break;
+  case row_match::only_right:
+    ++into.only_right;
+    break;
+  }
+  if (pair.left && pair.right) {
+    const auto left_failed = pair.left->status != result_status::ok;
+    const auto right_failed = pair.right->status != result_status::ok;
+    into.failed_left += left_failed && !right_failed ? 1U : 0U;
+    into.failed_right += right_failed && !left_failed ? 1U : 0U;
+    into.better_left += pair.left->score > pair.right->score ? 1U : 0U;
+    into.better_right += pair.right->score > pair.left->score ? 1U : 0U;
+  }
+  if (see)
+    see(pair);
+  if (into.rows.size() >= options.rows_max ||
+      (pair.match == row_match::same && !options.keeps_same))
+    return;
+  for (auto* side : {&pair.left, &pair.right})
+    if (*side) {
+      (*side)->answer = excerpt((*side)->answer, options.text_bytes);
+      (*side)->structured = excerpt((*side)->structured, options.text_bytes);
+      (*side)->tools.clear();
+    }
+  into.rows.push_back(std::move(pair));
+}
+
+std::string shown(const std::optional<result_line>& side) {
+  if (!side)
+    return "(no row)";
+  return side->status == result_status::ok ? compared_text(*side)
+                                           : side->error_kind + ": " + side->error_message;
+}
+
+std::string numbers_of(const std::optional<result_line>& side) {
+  if (!side)
+    return {};
+  auto out = fmt::format("{} tokens", side->input_tokens + side->output_tokens);
+  if (side->wall_ms)
+    out = fmt::format("{:.0f} ms, ", *side->wall_ms) + out;
+  if (side->cost)
+    out += fmt::format(", {:.6f} USD", *side->cost);
+  if (side->score)
+    out += fmt::format(", score {:.2f}", *side->score);
+  return out;
+}
+
+std::string percent_change(double from, double to) {
+  return from > 0 ? fmt::format("{:+.1f} %", 100 * (to - from) / from) : std::string{"-"};
+}
+
+/// A line of the table of totals.
+std::string total_line(std::string_view name, double left, double right, std::string_view unit,
+                       int digits) {
+  return fmt::format("{:<22}{:>16}{:>16}{:>12}\n", name,
+                     fmt::format("{:.{}f}{}", left, digits, unit),
+                     fmt::format("{:.{}f}{}", right, digits, unit), percent_change(left, right));
+}
+
+std::string totals_text(const comparison& c) {
+  auto out = fmt::format("{:<22}{:>16}{:>16}{:>12}\n", "", "left", "right", "change");
+  const auto& a = c.left;
+  const auto& b = c.right;
+  const auto number = [](auto value) { return static_cast<double>(value); };
+  out += total_line("rows", number(a.rows()), number(b.rows()), "", 0);
+  out += total_line("failed rows", number(a.failed), number(b.failed), "", 0);
+  if (a.rows_scored > 0 || b.rows_scored > 0)
+    out += total_line("score", 100 * wilson(a.score_sum, a.rows_scored).value,
+                      100 * wilson(b.score_sum, b.rows_scored).value, " %", 1);
+  if (a.latency.count() > 0 || b.latency.count() > 0) {
+    out += total_line("latency p50", number(a.latency.percentile(0.5)),
+                      number(b.latency.percentile(0.5)), " ms", 0);
+    out += total_line("latency p95", number(a.latency.percentile(0.95)),
+                      number(b.latency.percentile(0.95)), " ms", 0);
+  }
+  out += total_line("input tokens", number(a.input_tokens), number(b.input_tokens), "", 0);
+  out += total_line("output tokens", number(a.output_tokens), number(b.output_tokens), "", 0);
+  if (a.rows_priced > 0 && b.rows_priced > 0)
+    out += total_line("cost", a.cost, b.cost, " USD", 4);
+  return out;
+}
+
+/// Returns the lines of a text, each at most `width` characters long.
+std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  auto out = std::vector<std::string>{std::string{}};
+  auto used = std::size_t{0};
+  for (const auto c : text) {
+    const auto is_start = (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    if (c == '\n' || (is_start && used == width)) {
+      out.emplace_back();
+      used = 0;
+    }
+    if (c == '\n')
+      continue;
+    out.back() += c == '\t' ? ' ' : c;
+    used += is_start ? 1U : 0U;
+  }
+  return out;
+}
+
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+} // namespace
+
+std::string_view to_string(row_match match) noexcept {
+  switch (match) {
+  case row_match::same:
+    return "same";
+  case row_match::different:
+    return "different";
+  case row_match::only_left:
+    return "only left";
+  case row_match::only_right:
+    break;
+  }
+  return "only right";
+}
+
+result<comparison> compare(const std::string& left, const std::string& right,
+                           const compare_options& options,
+                           const std::function<void(const row_pair&)>& see) {
+  auto indexed = indexed_file::open(right);
+  if (!indexed)
+    return indexed.error();
+  indexed->left_path = left;
+  auto reader = result_reader::open(left);
+  if (!reader)
+    return reader.error();
+  const auto scores = score_table::beside(left);
+  if (!scores)
+    return scores.error();
+  auto out = comparison{};
+  out.left_path = left;
+  out.right_path = right;
+  auto seen = std::vector<std::uint64_t>{}; // hashes of ids that the right file does not have
+  while (true) {
+    const auto more = reader->next();
+    if (!more)
+      return more.error();
+    if (!*more)
+      break;
+    auto pair = row_pair{};
+    pair.left = read_result_line(reader->object());
+    pair.key = pair.left->key;
+    if (!pair.left->score)
+      pair.left->score = scores->find(pair.key);
+    if (pair.key.empty())
+      return without_id(*reader);
+    out.left.add(*pair.left);
+    auto found = indexed->take(pair.key);
+    if (!found)
+      return found.error();
+    pair.right = *std::move(found);
+    pair.match = !pair.right                         ? row_match::only_left
+                 : are_same(*pair.left, *pair.right) ? row_match::same
+                                                     : row_match::different;
+    take_pair(out, std::move(pair), options, see);
+  }
+  out.right = indexed->statistics();
+  const auto rest = indexed->for_rest([&](result_line row) {
+    auto pair = row_pair{};
+    pair.key = row.key;
+    pair.match = row_match::only_right;
+    pair.right = std::move(row);
+    take_pair(out, std::move(pair), options, see);
+  });
+  if (!rest)
+    return rest.error();
+  return out;
+}
+
+std::string in_columns(std::string_view left, std::string_view right, std::size_t width) {
+  constexpr auto gap = std::string_view{" | "};
+  constexpr auto column_min = std::size_t{10};
+  const auto column = std::max(column_min, width > gap.size() ? (width - gap.size()) / 2 : 0);
+  const auto a = wrap(left, column);
+  const auto b = wrap(right, column);
+  auto out = std::string{};
+  for (auto i = std::size_t{0}; i < std::max(a.size(), b.size()); ++i) {
+    const auto& one = i < a.size() ? a[i] : std::string{};
+    out += one + std::string(column - characters(one), ' ') + std::string{gap};
+    out += i < b.size() ? b[i] : std::string{};
+    while (out.back() == ' ')
+      out.pop_back();
+    out += '\n';
+  }
+  return out;
+}
+
+std::string to_text(const comparison& c, std::size_t width) {
+  auto out =
+      fmt::format("left   {}\nright  {}\n{} same, {} different, {} only left, {} only right\n",
+                  c.left_path, c.right_path, c.same, c.different, c.only_left, c.only_right);
+  if (c.failed_left + c.failed_right > 0)
+    out +=
+        fmt::format("{} failed only left, {} failed only right\n", c.failed_left, c.failed_right);
+  if (c.better_left + c.better_right > 0)
+    out += fmt::format("{} with a higher score left, {} with a higher score right\n", c.better_left,
+                       c.better_right);
+  out += totals_text(c);
+  for (const auto& row : c.rows) {
+    out += fmt::format("\n{}: {}\n", row.key, to_string(row.match));
+    out += in_columns(numbers_of(row.left), numbers_of(row.right), width);
+    out += in_columns(visible_text(shown(row.left)), visible_text(shown(row.right)), width);
+  }
+  out.pop_back();
+  return visible_text(out);
+}
+
+json::object to_json(const comparison& c) {
+  auto out = json::object{};
+  out["rows"] = {{"same", c.same},
+                 {"different", c.different},
+                 {"only_left", c.only_left},
+                 {"only_right", c.only_right},
+                 {"failed_only_left", c.failed_left},
+                 {"failed_only_right", c.failed_right},
+                 {"better_left", c.better_left},
+                 {"better_right", c.better_right}};
+  out["left"] = to_json(c.left);
+  out["right"] = to_json(c.right);
+  return out;
+}
+
+json::object to_json(const row_pair& pair) {
+  const auto side = [](const std::optional<result_line>& row) -> json::value {
+    if (!row)
+      return nullptr;
+    auto out = json::object{};
+    out["status"] = to_string(row->status);
+    out["answer"] = shown(row);
+    out["wall_ms"] = row->wall_ms ? json::value(*row->wall_ms) : json::value(nullptr);
+    out["tokens"] = row->input_tokens + row->output_tokens;
+    out["cost"] = row->cost ? json::value(*row->cost) : json::value(nullptr);
+    out["score"] = row->score ? json::value(*row->score) : json::value(nullptr);
+    return out;
+  };
+  auto out = json::object{};
+  out["id"] = pair.key;
+  auto match = std::string{to_string(pair.match)};
+  std::ranges::replace(match, ' ', '_');
+  out["match"] = match;
+  out["left"] = side(pair.left);
+  out["right"] = side(pair.right);
+  return out;
+}
+
+} // namespace superstep::results

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace superstep::results {
+
+/// Counts of values in buckets of growing width, in constant memory (16 KB). The width of a bucket
+/// is at most 1/32 of its lower bound, so percentiles are accurate to 3 %. The smallest, largest
+/// and mean value are exact.
+class distribution {
+public:
+  /// A bar of a histogram: values from `from`, below `to`.
+  struct bar {
+    std::uint64_t from = 0;
+    std::uint64_t to = 0;
+    std::uint64_t count = 0;
+  };
+
+  /// Adds a value.
+  void add(std::uint64_t value) noexcept;
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  [[nodiscard]] std::uint64_t min() const noexcept { return count_ > 0 ? min_ : 0; }
+  [[nodiscard]] std::uint64_t max() const noexcept { return max_; }
+  [[nodiscard]] double sum() const noexcept { return sum_; }
+  /// Returns the mean; 0 if there are no values.
+  [[nodiscard]] double mean() const noexcept {
+    return count_ > 0 ? sum_ / static_cast<double>(count_) : 0;
+  }
+  /// Returns a value that a share of all values does not exceed; 0 if there are none.
+  /// @param share from 0 to 1
+  [[nodiscard]] std::uint64_t percentile(double share) const noexcept;
+  /// Returns the buckets from the smallest to the largest value, empty ones included, merged to at
+  /// most `bars_max` bars.
+  [[nodiscard]] std::vector<bar> bars(std::size_t bars_max) const;
+
+private:
+  static constexpr std::size_t bits = 5; // buckets per power of two: 32
+  [[nodiscard]] static std::size_t bucket_of(std::uint64_t value) noexcept;
+  [[nodiscard]] static std::uint64_t start_of(std::size_t bucket) noexcept;
+
+  std::array<std::uint64_t, 64 << bits> buckets_{};
+  std::uint64_t count_ = 0;
+  std::uint64_t min_ = UINT64_MAX;
+  std::uint64_t max_ = 0;
+  double sum_ = 0;
+};
+
+} // namespace superstep::results

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statistics of the rows of an output file, and their forms as text and JSON. report_html.cpp
+// writes the HTML form.
+#include "results/report.hpp"
+
+#include "base/error_words.hpp"
+#include "base/visible_text.hpp"
+#include "results/html_page.hpp"
+#include "results/score_table.hpp"
+
+#include <superstep/batch/batch.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fcntl.h>
+
+namespace superstep::results {
+
+namespace {
+
+/// The name that counts classes of errors and tools beyond report_options::names_max.
+constexpr auto other_names = "(others)";
+
+/// Limit of the summary file, which has a few hundred bytes.
+constexpr auto summary_bytes_max = std::size_t{1} << 20U;
+
+/// Orders a heap so that its front is the fastest row.
+bool is_slower(const reported_row& a, const reported_row& b) noexcept {
+  return a.wall_ms > b.wall_ms || (a.wall_ms == b.wall_ms && a.key < b.key);
+}
+
+reported_row shorten(const result_line& row, std::size_t text_bytes) {
+  auto out = reported_row{};
+  out.key = row.key;
+  out.status = row.status;
+  out.wall_ms = row.wall_ms.value_or(0);
+  out.steps = row.steps;
+  out.model_calls = row.model_calls;
+  out.tool_calls = row.tool_calls;
+  out.tokens = row.input_tokens + row.output_tokens;
+  out.text =
+      excerpt(row.status == result_status::ok ? compared_text(row) : row.error_message, text_bytes);
+  return out;
+}
+
+std::uint64_t rounded(double value) noexcept {
+  return static_cast<std::uint64_t>(std::llround(std::max(value, 0.0)));
+}
+
+/// Returns the path of the summary that superstep run writes beside the output.
+std::string summary_path_of(const std::string& output) {
+  auto job = batch_options{};
+  job.output = output;
+  for (const auto& written : paths_written_by(job))
+    if (written.path.ends_with(".summary.json"))
+      return written.path;
+  return {};
+}
+
+json::object read_summary(const std::string& output) {
+  const auto opened = detail::file::open_regular(summary_path_of(output), O_RDONLY);
+  auto text = std::string{};
+  if (!opened || !opened->read_at(0, summary_bytes_max, text))
+    return {};
+  auto parsed = parse_json(text);
+  return parsed && parsed->is_object() ? std::move(parsed->as_object()) : json::object{};
+}
+
+std::string line_of(const reported_row& row) {
+  constexpr auto text_bytes = std::size_t{60};
+  auto text = excerpt(row.text, text_bytes);
+  std::ranges::replace(text, '\n', ' ');
+  return fmt::format(
+      "  {:>9.0f} ms  {}  {}, {}, {}, {}  {}\n", row.wall_ms, row.key, to_string(row.status),
+      counted(row.steps, "step"), counted(row.tool_calls, "tool call"),
+      counted(static_cast<std::uint64_t>(std::max<std::int64_t>(row.tokens, 0)), "token"), text);
+}
+
+json::object to_json(const distribution& values) {
+  auto out = json::object{};
+  out["count"] = values.count();
+  out["min"] = values.min();
+  out["p50"] = values.percentile(0.5);
+  out["p95"] = values.percentile(0.95);
+  out["p99"] = values.percentile(0.99);
+  out["max"] = values.max();
+  out["mean"] = values.mean();
+  return out;
+}
+
+std::string percentiles(const distribution& values, std::string_view unit) {
+  return fmt::format("p50 {0}{5}, p95 {1}{5}, p99 {2}{5}, max {3}{5}, mean {4:.1f}{5}",
+                     values.percentile(0.5), values.percentile(0.95), values.percentile(0.99),
+                     values.max(), values.mean(), unit);
+}
+
+} // namespace
+
+rate wilson(double successes, std::uint64_t total) noexcept {
+  if (total == 0)
+    return {};
+  constexpr auto z = 1.959963984540054; // 97.5 % quantile of the normal distribution
+  const auto n = static_cast<double>(total);
+  const auto p = successes / n;
+  const auto centre = (p + z * z / (2 * n)) / (1 + z * z / n);
+  const auto half = z / (1 + z * z / n) * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n));
+  return {p, std::max(0.0, centre - half), std::min(1.0, centre + half)};
+}
+
+result<report> report::of_file(const std::string& path, report_options options) {
+  auto reader = result_reader::open(path);
+  if (!reader)
+    return reader.error();
+  const auto scores = score_table::beside(path);
+  if (!scores)
+    return scores.error();
+  auto out = report{options};
+  out.path = path;
+  while (true) {
+    const auto more = reader->next();
+    if (!more)
+      return more.error();
+    if (!*more)
+      break;
+    auto row = read_result_line(reader->object());
+    if (!row.score)
+      row.score = scores->find(row.key);
+    out.add(row);
+  }
+  out.is_torn = reader->is_torn();
+  out.set_summary(read_summary(path));
+  return out;
+}
+
+template <class T>
+T& report::counter(std::map<std::string, T>& all, const std::string& name) const {
+  const auto is_known = all.size() < options_.names_max || all.contains(name);
+  return all[is_known ? name : std::string{other_names}];
+}
+
+void report::add(const result_line& row) {
+  auto& count = row.status == result_status::ok      ? ok
+                : row.status == result_status::error ? failed
+                                                     : cancelled;
+  ++count;
+  input_tokens += row.input_tokens;
+  output_tokens += row.output_tokens;
+  model_calls += row.model_calls;
+  tool_calls += row.tool_calls;
+  tokens.add(rounded(static_cast<double>(row.input_tokens + row.output_tokens)));
+  steps.add(row.steps);
+  if (row.cost) {
+    cost += *row.cost;
+    ++rows_priced;
+  }
+  if (row.score) {
+    score_sum += *row.score;
+    ++rows_scored;
+  }
+  if (row.barrier_wait_ms)
+    barrier.add(rounded(*row.barrier_wait_ms));
+  for (const auto& used : row.tools) {
+    auto& tool = counter(tools, used.tool);
+    ++tool.calls;
+    tool.failed += used.is_failed ? 1U : 0U;
+  }
+  if (row.status == result_status::error) {
+    auto& same = counter(errors, row.error_kind);
+    ++same.rows;
+    if (same.examples.size() < options_.examples_max)
+      same.examples.push_back(shorten(row, options_.text_bytes));
+  }
+  if (!row.wall_ms)
+    return;
+  latency.add(rounded(*row.wall_ms));
+  if (options_.slowest_max == 0 ||
+      (slowest_.size() == options_.slowest_max && *row.wall_ms <= slowest_.front().wall_ms))
+    return;
+  if (slowest_.size() == options_.slowest_max) {
+    std::ranges::pop_heap(slowest_, is_slower);
+    slowest_.pop_back();
+  }
+  slowest_.push_back(shorten(row, options_.text_bytes));
+  std::ranges::push_heap(slowest_, is_slower);
+}
+
+std::vector<reported_row> report::slowest() const {
+  auto out = slowest_;
+  std::ranges::sort(out, is_slower);
+  return out;
+}
+
+std::string to_text(const report& r) {
+  auto out =
+      fmt::format("{}: {}, {} ok, {} failed", r.path, counted(r.rows(), "row"), r.ok, r.failed);
+  if (r.cancelled > 0)
+    out += fmt::format(", {} cancelled", r.cancelled);
+  if (r.is_torn)
+    out += "; the last line is incomplete and not counted";
+  out += '\n';
+  if (r.rows_scored > 0) {
+    const auto score = wilson(r.score_sum, r.rows_scored);
+    out += fmt::format("score         {:.1f} % (95 % confidence: {:.1f} to {:.1f} %), {} scored\n",
+                       100 * score.value, 100 * score.low, 100 * score.high,
+                       counted(r.rows_scored, "row"));
+  }
+  if (r.latency.count() > 0)
+    out += "latency       " + percentiles(r.latency, " ms") + '\n';
+  if (r.barrier.count() > 0)
+    out += "barrier wait  " + percentiles(r.barrier, " ms") + '\n';
+  out += "tokens        " + percentiles(r.tokens, "") +
+         fmt::format(" per row; {} in, {} out\n", r.input_tokens, r.output_tokens);
+  out += fmt::format("calls         {}, {}\n", counted(r.model_calls, "model call"),
+                     counted(r.tool_calls, "tool call"));
+  if (r.rows_priced > 0)
+    out +=
+        fmt::format("cost          {:.4f} USD, {}\n", r.cost,
+                    r.rows_priced == r.rows()
+                        ? fmt::format("{:.6f} USD per row", r.cost / static_cast<double>(r.rows()))
+                        : "known for " + counted(r.rows_priced, "row"));
+  if (!r.errors.empty())
+    out += "errors\n";
+  for (const auto& [kind, same] : r.errors) {
+    out += fmt::format("  {:>9}  {}\n", same.rows, kind);
+    for (const auto& row : same.examples)
+      out += fmt::format("             {}: {}\n", row.key, row.text.substr(0, row.text.find('\n')));
+  }
+  if (!r.tools.empty())
+    out += "tools\n";
+  for (const auto& [name, tool] : r.tools)
+    out += fmt::format("  {:>9}  {}{}\n", tool.calls, name.empty() ? "(no name)" : name,
+                       tool.failed > 0 ? fmt::format(", {} failed", tool.failed) : "");
+  if (const auto rows = r.slowest(); !rows.empty()) {
+    out += "slowest rows\n";
+    for (const auto& row : rows)
+      out += line_of(row);
+  }
+  out.pop_back();
+  return visible_text(out);
+}
+
+json::object to_json(const report& r) {
+  auto out = json::object{};
+  out["rows"] = {
+      {"total", r.rows()}, {"ok", r.ok}, {"failed", r.failed}, {"cancelled", r.cancelled}};
+  out["usage"] = {{"input_tokens", r.input_tokens}, {"output_tokens", r.output_tokens}};
+  out["model_calls"] = r.model_calls;
+  out["tool_calls"] = r.tool_calls;
+  out["cost"] = r.rows_priced > 0 ? json::value(r.cost) : json::value(nullptr);
+  if (r.rows_scored > 0) {
+    const auto score = wilson(r.score_sum, r.rows_scored);
+    out["score"] = {
+        {"rows", r.rows_scored}, {"mean", score.value}, {"low", score.low}, {"high", score.high}};
+  } else {
+    out["score"] = nullptr;
+  }
+  out["latency_ms"] = to_json(r.latency);
+  out["barrier_wait_ms"] = to_json(r.barrier);
+  out["tokens"] = to_json(r.tokens);
+  out["steps"] = to_json(r.steps);
+  auto& errors = out["errors"].emplace_object();
+  for (const auto& [kind, same] : r.errors)
+    errors[kind] = same.rows;
+  auto& tools = out["tools"].emplace_object();
+  for (const auto& [name, tool] : r.tools)
+    tools[name] = {{"calls", tool.calls}, {"failed", tool.failed}};
+  auto& slowest = out["slowest"].emplace_array();
+  for (const auto& row : r.slowest())
+    slowest.push_back({{"id", row.key},
+                       {"status", to_string(row.status)},
+                       {"wall_ms", row.wall_ms},
+                       {"steps", row.steps},
+                       {"tokens", row.tokens}});
+  return out;
+}
+
+} // namespace superstep::results

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the output lines of a job for reports and comparisons.
+#include "results/result_line.hpp"
+
+#include <superstep/base/json.hpp>
+
+#include <utility>
+
+#include <fcntl.h>
+
+namespace superstep::results {
+
+namespace {
+
+namespace dom = simdjson::dom;
+
+/// Returns the text of a member of an object or element; empty if there is none.
+template <class From>
+std::string_view text_at(const From& from, std::string_view name) noexcept {
+  auto out = std::string_view{};
+  if (from[name].get(out) != simdjson::SUCCESS)
+    return {};
+  return out;
+}
+
+void read_number(dom::object from, std::string_view name, std::optional<double>& into) noexcept {
+  auto value = 0.0;
+  if (from.at_key(name).get(value) == simdjson::SUCCESS)
+    into = value;
+}
+
+template <class Number>
+void read_integer(dom::object from, std::string_view name, Number& into) noexcept {
+  auto value = Number{};
+  if (from.at_key(name).get(value) == simdjson::SUCCESS)
+    into = value;
+}
+
+/// Returns the text of a message's content: a text, or a list of blocks.
+std::string content_text(dom::element message) {
+  auto text = std::string_view{};
+  auto blocks = dom::array{};
+  if (message["content"].get(text) == simdjson::SUCCESS)
+    return std::string{text};
+  auto out = std::string{};
+  if (message["content"].get(blocks) == simdjson::SUCCESS)
+    for (auto block : blocks) {
+      if (block.get(text) == simdjson::SUCCESS) // a block may be a plain text
+        out += text;
+      else if (text_at(block, "type") == "text")
+        out += text_at(block, "text");
+    }
+  return out;
+}
+
+void read_messages(dom::array messages, result_line& into) {
+  for (auto one : messages) {
+    const auto type = text_at(one, "type");
+    const auto role = text_at(one, "role");
+    if (type == "ai" || role == "assistant")
+      into.answer = content_text(one);
+    else if (type == "tool" || role == "tool")
+      into.tools.push_back({std::string{text_at(one, "name")}, text_at(one, "status") == "error"});
+  }
+}
+
+void read_usage(dom::object usage, result_line& into) noexcept {
+  read_integer(usage, "input_tokens", into.input_tokens);
+  read_integer(usage, "output_tokens", into.output_tokens);
+  read_integer(usage, "prompt_tokens", into.input_tokens);
+  read_integer(usage, "completion_tokens", into.output_tokens);
+}
+
+/// Reads `error`: an object, or a text as vLLM writes it.
+void read_error(dom::object line, result_line& into) {
+  auto failed = dom::element{};
+  if (line.at_key("error").get(failed) != simdjson::SUCCESS || failed.is_null())
+    return;
+  into.status = result_status::error;
+  auto text = std::string_view{};
+  if (failed.get(text) == simdjson::SUCCESS) {
+    into.error_message = text;
+  } else {
+    into.error_kind = text_at(failed, "code"); // more precise than the kind
+    if (into.error_kind.empty())
+      into.error_kind = text_at(failed, "kind");
+    into.error_message = text_at(failed, "message");
+  }
+  if (into.error_kind.empty())
+    into.error_kind = "unknown";
+}
+
+/// Reads the answer of a batch request.
+void read_response(dom::object response, result_line& into) {
+  auto body = dom::object{};
+  auto status = std::int64_t{0};
+  constexpr auto first_failure = std::int64_t{400};
+  const auto is_failed =
+      response.at_key("status_code").get(status) == simdjson::SUCCESS && status >= first_failure;
+  if (is_failed && into.status == result_status::ok) {
+    into.status = result_status::error;
+    into.error_kind = "http_" + std::to_string(status);
+  }
+  if (response.at_key("body").get(body) != simdjson::SUCCESS)
+    return;
+  auto why = dom::object{};
+  if (is_failed && into.error_message.empty() && body.at_key("error").get(why) == simdjson::SUCCESS)
+    into.error_message = text_at(why, "message");
+  auto choices = dom::array{};
+  if (body.at_key("choices").get(choices) == simdjson::SUCCESS && choices.size() > 0)
+    if (auto message = choices.at(0)["message"]; message.error() == simdjson::SUCCESS)
+      into.answer = content_text(message.value_unsafe());
+  auto usage = dom::object{};
+  if (body.at_key("usage").get(usage) == simdjson::SUCCESS)
+    read_usage(usage, into);
+}
+
+/// Returns a JSON value as canonical text.
+std::string canonical(dom::element value) {
+  const auto text = simdjson::to_string(value);
+  const auto parsed = parse_json(text);
+  return parsed ? to_canonical_text(*parsed) : text;
+}
+
+} // namespace
+
+std::string_view to_string(result_status status) noexcept {
+  switch (status) {
+  case result_status::ok:
+    return "ok";
+  case result_status::error:
+    return "error";
+  case result_status::cancelled:
+    break;
+  }
+  return "cancelled";
+}
+
+result_line read_result_line(dom::object line) {
+  auto out = result_line{};
+  out.key = detail::key_of(line);
+  read_error(line, out);
+  if (text_at(line, "status") == "cancelled")
+    out.status = result_status::cancelled;
+  auto member = dom::object{};
+  auto list = dom::array{};
+  auto value = dom::element{};
+  if (line.at_key("response").get(member) == simdjson::SUCCESS)
+    read_response(member, out);
+  if (line.at_key("messages").get(list) == simdjson::SUCCESS) // a line with selected fields
+    read_messages(list, out);
+  if (line.at_key("output").get(member) == simdjson::SUCCESS) {
+    if (member.at_key("messages").get(list) == simdjson::SUCCESS)
+      read_messages(list, out);
+    if (member.at_key("structured_response").get(value) == simdjson::SUCCESS)
+      out.structured = canonical(value);
+  }
+  if (const auto answer = text_at(line, "answer"); !answer.empty())
+    out.answer = answer;
+  if (line.at_key("usage").get(member) == simdjson::SUCCESS)
+    read_usage(member, out);
+  read_number(line, "cost", out.cost);
+  read_number(line, "wall_ms", out.wall_ms);
+  read_number(line, "barrier_wait_ms", out.barrier_wait_ms);
+  read_number(line, "score", out.score);
+  read_integer(line, "steps", out.steps);
+  read_integer(line, "model_calls", out.model_calls);
+  read_integer(line, "tool_calls", out.tool_calls);
+  read_integer(line, "attempt", out.attempt);
+  return out;
+}
+
+const std::string& compared_text(const result_line& line) noexcept {
+  return line.structured.empty() ? line.answer : line.structured;
+}
+
+result_reader::result_reader(detail::file from)
+    : file_{std::make_unique<detail::file>(std::move(from))},
+      lines_{std::make_unique<detail::written_lines>(*file_, 0)} {}
+
+result<result_reader> result_reader::open(const std::string& path) {
+  auto opened = detail::file::open_regular(path, O_RDONLY);
+  if (!opened)
+    return opened.error();
+  return result_reader{*std::move(opened)};
+}
+
+result<bool> result_reader::next() {
+  using found = detail::written_lines::found;
+  while (true) {
+    begin_ = lines_->end();
+    ++number_;
+    const auto read = lines_->next();
+    if (!read)
+      return read.error();
+    switch (*read) {
+    case found::object:
+      return true;
+    case found::end:
+      return false;
+    case found::torn:
+      is_torn_ = is_torn_ || !lines_->text().empty(); // a blank line is skipped
+      continue;
+    case found::foreign:
+      return error{errc::parse_failed,
+                   file_->path() + ':' + std::to_string(number_) +
+                       ": is not a JSON object; specify an output file of superstep run"};
+    }
+  }
+}
+
+result<result_line> read_result_at(const detail::file& from, std::uint64_t offset, std::size_t size,
+                                   dom::parser& parser) {
+  auto text = std::string{};
+  if (auto read = from.read_at(offset, size, text); !read)
+    return read.error();
+  auto object = dom::object{};
+  if (parser.parse(text).get(object) != simdjson::SUCCESS)
+    return error{errc::parse_failed, from.path() + " was changed while it was read"};
+  return read_result_line(object);
+}
+
+} // namespace superstep::results

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "batch/file.hpp"
+#include "batch/written_line.hpp"
+
+#include <superstep/base/error.hpp>
+
+#include <simdjson.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep::results {
+
+/// The kind of a row's end.
+enum class result_status : std::uint8_t { ok, error, cancelled };
+
+/// Returns `ok`, `error` or `cancelled`.
+[[nodiscard]] std::string_view to_string(result_status) noexcept;
+
+/// A tool call in a row's conversation.
+struct tool_use {
+  std::string tool;       ///< name of the tool
+  bool is_failed = false; ///< whether the result is an error
+};
+
+/// The parts of an output line that reports and comparisons use. Reads native lines, lines of
+/// batch requests (also in vLLM's form), and lines with selected fields.
+struct result_line {
+  std::string key; ///< the row's id; empty if the line has none
+  result_status status = result_status::ok;
+  std::string error_kind;
+  std::string error_message;
+  std::string answer;     ///< text of the last AI message
+  std::string structured; ///< canonical JSON of the structured response; empty if there is none
+  std::int64_t input_tokens = 0;
+  std::int64_t output_tokens = 0;
+  std::optional<double> cost;
+  std::optional<double> wall_ms;
+  std::optional<double> barrier_wait_ms;
+  std::uint64_t steps = 0;
+  std::uint64_t model_calls = 0;
+  std::uint64_t tool_calls = 0;
+  std::uint64_t attempt = 0; ///< 0 if the line has none
+  std::vector<tool_use> tools;
+  std::optional<double> score;
+};
+
+/// Converts an output line.
+[[nodiscard]] result_line read_result_line(simdjson::dom::object line);
+
+/// Returns the text that two rows are compared by: the structured response, else the answer.
+[[nodiscard]] const std::string& compared_text(const result_line&) noexcept;
+
+/// Reads the lines of an output file in order, in constant memory.
+class result_reader {
+public:
+  /// Opens a regular file.
+  [[nodiscard]] static result<result_reader> open(const std::string& path);
+
+  /// Reads the next line that is a JSON object. Returns false at the end of the file. An incomplete
+  /// last line is skipped; errc::parse_failed for any other line that is not a JSON object.
+  [[nodiscard]] result<bool> next();
+  /// The object of the last line read; valid until the next call of next().
+  [[nodiscard]] simdjson::dom::object object() const noexcept { return lines_->object(); }
+  /// Position of the last line read in the file, for read_result_at().
+  [[nodiscard]] std::uint64_t offset() const noexcept { return begin_; }
+  /// Length of the last line read, without its line break.
+  [[nodiscard]] std::size_t size() const noexcept { return lines_->text().size(); }
+  /// Whether the file ends with an incomplete line.
+  [[nodiscard]] bool is_torn() const noexcept { return is_torn_; }
+  [[nodiscard]] const detail::file& file() const noexcept { return *file_; }
+
+private:
+  explicit result_reader(detail::file from);
+
+  std::unique_ptr<detail::file> file_; // at an address that the reader can refer to
+  std::unique_ptr<detail::written_lines> lines_;
+  std::uint64_t begin_ = 0;
+  std::uint64_t number_ = 0;
+  bool is_torn_ = false;
+};
+
+/// Reads the line at a position of result_reader::offset().
+[[nodiscard]] result<result_line> read_result_at(const detail::file& from, std::uint64_t offset,
+                                                 std::size_t size, simdjson::dom::parser& parser);
+
+} // namespace superstep::results

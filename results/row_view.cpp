@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shows one row of an output file: numbers, conversation, error, and the calls of an event log.
+#include "results/row_view.hpp"
+
+#include "base/visible_text.hpp"
+#include "results/result_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <vector>
+
+namespace superstep::results {
+
+namespace {
+
+/// Longest content of a message that is printed as a whole.
+constexpr auto content_bytes_max = std::size_t{100'000};
+
+/// Longest timeline; a row may have many calls.
+constexpr auto calls_max = std::size_t{10'000};
+
+const json::value* find(const json::object& from, std::string_view name) {
+  const auto* const found = from.if_contains(name);
+  return found == nullptr || found->is_null() ? nullptr : found;
+}
+
+std::string text_at(const json::object& from, std::string_view name) {
+  const auto* const found = find(from, name);
+  return found != nullptr && found->is_string() ? std::string{found->get_string()} : std::string{};
+}
+
+/// Returns a scalar, or compact JSON.
+std::string plain(const json::value& value) {
+  return value.is_string() ? std::string{value.get_string()} : superstep::to_text(value);
+}
+
+std::string indented(const std::string& text, std::string_view by) {
+  auto out = std::string{by};
+  for (const auto c : text.substr(0, content_bytes_max)) {
+    out += c;
+    if (c == '\n')
+      out += by;
+  }
+  if (text.size() > content_bytes_max)
+    out += fmt::format("… ({} bytes)", text.size());
+  return out + '\n';
+}
+
+/// Returns the arguments of a call: those of superstep's form, or the text of OpenAI's form.
+std::string call_text(const json::value& call) {
+  if (!call.is_object())
+    return superstep::to_text(call);
+  const auto& members = call.get_object();
+  if (const auto* const function = find(members, "function"); function && function->is_object())
+    return text_at(function->get_object(), "name") + ' ' +
+           text_at(function->get_object(), "arguments");
+  const auto* const args = find(members, "args");
+  return text_at(members, "name") + ' ' +
+         (args != nullptr ? superstep::to_text(*args) : std::string{"{}"});
+}
+
+std::string message_text(const json::object& message) {
+  auto type = text_at(message, "type");
+  if (type.empty())
+    type = text_at(message, "role");
+  auto out = type;
+  if (const auto name = text_at(message, "name"); !name.empty())
+    out += ' ' + name;
+  if (text_at(message, "status") == "error")
+    out += " (error)";
+  if (const auto id = text_at(message, "tool_call_id"); !id.empty())
+    out += " [" + id + ']';
+  if (const auto* const usage = find(message, "usage_metadata"); usage && usage->is_object()) {
+    const auto* const in = find(usage->get_object(), "input_tokens");
+    const auto* const made = find(usage->get_object(), "output_tokens");
+    if (in != nullptr && made != nullptr)
+      out += fmt::format(" ({} tokens in, {} out)", superstep::to_text(*in),
+                         superstep::to_text(*made));
+  }
+  out += '\n';
+  if (const auto* const content = find(message, "content"); content != nullptr) {
+    const auto text = plain(*content);
+    if (!text.empty())
+      out += indented(text, "  ");
+  }
+  if (const auto* const calls = find(message, "tool_calls"); calls && calls->is_array())
+    for (const auto& call : calls->get_array())
+      out += "  -> " + call_text(call) +
+             (call.is_object() ? " [" + text_at(call.get_object(), "id") + "]" : std::string{}) +
+             '\n';
+  return out;
+}
+
+/// Returns the super-step in a message id (`key-step-position`), 0 if the id has another form.
+std::uint64_t step_of(const json::object& message, const std::string& key) {
+  const auto id = text_at(message, "id");
+  const auto prefix = key + '-';
+  if (!id.starts_with(prefix))
+    return 0;
+  const auto end = id.find('-', prefix.size());
+  auto step = std::uint64_t{0};
+  for (const auto c : std::string_view{id}.substr(prefix.size(), end - prefix.size())) {
+    if (end == std::string::npos || c < '0' || c > '9')
+      return 0;
+    step = 10 * step + static_cast<std::uint64_t>(c - '0');
+  }
+  return step;
+}
+
+std::string conversation_text(const json::array& messages, const std::string& key) {
+  auto out = std::string{};
+  auto shown = std::uint64_t{0};
+  for (const auto& one : messages) {
+    if (!one.is_object())
+      continue;
+    if (const auto step = step_of(one.get_object(), key); step > shown) {
+      out += fmt::format("\n-- super-step {}\n", step);
+      shown = step;
+    }
+    out += message_text(one.get_object());
+  }
+  return out;
+}
+
+/// Returns the members of the line that are numbers or short texts, one per line.
+std::string members_text(const json::object& line) {
+  auto out = std::string{};
+  for (const auto& [name, value] : line)
+    if (name != "output" && name != "messages" && name != "error" && name != "response" &&
+        !value.is_null())
+      out += fmt::format("{:<16}{}\n", std::string{name}, plain(value));
+  return out;
+}
+
+std::string error_text(const json::value& failed) {
+  if (!failed.is_object())
+    return plain(failed);
+  auto out = std::string{};
+  for (const auto& [name, value] : failed.get_object())
+    if (name != "message")
+      out += fmt::format("{} {}, ", std::string{name}, plain(value));
+  if (out.ends_with(", "))
+    out.resize(out.size() - 2);
+  return out + '\n' + indented(text_at(failed.get_object(), "message"), "  ");
+}
+
+/// A call in the event log.
+struct logged_call {
+  std::string name;
+  std::int64_t begin = 0;
+  std::int64_t end = -1;
+};
+
+} // namespace
+
+result<std::optional<json::object>> find_row(const std::string& path, const std::string& key) {
+  auto reader = result_reader::open(path);
+  if (!reader)
+    return reader.error();
+  auto found = std::optional<json::object>{};
+  while (true) {
+    const auto more = reader->next();
+    if (!more)
+      return more.error();
+    if (!*more)
+      return found;
+    if (detail::key_of(reader->object()) != key)
+      continue;
+    auto parsed = parse_json(simdjson::to_string(reader->object()));
+    if (!parsed)
+      return parsed.error();
+    found = std::move(parsed->as_object());
+  }
+}
+
+std::string row_text(const json::object& line) {
+  auto key = text_at(line, "custom_id");
+  if (key.empty())
+    key = text_at(line, "id");
+  auto out = members_text(line);
+  const auto* messages = find(line, "messages");
+  if (const auto* const state = find(line, "output"); state && state->is_object()) {
+    messages = find(state->get_object(), "messages");
+    for (const auto& [name, value] : state->get_object())
+      if (name != "messages")
+        out += fmt::format("{:<16}{}\n", std::string{name}, plain(value));
+  }
+  if (messages != nullptr && messages->is_array())
+    out += '\n' + conversation_text(messages->get_array(), key);
+  if (const auto* const response = find(line, "response"))
+    out += "\nresponse\n" + indented(superstep::to_text(*response), "  ");
+  if (const auto* const failed = find(line, "error"))
+    out += "\nerror: " + error_text(*failed);
+  while (out.ends_with('\n'))
+    out.pop_back();
+  return visible_text(out);
+}
+
+result<std::string> row_timeline(const std::string& events, const std::string& key) {
+  auto reader = result_reader::open(events);
+  if (!reader)
+    return reader.error();
+  auto calls = std::vector<logged_call>{};
+  auto open = std::map<std::string, std::size_t>{}; // position of the call that has not ended
+  while (calls.size() < calls_max) {
+    const auto more = reader->next();
+    if (!more)
+      return more.error();
+    if (!*more)
+      break;
+    auto row = std::string_view{};
+    auto event = std::string_view{};
+    auto id = std::string_view{};
+    auto at = std::int64_t{0};
+    const auto line = reader->object();
+    if (line.at_key("row").get(row) != simdjson::SUCCESS || row != key ||
+        line.at_key("event").get(event) != simdjson::SUCCESS ||
+        line.at_key("call_id").get(id) != simdjson::SUCCESS ||
+        line.at_key("t_ns").get(at) != simdjson::SUCCESS)
+      continue;
+    const auto name = std::string{event.substr(0, event.find('_'))} + ' ' + std::string{id};
+    if (event.ends_with("_start")) {
+      open[name] = calls.size();
+      calls.push_back({name, at, -1});
+    } else if (const auto begun = open.find(name); begun != open.end()) {
+      calls[begun->second].end = at;
+      open.erase(begun);
+    }
+  }
+  if (calls.empty())
+    return std::string{};
+  constexpr auto ns_per_ms = 1e6;
+  constexpr auto columns = 40.0;
+  const auto first = std::ranges::min(calls, {}, &logged_call::begin).begin;
+  const auto last =
+      std::ranges::max(calls, {}, [](const auto& c) { return std::max(c.begin, c.end); });
+  const auto whole =
+      std::max<double>(1.0, static_cast<double>(std::max(last.begin, last.end) - first));
+  auto out = std::string{"timeline\n      start   duration\n"};
+  for (const auto& call : calls) {
+    const auto begin = static_cast<double>(call.begin - first);
+    const auto took = call.end < 0 ? whole - begin : static_cast<double>(call.end - call.begin);
+    const auto from = static_cast<std::size_t>(columns * begin / whole);
+    const auto length = std::clamp<std::size_t>(static_cast<std::size_t>(columns * took / whole), 1,
+                                                static_cast<std::size_t>(columns) + 1 - from);
+    out += fmt::format("{:>8.1f} ms {:>8} |{}{}{}| {}\n", begin / ns_per_ms,
+                       call.end < 0 ? "open" : fmt::format("{:.1f} ms", took / ns_per_ms),
+                       std::string(from, ' '), std::string(length, '#'),
+                       std::string(static_cast<std::size_t>(columns) + 1 - from - length, ' '),
+                       call.name);
+  }
+  out.pop_back();
+  return visible_text(out);
+}
+
+} // namespace superstep::results

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares the answers of a job with expected answers from its input.
+#include "results/score.hpp"
+
+#include "base/error_words.hpp"
+#include "results/report.hpp"
+
+#include <superstep/batch/batch.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <utility>
+
+#include <fcntl.h>
+
+namespace superstep::results {
+
+namespace {
+
+struct named_method {
+  std::string_view name;
+  score_method method;
+};
+constexpr auto named_methods = std::array{
+    named_method{"exact", score_method::exact}, named_method{"number", score_method::number},
+    named_method{"contains", score_method::contains}, named_method{"regex", score_method::regex},
+    named_method{"json", score_method::json}};
+
+std::string_view trimmed(std::string_view text) noexcept {
+  constexpr auto blanks = std::string_view{" \t\r\n"};
+  const auto begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos)
+    return {};
+  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+std::string lowered(std::string_view text) {
+  auto out = std::string{text};
+  std::ranges::transform(out, out.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  });
+  return out;
+}
+
+std::string text_of_gold(const json::value& gold) {
+  return gold.is_string() ? std::string{gold.get_string()} : superstep::to_text(gold);
+}
+
+/// Returns the JSON text of an answer: without a Markdown fence around it.
+std::string_view without_fence(std::string_view text) noexcept {
+  auto out = trimmed(text);
+  constexpr auto fence = std::string_view{"```"};
+  if (!out.starts_with(fence) || !out.ends_with(fence) || out.size() < 2 * fence.size())
+    return out;
+  const auto line = out.find('\n');
+  if (line == std::string_view::npos)
+    return out;
+  return trimmed(out.substr(line, out.size() - fence.size() - line));
+}
+
+/// Returns a value as canonical text in which equal numbers have equal texts (1 and 1.0).
+std::string comparable(const json::value& value) {
+  if (const auto* const list = value.if_array()) {
+    auto out = std::string{"["};
+    for (const auto& one : *list)
+      out += comparable(one) + ',';
+    return out + ']';
+  }
+  if (const auto* const members = value.if_object()) {
+    auto all = std::vector<std::string>{};
+    for (const auto& [name, member] : *members) {
+      auto one = std::string{};
+      append_quoted(one, name);
+      all.push_back(one + ':' + comparable(member));
+    }
+    std::ranges::sort(all);
+    return fmt::format("{{{}}}", fmt::join(all, ","));
+  }
+  if (value.is_double() && value.get_double() == std::floor(value.get_double()) &&
+      std::abs(value.get_double()) < 1e15)
+    return std::to_string(static_cast<std::int64_t>(value.get_double()));
+  return superstep::to_text(value);
+}
+
+bool are_close(double a, double b) noexcept {
+  constexpr auto tolerance = 1e-9;
+  return std::abs(a - b) <= tolerance * std::max({1.0, std::abs(a), std::abs(b)});
+}
+
+/// Compares JSON values. The expected answer may be a text with JSON.
+bool is_same_json(const result_line& row, const json::value& gold) {
+  const auto answer =
+      parse_json(row.structured.empty() ? without_fence(row.answer) : row.structured);
+  if (!answer)
+    return false;
+  if (comparable(*answer) == comparable(gold))
+    return true;
+  const auto parsed = gold.is_string() ? parse_json(std::string_view{gold.get_string()})
+                                       : result<json::value>{error{errc::parse_failed, ""}};
+  return parsed && comparable(*answer) == comparable(*parsed);
+}
+
+std::uint64_t key_hash(std::string_view key) noexcept {
+  return std::hash<std::string_view>{}(key);
+}
+
+/// The input of a job, indexed by the ids of its rows.
+class gold_file {
+public:
+  [[nodiscard]] static result<gold_file> open(const std::string& path) {
+    auto reader = result_reader::open(path);
+    if (!reader)
+      return reader.error();
+    auto out = gold_file{*std::move(reader)};
+    auto number = std::uint64_t{0};
+    while (true) {
+      const auto more = out.reader_.next();
+      if (!more)
+        return error{more.error().code,
+                     path + ": the expected answers must be in a file with JSON lines; " +
+                         more.error().text};
+      if (!*more)
+        break;
+      ++number;
+      const auto key = detail::key_of(out.reader_.object());
+      out.rows_.push_back({key_hash(key.empty() ? std::to_string(number) : std::string{key}),
+                           out.reader_.offset(), static_cast<std::uint32_t>(out.reader_.size()),
+                           static_cast<std::uint32_t>(number)});
+    }
+    std::ranges::stable_sort(out.rows_, {}, &place::hash);
+    return out;
+  }
+
+  /// Returns the input line of a row; an empty object if there is none.
+  [[nodiscard]] result<json::object> line_of(const std::string& key) {
+    const auto hash = key_hash(key);
+    for (auto at = std::ranges::lower_bound(rows_, hash, {}, &place::hash);
+         at != rows_.end() && at->hash == hash; ++at) {
+      auto text = std::string{};
+      if (auto read = reader_.file().read_at(at->offset, at->size, text); !read)
+        return read.error();
+      auto parsed = parse_json(text);
+      if (!parsed || !parsed->is_object())
+        return error{errc::parse_failed, reader_.file().path() + " was changed while it was read"};
+      auto& line = parsed->as_object();
+      const auto is_key = [&](std::string_view name) {
+        const auto* const found = line.if_contains(name);
+        return found != nullptr && found->is_string() && found->get_string() == key;
+      };
+      const auto has_none = !line.contains("id") && !line.contains("custom_id");
+      if (is_key("custom_id") || is_key("id") || (has_none && std::to_string(at->number) == key))
+        return std::move(line);
+    }
+    return json::object{};
+  }
+
+private:
+  struct place {
+    std::uint64_t hash;
+    std::uint64_t offset;
+    std::uint32_t size;
+    std::uint32_t number; // of the line, which is the id of a row without id
+  };
+  explicit gold_file(result_reader reader) : reader_{std::move(reader)} {}
+
+  result_reader reader_;
+  std::vector<place> rows_;
+};
+
+} // namespace
+
+std::optional<score_method> score_method_of(std::string_view name) noexcept {
+  const auto found = std::ranges::find(named_methods, name, &named_method::name);
+  return found != named_methods.end() ? std::optional{found->method} : std::nullopt;
+}
+
+std::vector<std::string> score_method_names() {
+  auto out = std::vector<std::string>{};
+  for (const auto& one : named_methods)
+    out.emplace_back(one.name);
+  return out;
+}
+
+std::optional<double> last_number(std::string_view text) {
+  static const auto pattern =
+      re2::RE2{R"(([-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+]?\.\d+))"};
+  auto rest = re2::StringPiece{text.data(), text.size()};
+  auto found = std::optional<double>{};
+  for (auto number = std::string{}; re2::RE2::FindAndConsume(&rest, pattern, &number);) {
+    std::erase(number, ',');
+    if (number.front() == '+')
+      number.erase(0, 1);
+    found = std::strtod(number.c_str(), nullptr);
+  }
+  return found;
+}
+
+const json::value* member_at(const json::object& from, std::string_view path) {
+  if (const auto* const found = from.if_contains(path))
+    return found;
+  for (auto dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.', dot + 1))
+    if (const auto* const below = from.if_contains(path.substr(0, dot));
+        below && below->is_object())
+      if (const auto* const found = member_at(below->get_object(), path.substr(dot + 1)))
+        return found;
+  return nullptr;
+}
+
+result<double> score_answer(score_method method, const result_line& row, const json::value& gold) {
+  const auto wanted = text_of_gold(gold);
+  const auto& answer = compared_text(row);
+  const auto as_score = [](bool is_match) { return is_match ? 1.0 : 0.0; };
+  switch (method) {
+  case score_method::exact:
+    return as_score(trimmed(answer) == trimmed(wanted));
+  case score_method::number: {
+    const auto number = last_number(wanted);
+    if (!number)
+      return error{errc::parse_failed, "the expected answer '" + wanted + "' contains no number"};
+    const auto given = last_number(answer);
+    return as_score(given && are_close(*given, *number));
+  }
+  case score_method::contains:
+    return as_score(lowered(answer).find(lowered(trimmed(wanted))) != std::string::npos);
+  case score_method::regex: {
+    auto options = re2::RE2::Options{};
+    options.set_log_errors(false);
+    const auto pattern = re2::RE2{wanted, options};
+    if (!pattern.ok())
+      return error{errc::parse_failed, "the expected answer '" + wanted +
+                                           "' is not a regular expression: " + pattern.error()};
+    return as_score(re2::RE2::PartialMatch(answer, pattern));
+  }
+  case score_method::json:
+    break;
+  }
+  return as_score(is_same_json(row, gold));
+}
+
+std::string scores_path_of(const std::string& output) {
+  constexpr auto extension = std::string_view{".jsonl"};
+  const auto stem =
+      output.ends_with(extension) ? output.substr(0, output.size() - extension.size()) : output;
+  return stem + ".scores.jsonl";
+}
+
+result<score_summary> score_file(const score_options& options) {
+  auto gold = gold_file::open(options.input);
+  if (!gold)
+    return gold.error();
+  auto reader = result_reader::open(options.output);
+  if (!reader)
+    return reader.error();
+  auto out = score_summary{};
+  out.path = scores_path_of(options.output);
+  auto file = detail::file::open_temporary(reader->file());
+  if (!file)
+    return file.error();
+  const auto fail = [&](error why) {
+    static_cast<void>(file->remove());
+    return why;
+  };
+  auto buffer = std::string{};
+  constexpr auto buffer_max = std::size_t{1} << 20U;
+  while (true) {
+    const auto more = reader->next();
+    if (!more)
+      return fail(more.error());
+    if (!*more)
+      break;
+    const auto row = read_result_line(reader->object());
+    const auto line = gold->line_of(row.key);
+    if (!line)
+      return fail(line.error());
+    const auto* const wanted = member_at(*line, options.field);
+    if (wanted == nullptr || wanted->is_null()) {
+      ++out.without;
+      continue;
+    }
+    auto score = result<double>{0.0};
+    if (row.status == result_status::ok)
+      score = score_answer(options.method, row, *wanted);
+    if (!score)
+      return fail(
+          {score.error().code, options.input + ": row '" + row.key + "': " + score.error().text});
+    ++out.scored;
+    out.failed += row.status == result_status::ok ? 0U : 1U;
+    out.sum += *score;
+    auto written = json::object{};
+    written["id"] = row.key;
+    written["score"] = *score;
+    written["status"] = to_string(row.status);
+    written["answer"] = compared_text(row);
+    written["gold"] = *wanted;
+    append_text(buffer, written);
+    buffer += '\n';
+    if (buffer.size() < buffer_max)
+      continue;
+    if (auto saved = file->append(std::exchange(buffer, {})); !saved)
+      return fail(saved.error());
+  }
+  if (out.scored == 0)
+    return fail({errc::not_found, "no row of " + options.input + " has the member '" +
+                                      options.field +
+                                      "'; --gold names the member with the "
+                                      "expected answer"});
+  if (auto saved = file->append(buffer); !saved)
+    return fail(saved.error());
+  auto old = detail::file::open_regular(out.path, O_RDWR | O_CREAT);
+  if (!old)
+    return fail(old.error());
+  if (auto replaced = file->replace(*old); !replaced)
+    return replaced.error();
+  return out;
+}
+
+std::string to_text(const score_summary& s) {
+  const auto share = wilson(s.sum, s.scored);
+  auto out =
+      fmt::format("score {:.1f} % (95 % confidence: {:.1f} to {:.1f} %), {} scored",
+                  100 * share.value, 100 * share.low, 100 * share.high, counted(s.scored, "row"));
+  if (s.failed > 0)
+    out += fmt::format(", {} of them failed", s.failed);
+  if (s.without > 0)
+    out += fmt::format(", {} without an expected answer", s.without);
+  return out + "; scores in " + s.path;
+}
+
+} // namespace superstep::results

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "results/result_line.hpp"
+
+#include <superstep/base/error.hpp>
+#include <superstep/base/json.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep::results {
+
+/// A way to compare an answer with the expected answer.
+enum class score_method : std::uint8_t {
+  exact,    ///< equal texts, without white space at both ends
+  number,   ///< the last number of the answer equals the last number of the expected answer
+  contains, ///< the answer contains the expected answer; ASCII letters match in both cases
+  regex,    ///< the expected answer is a regular expression (RE2) that the answer contains
+  json,     ///< equal JSON values, independent of the order of keys
+};
+
+/// Returns the method with a name, e.g. `exact`; nullopt if there is none.
+[[nodiscard]] std::optional<score_method> score_method_of(std::string_view name) noexcept;
+/// Returns the names of all methods.
+[[nodiscard]] std::vector<std::string> score_method_names();
+
+/// Compares an answer with the expected answer.
+/// @param gold the expected answer; a value that is not a text is compared as JSON text
+/// @return 1 if they match, else 0; an error if `gold` is not usable, such as an invalid pattern
+[[nodiscard]] result<double> score_answer(score_method method, const result_line& row,
+                                          const json::value& gold);
+
+/// Returns the last number in a text: digits with optional sign, thousands separators, fraction and
+/// exponent. nullopt if there is none.
+[[nodiscard]] std::optional<double> last_number(std::string_view text);
+
+/// Returns the member of an object at a path such as `metadata.answer`. A member whose name
+/// contains the dots is found first. nullptr if there is none.
+[[nodiscard]] const json::value* member_at(const json::object& from, std::string_view path);
+
+/// Options of score_file().
+struct score_options {
+  std::string output; ///< the output of the job
+  std::string input;  ///< JSONL file with the expected answers, by id
+  std::string field;  ///< member of an input line with the expected answer
+  score_method method = score_method::exact;
+};
+
+/// The scores of a job.
+struct score_summary {
+  std::string path;          ///< the file with the scores
+  std::uint64_t scored = 0;  ///< rows with a score; failed rows have the score 0
+  std::uint64_t failed = 0;  ///< scored rows that failed
+  std::uint64_t without = 0; ///< rows without an expected answer
+  double sum = 0;            ///< sum of the scores
+};
+
+/// Returns the path of the scores beside an output: out.scores.jsonl for out.jsonl.
+[[nodiscard]] std::string scores_path_of(const std::string& output);
+
+/// Scores all rows of an output and replaces the file of scores_path_of(): one line for each row,
+/// with `id`, `score`, `status`, `answer` and `gold`. Needs 24 bytes of memory per row of the
+/// input.
+/// @return errc::parse_failed for an input that is not JSONL, for repeated ids, and for an unusable
+/// expected answer, with file and line
+[[nodiscard]] result<score_summary> score_file(const score_options& options);
+
+/// Returns the text for the terminal: mean, confidence interval and number of rows.
+[[nodiscard]] std::string to_text(const score_summary&);
+
+} // namespace superstep::results

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the file of scores beside an output, for reports and comparisons.
+#include "results/score_table.hpp"
+
+#include "results/result_line.hpp"
+#include "results/score.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace superstep::results {
+
+namespace {
+
+using hashed_score = std::pair<std::uint64_t, double>;
+
+} // namespace
+
+result<score_table> score_table::beside(const std::string& output) {
+  auto out = score_table{};
+  const auto path = scores_path_of(output);
+  if (!detail::exists(path))
+    return out;
+  auto reader = result_reader::open(path);
+  if (!reader)
+    return reader.error();
+  while (true) {
+    const auto more = reader->next();
+    if (!more)
+      return more.error();
+    if (!*more)
+      break;
+    const auto row = read_result_line(reader->object());
+    if (row.score)
+      out.scores_.emplace_back(std::hash<std::string_view>{}(row.key), *row.score);
+  }
+  std::ranges::sort(out.scores_, {}, &hashed_score::first);
+  return out;
+}
+
+std::optional<double> score_table::find(std::string_view key) const noexcept {
+  const auto hash = std::hash<std::string_view>{}(key);
+  const auto found = std::ranges::lower_bound(scores_, hash, {}, &hashed_score::first);
+  return found != scores_.end() && found->first == hash ? std::optional{found->second}
+                                                        : std::nullopt;
+}
+
+} // namespace superstep::results

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/error.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace superstep::results {
+
+/// The scores that `superstep score` has written beside an output, by row id. Needs 16 bytes per
+/// row. Ids are stored as 64-bit hashes.
+class score_table {
+public:
+  /// Reads the scores beside an output. The table is empty if there is no such file.
+  [[nodiscard]] static result<score_table> beside(const std::string& output);
+  /// Returns the score of a row; nullopt if it has none.
+  [[nodiscard]] std::optional<double> find(std::string_view key) const noexcept;
+  [[nodiscard]] bool empty() const noexcept { return scores_.empty(); }
+
+private:
+  std::vector<std::pair<std::uint64_t, double>> scores_; // sorted by hash
+};
+
+} // namespace superstep::results

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Comparison of two output files: matches, failures, scores, repeated ids and side-by-side text.
+#include "results/compare.hpp"
+#include "unit/results/output_file.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <set>
+#include <string>
+
+namespace superstep::results {
+
+using testing::failed_line;
+using testing::ok_line;
+using testing::output_files;
+
+BOOST_FIXTURE_TEST_SUITE(comparisons, output_files)
+
+BOOST_AUTO_TEST_CASE(rows_are_matched_by_id_in_any_order) {
+  const auto left = write("a", ok_line("1", "x", 10) + ok_line("2", "x") + ok_line("3", "x") +
+                                   failed_line("4", "timed_out") + failed_line("5", "model_error"));
+  const auto right =
+      write("b", failed_line("5", "timed_out") + failed_line("4", "timed_out") +
+                     failed_line("2", "model_error") + ok_line("1", "x", 20) + ok_line("6", "<i>"));
+  auto seen = std::multiset<std::string>{};
+  const auto got = compare(left, right, {}, [&](const row_pair& pair) {
+                     seen.insert(pair.key + ' ' + std::string{to_string(pair.match)});
+                   }).value();
+  const auto wanted = std::multiset<std::string>{"1 same", "2 different", "3 only left",
+                                                 "4 same", "5 different", "6 only right"};
+  BOOST_TEST(seen == wanted, boost::test_tools::per_element());
+  BOOST_TEST(got.same == 2U);
+  BOOST_TEST(got.different == 2U);
+  BOOST_TEST(got.only_left == 1U);
+  BOOST_TEST(got.only_right == 1U);
+  BOOST_TEST(got.failed_right == 1U);
+  BOOST_TEST(got.failed_left == 0U);
+  BOOST_TEST(got.rows.size() == 4U); // without the rows that are the same
+  BOOST_TEST(got.left.rows() == 5U);
+  BOOST_TEST(got.right.rows() == 5U);
+  const auto text = to_text(got, 60);
+  BOOST_TEST(text.find("2 same, 2 different, 1 only left, 1 only right") != std::string::npos);
+  BOOST_TEST(text.find("2: different") != std::string::npos);
+  BOOST_TEST(to_html(got).find("<i>") == std::string::npos);
+  BOOST_TEST(to_json(got).at("rows").at("same").as_uint64() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(only_first_rows_are_kept) {
+  auto left = std::string{};
+  auto right = std::string{};
+  for (auto i = 0; i < 1'000; ++i) {
+    left += ok_line(std::to_string(i), "left");
+    right += ok_line(std::to_string(999 - i), "right");
+  }
+  auto options = compare_options{};
+  options.rows_max = 3;
+  const auto got = compare(write("a", left), write("b", right), options).value();
+  BOOST_TEST(got.different == 1'000U);
+  BOOST_REQUIRE(got.rows.size() == 3U);
+  BOOST_TEST(got.rows[2].key == "2");
+}
+
+BOOST_AUTO_TEST_CASE(higher_scores_are_counted) {
+  const auto with_score = [](std::string line, const std::string& score) {
+    line.insert(line.size() - 2, ",\"score\":" + score);
+    return line;
+  };
+  const auto left =
+      write("a", with_score(ok_line("1", "x"), "1") + with_score(ok_line("2", "x"), "0") +
+                     with_score(ok_line("3", "x"), "1"));
+  const auto right =
+      write("b", with_score(ok_line("1", "y"), "0") + with_score(ok_line("2", "y"), "0") +
+                     with_score(ok_line("3", "y"), "0.5"));
+  const auto got = compare(left, right, {}).value();
+  BOOST_TEST(got.better_left == 2U);
+  BOOST_TEST(got.better_right == 0U);
+  BOOST_TEST(to_text(got, 80).find("score") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(repeated_and_missing_ids_are_errors) {
+  const auto twice = write("a", ok_line("1", "x") + ok_line("1", "y"));
+  const auto once = write("b", ok_line("1", "x"));
+  const auto none = write("c", "{\"status\":\"ok\"}\n");
+  BOOST_TEST(compare(once, twice, {}).error().text ==
+             twice + ": has several rows with the id '1'; rows can only be compared by id");
+  BOOST_TEST(compare(twice, once, {}).error().text ==
+             twice + ": has several rows with the id '1'; rows can only be compared by id");
+  BOOST_TEST(compare(once, none, {}).error().text.find("without an id") != std::string::npos);
+  BOOST_TEST(compare(none, once, {}).error().text.find("without an id") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(columns_wrap_at_characters) {
+  BOOST_TEST(in_columns("abcdefghijklm", "ä\nb", 23) == "abcdefghij | ä\n"
+                                                        "klm        | b\n");
+  BOOST_TEST(in_columns("ääääääääääb", "", 23) == "ääääääääää |\nb          |\n");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace superstep::results

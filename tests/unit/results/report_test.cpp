@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports: counts, confidence intervals, slowest rows, bounds, and HTML that cannot be injected.
+#include "results/html_page.hpp"
+#include "results/report.hpp"
+#include "unit/results/output_file.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+namespace superstep::results {
+
+using testing::failed_line;
+using testing::ok_line;
+using testing::output_files;
+using testing::read;
+
+namespace {
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(reports)
+
+BOOST_AUTO_TEST_CASE(wilson_interval_has_published_values) {
+  // R: binom::binom.confint(8, 10, methods = "wilson")
+  const auto share = wilson(8, 10);
+  BOOST_TEST(share.value == 0.8);
+  BOOST_TEST(share.low == 0.4901625, boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(share.high == 0.9433178, boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(wilson(0, 0).high == 0.0);
+  BOOST_TEST(wilson(0, 5).low == 0.0);
+  BOOST_TEST(wilson(5, 5).high == 1.0);
+}
+
+BOOST_AUTO_TEST_CASE(report_counts_rows_errors_and_tokens) {
+  const auto files = output_files{};
+  const auto path = files.write("out.jsonl", ok_line("a", "1", 10) + ok_line("b", "2", 30) +
+                                                 failed_line("c", "model_error") +
+                                                 failed_line("d", "model_error"));
+  static_cast<void>(files.write("out.summary.json", R"({"job_id":"run-1"})"));
+  const auto got = report::of_file(path).value();
+  BOOST_TEST(got.rows() == 4U);
+  BOOST_TEST(got.failed == 2U);
+  BOOST_TEST(got.errors.at("model_error").rows == 2U);
+  BOOST_TEST(got.errors.at("model_error").examples.size() == 2U);
+  BOOST_TEST(got.input_tokens == 10);
+  BOOST_TEST(got.summary().at("job_id").as_string() == "run-1");
+  BOOST_TEST(got.slowest().front().key == "b");
+  BOOST_TEST(contains(to_text(got), "4 rows, 2 ok, 2 failed"));
+  BOOST_TEST(to_json(got).at("errors").at("model_error").as_uint64() == 2U);
+  BOOST_TEST(contains(to_html(got), "job run-1"));
+}
+
+BOOST_AUTO_TEST_CASE(slowest_rows_are_the_slowest_of_many) {
+  auto options = report_options{};
+  options.slowest_max = 3;
+  auto got = report{options};
+  for (auto i = 0; i < 1'000; ++i)
+    got.add(read(ok_line(std::to_string(i), "x", (i * 7919) % 1'000)));
+  const auto rows = got.slowest();
+  BOOST_REQUIRE(rows.size() == 3U);
+  BOOST_TEST(rows[0].wall_ms == 999.0);
+  BOOST_TEST(rows[1].wall_ms == 998.0);
+  BOOST_TEST(rows[2].wall_ms == 997.0);
+}
+
+BOOST_AUTO_TEST_CASE(number_of_error_classes_is_bounded) {
+  auto options = report_options{};
+  options.names_max = 10;
+  options.examples_max = 2;
+  auto got = report{options};
+  for (auto i = 0; i < 100; ++i)
+    got.add(read(failed_line(std::to_string(i), "kind" + std::to_string(i))));
+  BOOST_TEST(got.errors.size() == 11U);
+  BOOST_TEST(got.errors.at("(others)").rows == 90U);
+  BOOST_TEST(got.errors.at("(others)").examples.size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(scores_get_a_confidence_interval) {
+  auto got = report{};
+  for (auto i = 0; i < 10; ++i) {
+    auto line = read(ok_line(std::to_string(i), "x"));
+    line.score = i < 8 ? 1.0 : 0.0;
+    got.add(line);
+  }
+  BOOST_TEST(contains(to_text(got), "score         80.0 % (95 % confidence: 49.0 to 94.3 %)"));
+  BOOST_TEST(contains(to_html(got), "95 % confidence 49.0 to 94.3 %"));
+  BOOST_TEST(to_json(got).at("score").at("mean").as_double() == 0.8);
+}
+
+BOOST_AUTO_TEST_CASE(html_escapes_all_texts_of_rows) {
+  const auto attack = std::string{"</pre><script>alert(1)</script>\"'&"};
+  const auto files = output_files{};
+  auto tool = json::object{{"type", "tool"}, {"name", attack}, {"content", attack}};
+  auto line = parse_json(ok_line(attack, attack)).value();
+  line.at("output").at("messages").as_array().push_back(tool);
+  const auto path = files.write("<b>&.jsonl", superstep::to_text(line) + '\n' +
+                                                  failed_line(attack, attack, attack));
+  const auto page = to_html(report::of_file(path).value());
+  BOOST_TEST(!contains(page, "<script"));
+  BOOST_TEST(!contains(page, "<b>&."));
+  BOOST_TEST(contains(page, "&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"));
+  BOOST_TEST(page.starts_with(html_start));
+  BOOST_TEST(contains(page, "default-src 'none'"));
+  BOOST_TEST(!contains(page, "http://"));
+  BOOST_TEST(!contains(page, "https://"));
+}
+
+BOOST_AUTO_TEST_CASE(text_hides_no_control_characters) {
+  auto got = report{};
+  got.add(read(failed_line("a", "x", "red \x1b[31m text")));
+  BOOST_TEST(!contains(to_text(got), "\x1b"));
+}
+
+BOOST_AUTO_TEST_CASE(excerpts_end_at_character_borders) {
+  BOOST_TEST(excerpt("abc", 3) == "abc");
+  BOOST_TEST(excerpt("abcd", 3) == "abc…");
+  BOOST_TEST(excerpt("aä€", 3) == "aä…");
+  BOOST_TEST(excerpt("aä€", 2) == "a…");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace superstep::results

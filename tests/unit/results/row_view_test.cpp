@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The view of one row: its conversation by super-step, its error, and the timeline of its calls.
+#include "results/row_view.hpp"
+#include "unit/results/output_file.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+namespace superstep::results {
+
+using testing::failed_line;
+using testing::ok_line;
+using testing::output_files;
+
+namespace {
+
+void check_parts(const std::string& text, const std::vector<std::string>& parts) {
+  auto at = std::size_t{0};
+  for (const auto& part : parts) {
+    at = text.find(part, at);
+    BOOST_TEST((at != std::string::npos), '\'' << part << "' is missing or too early in\n" << text);
+    if (at == std::string::npos)
+      return;
+  }
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(row_views, output_files)
+
+BOOST_AUTO_TEST_CASE(row_shows_messages_by_super_step) {
+  const auto line = parse_json(R"({"id":"a","status":"ok","output":{"messages":[
+    {"type":"human","content":"two\nlines","id":"a-0-0"},
+    {"type":"ai","content":"","id":"a-1-0","usage_metadata":{"input_tokens":3,"output_tokens":4},
+     "tool_calls":[{"name":"add","args":{"x":1},"id":"c0","type":"tool_call"}]},
+    {"type":"tool","content":"no","name":"add","id":"a-2-0","tool_call_id":"c0","status":"error"},
+    {"type":"ai","content":"\u001b[31mdone","id":"a-3-0"}],"structured_response":{"n":1}},
+    "error":null,"steps":3,"wall_ms":7})")
+                        .value();
+  const auto text = row_text(line.as_object());
+  check_parts(text,
+              {"id              a", "steps           3", "wall_ms         7",
+               R"(structured_response{"n":1})", "human\n  two\n  lines\n", "-- super-step 1\n",
+               "ai (3 tokens in, 4 out)\n", R"(-> add {"x":1} [c0])", "-- super-step 2\n",
+               "tool add (error) [c0]\n  no\n", "-- super-step 3\n", "done"});
+  BOOST_TEST(text.find('\x1b') == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(failed_row_shows_its_error) {
+  const auto line = parse_json(failed_line("a", "model_error", "the server refused")).value();
+  check_parts(
+      row_text(line.as_object()),
+      {"status          error", "error: kind model_error, attempts 1", "the server refused"});
+}
+
+BOOST_AUTO_TEST_CASE(last_line_with_the_id_is_found) {
+  const auto path = write("o", ok_line("a", "first") + ok_line("b", "x") + ok_line("a", "second"));
+  const auto found = find_row(path, "a").value();
+  BOOST_REQUIRE(found.has_value());
+  BOOST_TEST(superstep::to_text(*found).find("second") != std::string::npos);
+  BOOST_TEST(!find_row(path, "c").value().has_value());
+  BOOST_TEST(find_row(path + "x", "a").has_error());
+}
+
+BOOST_AUTO_TEST_CASE(timeline_lists_calls_of_one_row) {
+  const auto path =
+      write("events", R"({"row":"a","event":"model_start","call_id":"0","t_ns":1000000}
+{"row":"b","event":"tool_start","call_id":"x","t_ns":1500000}
+{"row":"a","event":"model_end","call_id":"0","t_ns":3000000}
+{"row":"a","event":"tool_start","call_id":"c0","t_ns":3000000}
+{"row":"a","event":"tool_end","call_id":"c0","t_ns":5000000}
+{"row":"a","event":"tool_start","call_id":"c1","t_ns":4000000}
+)");
+  const auto text = row_timeline(path, "a").value();
+  check_parts(text, {"0.0 ms", "2.0 ms", "model 0", "2.0 ms", "2.0 ms", "tool c0", "3.0 ms", "open",
+                     "tool c1"});
+  BOOST_TEST(text.find("tool x") == std::string::npos);
+  BOOST_TEST(row_timeline(path, "c").value().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace superstep::results

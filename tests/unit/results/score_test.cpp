@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scores: the methods of comparison, and the file with the scores of a job.
+#include "results/report.hpp"
+#include "results/score.hpp"
+#include "unit/results/output_file.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+namespace superstep::results {
+
+using testing::failed_line;
+using testing::ok_line;
+using testing::output_files;
+
+namespace {
+
+double score_of(score_method method, const std::string& answer, const std::string& gold) {
+  auto row = result_line{};
+  row.answer = answer;
+  return score_answer(method, row, parse_json(gold).value()).value();
+}
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(scores, output_files)
+
+BOOST_AUTO_TEST_CASE(exact_ignores_white_space_at_ends_only) {
+  BOOST_TEST(score_of(score_method::exact, " yes\n", R"("yes")") == 1.0);
+  BOOST_TEST(score_of(score_method::exact, "Yes", R"("yes")") == 0.0);
+  BOOST_TEST(score_of(score_method::exact, "a  b", R"("a b")") == 0.0);
+  BOOST_TEST(score_of(score_method::exact, "7", "7") == 1.0); // a number as expected answer
+}
+
+BOOST_AUTO_TEST_CASE(number_compares_last_numbers) {
+  for (const auto* answer : {"The answer is 1,234.50.", "3 + 4 = 1234.5", "$1234.50", "1.2345e3"})
+    BOOST_TEST(score_of(score_method::number, answer, R"("#### 1,234.5")") == 1.0, answer);
+  for (const auto* answer : {"none", "1234.5 of 2000", "-1234.5", "1234.51"})
+    BOOST_TEST(score_of(score_method::number, answer, "1234.5") == 0.0, answer);
+  BOOST_TEST(last_number("from -3 to -.5").value() == -0.5);
+  BOOST_TEST(last_number("1,2 and 12,34").value() == 34.0); // not thousands
+  BOOST_TEST(!last_number("no number").has_value());
+  auto row = result_line{};
+  BOOST_TEST(score_answer(score_method::number, row, json::value("none")).has_error());
+}
+
+BOOST_AUTO_TEST_CASE(contains_ignores_case_of_letters) {
+  BOOST_TEST(score_of(score_method::contains, "It is PARIS.", R"("Paris")") == 1.0);
+  BOOST_TEST(score_of(score_method::contains, "It is Rome.", R"("Paris")") == 0.0);
+}
+
+BOOST_AUTO_TEST_CASE(regex_is_searched_and_checked) {
+  BOOST_TEST(score_of(score_method::regex, "on 2026-11-23", R"("\\d{4}-\\d\\d")") == 1.0);
+  BOOST_TEST(score_of(score_method::regex, "x", R"("^y$")") == 0.0);
+  auto row = result_line{};
+  const auto failed = score_answer(score_method::regex, row, json::value("(a"));
+  BOOST_TEST(failed.error().text.find("is not a regular expression") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(json_compares_values_not_texts) {
+  const auto* const gold = R"({"a":[1,2.5,null],"b":"x"})";
+  BOOST_TEST(score_of(score_method::json, R"({"b": "x", "a": [1.0, 2.5, null]})", gold) == 1.0);
+  BOOST_TEST(score_of(score_method::json, "```json\n{\"b\":\"x\",\"a\":[1,2.5,null]}\n```", gold) ==
+             1.0);
+  BOOST_TEST(score_of(score_method::json, R"({"b":"x","a":[2.5,1,null]})", gold) == 0.0);
+  BOOST_TEST(score_of(score_method::json, "not JSON", gold) == 0.0);
+  BOOST_TEST(score_of(score_method::json, R"({"a":1})", R"("{\"a\": 1}")") ==
+             1.0); // JSON in a text
+  auto row = result_line{};
+  row.answer = "no";
+  row.structured = R"({"a":1})";
+  BOOST_TEST(score_answer(score_method::json, row, parse_json(R"({"a":1})").value()).value() ==
+             1.0);
+}
+
+BOOST_AUTO_TEST_CASE(member_path_may_contain_dots) {
+  const auto line = parse_json(R"({"a":{"b":1,"c.d":2},"a.b":3,"e":{"f":{"g":4}}})").value();
+  const auto at = [&](std::string_view path) {
+    const auto* const found = member_at(line.as_object(), path);
+    return found != nullptr ? superstep::to_text(*found) : "none";
+  };
+  BOOST_TEST(at("a.b") == "3");
+  BOOST_TEST(at("a.c.d") == "2");
+  BOOST_TEST(at("e.f.g") == "4");
+  BOOST_TEST(at("e.g") == "none");
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_a_job_are_scored_by_id) {
+  const auto out = write("out.jsonl", ok_line("c", "3") + ok_line("a", "1") +
+                                          failed_line("b", "model_error") + ok_line("d", "4"));
+  const auto in = write("in.jsonl", R"({"id":"a","meta":{"gold":"1"}}
+{"id":"b","meta":{"gold":"2"}}
+
+{"custom_id":"c","meta":{"gold":"4"}}
+{"id":"d"}
+)");
+  auto options = score_options{};
+  options.output = out;
+  options.input = in;
+  options.field = "meta.gold";
+  const auto got = score_file(options).value();
+  BOOST_TEST(got.scored == 3U);
+  BOOST_TEST(got.failed == 1U);
+  BOOST_TEST(got.without == 1U);
+  BOOST_TEST(got.sum == 1.0);
+  BOOST_TEST(
+      to_text(got).starts_with("score 33.3 % (95 % confidence: 6.1 to 79.2 %), 3 rows scored"));
+  // Reports read the scores beside the output.
+  const auto statistics = report::of_file(out).value();
+  BOOST_TEST(statistics.rows_scored == 3U);
+  BOOST_TEST(statistics.score_sum == 1.0);
+  BOOST_TEST(score_file(options).value().sum == 1.0); // replaces the earlier scores
+}
+
+BOOST_AUTO_TEST_CASE(rows_without_id_are_matched_by_line_number) {
+  auto options = score_options{};
+  options.output = write("out.jsonl", ok_line("1", "x") + ok_line("2", "y"));
+  options.input = write("in.jsonl", "{\"gold\":\"x\"}\n{\"gold\":\"y\"}\n");
+  options.field = "gold";
+  BOOST_TEST(score_file(options).value().sum == 2.0);
+}
+
+BOOST_AUTO_TEST_CASE(unusable_expected_answers_are_errors) {
+  auto options = score_options{};
+  options.output = write("out.jsonl", ok_line("a", "1"));
+  options.input = write("in.jsonl", R"({"id":"a","gold":"("})"
+                                    "\n");
+  options.field = "label";
+  BOOST_TEST(score_file(options).error().text.find("has the member 'label'") != std::string::npos);
+  options.field = "gold";
+  options.method = score_method::regex;
+  BOOST_TEST(score_file(options).error().text.find("row 'a'") != std::string::npos);
+  options.input = write("in.csv", "id,gold\na,1\n");
+  BOOST_TEST(score_file(options).error().text.find("must be in a file with JSON lines") !=
+             std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace superstep::results
