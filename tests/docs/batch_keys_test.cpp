@@ -2,6 +2,7 @@
 // docs/batch-files.md describes every key of the lines that a job writes, and no other key.
 #include "batch/json_text.hpp"
 #include "batch/output_line.hpp"
+#include "batch/row_fields.hpp"
 #include "docs/tree.hpp"
 
 #include <superstep/batch/batch.hpp>
@@ -114,6 +115,24 @@ BOOST_AUTO_TEST_CASE(keys_of_output_lines_are_documented) {
   check_section("Output of native and chat rows",
                 keys_of_lines(output_lines(row_shape::chat, "id") +
                               output_lines(row_shape::chat, "custom_id")));
+}
+
+// The error for an unknown field lists all fields.
+BOOST_AUTO_TEST_CASE(fields_of_output_are_documented) {
+  const auto refused = columns_of({"?"}, output_format::jsonl, {}, {});
+  BOOST_REQUIRE(!refused.has_value());
+  const auto text = refused.error().text;
+  constexpr auto intro = std::string_view{"known fields: "};
+  auto names = std::istringstream{text.substr(text.find(intro) + intro.size())};
+  auto known = key_set{};
+  for (auto name = std::string{}; std::getline(names >> std::ws, name, ',');)
+    known.insert(name);
+  auto told = documented("Fields, CSV and order");
+  for (const auto* name :
+       {"response", "response.NAME", "NAME", "columns.NAME"}) // depend on agent and input
+    BOOST_TEST(told.erase(name) == 1U, name);
+  BOOST_TEST(known.size() > 20U);
+  BOOST_TEST((told == known));
 }
 
 BOOST_AUTO_TEST_CASE(keys_of_dead_letters_are_documented) {
