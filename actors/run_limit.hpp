@@ -35,7 +35,7 @@ private:
   bool closed_ = false;
 };
 
-/// The admission of one run. Counts the run as ended when it is told so, or when it is destroyed
+/// The admission of one run. Counts the run as ended when leave() is called, or when it is destroyed
 /// because the run could not be started.
 class admitted_run {
 public:

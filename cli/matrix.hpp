@@ -18,7 +18,7 @@ struct matrix_job {
 };
 
 /// Returns all combinations of the values, the last key changing fastest. The keys are those of
-/// --set. `model` stands for `model.model`, and a value of `prompt` that starts with @ names a file
+/// --set. `model` means `model.model`, and a value of `prompt` that starts with @ names a file
 /// with the prompt.
 ///
 /// @param given words such as `model=a,b`

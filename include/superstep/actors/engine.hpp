@@ -27,7 +27,7 @@ namespace detail {
 class engine_core;
 } // namespace detail
 
-/// What a function that starts a run does while engine_options::runs_max runs have not ended.
+/// The behaviour of functions that start a run while engine_options::runs_max runs have not ended.
 enum class when_full : std::uint8_t {
   wait,   ///< it blocks the calling thread until a run ends
   refuse, ///< it does not start the run, which fails with graph_errc::engine_full
@@ -60,7 +60,7 @@ struct engine_options {
   /// occupies memory, even if it only waits. Runs that bodies start (runtime::invoke()) do not
   /// count.
   std::optional<std::size_t> runs_max = std::nullopt;
-  /// What happens if runs_max is reached. A run that is started on a thread of the engine, such as
+  /// The behaviour if runs_max is reached. A run that is started on a thread of the engine, such as
   /// by the callback of a run, never waits: with when_full::wait it starts above the limit.
   when_full on_full = when_full::wait;
 };
