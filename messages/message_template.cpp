@@ -11,7 +11,7 @@ namespace superstep {
 namespace {
 
 constexpr auto opening = std::string_view{"{{"};
-constexpr auto closing = std::string_view{"}}"};
+constexpr auto closing_braces = std::string_view{"}}"};
 constexpr auto spaces = std::string_view{" \t"};
 
 std::string_view trimmed(std::string_view text) noexcept {
@@ -48,7 +48,7 @@ result<text_before> take_text(std::string_view& rest, const std::string& where) 
     rest.remove_prefix(braces % 2);
     if (braces < opening.size())
       continue;
-    const auto end = rest.find(closing);
+    const auto end = rest.find(closing_braces);
     if (end == std::string_view::npos)
       return fault_at(where, "{{ has no }}; write {{{{ if the text {{ is meant");
     const auto name = trimmed(rest.substr(opening.size(), end - opening.size()));
@@ -56,7 +56,7 @@ result<text_before> take_text(std::string_view& rest, const std::string& where) 
       return fault_at(where, "{{" + std::string{name} +
                                  "}} is not the name of a column; write {{{{ if the text {{ is "
                                  "meant");
-    rest.remove_prefix(end + closing.size());
+    rest.remove_prefix(end + closing_braces.size());
     out.name = name;
     return out;
   }

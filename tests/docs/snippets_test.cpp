@@ -174,12 +174,14 @@ BOOST_AUTO_TEST_CASE(examples_page_shows_every_program_and_output) {
     BOOST_TEST(shown.contains("examples/" + name + ".cpp"), name);
     BOOST_TEST(shown.contains("tests/system/examples/output/" + name + ".txt"), name);
     const auto file = read(entry.path());
-    BOOST_TEST(file.size() < 60U, name);
+    // Programs with CAF actors need headers that superstep.hpp does not include.
+    const auto has_actors = name == "13_actors";
+    BOOST_TEST(file.size() < (has_actors ? 120U : 60U), name);
     for (const auto& line : file)
-      if (line.starts_with("#include <superstep/"))
+      if (line.starts_with("#include <superstep/") && !has_actors)
         BOOST_TEST(line == "#include <superstep/superstep.hpp>", name);
   }
-  BOOST_TEST(count == 12U);
+  BOOST_TEST(count == 13U);
   BOOST_TEST(shown.contains("examples/model.hpp"));
 }
 

@@ -88,12 +88,14 @@ BOOST_AUTO_TEST_CASE(request_to_ended_actor_fails_at_once) {
 BOOST_AUTO_TEST_CASE(end_of_actor_fails_its_open_requests) {
   auto config = caf_config{};
   auto system = caf::actor_system{config};
-  const auto handle = system.spawn<hoarder>();
+  const auto handle = system.spawn([](caf::event_based_actor* self) -> caf::behavior {
+    return {[self](int) -> caf::result<int> {
+              self->delayed_send(self, 10ms, std::string{"end"});
+              return self->make_response_promise<int>();
+            },
+            [self](const std::string&) { self->quit(caf::exit_reason::kill); }};
+  });
   const auto client = ss::actor_client{handle};
-  auto end = std::jthread{[handle] {
-    std::this_thread::sleep_for(20ms);
-    caf::anon_send_exit(handle, caf::exit_reason::kill);
-  }};
   BOOST_CHECK_EXCEPTION(
       ss::sync_wait(client.request<int>({}, 1)), ss::actor_error, [](const ss::actor_error& e) {
         return e.code() == ss::actor_errc::down && e.reason() == caf::exit_reason::kill;

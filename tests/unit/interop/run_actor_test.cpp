@@ -66,7 +66,8 @@ private:
 };
 
 /// A graph whose first node waits for a write to `approved`, and whose second node reads it.
-ss::compiled_graph<order> approval(handed_over& run, std::atomic<bool>& seen) {
+ss::compiled_graph<order> approval(handed_over& run, std::atomic<bool>& seen,
+                                   ss::compile_options options = {}) {
   auto g = ss::graph<order>{};
   g.add("wait", [&run](const order&, ss::runtime rt) -> ss::task<ss::update<order>> {
     run.set(ss::coordinator(rt));
@@ -77,7 +78,7 @@ ss::compiled_graph<order> approval(handed_over& run, std::atomic<bool>& seen) {
   });
   g.add("check", [&seen](const order& o) { seen = o.approved; });
   g.edge(ss::start, "wait").edge("wait", "check");
-  return g.compile();
+  return g.compile(std::move(options));
 }
 
 template <class State>
@@ -108,21 +109,30 @@ BOOST_AUTO_TEST_CASE(write_wakes_waiting_body) {
   BOOST_TEST(seen);
 }
 
-BOOST_AUTO_TEST_CASE(write_is_part_of_checkpoint_and_values) {
+BOOST_AUTO_TEST_CASE(write_is_part_of_checkpoint_and_events) {
   auto config = caf_config{};
   auto system = caf::actor_system{config};
   auto e = ss::engine{{.workers = 1}};
   auto run = handed_over{};
   auto seen = std::atomic<bool>{false};
-  const auto graph = approval(run, seen);
-  auto options = ss::run_config{.thread_id = "t"};
-  options.thread = ss::thread_options{};
-  options.thread->checkpointer = ss::memory_checkpointer();
-  auto ended = submit(e, graph, order{.item = "book"}, options);
-  BOOST_TEST(
-      !ask(system, run.get(), ss::write_atom::value, std::string{"approved"}, std::string{"true"})
-           .error.has_value());
-  BOOST_TEST(ended.get().state.approved);
+  auto options = ss::compile_options{};
+  options.checkpointer = ss::memory_checkpointer();
+  const auto graph = approval(run, seen, std::move(options));
+  const auto thread = ss::run_config{.thread_id = "t"};
+  auto events = e.stream(graph, order{.item = "book"}, ss::stream_mode::values, thread);
+  auto answer = std::async(std::launch::async, [&] {
+    return ask(system, run.get(), ss::write_atom::value, std::string{"approved"},
+               std::string{"true"});
+  });
+  auto shown = std::vector<bool>{};
+  for (const auto& event : events)
+    shown.push_back(std::get<ss::values_event<order>>(event).state->approved);
+  BOOST_TEST(!answer.get().error.has_value());
+  BOOST_TEST((shown == std::vector<bool>{false, true}));
+  const auto saved = e.get_state(graph, thread);
+  BOOST_TEST(saved.values->approved);
+  BOOST_TEST((saved.values->log == texts{"yes"}));
+  BOOST_TEST(saved.values->item == "book");
 }
 
 BOOST_AUTO_TEST_CASE(writes_use_reducer_in_order_of_arrival) {
@@ -286,6 +296,7 @@ BOOST_AUTO_TEST_CASE(handles_may_outlive_engine) {
   auto system = caf::actor_system{config};
   auto run = handed_over{};
   auto own = handed_over{};
+  auto kept = std::vector<caf::actor>{};
   {
     auto e = ss::engine{{.workers = 1}};
     auto g = ss::graph<order>{};
@@ -296,10 +307,10 @@ BOOST_AUTO_TEST_CASE(handles_may_outlive_engine) {
     });
     g.edge(ss::start, "wait");
     e.submit(g.compile(), order{}, {}, [](ss::run_result<order>) {});
-    std::this_thread::sleep_for(20ms);
+    kept.push_back(own.get());
+    kept.push_back(run.get());
   }
-  for (auto* handle : {&run, &own}) {
-    const auto actor = handle->get();
+  for (const auto& actor : kept) {
     BOOST_TEST(ask(system, actor, ss::write_of<&order::approved>(true)).error.has_value());
     caf::anon_send_exit(actor, caf::exit_reason::kill);
   }
