@@ -35,8 +35,8 @@ private:
   bool closed_ = false;
 };
 
-/// The admission of one run. Counts the run as ended when leave() is called, or when it is destroyed
-/// because the run could not be started.
+/// The admission of one run. Counts the run as ended when leave() is called, or when it is
+/// destroyed because the run could not be started.
 class admitted_run {
 public:
   admitted_run() = default;
