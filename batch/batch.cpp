@@ -293,6 +293,15 @@ result<void> batch_run::feed_item(input_item& item) {
     ++rows_skipped_;
     return {};
   }
+  // An earlier run may have finished the row of a line that is too long since --max-line-bytes was
+  // lowered.
+  const auto long_key = done.done.empty() ? std::nullopt : source_.key_of_long_line(item);
+  if (long_key && done.done.contains(*long_key)) {
+    ++rows_skipped_;
+    if (view_ != nullptr)
+      view_->skip(*long_key);
+    return {};
+  }
   if (!item.row) {
     if (options_.bad_lines == on_bad_line::fail)
       return error{errc::parse_failed,

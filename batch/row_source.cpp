@@ -51,6 +51,13 @@ result<std::optional<input_item>> row_source::next() {
   return out;
 }
 
+std::optional<key_digest> row_source::key_of_long_line(const input_item& item) {
+  if (!item.line.is_too_long)
+    return std::nullopt;
+  auto row = reread(item.line.number, item.line.offset, item.line.size, 1);
+  return row ? std::optional{digest_of(row->request.key)} : std::nullopt;
+}
+
 result<input_row> row_source::reread(std::uint64_t number, std::uint64_t offset, std::uint64_t size,
                                      std::uint32_t sample) {
   auto row = reader_.reread(number, offset, size);

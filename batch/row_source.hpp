@@ -17,6 +17,9 @@ public:
   /// Returns the next row or invalid line; nullopt at the end. `line.text` is valid until the next
   /// call.
   [[nodiscard]] result<std::optional<input_item>> next();
+  /// Returns the digest of the key of a line that is too long for --max-line-bytes but valid
+  /// otherwise; nullopt for all other lines.
+  [[nodiscard]] std::optional<key_digest> key_of_long_line(const input_item& item);
   /// Reads again a row that next() has returned before.
   /// @param sample row_request::sample of the row
   [[nodiscard]] result<input_row> reread(std::uint64_t number, std::uint64_t offset,

@@ -256,6 +256,21 @@ BOOST_AUTO_TEST_CASE(line_in_dead_letters_is_not_run_with_a_higher_limit) {
   BOOST_TEST(job.output().size() == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(finished_row_is_not_repeated_with_a_lower_limit) {
+  auto job = testing::job{chat_line("long", std::string(300, 'x')) + chat_lines(3)};
+  job.options.bad_lines = on_bad_line::dead_letter;
+  job.options.limit = 2;
+  BOOST_TEST(job.run().value().rows_this_run == 2U);
+  job.options.limit.reset();
+  job.options.line_bytes_max = 200;
+  const auto rest = job.run().value();
+  BOOST_TEST(rest.rows_this_run == 2U);
+  BOOST_TEST(rest.bad_lines == 0U);
+  BOOST_TEST(rest.left() == 0U);
+  BOOST_TEST(job.output().size() == 4U);
+  BOOST_TEST(!std::filesystem::exists(job.folder / "out.dead.jsonl"));
+}
+
 BOOST_AUTO_TEST_CASE(existing_output_without_journal_requires_fresh_option) {
   auto job = testing::job{chat_lines(4)};
   write_file(job.folder / "out.jsonl", "precious\n");
