@@ -3,6 +3,8 @@
 // (models/http) apply the same limits themselves.
 #include "agents/limited_model.hpp"
 
+#include "models/token_estimate.hpp"
+
 #include <superstep/models/chat_model.hpp>
 
 #include <fmt/format.h>
@@ -13,42 +15,39 @@ namespace superstep::detail {
 
 namespace {
 
-// An estimate; settle() corrects it by the reported usage.
-constexpr auto bytes_per_token = std::size_t{4};
-
-std::int64_t estimated_tokens(const model_request& request) {
+std::size_t bytes_of(const model_request& request) {
   auto bytes = request.system ? request.system->content.size() : std::size_t{0};
   for (const auto& m : request.messages)
     bytes += m.content.size();
-  return static_cast<std::int64_t>(bytes / bytes_per_token);
+  return bytes;
 }
 
 class limited_model final : public chat_model {
 public:
   limited_model(chat_model_ptr model, model_limits_options options, std::size_t calls_max)
       : inner_{std::move(model)}, limits_{std::make_shared<model_limits>(options)},
-        counts_tokens_{options.tokens_per_minute.has_value()},
-        has_rate_{counts_tokens_ || options.requests_per_minute.has_value()},
-        calls_max_{calls_max} {}
+        counts_tokens_{options.tokens_per_minute.has_value()}, calls_max_{calls_max} {}
 
   task<result<message>> complete(model_request request) const override {
-    return ask(inner_, limits_, std::move(request), counts_tokens_, has_rate_, calls_max_);
+    return ask(inner_, limits_, std::move(request), counts_tokens_ ? tokens_ : nullptr, calls_max_);
   }
   std::string fingerprint() const override { return inner_->fingerprint(); }
 
 private:
   static task<result<message>> ask(chat_model_ptr inner, std::shared_ptr<model_limits> limits,
-                                   model_request request, bool counts_tokens, bool has_rate,
+                                   model_request request,
+                                   std::shared_ptr<models::token_estimate> tokens,
                                    std::size_t calls_max) {
-    auto permit = co_await limits->calls().acquire();
     // The estimate reads the whole conversation, so it is made only if there is a token limit.
-    const auto reserved = counts_tokens ? estimated_tokens(request) : std::int64_t{0};
-    if (has_rate)
-      co_await limits->rate().reserve(reserved);
+    const auto bytes = tokens ? bytes_of(request) : std::size_t{0};
+    auto admitting = limits->admit(request.run_key, tokens ? tokens->of(bytes, std::nullopt) : 0);
+    const auto admitted = co_await admitting;
     auto asking = inner->complete(std::move(request));
     auto reply = co_await asking;
-    if (counts_tokens && reply && reply->usage)
-      limits->rate().settle(reserved, reply->usage->total_tokens);
+    if (tokens && reply && reply->usage) {
+      tokens->add(bytes, *reply->usage);
+      limits->rate().settle(admitted.reserved_at, admitted.tokens, reply->usage->total_tokens);
+    }
     if (reply && calls_max != 0 && reply->tool_calls.size() > calls_max)
       reply = error{model_errc::bad_answer,
                     fmt::format("the answer has {} tool calls; the maximum is {} "
@@ -60,7 +59,7 @@ private:
   chat_model_ptr inner_;
   std::shared_ptr<model_limits> limits_;
   bool counts_tokens_;
-  bool has_rate_;
+  std::shared_ptr<models::token_estimate> tokens_ = std::make_shared<models::token_estimate>();
   std::size_t calls_max_;
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limits of concurrency (limiter) and of rate (rate_limiter); limiter.hpp describes them. Both
-// admit waiting coroutines in the order of arrival.
+// The limit of concurrency. Waiting coroutines are admitted in the order of arrival.
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/limiter.hpp>
 
@@ -124,114 +123,6 @@ std::size_t limiter::in_flight_max() const {
 std::size_t limiter::waiting() const {
   const auto lock = std::scoped_lock{state_->mutex};
   return state_->line.size();
-}
-
-namespace {
-
-/// A token bucket, which is refilled at a rate per minute up to `size`. `filled` is negative after
-/// a request that was larger than the bucket, or that used more than it had reserved.
-struct token_bucket {
-  double per_ns = 0; // 0: no limit
-  double size = 0;
-  double filled = 0;
-
-  token_bucket(std::int64_t per_minute, std::chrono::milliseconds burst)
-      : per_ns{static_cast<double>(per_minute) / 60e9},
-        size{std::max(1.0, per_ns * static_cast<double>(std::chrono::nanoseconds{burst}.count()))},
-        filled{size} {}
-
-  void refill(std::chrono::nanoseconds passed) noexcept {
-    filled = std::min(size, filled + per_ns * static_cast<double>(passed.count()));
-  }
-  /// Returns the time until `amount` may be taken. A request larger than the bucket is admitted
-  /// when the bucket is full, and leaves `filled` negative.
-  [[nodiscard]] std::chrono::nanoseconds time_until(double amount) const noexcept {
-    const auto missing = std::min(amount, size) - filled;
-    if (per_ns <= 0 || missing <= 0)
-      return {};
-    return std::chrono::nanoseconds{static_cast<std::int64_t>(missing / per_ns) + 1};
-  }
-  void take(double amount) noexcept {
-    if (per_ns > 0)
-      filled -= amount;
-  }
-};
-
-// The first waiting request checks again at least this often, because tokens that other requests
-// return may admit it earlier.
-constexpr auto poll_interval = std::chrono::milliseconds{250};
-
-} // namespace
-
-struct rate_limiter::state {
-  explicit state(const rate_limits& limits)
-      : requests{limits.requests_per_minute, limits.burst},
-        tokens{limits.tokens_per_minute, limits.burst} {}
-
-  time_point try_reserve(std::int64_t amount, time_point now) {
-    const auto lock = std::scoped_lock{mutex};
-    if (now < paused)
-      return paused;
-    if (last != time_point{} && now > last) {
-      requests.refill(now - last);
-      tokens.refill(now - last);
-    }
-    last = std::max(last, now);
-    const auto wanted = static_cast<double>(amount);
-    const auto wait = std::max(requests.time_until(1), tokens.time_until(wanted));
-    if (wait.count() > 0)
-      return now + wait;
-    requests.take(1);
-    tokens.take(wanted);
-    return now;
-  }
-
-  mutable std::mutex mutex;
-  token_bucket requests;
-  token_bucket tokens;
-  time_point last{};
-  time_point paused{};
-  // the holder of its permit sleeps until its time has come; all other requests wait for the permit
-  limiter head_of_line{1};
-};
-
-rate_limiter::rate_limiter(rate_limits limits) : state_{std::make_shared<state>(limits)} {}
-
-rate_limiter::time_point rate_limiter::try_reserve(std::int64_t tokens, time_point now) const {
-  return state_->try_reserve(tokens, now);
-}
-
-task<void> rate_limiter::reserve(std::int64_t tokens) const {
-  return wait_for_turn(state_, tokens);
-}
-
-task<void> rate_limiter::wait_for_turn(std::shared_ptr<state> in, std::int64_t tokens) {
-  auto line = in->head_of_line.acquire();
-  const auto turn = co_await line;
-  auto& at = co_await this_context{};
-  for (;;) {
-    const auto now = at.where->now();
-    const auto when = in->try_reserve(tokens, now);
-    if (when <= now)
-      co_return;
-    auto rest = sleep_until{std::min(when, now + poll_interval)};
-    co_await rest;
-  }
-}
-
-void rate_limiter::settle(std::int64_t reserved, std::int64_t used) const {
-  const auto lock = std::scoped_lock{state_->mutex};
-  state_->tokens.take(static_cast<double>(used - reserved));
-}
-
-void rate_limiter::pause_until(time_point until) const {
-  const auto lock = std::scoped_lock{state_->mutex};
-  state_->paused = std::max(state_->paused, until);
-}
-
-rate_limiter::time_point rate_limiter::paused_until() const {
-  const auto lock = std::scoped_lock{state_->mutex};
-  return state_->paused;
 }
 
 } // namespace superstep

@@ -2,9 +2,12 @@
 // The limits that several models can share: calls in flight, rates, and the memory for answers.
 #include "models/http/concurrency_control.hpp"
 
+#include <superstep/base/await.hpp>
 #include <superstep/models/provider_model.hpp>
 
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace superstep {
 
@@ -20,17 +23,54 @@ const model_limits_options& checked(const model_limits_options& options) {
   return options;
 }
 
+rate_limits rates_of(const model_limits_options& options) {
+  auto out = rate_limits{};
+  out.requests_per_minute = options.requests_per_minute.value_or(0);
+  out.tokens_per_minute = options.tokens_per_minute.value_or(0);
+  out.window = options.window;
+  out.burst = options.window / 60;
+  return out;
+}
+
 } // namespace
 
 model_limits::model_limits(model_limits_options options)
-    : options_{checked(options)}, calls_{options.model_calls.value_or(0)},
-      rate_{rate_limits{options.requests_per_minute.value_or(0),
-                        options.tokens_per_minute.value_or(0)}},
+    : model_limits{options, rate_limiter{rates_of(options)}} {}
+
+model_limits::model_limits(model_limits_options options, rate_limiter shared)
+    : options_{checked(options)}, calls_{options.model_calls.value_or(0)}, rate_{std::move(shared)},
       answers_{options.answer_bytes.value_or(0)},
       control_{std::make_unique<models::concurrency_control>(
           models::concurrency_options{options.model_calls.value_or(0), options.model_calls_min})} {}
 
 model_limits::~model_limits() = default;
+
+task<model_limits::admission> model_limits::admit(std::string_view run, std::int64_t tokens) const {
+  // A free function, so that the coroutine owns all that it uses.
+  return [](limiter calls, fair_line line, rate_limiter rate, std::string key,
+            std::int64_t wanted) -> task<admission> {
+    auto out = admission{};
+    out.tokens = wanted;
+    // Without limits per minute, a free place is taken at once, and the run need not be known.
+    if (!rate.has_limit())
+      if (auto free = calls.try_acquire()) {
+        auto& at = co_await this_context{};
+        const auto now = at.where->now();
+        if (rate.try_reserve(wanted, now) <= now) {
+          out.permit = std::move(*free);
+          out.reserved_at = now;
+          co_return out;
+        }
+      }
+    auto waiting = line.enter(key);
+    const auto turn = co_await waiting;
+    auto acquiring = calls.acquire();
+    out.permit = co_await acquiring;
+    auto reserving = rate.reserve(wanted);
+    out.reserved_at = co_await reserving;
+    co_return out;
+  }(calls_, line_, rate_, std::string{run}, tokens);
+}
 
 void model_limits::answered(time_point now) {
   if (!was_refused_.load(std::memory_order_relaxed))

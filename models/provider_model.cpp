@@ -6,6 +6,7 @@
 #include "models/http/http_caller.hpp"
 #include "models/http/provider_traits.hpp"
 #include "models/retry.hpp"
+#include "models/token_estimate.hpp"
 #include "net/url.hpp"
 
 #include <superstep/base/await.hpp>
@@ -45,7 +46,7 @@ public:
     auto rate_limited = std::uint32_t{0};
     auto unusable = std::uint32_t{0};
     for (;;) {
-      auto trial = attempt_once(*asked, request.on_chunk);
+      auto trial = attempt_once(*asked, request);
       auto tried = co_await trial;
       if (tried.answer)
         co_return std::move(**tried.answer);
@@ -77,33 +78,45 @@ private:
   /// Waits until the limits admit the call, and makes one attempt. The call counts as in flight
   /// until the answer is complete. Both references point into the frame of complete(), which awaits
   /// this task.
-  task<attempt> attempt_once(const wire_request& asked, const chunk_handler& on_chunk) const {
-    auto line = limits_->calls().acquire();
-    const auto permit = co_await line;
-    const auto tokens = estimate_tokens(asked.body);
+  task<attempt> attempt_once(const wire_request& asked, const model_request& request) const {
+    auto admitting = limits_->admit(request.run_key, tokens_of(asked, request));
+    auto admitted = co_await admitting;
+    const auto& rate = limits_->rate();
     auto& at = co_await this_context{};
-    auto sent = model_limits::time_point{};
-    auto tried = models::held_back();
+    auto sent = at.where->now();
+    auto asking = caller_.ask(asked, request.on_chunk);
+    auto tried = co_await asking;
     // If a pause began after the limits had admitted the call, the caller does not send the
-    // request. The reserved tokens are then returned and reserved again.
+    // request. The reservation is then cancelled and made again.
     while (tried.is_held_back) {
-      auto turn = limits_->rate().reserve(tokens);
-      co_await turn;
+      rate.cancel(admitted.reserved_at, admitted.tokens);
+      auto turn = rate.reserve(admitted.tokens);
+      admitted.reserved_at = co_await turn;
       sent = at.where->now();
-      auto asking = caller_.ask(asked, on_chunk);
-      tried = co_await asking;
-      if (tried.is_held_back)
-        limits_->rate().settle(tokens, 0);
+      auto again = caller_.ask(asked, request.on_chunk);
+      tried = co_await again;
     }
-    const auto now = at.where->now();
+    settle(tried, asked, admitted, sent, at.where->now());
+    co_return tried;
+  }
+
+  /// Corrects the reserved tokens after an attempt, and reports its result to the limits.
+  void settle(const attempt& tried, const wire_request& asked,
+              const model_limits::admission& admitted, model_limits::time_point sent,
+              model_limits::time_point now) const {
+    const auto& rate = limits_->rate();
+    if (tried.requests || tried.tokens)
+      rate.observe(tried.requests, tried.tokens, sent, now);
     if (tried.answer) {
       limits_->answered(now);
-      const auto& usage = (*tried.answer)->usage;
-      limits_->rate().settle(tokens, usage ? usage->total_tokens : tokens);
+      if (const auto& usage = (*tried.answer)->usage) {
+        tokens_->add(asked.body.size(), *usage);
+        rate.settle(admitted.reserved_at, admitted.tokens, usage->total_tokens);
+      }
     } else if (tried.why.is_overload) {
+      rate.settle(admitted.reserved_at, admitted.tokens, 0); // the server did not read the request
       limits_->overloaded(sent, now, tried.wait ? std::optional{now + *tried.wait} : std::nullopt);
     }
-    co_return tried;
   }
 
   /// Returns the wait before the next attempt: the time that the server requested, but at least a
@@ -131,17 +144,21 @@ private:
     return out;
   }
 
-  /// Estimates the tokens of a call: one per four bytes, plus the parameter max_tokens (256 if
-  /// unset). settle() corrects the reservation when the real usage is known.
-  [[nodiscard]] std::int64_t estimate_tokens(const std::string& body) const {
-    const auto* most = options_.parameters.if_contains("max_tokens");
-    const auto* answer = most ? most->if_int64() : nullptr;
-    return static_cast<std::int64_t>(body.size() / 4) + (answer ? *answer : 256);
+  /// Estimates the tokens of a call. settle() corrects the reservation.
+  [[nodiscard]] std::int64_t tokens_of(const wire_request& asked,
+                                       const model_request& request) const {
+    auto output_max = std::optional<std::int64_t>{};
+    for (const auto* from : {&options_.parameters, &request.parameters})
+      for (const auto* name : {"max_tokens", "max_completion_tokens", "max_output_tokens"})
+        if (const auto* most = from->if_contains(name); most && most->is_int64())
+          output_max = most->get_int64();
+    return tokens_->of(asked.body.size(), output_max);
   }
 
   provider_model_options options_;
   std::shared_ptr<model_limits> limits_;
   models::http_caller caller_;
+  std::unique_ptr<models::token_estimate> tokens_ = std::make_unique<models::token_estimate>();
 };
 
 error bad_option(std::string text) {

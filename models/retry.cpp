@@ -5,6 +5,8 @@
 
 #include "models/hash.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -227,6 +229,36 @@ std::optional<milliseconds> read_exhausted(const http_headers& headers,
       longest = std::max(longest.value_or(milliseconds{0}), *wait);
   }
   return longest;
+}
+
+std::optional<server_rate> read_rate(const http_headers& headers, std::string_view what,
+                                     std::chrono::system_clock::time_point now) {
+  const auto count = [&](const std::string& name) -> std::optional<std::int64_t> {
+    const auto* given = find_header(headers, name);
+    auto text = given ? std::string_view{*given} : std::string_view{};
+    const auto number = take_number(text);
+    constexpr auto most = 1e15;
+    if (!number || !text.empty() || *number > most)
+      return std::nullopt;
+    return static_cast<std::int64_t>(*number);
+  };
+  for (const auto is_openai : {true, false}) {
+    const auto name = [&](std::string_view part) {
+      return is_openai ? fmt::format("x-ratelimit-{}-{}", part, what)
+                       : fmt::format("anthropic-ratelimit-{}-{}", what, part);
+    };
+    const auto limit = count(name("limit"));
+    const auto remaining = count(name("remaining"));
+    const auto* reset = find_header(headers, name("reset"));
+    if (!limit || !remaining || reset == nullptr)
+      continue;
+    auto wait = is_openai ? read_duration(*reset) : std::optional<milliseconds>{};
+    if (const auto date = is_openai ? std::nullopt : read_timestamp(*reset))
+      wait = time_until(*date, now);
+    if (wait)
+      return server_rate{*limit, *remaining, *wait};
+  }
+  return std::nullopt;
 }
 
 milliseconds backoff(milliseconds base, milliseconds limit, std::string_view run_key,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/rate_limiter.hpp>
 #include <superstep/models/chat_model.hpp>
 #include <superstep/net/http_client.hpp>
 
@@ -47,6 +48,13 @@ read_retry_after(const http_headers& headers, std::chrono::system_clock::time_po
 /// exhausted. Reads the rate-limit headers of OpenAI (durations) and Anthropic (timestamps).
 [[nodiscard]] std::optional<std::chrono::milliseconds>
 read_exhausted(const http_headers& headers, std::chrono::system_clock::time_point now);
+
+/// Returns the limit that rate-limit headers of OpenAI or Anthropic report; nullopt if they do not
+/// report its limit, remainder and reset.
+/// @param what "requests" or "tokens"
+[[nodiscard]] std::optional<server_rate> read_rate(const http_headers& headers,
+                                                   std::string_view what,
+                                                   std::chrono::system_clock::time_point now);
 
 /// Parses a duration such as 6m0s, 1h2m, 1.5s, 20ms or 0s. A number without unit is in seconds.
 [[nodiscard]] std::optional<std::chrono::milliseconds> read_duration(std::string_view text);

@@ -130,6 +130,8 @@ task<attempt> http_caller::ask(const wire_request& asked, const chunk_handler& o
   auto reading = streams ? read_events(stream, asked, on_chunk) : read_whole(stream, on_chunk);
   auto out = co_await reading;
   out.wait = find_wait(stream.head());
+  out.requests = read_rate(stream.head().headers, "requests", time_->now());
+  out.tokens = read_rate(stream.head().headers, "tokens", time_->now());
   co_return out;
 }
 

@@ -26,6 +26,10 @@ struct attempt {
   /// The wait that the server requests for this call.
   std::optional<std::chrono::milliseconds> wait;
   bool is_held_back = false; ///< whether the request was not sent
+  /// The limits that the headers of the answer report. @{
+  std::optional<server_rate> requests{};
+  std::optional<server_rate> tokens{};
+  /// @}
 };
 
 /// Sends one request to a provider's server and reads the answer. Applies neither limits nor

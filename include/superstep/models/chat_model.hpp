@@ -93,6 +93,9 @@ struct model_request {
   /// The turn of the conversation: the number of AI messages before this call. An agent whose state
   /// counts the model calls, such as chat_state, passes that count.
   std::uint32_t turn = 0;
+  /// Number of the sample, if several answers to one request are wanted. Samples do not share
+  /// cached answers.
+  std::uint32_t sample = 1;
   /// Parameters that override the model's own: temperature, max_tokens, model, …. They also
   /// configure the tools: tool_choice (a tool's name, auto, any, none) and parallel_tool_calls.
   json::object parameters{};

@@ -3,7 +3,9 @@
 
 #include <superstep/base/clock.hpp>
 #include <superstep/base/detail/byte_budget.hpp>
+#include <superstep/base/detail/fair_line.hpp>
 #include <superstep/base/detail/limiter.hpp>
+#include <superstep/base/detail/rate_limiter.hpp>
 #include <superstep/base/error.hpp>
 #include <superstep/messages/messages.hpp>
 #include <superstep/models/chat_model.hpp>
@@ -85,6 +87,8 @@ struct model_limits_options {
   std::optional<std::size_t> answer_bytes = 64 * 1024 * 1024;
   bool is_adaptive = true;         ///< reduces the calls in flight while the provider is overloaded
   std::size_t model_calls_min = 1; ///< lower bound of that reduction
+  /// The length of the minute of the limits per minute; tests make it shorter.
+  std::chrono::milliseconds window{60'000};
 };
 
 /// The limits that all calls to one provider and key share: calls in flight, requests and tokens
@@ -108,9 +112,23 @@ public:
   /// Creates limits of which nothing is used yet.
   /// @throws std::invalid_argument for a limit below 1
   explicit model_limits(model_limits_options options);
+  /// Creates limits that share the limits per minute with others. Those of the options are ignored.
+  model_limits(model_limits_options options, rate_limiter shared);
   model_limits(const model_limits&) = delete;
   model_limits& operator=(const model_limits&) = delete;
   ~model_limits();
+
+  /// The permission to send one request.
+  struct admission {
+    limiter::permit permit;   ///< counts the call as in flight
+    time_point reserved_at{}; ///< for rate_limiter::settle()
+    std::int64_t tokens = 0;  ///< the reserved tokens
+  };
+  /// Waits until a request may be sent. Requests are admitted by the start of their run, and a run
+  /// with many requests at once does not delay the others; see fair_line.
+  /// @param run identifies the run, for example model_request::run_key
+  /// @param tokens estimated tokens of the request and its answer
+  [[nodiscard]] task<admission> admit(std::string_view run, std::int64_t tokens) const;
 
   /// Limits the calls in flight.
   [[nodiscard]] const limiter& calls() const noexcept { return calls_; }
@@ -138,6 +156,7 @@ public:
 private:
   const model_limits_options options_;
   limiter calls_;
+  fair_line line_;
   rate_limiter rate_;
   byte_budget answers_;
   std::atomic<bool> was_refused_{false}; ///< until then answers take no lock

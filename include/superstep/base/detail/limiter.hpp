@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/base/detail/executor.hpp>
 #include <superstep/base/task.hpp>
 
-#include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -74,54 +71,6 @@ private:
   static std::optional<permit> enter(const std::shared_ptr<state>& in);
   static task<permit> wait_in_line(std::shared_ptr<state> in);
   static void let_in(const std::shared_ptr<state>& in);
-  std::shared_ptr<state> state_;
-};
-
-/// The limits of a model provider for one API key, per minute; 0: no limit.
-struct rate_limits {
-  std::int64_t requests_per_minute = 0;
-  std::int64_t tokens_per_minute = 0;
-  /// The time whose share of the limits may be used at once after a pause. For example, with 600
-  /// requests per minute and 1 s, 10 requests; always at least one request.
-  std::chrono::milliseconds burst{1'000};
-};
-
-/// A rate limiter for requests to a model provider. It has two token buckets, for requests and for
-/// model tokens per minute, and a pause, which a response "too many requests" (HTTP 429) sets.
-///
-/// An estimate of the model tokens is reserved before a request and corrected when the true number
-/// is known. The correction may make a bucket negative. Later requests then wait until it has
-/// refilled.
-///
-/// @par Threads
-/// All members may be called from any thread. Copies share one state.
-/// @par Time
-/// Times are monotonic. They come from the waiting coroutine's executor or from the parameter
-/// `now`, so that tests can simulate time.
-class rate_limiter {
-  struct state;
-
-public:
-  using time_point = executor::time_point;
-
-  /// Creates a limiter whose buckets are full.
-  explicit rate_limiter(rate_limits limits);
-
-  /// Waits until a request with this number of tokens may be sent, and reserves it. Waiting
-  /// requests are served in the order of arrival.
-  [[nodiscard]] task<void> reserve(std::int64_t tokens) const;
-  /// Reserves a request without waiting. Returns `now` if it may be sent; otherwise reserves
-  /// nothing and returns the time at which to try again.
-  [[nodiscard]] time_point try_reserve(std::int64_t tokens, time_point now) const;
-  /// Corrects a reservation after the request has used `used` tokens.
-  void settle(std::int64_t reserved, std::int64_t used) const;
-  /// Pauses all requests until a point in time. Of several pauses the longest applies.
-  void pause_until(time_point until) const;
-  /// The end of the current pause, or a past time if there is none.
-  [[nodiscard]] time_point paused_until() const;
-
-private:
-  static task<void> wait_for_turn(std::shared_ptr<state> in, std::int64_t tokens);
   std::shared_ptr<state> state_;
 };
 

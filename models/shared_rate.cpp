@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rate limiters of this process, by provider and API key. An entry lives as long as a model
+// uses its limiter. The table belongs to the process, like shared_io_runtime().
+#include "models/shared_rate.hpp"
+
+#include "models/hash.hpp"
+#include "models/http/provider_traits.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace superstep::models {
+
+namespace {
+
+struct rate_table {
+  std::mutex mutex;
+  std::map<std::string, rate_limiter::weak> rates;
+};
+
+rate_table& the_table() {
+  static auto table = rate_table{};
+  return table;
+}
+
+} // namespace
+
+rate_limiter shared_rate(const provider_model_options& options, const rate_limits& limits) {
+  const auto& traits = traits_of(options.api);
+  const auto address = options.base_url.empty() ? std::string{traits.base_url} : options.base_url;
+  auto secrets = std::string{};
+  for (const auto& secret : secrets_of(options))
+    secrets += secret + '\n';
+  const auto key = fmt::format("{} {} {}", traits.name, address, hash_text(secrets));
+  auto& table = the_table();
+  const auto lock = std::scoped_lock{table.mutex};
+  std::erase_if(table.rates, [](const auto& entry) { return !entry.second.lock(); });
+  if (const auto found = table.rates.find(key); found != table.rates.end())
+    if (auto held = found->second.lock()) {
+      held->restrict_to(limits);
+      return *held;
+    }
+  auto made = rate_limiter{limits};
+  table.rates.insert_or_assign(key, made.reference());
+  return made;
+}
+
+} // namespace superstep::models
