@@ -77,11 +77,29 @@ std::size_t line_of_second_document(std::string_view text) {
   return parser.HandleNextDocument(first) && parser.HandleNextDocument(second) ? second.line() : 0;
 }
 
+/// Reads the limits of single tools: a mapping of their names to numbers.
+void read_tool_limits(fields& at, agent_limits& into) {
+  auto given = json::object{};
+  at.object("tools", given);
+  if (given.empty())
+    return;
+  into.tools_line = detail::line_of(at.node()["tools"]);
+  for (const auto& [name, value] : given) {
+    const auto* number = value.if_int64();
+    if (number == nullptr || *number < 1)
+      at.wrong("tools", fmt::format("the value of '{}' must be an integer of at least 1",
+                                    std::string_view{name}));
+    else
+      into.tools.push_back({std::string{name}, static_cast<std::size_t>(*number), {}});
+  }
+}
+
 void read_limits(fields& root, agent_limits& into) {
   const auto node = root.take("limits");
   if (!node.IsDefined())
     return;
   auto at = fields{node, "limits", root.faults()};
+  read_tool_limits(at, into);
   at.limit("model_calls", into.model_calls)
       .limit("tool_calls", into.tool_calls)
       .limit("rpm", into.rpm)
@@ -149,6 +167,7 @@ void read_root(const YAML::Node& document, const std::string& folder, fault_list
   detail::read_response(root, into);
   detail::read_input(root, into);
   detail::read_store(root, folder, into);
+  detail::read_cache(root, folder, into);
   read_limits(root, into.limits);
   read_prices(root, into.prices);
   root.done();

@@ -60,6 +60,7 @@ compiled_graph<chat_state> make_agent_graph(const agent_spec& spec, const chat_m
                                             const tool_list& tools, agent_graph_options given) {
   auto run = tool_node_options{};
   run.wrap_call = all_reviews(spec);
+  run.limits = spec.limits.tools;
   run.calls_at_once = spec.limits.tool_calls; // calls that wait for a review are not counted
   auto options = agent_options<chat_state>{};
   options.rules = agent_rules::create_react_agent;

@@ -4,9 +4,11 @@
 // once.
 #include "agents/agent_graph.hpp"
 #include "agents/agent_tool.hpp"
+#include "agents/cached_model.hpp"
 #include "agents/limited_model.hpp"
 #include "agents/model_fields.hpp"
 #include "agents/overrides.hpp"
+#include "models/shared_rate.hpp"
 
 #include <superstep/agents/agent_file.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
@@ -68,9 +70,41 @@ result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<
           },
           [&](provider_model_options o) {
             o.tool_calls_max = spec.limits.calls_per_answer;
-            return make_provider_model(o, *io, std::make_shared<model_limits>(limits_of(spec)));
+            const auto limits = limits_of(spec);
+            auto rate = models::shared_rate(
+                o, {.requests_per_minute = limits.requests_per_minute.value_or(0),
+                    .tokens_per_minute = limits.tokens_per_minute.value_or(0)});
+            return make_provider_model(o, *io,
+                                       std::make_shared<model_limits>(limits, std::move(rate)));
           }},
       spec.model);
+}
+
+/// Wraps the model in the answer cache of the file. The cache is inside of the recording, so a
+/// recording contains the cached answers too, and outside of the limits, so they use none.
+result<chat_model_ptr> cached(result<chat_model_ptr> made, const agent_spec& spec) {
+  if (!made || !spec.cache || spec.cache->path.empty())
+    return made;
+  auto cache = detail::answer_cache::open(spec.cache->path, spec.cache->bytes_max);
+  if (!cache)
+    return cache.error();
+  auto options = detail::cached_model_options{};
+  options.with_sampled = spec.cache->with_sampled;
+  if (const auto* provider = std::get_if<provider_model_options>(&spec.model))
+    options.parameters = provider->parameters;
+  else
+    options.is_deterministic = true;
+  return detail::cache_answers(*std::move(made), *std::move(cache), std::move(options));
+}
+
+/// Returns a warning if the cache is never used, because the model samples its answers.
+std::optional<std::string> unused_cache(const agent_spec& spec) {
+  const auto* provider = std::get_if<provider_model_options>(&spec.model);
+  if (!spec.cache || spec.cache->with_sampled || provider == nullptr ||
+      !detail::is_sampled(provider->parameters))
+    return std::nullopt;
+  return "is not used, because the model samples its answers; set model.temperature to 0, or set "
+         "cache.sampled to true to cache sampled answers too";
 }
 
 /// Wraps the model so that its answers are written to the recording file. The recording contains
@@ -215,6 +249,15 @@ void check_reviews(const agent_spec& spec, const tool_list& tools,
                         "is not a tool of this agent; `review` expects names of its tools"});
 }
 
+/// Rejects limits of unknown tools, which would have no effect.
+void check_tool_limits(const agent_spec& spec, const tool_list& tools,
+                       std::vector<agent_fault>& faults) {
+  for (const auto& one : spec.limits.tools)
+    if (!has_tool(tools, one.tool))
+      faults.push_back({spec.file, spec.limits.tools_line, "limits.tools",
+                        fmt::format("'{}' is not a tool of this agent", one.tool)});
+}
+
 /// Rejects memory tools in an agent without a store, because each of their calls would fail.
 void check_store(const agent_spec& spec, std::vector<agent_fault>& faults) {
   for (const auto& tool : spec.tools)
@@ -351,6 +394,12 @@ chat_model_ptr building::make_wrapped_model(const agent_spec& spec,
   if (!made)
     add_model_faults(spec, made.error(), read_faults, faults_);
   if (made && *made) {
+    made = cached(std::move(made), spec);
+    if (!made)
+      faults_.push_back(
+          {spec.file, spec.cache_line, "cache.path", made.error().text, made.error().code});
+  }
+  if (made && *made) {
     made = recorded(std::move(made), spec, record_note);
     if (!made)
       faults_.push_back(
@@ -408,6 +457,8 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
   if (const auto* provider = std::get_if<provider_model_options>(&spec.model))
     for (auto& text : warnings_of(*provider))
       warnings_.push_back({spec.file, spec.model_line, "model", std::move(text)});
+  if (auto text = unused_cache(spec))
+    warnings_.push_back({spec.file, spec.cache_line, "cache", std::move(*text)});
   files_.push_back(spec.file);
   identities_.push_back(identity_of(spec.file));
   auto made = make_tools(spec, reading.faults);
@@ -420,6 +471,7 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
   if (made.is_complete && !misses_tools) {
     check_early_tools(spec, made.tools, faults_);
     check_reviews(spec, made.tools, faults_);
+    check_tool_limits(spec, made.tools, faults_);
   }
   check_store(spec, faults_);
   detail::refer_to_overrides(spec, faults_, faults_before);

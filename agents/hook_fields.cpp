@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the keys `hooks`, `response` and `store` of agent files; see agent_file.cpp.
+// Reads the keys `hooks`, `response`, `cache` and `store` of agent files; see agent_file.cpp.
 #include "agents/hook_fields.hpp"
 
 #include "agents/overrides.hpp"
@@ -134,6 +134,25 @@ void read_response(fields& root, agent_spec& into) {
   check_schema(node, schema->get_object(), "response", root.faults());
   into.response = std::move(schema->get_object());
   check_response(into, root);
+}
+
+void read_cache(fields& root, const std::string& folder, agent_spec& into) {
+  const auto node = root.take("cache");
+  if (!node.IsDefined() || node.IsNull())
+    return;
+  into.cache_line = line_of(node);
+  auto& options = into.cache.emplace();
+  constexpr auto bytes_min = std::int64_t{1} << 20;
+  auto at = fields{node, "cache", root.faults()};
+  at.required_text("path", options.path)
+      .number("bytes_max", options.bytes_max, bytes_min)
+      .flag("sampled", options.with_sampled)
+      .done();
+  options.path = in_folder(folder, options.path);
+  if (std::holds_alternative<recorded_model_options>(into.model) ||
+      std::holds_alternative<replayed_model_options>(into.model))
+    root.wrong("cache", "cannot be used with the providers recorded and replayed, whose answers "
+                        "depend on the row and not only on the request");
 }
 
 void read_store(fields& root, const std::string& folder, agent_spec& into) {

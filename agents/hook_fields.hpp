@@ -12,6 +12,8 @@ void read_hooks(fields& root, agent_spec& into);
 
 /// Reads the keys `response` (the JSON Schema of the structured response) and `response_method`.
 void read_response(fields& root, agent_spec& into);
+/// @param folder base of a relative path
+void read_cache(fields& root, const std::string& folder, agent_spec& into);
 
 /// Reads the key `store`: the path of the long-term memory. A relative path is resolved against
 /// `folder`.

@@ -98,6 +98,9 @@ model_request request_of(model_turn turn, const runtime& rt, const context_ptr& 
   request.parameters = std::move(turn.parameters);
   request.format = std::move(turn.format);
   follow(request, asked);
+  // An agent that is called as a tool ignores the other options of the context.
+  if (const auto context = asked ? asked : context_of(rt))
+    request.sample = context->sample;
   return request;
 }
 

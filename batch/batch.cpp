@@ -454,6 +454,7 @@ batch_summary batch_run::summarise(feed_end end) const {
   summary.input_tokens = totals.counts.input_tokens;
   summary.output_tokens = totals.counts.output_tokens;
   summary.total_tokens = totals.counts.total_tokens;
+  summary.cached_answers = totals.counts.cached_answers;
   set_cost(summary, totals.counts);
   summary.seconds = std::chrono::duration<double>(monotonic::now() - begun_).count();
   summary.rows_this_run = totals.rows_this_run;
@@ -497,6 +498,7 @@ std::optional<batch_summary> finished_before(const job_files& files, const input
   summary.input_tokens = done.counts.input_tokens;
   summary.output_tokens = done.counts.output_tokens;
   summary.total_tokens = done.counts.total_tokens;
+  summary.cached_answers = done.counts.cached_answers;
   set_cost(summary, done.counts);
   set_paths(summary, files);
   if (summary.failed > 0)

@@ -82,6 +82,8 @@ public:
       add(counts.cost);
     else
       out_ += ",null";
+    if (counts.cached_answers > 0)
+      add(counts.cached_answers);
     out_ += ']';
   }
 
@@ -134,6 +136,7 @@ row_counts counts_at(dom::array fields, std::size_t i) noexcept {
   counts.failed_tool_calls = number_at(list, 6);
   if (list.at(7).get(counts.cost) != simdjson::SUCCESS)
     counts.rows_unpriced = 1;
+  counts.cached_answers = number_at(list, 8);
   return counts;
 }
 
@@ -206,6 +209,7 @@ row_counts& row_counts::operator+=(const row_counts& more) noexcept {
   failed_tool_calls += more.failed_tool_calls;
   cost += more.cost;
   rows_unpriced += more.rows_unpriced;
+  cached_answers += more.cached_answers;
   return *this;
 }
 

@@ -35,7 +35,8 @@
 //                                              and the dead letters are being read again
 //     ["rebuilt",OUT,DEAD]                     the records since then are complete
 //     counts: steps, model calls, tool calls, input tokens, output tokens, total tokens,
-//             failed tool calls, cost in billionths of a US dollar (null if it is not known)
+//             failed tool calls, cost in billionths of a US dollar (null if it is not known),
+//             cached answers (absent if there are none)
 //
 // The first record is a `job`. --force adds another `job` record, which replaces the first. `ok`,
 // `dead` and `bad` are written only after their bytes in the other files were synced. An invalid
@@ -88,8 +89,9 @@ struct row_counts {
   std::int64_t output_tokens = 0;
   std::int64_t total_tokens = 0;
   std::uint64_t failed_tool_calls = 0;
-  std::int64_t cost = 0;           ///< in billionths of a US dollar
-  std::uint64_t rows_unpriced = 0; ///< rows whose cost is not known
+  std::int64_t cost = 0;            ///< in billionths of a US dollar
+  std::uint64_t rows_unpriced = 0;  ///< rows whose cost is not known
+  std::uint64_t cached_answers = 0; ///< answers of the model that came from the answer cache
 
   row_counts& operator+=(const row_counts& more) noexcept;
 };

@@ -85,6 +85,12 @@ void append_state(std::string& out, const row_outcome& outcome) {
   out += '}';
 }
 
+/// Appends the number of answers from the answer cache, if there are any.
+void append_cached(std::string& out, const token_usage& usage) {
+  if (const auto count = cached_answers(usage); count > 0)
+    append_number_member(out, "cached", count);
+}
+
 void append_native(std::string& out, const row_origin& row, const row_outcome& outcome,
                    std::chrono::nanoseconds wall, const job_identity& job) {
   out += '{';
@@ -103,6 +109,7 @@ void append_native(std::string& out, const row_origin& row, const row_outcome& o
   append_number_member(out, "input_tokens", outcome.usage.input_tokens);
   append_number_member(out, "output_tokens", outcome.usage.output_tokens);
   append_number_member(out, "total_tokens", outcome.usage.total_tokens);
+  append_cached(out, outcome.usage);
   out += '}';
   append_member(out, "cost");
   if (outcome.cost)
@@ -179,6 +186,7 @@ void append_completion(std::string& out, const row_origin& row, const row_outcom
   append_number_member(out, "prompt_tokens", outcome.usage.input_tokens);
   append_number_member(out, "completion_tokens", outcome.usage.output_tokens);
   append_number_member(out, "total_tokens", outcome.usage.total_tokens);
+  append_cached(out, outcome.usage);
   if (outcome.cost) {
     append_member(out, "cost");
     append_usd(out, *outcome.cost);
@@ -240,6 +248,11 @@ void append_openai(std::string& out, const row_origin& row, const row_outcome& o
 }
 
 } // namespace
+
+std::uint64_t cached_answers(const token_usage& usage) noexcept {
+  const auto* count = usage.input_details.if_contains("cached_answers");
+  return count != nullptr && count->is_int64() ? static_cast<std::uint64_t>(count->get_int64()) : 0;
+}
 
 void append_output_line(std::string& out, const row_origin& row, const row_outcome& outcome,
                         std::chrono::nanoseconds wall, const job_identity& job) {

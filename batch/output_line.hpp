@@ -36,6 +36,10 @@ struct job_identity {
   std::int64_t created = 0; ///< seconds since 1970-01-01 UTC
 };
 
+/// Returns the number of a row's answers that came from the answer cache. The model with the cache
+/// counts them in input_details.
+[[nodiscard]] std::uint64_t cached_answers(const token_usage& usage) noexcept;
+
 /// Appends the row's line of out.jsonl, including the newline.
 void append_output_line(std::string& out, const row_origin& row, const row_outcome& outcome,
                         std::chrono::nanoseconds wall, const job_identity& job);

@@ -25,7 +25,8 @@ row_counts counts_of(const row_outcome& outcome) noexcept {
           .total_tokens = outcome.usage.total_tokens,
           .failed_tool_calls = outcome.failed_tool_calls,
           .cost = outcome.cost.value_or(0),
-          .rows_unpriced = outcome.cost ? 0U : 1U};
+          .rows_unpriced = outcome.cost ? 0U : 1U,
+          .cached_answers = cached_answers(outcome.usage)};
 }
 
 /// Returns the error code of a row for failure_watch, in which `timed_out` is the deadline of a

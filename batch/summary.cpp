@@ -67,6 +67,8 @@ std::string to_text(const batch_summary& s) {
                       counted(s.model_calls, "model call"), counted(s.tool_calls, "tool call"),
                       counted(static_cast<std::uint64_t>(s.total_tokens), "token"), s.input_tokens,
                       s.output_tokens);
+  if (s.cached_answers > 0)
+    text.insert(text.size() - 1, ", " + counted(s.cached_answers, "cached answer"));
   if (s.cost) {
     text.insert(text.size() - 1, ", " + detail::usd_text(*s.cost));
     if (s.rows_unpriced > 0)
@@ -98,6 +100,8 @@ json::object to_json(const batch_summary& s) {
   usage["input_tokens"] = s.input_tokens;
   usage["output_tokens"] = s.output_tokens;
   usage["total_tokens"] = s.total_tokens;
+  if (s.cached_answers > 0)
+    usage["cached"] = s.cached_answers;
   auto times = json::object{};
   times["row"] = times_json(s.row_times);
   times["tool"] = times_json(s.tool_times);

@@ -101,8 +101,10 @@ row_counts counts_of(dom::object line) noexcept {
     read_count(usage, "input_tokens", counts.input_tokens);
     read_count(usage, "output_tokens", counts.output_tokens);
     read_count(usage, "total_tokens", counts.total_tokens);
+    read_count(usage, "cached", counts.cached_answers);
     read_cost(line, counts);
   } else if (line["response"]["body"]["usage"].get(usage) == simdjson::SUCCESS) {
+    read_count(usage, "cached", counts.cached_answers);
     read_cost(usage, counts);
     read_count(usage, "prompt_tokens", counts.input_tokens);
     read_count(usage, "completion_tokens", counts.output_tokens);

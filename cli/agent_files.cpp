@@ -36,10 +36,12 @@ public:
       add_tool(tool, of);
     if (!spec.record.empty() && records_.insert(spec.record).second)
       files.push_back({"record" + of, spec.record, use::written});
-    // A store counts as only read: agents may share one, and SQLite refuses to write to a file that
-    // is not a database.
+    // A store or cache counts as only read: agents may share one, and SQLite refuses to write to a
+    // file that is not a database.
     if (!spec.store.empty())
       add_database(files, "store" + of, spec.store, use::read);
+    if (spec.cache)
+      add_database(files, "cache" + of, spec.cache->path, use::read);
     for (const auto& below : a.sub_agents())
       add(*below.agent);
   }

@@ -331,6 +331,7 @@ std::shared_ptr<const agent_context>
 agent_runner::context_for(row_request& request, const std::shared_ptr<row_trace>& trace) const {
   auto out = agent_context{};
   out.parameters = std::move(request.parameters);
+  out.sample = request.sample;
   out.tool_times = std::make_shared<const call_times>();
   if (events_ || trace)
     out.observe = [events = events_, trace, key = request.key](std::string_view event,

@@ -53,7 +53,11 @@ void chat_view::show_messages(const write& w) {
 }
 
 void chat_view::show_response(const write& w) {
-  if (const auto* response = written<&chat_state::structured_response>(w))
+  const auto* response = written<&chat_state::structured_response>(w);
+  if (response == nullptr)
+    return;
+  // The answer itself may be the response.
+  if (const auto answer = parse_json(last_answer_); !answer || *answer != *response)
     line(plain, visible_text(to_text(*response)));
 }
 
@@ -84,6 +88,7 @@ void chat_view::show(const message& m) {
   }
   end_answer();
   show_calls(m);
+  last_answer_ = text;
 }
 
 void chat_view::show_calls(const message& m) {

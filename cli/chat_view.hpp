@@ -53,6 +53,7 @@ private:
 
   std::ostream& out_;
   bool has_colours_;
+  std::string last_answer_;                                 ///< the text of the last answer
   std::string said_;                                        ///< the answer that is being streamed
   std::map<std::string, std::size_t, std::less<>> numbers_; ///< numbers of parallel calls, by id
   struct unasked_call {

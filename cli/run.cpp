@@ -153,7 +153,7 @@ int run(const run_arguments& given) {
   install_signal_handlers();
   limit_malloc_arenas(given.workers);
   const auto io = std::make_shared<io_runtime>();
-  auto built = build_agent(read_agent_file(given.agent, given.overrides), io);
+  auto built = build_agent(read_agent_file(given.agent, overrides_of(given)), io);
   for (const auto& note : built.notes)
     std::cerr << note << '\n';
   warn(built.warnings);
@@ -276,6 +276,7 @@ void add_run(CLI::App& program, action& chosen) {
   add_row_options(verb, *given);
   add_output_options(verb, *given);
   add_limit_options(verb, *given);
+  add_cache_option(verb, *given);
   add_report_options(verb, *given);
   verb.footer(run_examples);
   verb.callback([given, &chosen] {

@@ -8,6 +8,7 @@
 #include <superstep/models/chat_model.hpp>
 
 #include <chrono>
+#include <filesystem>
 
 namespace superstep::cli {
 
@@ -138,6 +139,23 @@ void add_limit_options(CLI::App& verb, run_arguments& into) {
   add_stop_options(verb, into.stop);
   add_number(verb, "--workers", into.workers, "Number of threads that run rows; 0 = one per core",
              0, 4'096);
+}
+
+void add_cache_option(CLI::App& verb, run_arguments& into) {
+  verb.add_option("--cache", into.cache,
+                  "SQLite file with answers of the model: equal requests at temperature 0 are "
+                  "answered from it; sets cache.path of the agent file")
+      ->check(named_file());
+}
+
+std::vector<std::string> overrides_of(const run_arguments& given) {
+  auto out = given.overrides;
+  if (given.cache.empty())
+    return out;
+  // Relative paths in overrides start at the folder of the agent file.
+  const auto path = std::filesystem::absolute(given.cache).lexically_normal().string();
+  out.push_back("cache.path=" + to_text(json::value(path)));
+  return out;
 }
 
 void add_report_options(CLI::App& verb, run_arguments& into) {

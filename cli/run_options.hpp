@@ -20,7 +20,8 @@ namespace superstep::cli {
 /// The arguments of `superstep run`.
 struct run_arguments {
   std::string agent;
-  std::vector<std::string> overrides;
+  std::vector<std::string> overrides; ///< see overrides_of()
+  std::string cache;                  ///< empty: the cache of the agent file
 
   // --- rows ---
   std::string bad_lines = "fail";
@@ -58,9 +59,14 @@ void add_row_options(CLI::App& verb, run_arguments& into);
 void add_output_options(CLI::App& verb, run_arguments& into);
 /// The limits of rows and of the machine.
 void add_limit_options(CLI::App& verb, run_arguments& into);
+/// The answer cache.
+void add_cache_option(CLI::App& verb, run_arguments& into);
 /// The reports about the job while it runs.
 void add_report_options(CLI::App& verb, run_arguments& into);
 /// @}
+
+/// Returns the overrides of the agent file: those of --set and of options for single keys.
+[[nodiscard]] std::vector<std::string> overrides_of(const run_arguments& given);
 
 /// Returns the options of the job: those of the command line, completed by those of the agent.
 [[nodiscard]] batch_options options_of(const run_arguments& given, const agent& a);

@@ -17,6 +17,7 @@
 #include <superstep/tools/built_in_tools.hpp>
 #include <superstep/tools/command.hpp>
 #include <superstep/tools/human_review.hpp>
+#include <superstep/tools/tool_node.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -85,11 +86,20 @@ struct agent_limits {
   std::optional<std::size_t> tool_calls = 256;  ///< tool calls in flight
   std::optional<std::int64_t> rpm{};            ///< model requests per minute
   std::optional<std::int64_t> tpm{};            ///< model tokens per minute, input and output
+  std::vector<tool_limit> tools{};              ///< calls in flight of single tools
+  std::size_t tools_line = 0;                   ///< line of the key `limits.tools`
   std::optional<std::size_t> calls_per_answer = 1'000; ///< tool calls in one answer of the model
   /// Bytes of answers that are being received.
   std::optional<std::size_t> answer_bytes = 64 * 1024 * 1024;
   bool adaptive = true; ///< reduces the model calls in flight while the provider is overloaded
   std::optional<std::chrono::milliseconds> row_deadline{}; ///< duration of one run
+};
+
+/// The answer cache of an agent; docs/agent-file.md describes it.
+struct cache_spec {
+  std::string path;                               ///< the SQLite file
+  std::int64_t bytes_max = std::int64_t{1} << 30; ///< maximum size; then old answers are deleted
+  bool with_sampled = false; ///< whether answers of a temperature above 0 are cached
 };
 
 /// The content of an agent file; docs/agent-file.md describes every key. Members whose names end in
@@ -127,13 +137,15 @@ struct agent_spec {
   std::size_t response_line = 0; ///< line of the key `response`
   /// Messages of the rows of a batch, filled with their columns; not set: rows contain messages.
   std::optional<message_template> input;
-  std::size_t input_line = 0; ///< line of the key `input`
-  std::string store;          ///< path of the long-term memory's database; empty: none
-  std::size_t store_line = 0; ///< line of the key `store`
-  agent_limits limits;        ///< limits over all runs of the agent
-  price_table prices;         ///< prices that replace those of price_table::built_in()
-  std::string file;           ///< path of the agent file as given by the caller; for messages
-  std::size_t model_line = 0; ///< line of the key `model`
+  std::size_t input_line = 0;      ///< line of the key `input`
+  std::string store;               ///< path of the long-term memory's database; empty: none
+  std::size_t store_line = 0;      ///< line of the key `store`
+  std::optional<cache_spec> cache; ///< answer cache of the model
+  std::size_t cache_line = 0;      ///< line of the key `cache`
+  agent_limits limits;             ///< limits over all runs of the agent
+  price_table prices;              ///< prices that replace those of price_table::built_in()
+  std::string file;                ///< path of the agent file as given by the caller; for messages
+  std::size_t model_line = 0;      ///< line of the key `model`
   /// Dotted keys that overrides changed; errors about them do not refer to a line of the file.
   std::vector<std::string> overridden{};
 };

@@ -61,6 +61,8 @@ private:
 struct agent_context {
   json::object parameters{};                      ///< overrides of the model's parameters
   std::shared_ptr<const call_times> tool_times{}; ///< filled during the run if set
+  /// See model_request::sample. Also applies to agents that are called as tools.
+  std::uint32_t sample = 1;
   /// Called with `tool_start` and `tool_end` and the id of the call, and with `model_start` and
   /// `model_end` and the number of the model's call in the run. Cancelled calls end as well.
   /// `tool_discarded` means that the result of a call which was started early

@@ -71,6 +71,7 @@ struct batch_summary {
   std::int64_t input_tokens = 0;            ///< tokens that the models read
   std::int64_t output_tokens = 0;           ///< tokens that the models wrote
   std::int64_t total_tokens = 0;            ///< sum that the providers reported
+  std::uint64_t cached_answers = 0;         ///< answers that came from the answer cache
   std::optional<double> cost{};             ///< US dollars; not set: the price of no row is known
   std::uint64_t rows_unpriced = 0;          ///< rows whose cost is not known
   double seconds = 0;                       ///< duration of this run in seconds

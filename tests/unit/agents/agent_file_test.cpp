@@ -162,7 +162,7 @@ const auto bad_files = std::vector<bad_file>{
      "a.yaml:2: model.path: is missing; it is required\n"
      "a.yaml:3: tool: is not a known key; known keys: name, model, prompt, version, "
      "recursion_limit, tools, early_tools, review, hooks, response, response_method, store, "
-     "limits"},
+     "cache, limits"},
     {"early tools that are not a list", "model: {provider: scripted, path: a}\nearly_tools: echo\n",
      "a.yaml:2: early_tools: must be a list of texts, such as [a, b]"},
     {"a review that is text", "model: {provider: scripted, path: a}\nreview: book\n",
@@ -230,7 +230,7 @@ const auto bad_overrides = std::vector<override_case>{
     {"an empty part", "limits..rpm=1",
      "--set: limits..rpm: is not an override; write --set key.path=value"},
     {"an unknown key", "limits.rmp=1",
-     "--set: limits.rmp: is not a known key; known keys: model_calls, tool_calls, rpm, tpm, "
+     "--set: limits.rmp: is not a known key; known keys: tools, model_calls, tool_calls, rpm, tpm, "
      "calls_per_answer, answer_bytes, adaptive, row_deadline_ms"},
     {"an index behind the end", "tools.9=calculator",
      "--set: tools.9: cannot set '9': the list 'tools' has the indexes 0 to 6"},
