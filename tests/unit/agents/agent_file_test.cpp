@@ -161,8 +161,8 @@ const auto bad_files = std::vector<bad_file>{
      "a.yaml:1: version: 'v3' is not one of: v1, v2\n"
      "a.yaml:2: model.path: is missing; it is required\n"
      "a.yaml:3: tool: is not a known key; known keys: name, model, prompt, version, "
-     "recursion_limit, tools, early_tools, review, hooks, response, response_method, store, "
-     "cache, limits"},
+     "recursion_limit, tools, early_tools, review, hooks, response, response_method, input, "
+     "store, cache, limits, prices"},
     {"early tools that are not a list", "model: {provider: scripted, path: a}\nearly_tools: echo\n",
      "a.yaml:2: early_tools: must be a list of texts, such as [a, b]"},
     {"a review that is text", "model: {provider: scripted, path: a}\nreview: book\n",

@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(sub_agent_faults_show_their_file_and_line) {
   BOOST_TEST(files.faults("boss") ==
              "expert.yaml:3: versoin: is not a known key; known keys: name, model, prompt, "
              "version, recursion_limit, tools, early_tools, review, hooks, response, "
-             "response_method, store, limits");
+             "response_method, input, store, cache, limits, prices");
   files.add("lost", "tools:\n" + calls("expert", "nowhere"), asking);
   BOOST_TEST(files.faults("lost") ==
              "lost.yaml:3: tools.0.agent.file: 'nowhere.yaml' cannot be opened: No such file or "
