@@ -173,6 +173,45 @@ void read_root(const YAML::Node& document, const std::string& folder, fault_list
   root.done();
 }
 
+/// Adds the keys below a value. Keys deeper than `depth` levels stay part of the value.
+void add_keys(const json::value& at, const std::string& path, int depth,
+              std::vector<std::pair<std::string, std::string>>& into) {
+  const auto below = [&path](std::string_view name) {
+    return path.empty() ? std::string{name} : path + "." + std::string{name};
+  };
+  const auto* members = at.if_object();
+  const auto* list = at.if_array();
+  const auto is_list = list != nullptr && !list->empty() && !list->front().is_number();
+  if (depth == 0 || (!is_list && (members == nullptr || members->empty()))) {
+    into.emplace_back(path, to_canonical_text(at));
+  } else if (members != nullptr) {
+    for (const auto& [name, value] : *members)
+      add_keys(value, below(name), depth - 1, into);
+  } else {
+    for (auto i = std::size_t{0}; i < list->size(); ++i)
+      add_keys((*list)[i], below(std::to_string(i)), depth - 1, into);
+  }
+}
+
+/// Returns agent_spec::keys of a document. A file with very many keys is described by those of its
+/// first level.
+std::vector<std::pair<std::string, std::string>> keys_of(const YAML::Node& document) {
+  constexpr auto keys_max = std::size_t{200};
+  auto ignored = fault_list{""}; // read_root() has reported the errors
+  auto out = std::vector<std::pair<std::string, std::string>>{};
+  const auto root = detail::to_json(document, "", ignored);
+  if (!root)
+    return out;
+  for (const auto depth : {4, 1}) {
+    out.clear();
+    add_keys(*root, "", depth, out);
+    if (out.size() <= keys_max)
+      break;
+  }
+  out.resize(std::min(out.size(), keys_max));
+  return out;
+}
+
 /// Returns the content of the file; adds an error and returns nullopt if it cannot be read.
 std::optional<std::string> read_whole(const std::string& path, std::vector<agent_fault>& faults) {
   const auto refuse = [&](std::string text, int number = 0) {
@@ -241,6 +280,7 @@ agent_reading read_agent_text(std::string_view text, const std::string& name,
     for (const auto& option : overrides)
       detail::apply_override(document, option, faults);
     read_root(document, folder, faults, out.spec);
+    out.spec.keys = keys_of(document);
   } catch (const YAML::Exception& e) {
     faults.add(e.mark.is_null() ? 0 : static_cast<std::size_t>(e.mark.line) + 1, "",
                "is not valid YAML: " + models::yaml_error_text(e));

@@ -7,6 +7,7 @@
 #include "base/error_words.hpp"
 #include "base/file_size_signal.hpp"
 #include "check_options.hpp"
+#include "job_changes.hpp"
 #include "job_files.hpp"
 #include "row_source.hpp"
 #include "row_table.hpp"
@@ -59,7 +60,8 @@ job_header header_of(const batch_options& options, const input_facts& facts) {
           .shard = shard_text(options),
           .sample = sample_text(options),
           .repeat = repeat_text(options),
-          .layout = std::string{has_view(options) ? rows_layout : std::string_view{}}};
+          .layout = std::string{has_view(options) ? rows_layout : std::string_view{}},
+          .keys = keys_text(print)};
 }
 
 row_origin origin_of(const input_item& item) {
@@ -326,6 +328,7 @@ result<void> batch_run::feed_item(input_item& item) {
   origin.id_member = row.id_member;
   origin.sample = options_.repeat > 1 ? row.request.sample : 0;
   origin.columns = std::move(row.columns);
+  origin.has_foreign_key = !options_.id_field.empty() || row.shape == row_shape::columns;
   if (auto before = done.starts.find(key); before != done.starts.end())
     origin.attempt = before->second + 1;
   if (view_ != nullptr)

@@ -5,6 +5,7 @@
 
 #include "adopt.hpp"
 #include "base/error_words.hpp"
+#include "job_changes.hpp"
 #include "recover.hpp"
 #include "written_line.hpp"
 
@@ -126,37 +127,6 @@ result<void> check_files(const batch_options& options) {
   auto files = paths_written_by(options);
   files.push_back({"the input", options.input, used_file::use::read});
   return check_distinct_files(files);
-}
-
-/// Returns the names of the parts in which the job differs from the job in the journal, for an
-/// error text.
-std::string differences(const job_header& before, const job_header& now) {
-  auto out = std::string{};
-  auto compare = [&out](std::string_view name, const std::string& a, const std::string& b) {
-    if (a != b)
-      out.append(out.empty() ? "" : ", ").append(name);
-  };
-  compare("agent", before.agent, now.agent);
-  compare("tools", before.tools, now.tools);
-  compare("model", before.model, now.model);
-  compare("parameters", before.parameters, now.parameters);
-  compare("input", before.input, now.input);
-  compare("--input-format", before.format, now.format);
-  compare("--id-field", before.id_field, now.id_field);
-  const auto compare_option = [&out](std::string_view name, const std::string& a,
-                                     const std::string& b) {
-    if (a != b)
-      out.append(out.empty() ? "" : ", ")
-          .append(name)
-          .append(" from ")
-          .append(a.empty() ? "none" : a)
-          .append(" to ")
-          .append(b.empty() ? "none" : b);
-  };
-  compare_option("--shard", before.shard, now.shard);
-  compare_option("--sample", before.sample, now.sample);
-  compare_option("--repeat", before.repeat, now.repeat);
-  return out;
 }
 
 /// Fails if the whole lines of the job's rows are not where this command expects them. The user can

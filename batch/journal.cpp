@@ -27,12 +27,19 @@ struct header_member {
   std::string job_header::*text;
 };
 constexpr header_member header_members[] = {
-    {"job_id", &job_header::job_id},         {"agent", &job_header::agent},
-    {"tools", &job_header::tools},           {"model", &job_header::model},
-    {"parameters", &job_header::parameters}, {"input", &job_header::input},
-    {"input_format", &job_header::format},   {"id_field", &job_header::id_field},
-    {"shard", &job_header::shard},           {"sample", &job_header::sample},
-    {"repeat", &job_header::repeat},         {"layout", &job_header::layout},
+    {"job_id", &job_header::job_id},
+    {"agent", &job_header::agent},
+    {"tools", &job_header::tools},
+    {"model", &job_header::model},
+    {"parameters", &job_header::parameters},
+    {"input", &job_header::input},
+    {"input_format", &job_header::format},
+    {"id_field", &job_header::id_field},
+    {"shard", &job_header::shard},
+    {"sample", &job_header::sample},
+    {"repeat", &job_header::repeat},
+    {"layout", &job_header::layout},
+    {"keys", &job_header::keys},
 };
 
 std::uint32_t checksum(std::string_view bytes) noexcept {

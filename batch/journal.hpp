@@ -19,7 +19,7 @@
 //     <crc32 of what follows the space, 8 hex digits> <JSON array>\n
 //
 //     ["job",{"format":1,"job_id":…,"created":…,"agent":…,"tools":…,"model":…,"parameters":…,
-//             "input":…,"input_format":…,"id_field":…,"shard":…,"sample":…,"repeat":…}]
+//             "input":…,"keys":…,"input_format":…,"id_field":…,"shard":…,"sample":…,"repeat":…}]
 //                                              written on one line
 //     ["start",KEY]                            the row was submitted
 //     ["ok",KEY,OUT,[…counts]]                 its output line ends at byte OUT of out.jsonl
@@ -61,6 +61,7 @@ struct job_header {
   std::string sample{};   ///< number and seed of a random sample, e.g. `100 seed 1`
   std::string repeat{};   ///< number and seed of the runs of each row, e.g. `5 seed 1`
   std::string layout{};   ///< empty, or rows_layout
+  std::string keys{};     ///< digests of the keys of the agent file; see keys_text()
 
   /// Whether two jobs may have different rows. Line numbers of the input then differ only if
   /// `input` or `format` differs.

@@ -283,8 +283,8 @@ void append_dead_line(std::string& out, const row_origin& row, std::string_view 
   if (row.is_numbered && !is_sample) // the line number differs in the file of dead letters
     append_text_member(out, row.key_name, row.key);
   append_member(out, "error");
-  const auto has_key = row.id_member.empty() || row.id_member == row.key_name;
-  append_error(out, why, row.line, has_key ? std::string_view{} : std::string_view{row.key});
+  append_error(out, why, row.line,
+               row.has_foreign_key ? std::string_view{row.key} : std::string_view{});
   out += "}\n";
 }
 

@@ -28,6 +28,9 @@ struct row_origin {
   std::string id_member;     ///< name of the member with the key in the input line
   std::uint32_t sample = 0;  ///< number of the sample if the row is repeated, else 0
   std::string columns;       ///< see input_row::columns
+  /// Whether the input line may have the key in another member than `id` and `custom_id`, or as a
+  /// number. Its dead letter then contains the key in `error.id`.
+  bool has_foreign_key = false;
 };
 
 /// Facts about a job that appear in its output lines.
@@ -50,8 +53,8 @@ inline constexpr std::string_view duplicate_key_kind = "duplicate_key";
 
 /// Appends the row's line of out.dead.jsonl: the input line with its `error` member added or
 /// replaced. A line without a key gets its line number as key, and the line of a repeated row gets
-/// the key of its sample. The error contains the line number in the input, and the key if the line
-/// does not have it as `id` or `custom_id`.
+/// the key of its sample. The error contains the line number in the input, and the key if
+/// row_origin::has_foreign_key is set.
 /// @param input_line the JSON text of the line; for a record of a table, see table_columns::to_json
 void append_dead_line(std::string& out, const row_origin& row, std::string_view input_line,
                       const row_error& why);

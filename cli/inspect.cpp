@@ -6,6 +6,7 @@
 #include "agents/yaml_fields.hpp"
 #include "base/error_words.hpp"
 #include "cli/commands.hpp"
+#include "cli/estimate.hpp"
 #include "cli/usage.hpp"
 
 #include <superstep/agents/agent_file.hpp>
@@ -48,7 +49,15 @@ void add_setup_faults(const agent_spec& spec, io_runtime& io, std::vector<agent_
   }
 }
 
-int check(const inspect_arguments& given) {
+/// The arguments of `superstep check`.
+struct check_arguments {
+  inspect_arguments agent;
+  run_arguments job; ///< the options of an input
+  bool has_estimate = false;
+};
+
+int check(const check_arguments& asked) {
+  const auto& given = asked.agent;
   const auto io = std::make_shared<io_runtime>();
   auto reading = read_agent_file(given.agent, given.overrides);
   const auto spec = reading.spec;
@@ -66,6 +75,14 @@ int check(const inspect_arguments& given) {
   if (const auto below = checked.sub_agents().size(); below > 0)
     std::cout << " (" << counted(below, "agent") << ")";
   std::cout << std::endl;
+  if (asked.job.batch.input.empty())
+    return 0;
+  const auto input = describe_input(asked.job, checked, asked.has_estimate);
+  if (!input) {
+    std::cerr << "superstep check: " << input.error().text << '\n';
+    return 1;
+  }
+  std::cout << *input << std::flush;
   return 0;
 }
 
@@ -110,11 +127,23 @@ void warn(const std::vector<agent_fault>& warnings) {
 }
 
 void add_check(CLI::App& program, action& chosen) {
-  auto given = std::make_shared<inspect_arguments>();
-  auto& verb = *program.add_subcommand("check", "Report all errors of an agent file");
-  add_agent_options(verb, *given);
+  auto given = std::make_shared<check_arguments>();
+  auto& verb =
+      *program.add_subcommand("check", "Report all errors of an agent file and of a batch input");
+  add_agent_options(verb, given->agent);
+  auto* input = verb.add_option("-i,--input", given->job.batch.input,
+                                "Also check the rows of this file, as superstep run does; - for "
+                                "standard input")
+                    ->check(not_empty());
+  verb.add_flag("--estimate", given->has_estimate,
+                "Estimate the input tokens of the rows' first model calls, and their cost")
+      ->needs(input);
+  add_input_options(verb, given->job);
+  verb.add_option("--prices", given->job.stop.prices, "JSON file with prices of models")
+      ->check(not_empty());
   verb.footer(
-      "Example:\n  superstep check agent.yaml --set version=v1\n\n"
+      "Examples:\n  superstep check agent.yaml --set version=v1\n"
+      "  superstep check agent.yaml --input rows.csv --estimate\n\n"
       "Also reads the files that the agent file refers to. Warnings go to standard error.\n"
       "Exit code: 0 no errors (warnings are allowed), 4 the machine lacks file descriptors or\n"
       "memory, 1 any other error.");

@@ -62,6 +62,10 @@ void add_row_options(CLI::App& verb, run_arguments& into) {
   verb.add_option("--set", into.overrides, "key.path=value: overrides a key of the agent file")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+  add_input_options(verb, into);
+}
+
+void add_input_options(CLI::App& verb, run_arguments& into) {
   verb.add_option("--input-format", into.input_format,
                   "Format of the input; auto: csv or tsv if the name ends so, else jsonl")
       ->check(one_of({"auto", "jsonl", "csv", "tsv"}))
@@ -217,6 +221,7 @@ batch_options options_of(const run_arguments& given, const agent& a) {
     out.row_deadline = std::chrono::milliseconds{*given.row_deadline_ms};
   out.recursion_limit = a.spec().recursion_limit;
   out.fingerprint.agent = a.fingerprint();
+  out.fingerprint.keys = a.spec().keys;
   out.fingerprint.tools = a.tools_fingerprint();
   out.fingerprint.model = a.model()->fingerprint();
   const auto deadline_ms = out.row_deadline.value_or(std::chrono::milliseconds{0}).count();

@@ -55,6 +55,8 @@ struct run_arguments {
 /// Add the options of `superstep run`, one group each. `into` must outlive the verb. @{
 /// The agent, the input and the rows of the input that run.
 void add_row_options(CLI::App& verb, run_arguments& into);
+/// The format of the input, and the rows of the input that run.
+void add_input_options(CLI::App& verb, run_arguments& into);
 /// The output, and what happens to the files of an earlier job.
 void add_output_options(CLI::App& verb, run_arguments& into);
 /// The limits of rows and of the machine.

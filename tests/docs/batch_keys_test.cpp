@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(keys_of_dead_letters_are_documented) {
   auto why = failure();
   why.http_status = 429;
   append_dead_line(lines, origin, "{}", why);
-  origin.id_member = "number";
+  origin.has_foreign_key = true;
   append_dead_line(lines, origin, "{}", failure());
   append_bad_line(lines, 8, "no row", error{errc::invalid_argument, "no JSON"});
   check_section("Dead letters", keys_of_lines(lines));

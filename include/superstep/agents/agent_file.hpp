@@ -27,6 +27,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -146,6 +147,10 @@ struct agent_spec {
   price_table prices;              ///< prices that replace those of price_table::built_in()
   std::string file;                ///< path of the agent file as given by the caller; for messages
   std::size_t model_line = 0;      ///< line of the key `model`
+  /// The keys of the file after the overrides, dotted, with their values as canonical JSON. Keys
+  /// below the fourth level are part of the value of the key above. A batch job stores digests of
+  /// them to name the keys that have changed.
+  std::vector<std::pair<std::string, std::string>> keys{};
   /// Dotted keys that overrides changed; errors about them do not refer to a line of the file.
   std::vector<std::string> overridden{};
 };

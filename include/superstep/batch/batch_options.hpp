@@ -51,6 +51,9 @@ struct job_fingerprint {
   std::string tools{};      ///< agent::tools_fingerprint(): definitions and options of the tools
   std::string model{};      ///< chat_model::fingerprint()
   std::string parameters{}; ///< overrides and limits that change results
+  /// Keys of the agent file and their texts. If the agent, the tools or the model have changed, the
+  /// error names the keys that have changed. May be empty.
+  std::vector<std::pair<std::string, std::string>> keys{};
 };
 
 /// Options of a batch job. A comment that starts with `--` names the flag of `superstep run` that

@@ -349,6 +349,20 @@ BOOST_AUTO_TEST_CASE(store_hook_and_response_keys_set_their_options) {
   BOOST_TEST(summed.summarise->prompt == "Short!");
 }
 
+BOOST_AUTO_TEST_CASE(keys_of_file_are_listed_after_overrides) {
+  const auto keys = read(full, {"prompt=other", "tools.5.command.argv=[cat, -n]"}).spec.keys;
+  const auto value_of = [&](std::string_view key) {
+    for (const auto& [name, value] : keys)
+      if (name == key)
+        return value;
+    return std::string{};
+  };
+  BOOST_TEST(value_of("prompt") == "\"other\"");
+  BOOST_TEST(value_of("tools.0") == "\"calculator\"");
+  BOOST_TEST(value_of("tools.5.command.argv") == R"(["cat","-n"])");
+  BOOST_TEST(value_of("limits.rpm") == "3");
+}
+
 BOOST_AUTO_TEST_CASE(input_key_sets_template_with_lines_of_file) {
   const auto text = std::string{minimal} + "input:\n  messages:\n    - {role: system, content: x}\n"
                                            "    - role: user\n      content: |\n        Q: {{q}}\n";

@@ -204,6 +204,30 @@ BOOST_AUTO_TEST_CASE(changed_agent_fingerprint_is_rejected_unless_forced) {
   BOOST_TEST(job.run().value().already_finished);
 }
 
+BOOST_AUTO_TEST_CASE(changed_keys_of_agent_file_are_named) {
+  auto job = testing::job{chat_lines(4)};
+  auto& print = job.options.fingerprint;
+  print.keys = {{"prompt", "\"a\""}, {"tools.0.command.argv", "[]"}, {"limits.rpm", "1"}};
+  BOOST_TEST(job.run().has_value());
+  print.keys = {{"prompt", "\"b\""}, {"limits.rpm", "2"}, {"model.temperature", "0.5"}};
+  BOOST_TEST(job.run().has_value()); // the digests decide
+  print.agent = "another";
+  print.tools = "none";
+  print.model = "warmer";
+  const auto refused = job.run();
+  BOOST_REQUIRE(!refused.has_value());
+  BOOST_TEST(contains(refused.error().text, "(changed: agent (prompt), tools "
+                                            "(tools.0.command.argv), model (model.temperature));"),
+             refused.error().text);
+  print.keys = {{"prompt", "\"a\""}, {"tools.0.command.argv", "[]"}};
+  print.agent = "a";
+  print.tools = "t";
+  const auto other_file = job.run();
+  BOOST_REQUIRE(!other_file.has_value());
+  BOOST_TEST(contains(other_file.error().text,
+                      "(changed: model (the content of a file that the agent file names))"));
+}
+
 BOOST_AUTO_TEST_CASE(changed_input_is_rejected_unless_forced) {
   auto job = testing::job{chat_lines(4)};
   BOOST_TEST(job.run().has_value());

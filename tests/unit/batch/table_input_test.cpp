@@ -140,6 +140,21 @@ BOOST_AUTO_TEST_CASE(failed_csv_row_becomes_usable_dead_letter_and_is_retried) {
   BOOST_TEST(second.runner.runs.contains("7"));
 }
 
+BOOST_AUTO_TEST_CASE(failed_row_with_a_number_as_id_is_retried) {
+  auto job = table_job{"in.jsonl", R"({"id":17,"question":"fail"})"
+                                   "\n"
+                                   R"({"id":18,"question":"x"})"};
+  BOOST_TEST(job.run().value().failed == 1U);
+  job.options.retry_dead = true;
+  const auto again = job.run().value();
+  BOOST_TEST(again.rows_this_run == 1U);
+  BOOST_TEST(again.failed == 1U);
+  BOOST_TEST(job.output().size() == 2U);
+  auto second = table_job{"again.jsonl", job.file("out.dead.jsonl")};
+  BOOST_TEST(second.run().value().failed == 1U);
+  BOOST_TEST(second.runner.runs.contains("17"));
+}
+
 BOOST_AUTO_TEST_CASE(size_limit_refers_to_the_text_of_a_record) {
   const auto long_name = std::string(100, 'n');
   auto job = table_job{"in.csv", "id,question," + long_name + "\na,short,1\nb," +

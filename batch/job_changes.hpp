@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "journal.hpp"
+
+#include <superstep/batch/batch_options.hpp>
+
+#include <string>
+
+namespace superstep::detail {
+
+/// Returns the text of job_header::keys: a line for each key of the agent file, with a digest of
+/// its value.
+[[nodiscard]] std::string keys_text(const job_fingerprint& print);
+
+/// Returns the names of the parts in which two jobs differ, for an error text; empty if they do not
+/// differ. For a changed agent, model or tools, the text contains the changed keys of the agent
+/// file.
+[[nodiscard]] std::string differences(const job_header& before, const job_header& now);
+
+} // namespace superstep::detail
