@@ -272,4 +272,63 @@ BOOST_AUTO_TEST_CASE(engine_ends_its_graph_actors) {
   BOOST_TEST((ask<result>(system, graph, call{numbers{}}).index() == 1U));
 }
 
+// Writes, exits of runs and exits of graphs at any moment.
+BOOST_AUTO_TEST_CASE(every_request_of_a_storm_is_answered_once) {
+  constexpr auto requests = 50;
+  auto config = caf_config{};
+  auto system = caf::actor_system{config};
+  auto e = ss::engine{{.workers = 2}};
+  const auto writer = system.spawn([](caf::event_based_actor*) -> caf::behavior {
+    auto turn = std::make_shared<int>(0);
+    return {[turn](const caf::actor& run) {
+      if (++*turn % 5 == 0) {
+        caf::anon_send_exit(run, caf::exit_reason::kill);
+        return;
+      }
+      caf::anon_send(run, ss::write_of<&numbers::total>(1));
+      if (*turn % 3 == 0) // may arrive after the end of the run
+        caf::anon_send(run, ss::write_of<&numbers::total>(1));
+    }};
+  });
+  auto g = ss::graph<numbers>{};
+  g.add("wait", [writer](const numbers&, ss::runtime rt) -> ss::task<void> {
+    caf::anon_send(writer, ss::coordinator(rt));
+    auto waiting = ss::next_write<int>(rt, "total");
+    static_cast<void>(co_await waiting);
+  });
+  g.edge(ss::start, "wait");
+  const auto compiled = g.compile();
+  for (auto round = 0; round < 20; ++round) {
+    const auto graph = ss::spawn_graph(system, e, compiled);
+    struct tally {
+      std::atomic<int> answers{0};
+      std::atomic<int> good{0};
+      std::promise<void> all{};
+    };
+    const auto counted = std::make_shared<tally>();
+    auto ended = counted->all.get_future();
+    const auto client = system.spawn([counted, graph](caf::event_based_actor* self) {
+      const auto count = [counted] {
+        if (++counted->answers == requests)
+          counted->all.set_value();
+      };
+      for (auto i = 0; i < requests; ++i)
+        self->request(graph, caf::infinite, call{numbers{}})
+            .then(
+                [counted, count](const result& r) {
+                  counted->good += r.state.total > 0 ? 1 : 0;
+                  count();
+                },
+                [count](const caf::error&) { count(); });
+    });
+    if (round % 2 == 1)
+      caf::anon_send_exit(graph, caf::exit_reason::kill);
+    ended.get();
+    if (round % 2 == 0)
+      BOOST_TEST(counted->good >= requests / 2);
+    BOOST_TEST(counted->answers == requests);
+  }
+  caf::anon_send_exit(writer, caf::exit_reason::user_shutdown);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
