@@ -13,7 +13,7 @@
 namespace superstep::detail {
 namespace {
 
-using found = written_lines::found;
+using line_kind = written_lines::found;
 
 constexpr auto block_bytes = std::size_t{1} << 20U;
 
@@ -130,12 +130,12 @@ private:
       auto line = lines.next();
       if (!line)
         return line.error();
-      if (*line == found::end)
+      if (*line == line_kind::end)
         return into != nullptr ? into->flush(0) : result<void>{};
-      if (*line == found::object)
+      if (*line == line_kind::object)
         see(lines);
       else if (into != nullptr)
-        *line == found::torn ? into->drop() : into->drop_foreign();
+        *line == line_kind::torn ? into->drop() : into->drop_foreign();
       if (into != nullptr)
         if (auto written = into->flush(block_bytes); !written)
           return written;

@@ -13,7 +13,7 @@
 namespace superstep::detail {
 namespace {
 
-using found = written_lines::found;
+using line_kind = written_lines::found;
 
 /// Fails if a file is shorter than the journal has recorded. A crash cannot cause this, because the
 /// journal is written after the file was synced. So another program has changed the file.
@@ -40,7 +40,7 @@ result<bool> find_letter(job_files& files, written_lines& dead, std::string_view
     auto more = dead.next();
     if (!more)
       return more.error();
-    if (*more != found::object)
+    if (*more != line_kind::object)
       return false;
     const auto line = bad_line_of(dead.object());
     if (line == 0)
@@ -69,7 +69,7 @@ result<std::string> keep_finished_lines(job_files& files) {
     auto more = written.next();
     if (!more)
       return more.error();
-    auto key = *more == found::object ? key_of(written.object()) : std::string_view{};
+    auto key = *more == line_kind::object ? key_of(written.object()) : std::string_view{};
     if (key.empty() || content.done.contains(digest_of(key)))
       return records;
     const auto counts = counts_of(written.object());
@@ -100,8 +100,8 @@ result<bool> is_torn_from(const file& opened, std::uint64_t end) {
     auto line = lines.next();
     if (!line)
       return line.error();
-    if (*line == found::end || *line == found::foreign)
-      return *line == found::end;
+    if (*line == line_kind::end || *line == line_kind::foreign)
+      return *line == line_kind::end;
   }
 }
 
