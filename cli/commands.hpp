@@ -21,5 +21,6 @@ void add_report(CLI::App& program, action& chosen);
 void add_row(CLI::App& program, action& chosen);
 void add_diff(CLI::App& program, action& chosen);
 void add_score(CLI::App& program, action& chosen);
+void add_batch_api(CLI::App& program, action& chosen);
 
 } // namespace superstep::cli

@@ -126,7 +126,7 @@ result<void> finish_reports(const run_arguments& given, event_log& events, trace
       return closed;
   if (given.gold.field.empty())
     return {};
-  const auto scored = score_output(given.batch.output, given.batch.input, given.gold);
+  const auto scored = score_output(given.batch.output, given.gold);
   if (!scored)
     return scored.error();
   std::cout << *scored << std::endl;
@@ -140,9 +140,8 @@ result<void> check_gold(const run_arguments& given) {
                                    : error{errc::invalid_argument, "--gold-file: needs --gold"};
   if (given.batch.output == "-")
     return error{errc::invalid_argument, "--gold: needs an output file, not standard output"};
-  if (given.batch.input == "-" && given.gold.file.empty())
-    return error{errc::invalid_argument,
-                 "--gold: needs --gold-file if rows are read from standard input"};
+  if (given.batch.format != output_format::jsonl)
+    return error{errc::invalid_argument, "--gold: needs an output with JSON lines, not CSV"};
   return {};
 }
 

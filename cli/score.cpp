@@ -22,7 +22,6 @@ namespace {
 
 struct score_arguments {
   std::string output;
-  std::string input;
   gold_options gold;
 };
 
@@ -56,7 +55,7 @@ result<void> add_to_summary(const std::string& output, const results::score_summ
 }
 
 int run_score(const score_arguments& given) {
-  const auto text = score_output(given.output, given.input, given.gold);
+  const auto text = score_output(given.output, given.gold);
   if (!text) {
     std::cerr << "superstep score: " << text.error().text << '\n';
     return 1;
@@ -69,22 +68,22 @@ int run_score(const score_arguments& given) {
 
 void add_gold_options(CLI::App& verb, gold_options& into) {
   verb.add_option("--gold", into.field,
-                  "Member of an input line with the expected answer, such as label or "
-                  "metadata.answer; scores the answers")
+                  "Column of the input with the expected answer, such as label or metadata.answer; "
+                  "scores the answers")
       ->check(not_empty());
-  verb.add_option("--gold-file", into.file,
-                  "JSONL file with the expected answers, by row id; default: the input")
+  verb.add_option(
+          "--gold-file", into.file,
+          "JSONL file with the expected answers, by row id; default: the columns of the input")
       ->check(named_file());
   verb.add_option("--score", into.method, "How answers are compared with expected answers")
       ->check(one_of(results::score_method_names()))
       ->capture_default_str();
 }
 
-result<std::string> score_output(const std::string& output, const std::string& input,
-                                 const gold_options& gold) {
+result<std::string> score_output(const std::string& output, const gold_options& gold) {
   auto options = results::score_options{};
   options.output = output;
-  options.input = gold.file.empty() ? input : gold.file;
+  options.gold_file = gold.file;
   options.field = gold.field;
   options.method = *results::score_method_of(gold.method);
   const auto scored = results::score_file(options);
@@ -99,17 +98,10 @@ void add_score(CLI::App& program, action& chosen) {
   auto given = std::make_shared<score_arguments>();
   auto& verb = *program.add_subcommand("score", "Compare the answers of run with expected answers");
   verb.add_option("FILE", given->output, "The output file")->required()->check(named_file());
-  verb.add_option("-i,--input", given->input, "The input of the job, with the expected answers")
-      ->check(named_file());
   add_gold_options(verb, given->gold);
   verb.get_option("--gold")->required();
-  verb.footer(
-      "Example:\n  superstep score out.jsonl --input rows.jsonl --gold label --score exact");
-  verb.callback([given, &chosen] {
-    if (given->input.empty() && given->gold.file.empty())
-      throw CLI::RequiredError{"--input or --gold-file"};
-    chosen = [given] { return run_score(*given); };
-  });
+  verb.footer("Example:\n  superstep score out.jsonl --gold label --score exact");
+  verb.callback([given, &chosen] { chosen = [given] { return run_score(*given); }; });
 }
 
 } // namespace superstep::cli

@@ -13,7 +13,7 @@ namespace superstep::cli {
 struct gold_options {
   std::string field; ///< empty: no scores
   std::string method = "exact";
-  std::string file; ///< empty: the input of the job
+  std::string file; ///< empty: the columns of the output
 };
 
 /// Adds --gold, --gold-file and --score to a verb.
@@ -21,7 +21,6 @@ void add_gold_options(CLI::App& verb, gold_options& into);
 
 /// Scores the rows of an output, and adds the result to the summary of the job.
 /// @return the text for the terminal
-[[nodiscard]] result<std::string> score_output(const std::string& output, const std::string& input,
-                                               const gold_options& gold);
+[[nodiscard]] result<std::string> score_output(const std::string& output, const gold_options& gold);
 
 } // namespace superstep::cli

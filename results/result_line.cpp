@@ -190,6 +190,7 @@ result<bool> result_reader::next() {
   while (true) {
     begin_ = lines_->end();
     ++number_;
+    is_unended_ = false;
     const auto read = lines_->next();
     if (!read)
       return read.error();
@@ -199,6 +200,10 @@ result<bool> result_reader::next() {
     case found::end:
       return false;
     case found::torn:
+      // Files that a user has edited may have no line break at their end.
+      is_unended_ = parser_->parse(lines_->text()).get(unended_) == simdjson::SUCCESS;
+      if (is_unended_)
+        return true;
       is_torn_ = is_torn_ || !lines_->text().empty(); // a blank line is skipped
       continue;
     case found::foreign:

@@ -9,6 +9,7 @@
 #include <simdjson.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,7 +67,9 @@ public:
   /// last line is skipped; errc::parse_failed for any other line that is not a JSON object.
   [[nodiscard]] result<bool> next();
   /// The object of the last line read; valid until the next call of next().
-  [[nodiscard]] simdjson::dom::object object() const noexcept { return lines_->object(); }
+  [[nodiscard]] simdjson::dom::object object() const noexcept {
+    return is_unended_ ? unended_ : lines_->object();
+  }
   /// Position of the last line read in the file, for read_result_at().
   [[nodiscard]] std::uint64_t offset() const noexcept { return begin_; }
   /// Length of the last line read, without its line break.
@@ -83,6 +86,9 @@ private:
   std::uint64_t begin_ = 0;
   std::uint64_t number_ = 0;
   bool is_torn_ = false;
+  bool is_unended_ = false; // whether the last line is an object without a line break
+  std::unique_ptr<simdjson::dom::parser> parser_ = std::make_unique<simdjson::dom::parser>();
+  simdjson::dom::object unended_;
 };
 
 /// Reads the line at a position of result_reader::offset().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the answers of a job with expected answers from its input.
+// Compares the answers of a job with expected answers.
 #include "results/score.hpp"
 
 #include "base/error_words.hpp"
@@ -112,7 +112,7 @@ std::uint64_t key_hash(std::string_view key) noexcept {
   return std::hash<std::string_view>{}(key);
 }
 
-/// The input of a job, indexed by the ids of its rows.
+/// A file with expected answers, indexed by the ids of its lines.
 class gold_file {
 public:
   [[nodiscard]] static result<gold_file> open(const std::string& path) {
@@ -139,7 +139,18 @@ public:
     return out;
   }
 
-  /// Returns the input line of a row; an empty object if there is none.
+  /// Returns the line for a row, or for the row of which it is a repetition (`id#2`). An empty
+  /// object if there is none.
+  [[nodiscard]] result<json::object> find(const std::string& key) {
+    auto found = line_of(key);
+    const auto mark = key.rfind('#');
+    if (!found || !found->empty() || mark == std::string::npos ||
+        key.find_first_not_of("0123456789", mark + 1) != std::string::npos)
+      return found;
+    return line_of(key.substr(0, mark));
+  }
+
+private:
   [[nodiscard]] result<json::object> line_of(const std::string& key) {
     const auto hash = key_hash(key);
     for (auto at = std::ranges::lower_bound(rows_, hash, {}, &place::hash);
@@ -162,7 +173,6 @@ public:
     return json::object{};
   }
 
-private:
   struct place {
     std::uint64_t hash;
     std::uint64_t offset;
@@ -174,6 +184,69 @@ private:
   result_reader reader_;
   std::vector<place> rows_;
 };
+
+/// Returns the expected answer in the columns of an output line; null if there is none.
+json::value gold_in_columns(simdjson::dom::object line, const std::string& field) {
+  auto columns = simdjson::dom::element{};
+  if (line.at_key("columns").get(columns) != simdjson::SUCCESS)
+    return nullptr;
+  const auto parsed = parse_json(simdjson::to_string(columns));
+  if (!parsed || !parsed->is_object())
+    return nullptr;
+  const auto* const found = member_at(parsed->get_object(), field);
+  return found != nullptr ? *found : json::value{};
+}
+
+/// Finds expected answers in a gold file or in the columns of output lines.
+class gold_source {
+public:
+  [[nodiscard]] static result<gold_source> open(const score_options& options) {
+    auto out = gold_source{};
+    out.field_ = options.field;
+    if (options.gold_file.empty())
+      return out;
+    auto opened = gold_file::open(options.gold_file);
+    if (!opened)
+      return opened.error();
+    out.file_.emplace(*std::move(opened));
+    return out;
+  }
+
+  /// Returns the expected answer of a row; null if there is none.
+  [[nodiscard]] result<json::value> find(const std::string& key, simdjson::dom::object line) {
+    if (!file_)
+      return gold_in_columns(line, field_);
+    const auto found = file_->find(key);
+    if (!found)
+      return found.error();
+    const auto* const wanted = member_at(*found, field_);
+    return wanted != nullptr ? *wanted : json::value{};
+  }
+
+private:
+  std::string field_;
+  std::optional<gold_file> file_;
+};
+
+/// Returns the line of a scored row.
+json::object scored_line(const result_line& row, double score, const json::value& gold) {
+  auto out = json::object{};
+  out["id"] = row.key;
+  out["score"] = score;
+  out["status"] = to_string(row.status);
+  out["answer"] = compared_text(row);
+  out["gold"] = gold;
+  return out;
+}
+
+error without_gold(const score_options& options) {
+  if (options.gold_file.empty())
+    return {errc::not_found, "no row of " + options.output + " has the column '" + options.field +
+                                 "' with an expected answer; if the output has no columns, use "
+                                 "--gold-file"};
+  return {errc::not_found, "no line of " + options.gold_file + " for a row of " + options.output +
+                               " has the member '" + options.field + "'"};
+}
 
 } // namespace
 
@@ -253,7 +326,7 @@ std::string scores_path_of(const std::string& output) {
 }
 
 result<score_summary> score_file(const score_options& options) {
-  auto gold = gold_file::open(options.input);
+  auto gold = gold_source::open(options);
   if (!gold)
     return gold.error();
   auto reader = result_reader::open(options.output);
@@ -277,30 +350,21 @@ result<score_summary> score_file(const score_options& options) {
     if (!*more)
       break;
     const auto row = read_result_line(reader->object());
-    const auto line = gold->line_of(row.key);
-    if (!line)
-      return fail(line.error());
-    const auto* const wanted = member_at(*line, options.field);
-    if (wanted == nullptr || wanted->is_null()) {
+    const auto wanted = gold->find(row.key, reader->object());
+    if (!wanted)
+      return fail(wanted.error());
+    if (wanted->is_null()) {
       ++out.without;
       continue;
     }
-    auto score = result<double>{0.0};
-    if (row.status == result_status::ok)
-      score = score_answer(options.method, row, *wanted);
+    const auto is_ok = row.status == result_status::ok;
+    const auto score = is_ok ? score_answer(options.method, row, *wanted) : result<double>{0.0};
     if (!score)
-      return fail(
-          {score.error().code, options.input + ": row '" + row.key + "': " + score.error().text});
+      return fail({score.error().code, "row '" + row.key + "': " + score.error().text});
     ++out.scored;
-    out.failed += row.status == result_status::ok ? 0U : 1U;
+    out.failed += is_ok ? 0U : 1U;
     out.sum += *score;
-    auto written = json::object{};
-    written["id"] = row.key;
-    written["score"] = *score;
-    written["status"] = to_string(row.status);
-    written["answer"] = compared_text(row);
-    written["gold"] = *wanted;
-    append_text(buffer, written);
+    append_text(buffer, scored_line(row, *score, *wanted));
     buffer += '\n';
     if (buffer.size() < buffer_max)
       continue;
@@ -308,10 +372,7 @@ result<score_summary> score_file(const score_options& options) {
       return fail(saved.error());
   }
   if (out.scored == 0)
-    return fail({errc::not_found, "no row of " + options.input + " has the member '" +
-                                      options.field +
-                                      "'; --gold names the member with the "
-                                      "expected answer"});
+    return fail(without_gold(options));
   if (auto saved = file->append(buffer); !saved)
     return fail(saved.error());
   auto old = detail::file::open_regular(out.path, O_RDWR | O_CREAT);

@@ -45,8 +45,10 @@ enum class score_method : std::uint8_t {
 /// Options of score_file().
 struct score_options {
   std::string output; ///< the output of the job
-  std::string input;  ///< JSONL file with the expected answers, by id
-  std::string field;  ///< member of an input line with the expected answer
+  /// JSONL file with the expected answers, by id; empty: they are in the columns of the output
+  /// lines
+  std::string gold_file;
+  std::string field; ///< name of the column, or of the member of the lines of `gold_file`
   score_method method = score_method::exact;
 };
 
@@ -65,8 +67,8 @@ struct score_summary {
 /// Scores all rows of an output and replaces the file of scores_path_of(): one line for each row,
 /// with `id`, `score`, `status`, `answer` and `gold`. Needs 24 bytes of memory per row of the
 /// input.
-/// @return errc::parse_failed for an input that is not JSONL, for repeated ids, and for an unusable
-/// expected answer, with file and line
+/// @return errc::parse_failed for a gold file that is not JSONL, and for an unusable expected
+/// answer; errc::not_found if no row has an expected answer
 [[nodiscard]] result<score_summary> score_file(const score_options& options);
 
 /// Returns the text for the terminal: mean, confidence interval and number of rows.

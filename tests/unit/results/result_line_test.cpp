@@ -92,6 +92,17 @@ BOOST_AUTO_TEST_CASE(reader_skips_blank_and_torn_lines) {
   BOOST_TEST(reader.is_torn());
 }
 
+BOOST_AUTO_TEST_CASE(last_line_needs_no_line_break) {
+  const auto files = output_files{};
+  const auto path = files.write("o", ok_line("a", "1") + R"({"id":"b","answer":"2"})");
+  auto reader = result_reader::open(path).value();
+  BOOST_TEST(reader.next().value());
+  BOOST_TEST(reader.next().value());
+  BOOST_TEST(read_result_line(reader.object()).answer == "2");
+  BOOST_TEST(!reader.next().value());
+  BOOST_TEST(!reader.is_torn());
+}
+
 BOOST_AUTO_TEST_CASE(reader_rejects_other_files_with_line_number) {
   const auto files = output_files{};
   const auto path = files.write("o", ok_line("a", "1") + "hello\n" + failed_line("b", "x"));

@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(rows_of_a_job_are_scored_by_id) {
 )");
   auto options = score_options{};
   options.output = out;
-  options.input = in;
+  options.gold_file = in;
   options.field = "meta.gold";
   const auto got = score_file(options).value();
   BOOST_TEST(got.scored == 3U);
@@ -113,10 +113,37 @@ BOOST_AUTO_TEST_CASE(rows_of_a_job_are_scored_by_id) {
   BOOST_TEST(score_file(options).value().sum == 1.0); // replaces the earlier scores
 }
 
+BOOST_AUTO_TEST_CASE(columns_of_output_contain_expected_answers) {
+  auto first = ok_line("a", "1");
+  first.insert(first.size() - 2, R"(,"columns":{"label":"1","x":[]})");
+  auto second = ok_line("b", "1");
+  second.insert(second.size() - 2, R"(,"columns":{"label":2})");
+  auto options = score_options{};
+  options.output = write("out.jsonl", first + second + ok_line("c", "1"));
+  options.field = "label";
+  const auto got = score_file(options).value();
+  BOOST_TEST(got.scored == 2U);
+  BOOST_TEST(got.sum == 1.0);
+  BOOST_TEST(got.without == 1U);
+  options.field = "gold";
+  BOOST_TEST(score_file(options).error().text.find("has the column 'gold'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(repeated_rows_have_the_answer_of_their_row) {
+  auto options = score_options{};
+  options.output =
+      write("out.jsonl", ok_line("a#1", "x") + ok_line("a#2", "y") + ok_line("b#", "x"));
+  options.gold_file = write("in.jsonl", R"({"id":"a","gold":"x"})");
+  options.field = "gold";
+  const auto got = score_file(options).value();
+  BOOST_TEST(got.scored == 2U);
+  BOOST_TEST(got.sum == 1.0);
+}
+
 BOOST_AUTO_TEST_CASE(rows_without_id_are_matched_by_line_number) {
   auto options = score_options{};
   options.output = write("out.jsonl", ok_line("1", "x") + ok_line("2", "y"));
-  options.input = write("in.jsonl", "{\"gold\":\"x\"}\n{\"gold\":\"y\"}\n");
+  options.gold_file = write("in.jsonl", "{\"gold\":\"x\"}\n{\"gold\":\"y\"}\n");
   options.field = "gold";
   BOOST_TEST(score_file(options).value().sum == 2.0);
 }
@@ -124,14 +151,14 @@ BOOST_AUTO_TEST_CASE(rows_without_id_are_matched_by_line_number) {
 BOOST_AUTO_TEST_CASE(unusable_expected_answers_are_errors) {
   auto options = score_options{};
   options.output = write("out.jsonl", ok_line("a", "1"));
-  options.input = write("in.jsonl", R"({"id":"a","gold":"("})"
-                                    "\n");
+  options.gold_file = write("in.jsonl", R"({"id":"a","gold":"("})"
+                                        "\n");
   options.field = "label";
   BOOST_TEST(score_file(options).error().text.find("has the member 'label'") != std::string::npos);
   options.field = "gold";
   options.method = score_method::regex;
   BOOST_TEST(score_file(options).error().text.find("row 'a'") != std::string::npos);
-  options.input = write("in.csv", "id,gold\na,1\n");
+  options.gold_file = write("in.csv", "id,gold\na,1\n");
   BOOST_TEST(score_file(options).error().text.find("must be in a file with JSON lines") !=
              std::string::npos);
 }

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files of OpenAI's Batch API: requests (export) and answers (import). Both are models: the
+// agent itself builds the requests and reads the answers, so that prompts and structured responses
+// are the same as in superstep run.
+// Source: https://platform.openai.com/docs/api-reference/batch
+#include "cli/batch_api.hpp"
+
+#include "models/http/wire_request.hpp"
+#include "models/providers/openai_chat.hpp"
+#include "results/result_line.hpp"
+
+#include <superstep/base/await.hpp>
+
+#include <utility>
+
+#include <fcntl.h>
+
+namespace superstep::cli {
+
+namespace {
+
+constexpr auto chat_url = std::string_view{"/v1/chat/completions"};
+
+/// Returns the path of a file with requests: the number is before the extension.
+std::string numbered(const std::string& path, std::size_t number) {
+  if (number == 1)
+    return path;
+  const auto slash = path.find_last_of('/');
+  const auto dot = path.rfind('.');
+  const auto has_extension =
+      dot != std::string::npos && dot > 0 && (slash == std::string::npos || dot > slash + 1);
+  const auto at = has_extension ? dot : path.size();
+  return path.substr(0, at) + '.' + std::to_string(number) + path.substr(at);
+}
+
+/// Returns the error of an answer with this HTTP status.
+model_errc code_of_status(std::int64_t status) noexcept {
+  switch (status) {
+  case 401:
+  case 403:
+    return model_errc::unauthorized;
+  case 404:
+    return model_errc::not_found;
+  case 408:
+    return model_errc::timed_out;
+  case 429:
+    return model_errc::rate_limited;
+  default:
+    break;
+  }
+  constexpr auto first_server_error = 500;
+  return status >= first_server_error ? model_errc::server_error : model_errc::bad_request;
+}
+
+/// Returns a text for the value of `error`: its code and message, or the text itself.
+std::string error_words_of(const json::value& failed) {
+  if (failed.is_string())
+    return std::string{failed.get_string()};
+  const auto text = [&](std::string_view name) {
+    const auto* const members = failed.if_object();
+    const auto* const found = members != nullptr ? members->if_contains(name) : nullptr;
+    return found != nullptr && found->is_string() ? std::string{found->get_string()}
+                                                  : std::string{};
+  };
+  const auto code = text("code");
+  const auto message = text("message");
+  return code.empty() || message.empty() ? code + message : code + ": " + message;
+}
+
+/// Reads a line of an answer file.
+result<message> answer_of(const json::object& line) {
+  const auto* const response = line.if_contains("response");
+  const auto* const members = response != nullptr ? response->if_object() : nullptr;
+  auto status = std::int64_t{0};
+  const json::object* body = nullptr;
+  if (members != nullptr) {
+    if (const auto* const code = members->if_contains("status_code"); code && code->is_int64())
+      status = code->get_int64();
+    if (const auto* const found = members->if_contains("body"))
+      body = found->if_object();
+  }
+  const auto* failed = line.if_contains("error");
+  const auto has_failed = failed != nullptr && !failed->is_null();
+  constexpr auto first_failure = 400;
+  if (!has_failed && status < first_failure && body != nullptr)
+    return openai_chat::read_response(*body);
+  if (!has_failed && body != nullptr)
+    failed = body->if_contains("error");
+  auto text = failed != nullptr ? error_words_of(*failed) : std::string{};
+  if (text.empty())
+    text = "the line has neither an answer nor an error";
+  if (status >= first_failure)
+    return error{code_of_status(status), text};
+  return error{text.starts_with("batch_expired") ? model_errc::timed_out : model_errc::bad_answer,
+               text};
+}
+
+} // namespace
+
+result<request_files::one_file*> request_files::next_file(const std::string& model,
+                                                          std::size_t bytes) {
+  auto*& at = by_model_[model];
+  if (at != nullptr && at->lines < limits_.lines_max && at->bytes + bytes <= limits_.bytes_max)
+    return at;
+  auto made = std::make_unique<one_file>();
+  made->path = numbered(path_, files_.size() + 1);
+  if (detail::exists(made->path))
+    return error{errc::invalid_argument,
+                 "'" + made->path + "' exists; it is not overwritten. Use another --output"};
+  auto opened = detail::file::open_regular(made->path, O_RDWR | O_CREAT | O_EXCL);
+  if (!opened)
+    return opened.error();
+  made->to = *std::move(opened);
+  at = made.get();
+  files_.push_back(std::move(made));
+  return at;
+}
+
+result<void> request_files::add(const std::string& key, const std::string& model,
+                                std::string_view body) {
+  constexpr auto buffer_max = std::size_t{1} << 20U;
+  auto line = std::string{"{\"custom_id\":"};
+  append_quoted(line, key);
+  line += ",\"method\":\"POST\",\"url\":\"";
+  line += chat_url;
+  line += "\",\"body\":";
+  line += body;
+  line += "}\n";
+  const auto lock = std::scoped_lock{mutex_};
+  if (line.size() > limits_.bytes_max)
+    return error{errc::too_large, "the request is larger than a file may be"};
+  if (!keys_.insert(key).second)
+    return {}; // another attempt of the same row
+  auto to = next_file(model, line.size());
+  if (!to)
+    return to.error();
+  auto& file = **to;
+  ++file.lines;
+  file.bytes += line.size();
+  file.buffer += line;
+  if (file.buffer.size() < buffer_max)
+    return {};
+  return file.to.append(std::exchange(file.buffer, {}));
+}
+
+result<void> request_files::close() {
+  const auto lock = std::scoped_lock{mutex_};
+  for (const auto& file : files_) {
+    if (auto written = file->to.append(std::exchange(file->buffer, {})); !written)
+      return written;
+    if (auto synced = file->to.sync(); !synced)
+      return synced;
+  }
+  return {};
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> request_files::files() const {
+  auto out = std::vector<std::pair<std::string, std::uint64_t>>{};
+  for (const auto& file : files_)
+    out.emplace_back(file->path, file->lines);
+  return out;
+}
+
+task<result<message>> request_writer::complete(model_request request) const {
+  auto model = options_.model;
+  if (const auto* const named = request.parameters.if_contains("model");
+      named && named->is_string())
+    model = named->get_string();
+  const auto key = request.run_key;
+  request.on_chunk = nullptr; // the API does not accept streams
+  const auto written = models::write_request(options_, request);
+  if (!written)
+    co_return written.error();
+  if (auto added = files_->add(key, model, written->body); !added)
+    co_return added.error();
+  co_return ai_message("");
+}
+
+result<std::shared_ptr<const answer_files>>
+answer_files::open(const std::vector<std::string>& paths) {
+  auto out = std::make_shared<answer_files>();
+  for (const auto& path : paths) {
+    auto reader = results::result_reader::open(path);
+    if (!reader)
+      return reader.error();
+    while (true) {
+      const auto more = reader->next();
+      if (!more)
+        return more.error();
+      if (!*more)
+        break;
+      const auto key = std::string{detail::key_of(reader->object())};
+      if (key.empty())
+        return error{errc::parse_failed, path + ": has a line without custom_id"};
+      const auto at = place{out->files_.size(), reader->offset(), reader->size()};
+      if (!out->answers_.emplace(key, at).second)
+        return error{errc::parse_failed, path + ": has a second answer to the request '" + key +
+                                             "'; specify the files of one batch only"};
+    }
+    auto opened = detail::file::open_regular(path, O_RDONLY);
+    if (!opened)
+      return opened.error();
+    out->files_.push_back(*std::move(opened));
+  }
+  return std::shared_ptr<const answer_files>{std::move(out)};
+}
+
+result<message> answer_files::read(const std::string& key) const {
+  const auto found = answers_.find(key);
+  if (found == answers_.end())
+    return error{model_errc::missing_turn, "the answer files have no answer to this row"};
+  auto text = std::string{};
+  const auto& at = found->second;
+  if (auto got = files_[at.file].read_at(at.offset, at.size, text); !got)
+    return got.error();
+  const auto parsed = parse_json(text);
+  if (!parsed || !parsed->is_object())
+    return error{model_errc::bad_answer, "the answer file was changed while it was read"};
+  return answer_of(parsed->get_object());
+}
+
+task<result<message>> answer_files::complete(model_request request) const {
+  if (request.turn > 0)
+    co_return error{model_errc::missing_turn, "the answer file has one answer for each row"};
+  co_return read(request.run_key);
+}
+
+} // namespace superstep::cli
