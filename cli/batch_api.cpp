@@ -129,11 +129,12 @@ result<void> request_files::add(const std::string& key, const std::string& model
   const auto lock = std::scoped_lock{mutex_};
   if (line.size() > limits_.bytes_max)
     return error{errc::too_large, "the request is larger than a file may be"};
-  if (!keys_.insert(key).second)
+  if (keys_.contains(key))
     return {}; // another attempt of the same row
   auto to = next_file(model, line.size());
   if (!to)
     return to.error();
+  keys_.insert(key);
   auto& file = **to;
   ++file.lines;
   file.bytes += line.size();

@@ -125,6 +125,9 @@ int run_export(const batch_api_arguments& given) {
   const auto made = agent_of(given, io, code);
   if (!made)
     return code;
+  if (detail::exists(given.output))
+    return fail_batch_api("'" + given.output +
+                          "' exists; it is not overwritten. Use another --output");
   const auto folder = temporary_folder_of_export{};
   if (folder.path().empty())
     return fail_batch_api("cannot create a temporary folder; check TMPDIR");

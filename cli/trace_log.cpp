@@ -44,7 +44,7 @@ constexpr auto trace_flush_every = std::chrono::milliseconds{500};
 constexpr auto reserve_bytes = std::uint64_t{4'096};
 
 /// Returns the id of a track. Track 0 of a slot is that of its rows.
-std::size_t thread_of(std::size_t slot, std::size_t track) noexcept {
+std::size_t track_id(std::size_t slot, std::size_t track) noexcept {
   return (slot + 1) * tracks_of_slot + track;
 }
 
@@ -140,7 +140,7 @@ void row_trace::end(std::string_view status, const std::vector<call_time>& tools
     for (auto& call : *calls)
       if (call.end < 0)
         call.end = now;
-  const auto thread = thread_of(slot_, 0);
+  const auto thread = track_id(slot_, 0);
   auto out = std::string{};
   auto args = std::string{};
   append_text_arg(args, "status", status);
@@ -188,13 +188,13 @@ void row_trace::end(std::string_view status, const std::vector<call_time>& tools
     const auto is_alone = step == steps_.end() || std::ranges::count_if(tools_, in_step) < 2;
     if (!is_alone && call.end == last)
       of_call += ",\"straggler\":true";
-    append_span(out, thread_of(slot_, track + 1), "tool",
+    append_span(out, track_id(slot_, track + 1), "tool",
                 name != names.end() ? name->second : std::string_view{"tool"}, call.begin, call.end,
                 of_call);
     free_at[track] = call.end;
     if (is_alone || call.end >= last)
       continue;
-    append_span(out, thread_of(slot_, track + 1), "barrier", "barrier wait", call.end, last);
+    append_span(out, track_id(slot_, track + 1), "barrier", "barrier wait", call.end, last);
     free_at[track] = last;
   }
   log_.add_row(slot_, free_at.size(), out);
@@ -294,7 +294,7 @@ void trace_log::add_row(std::size_t slot, std::size_t tracks, const std::string&
     named_tracks_.resize(slot + 1);
   auto names = std::string{};
   for (auto& track = named_tracks_[slot]; track <= tracks; ++track) {
-    const auto thread = thread_of(slot, track);
+    const auto thread = track_id(slot, track);
     const auto name = track == 0 ? fmt::format("slot {}", slot + 1)
                                  : fmt::format("slot {} tools {}", slot + 1, track);
     names += fmt::format(

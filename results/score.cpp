@@ -30,9 +30,9 @@ struct named_method {
   score_method method;
 };
 constexpr auto named_methods = std::array{
-    named_method{"exact", score_method::exact}, named_method{"number", score_method::number},
+    named_method{"exact", score_method::exact},       named_method{"number", score_method::number},
     named_method{"contains", score_method::contains}, named_method{"regex", score_method::regex},
-    named_method{"json", score_method::json}};
+    named_method{"json", score_method::json},         named_method{"judge", score_method::judge}};
 
 std::string_view trimmed(std::string_view text) noexcept {
   constexpr auto blanks = std::string_view{" \t\r\n"};
@@ -276,6 +276,18 @@ std::optional<double> last_number(std::string_view text) {
   return found;
 }
 
+std::optional<double> judged_score(const result_line& row) {
+  auto score = last_number(row.answer);
+  if (const auto parsed = parse_json(row.structured); parsed && parsed->is_object())
+    if (const auto* const member = parsed->get_object().if_contains("score")) {
+      auto failed = boost::system::error_code{};
+      score = member->to_number<double>(failed);
+      if (failed)
+        return std::nullopt;
+    }
+  return score && *score >= 0 && *score <= 1 ? score : std::nullopt;
+}
+
 const json::value* member_at(const json::object& from, std::string_view path) {
   if (const auto* const found = from.if_contains(path))
     return found;
@@ -311,6 +323,11 @@ result<double> score_answer(score_method method, const result_line& row, const j
       return error{errc::parse_failed, "the expected answer '" + wanted +
                                            "' is not a regular expression: " + pattern.error()};
     return as_score(re2::RE2::PartialMatch(answer, pattern));
+  }
+  case score_method::judge: {
+    const auto score = judged_score(row);
+    return score ? result<double>{*score}
+                 : error{errc::parse_failed, "the answer of the judge has no number from 0 to 1"};
   }
   case score_method::json:
     break;
@@ -353,11 +370,13 @@ result<score_summary> score_file(const score_options& options) {
     const auto wanted = gold->find(row.key, reader->object());
     if (!wanted)
       return fail(wanted.error());
-    if (wanted->is_null()) {
+    const auto is_ok = row.status == result_status::ok;
+    const auto is_unjudged =
+        options.method == score_method::judge && (!is_ok || !judged_score(row));
+    if (wanted->is_null() || is_unjudged) {
       ++out.without;
       continue;
     }
-    const auto is_ok = row.status == result_status::ok;
     const auto score = is_ok ? score_answer(options.method, row, *wanted) : result<double>{0.0};
     if (!score)
       return fail({score.error().code, "row '" + row.key + "': " + score.error().text});
@@ -391,7 +410,7 @@ std::string to_text(const score_summary& s) {
   if (s.failed > 0)
     out += fmt::format(", {} of them failed", s.failed);
   if (s.without > 0)
-    out += fmt::format(", {} without an expected answer", s.without);
+    out += fmt::format(", {} without a score", s.without);
   return out + "; scores in " + s.path;
 }
 

@@ -21,6 +21,7 @@ enum class score_method : std::uint8_t {
   contains, ///< the answer contains the expected answer; ASCII letters match in both cases
   regex,    ///< the expected answer is a regular expression (RE2) that the answer contains
   json,     ///< equal JSON values, independent of the order of keys
+  judge,    ///< the answer is that of a judge: its last number, from 0 to 1, is the score
 };
 
 /// Returns the method with a name, e.g. `exact`; nullopt if there is none.
@@ -33,6 +34,10 @@ enum class score_method : std::uint8_t {
 /// @return 1 if they match, else 0; an error if `gold` is not usable, such as an invalid pattern
 [[nodiscard]] result<double> score_answer(score_method method, const result_line& row,
                                           const json::value& gold);
+
+/// Returns the score in the answer of a judge: the member `score` of its structured response, else
+/// the last number of its answer. nullopt if there is none from 0 to 1.
+[[nodiscard]] std::optional<double> judged_score(const result_line& row);
 
 /// Returns the last number in a text: digits with optional sign, thousands separators, fraction and
 /// exponent. nullopt if there is none.

@@ -74,6 +74,35 @@ BOOST_AUTO_TEST_CASE(json_compares_values_not_texts) {
              1.0);
 }
 
+BOOST_AUTO_TEST_CASE(judge_gives_its_last_number_as_score) {
+  const auto judged = [](const std::string& answer, const std::string& structured = {}) {
+    auto row = result_line{};
+    row.answer = answer;
+    row.structured = structured;
+    return judged_score(row).value_or(-1);
+  };
+  BOOST_TEST(judged("2 of 3 facts are right: 0.75") == 0.75);
+  BOOST_TEST(judged("1") == 1.0);
+  BOOST_TEST(judged("7") == -1.0);
+  BOOST_TEST(judged("good") == -1.0);
+  BOOST_TEST(judged("", R"({"reason":"3 of 5","score":0.5})") == 0.5);
+  BOOST_TEST(judged("0.1", R"({"score":"high"})") == -1.0);
+  auto options = score_options{};
+  const auto columns = std::string{R"(,"columns":{"gold":"x"})"};
+  auto lines = std::string{};
+  for (const auto* answer : {"0.5", "1", "no idea"}) {
+    auto line = ok_line(answer, answer);
+    lines += line.insert(line.size() - 2, columns);
+  }
+  options.output = write("judged.jsonl", lines);
+  options.field = "gold";
+  options.method = score_method::judge;
+  const auto got = score_file(options).value();
+  BOOST_TEST(got.scored == 2U);
+  BOOST_TEST(got.sum == 1.5);
+  BOOST_TEST(got.without == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(member_path_may_contain_dots) {
   const auto line = parse_json(R"({"a":{"b":1,"c.d":2},"a.b":3,"e":{"f":{"g":4}}})").value();
   const auto at = [&](std::string_view path) {
