@@ -71,6 +71,7 @@ result<batch_summary> run_rows(const agent& like, chat_model_ptr model,
   options.input_template = like.spec().input;
   options.output = output;
   options.fresh = given.fresh;
+  options.rules.without_success = false; // no further request would be saved
   options.recursion_limit = like.spec().recursion_limit;
   options.fingerprint.agent = runs.fingerprint();
   options.fingerprint.tools = runs.tools_fingerprint();
