@@ -2,11 +2,12 @@
 // The record of one call: runs the body or resumes its coroutine, and implements the services that
 // bodies use (interrupts, stop tokens, streams, nested runs). Bodies call the services on any
 // thread. Therefore the services use only the record itself, and send everything else to the lane
-// as messages. lane_calls.cpp manages the records.
+// as messages. call_table.cpp manages the records.
 #include "call.hpp"
 
 #include "lane.hpp"
 #include "run.hpp"
+#include "simulation.hpp"
 
 #include <utility>
 
@@ -15,27 +16,60 @@ namespace superstep {
 void call::advance(std::coroutine_handle<> frame) noexcept {
   if (barrier) {
     barrier->run();
-    ended = true;
+    progress = body_progress::ended;
     return;
   }
   if (forked) {
     // A forked body catches all exceptions itself (run_one in await.hpp), so only its end matters
     // here.
     (frame ? frame : forked.handle()).resume();
-    ended = forked.done() || gave_up;
+    if (forked.done() || progress == body_progress::giving_up)
+      progress = body_progress::ended;
     return;
   }
+  auto has_ended_now = false;
   if (!frame) {
-    ended = detail::start_body(input, out, at, failed);
+    has_ended_now = detail::start_body(input, out, at, failed);
   } else {
     frame.resume();
-    ended = detail::continue_body(input, out, failed);
+    has_ended_now = detail::continue_body(input, out, failed);
   }
   // the body waits at an interrupt; its frames are destroyed without an exception
-  if (gave_up && !ended) {
+  if (!has_ended_now && progress == body_progress::giving_up) {
     out.rest = {};
-    ended = true;
+    has_ended_now = true;
   }
+  if (has_ended_now)
+    progress = body_progress::ended;
+}
+
+void call::add_wait(wait_ptr&& w) noexcept {
+  auto* const added = w.detach();
+  added->next = nullptr;
+  (last_wait != nullptr ? last_wait->next : first_wait) = added;
+  last_wait = added;
+}
+
+wait_ptr call::take_wait() noexcept {
+  while (first_wait != nullptr) {
+    auto taken = wait_ptr{first_wait, false};
+    first_wait = std::exchange(taken->next, nullptr);
+    if (first_wait == nullptr)
+      last_wait = nullptr;
+    if (SUPERSTEP_MUTANT(resume_twice) && first_wait == nullptr)
+      first_wait = last_wait = wait_ptr{taken}.detach();
+    if (taken->resumable())
+      return taken;
+  }
+  return {};
+}
+
+void call::drop_waits() noexcept {
+  while (first_wait != nullptr) {
+    const auto dropped = wait_ptr{first_wait, false};
+    first_wait = std::exchange(dropped->next, nullptr);
+  }
+  last_wait = nullptr;
 }
 
 std::optional<json::value> conversation::ask(const json::value& question) {
@@ -86,16 +120,12 @@ detail::task_place_ptr call::place() {
 
 void call::start_nested(detail::program_ptr below_table, write_list with,
                         completer<detail::nested_outcome> done) {
-  has_nested = true;
+  ++nests_requested;
   owner_lane.nest(*this, std::move(below_table), std::move(with), std::move(done));
 }
 
 void call::return_to_lane() noexcept {
   owner_lane.post(this);
-}
-
-void call::arrive(lane& l) {
-  l.on_call_returned(*this);
 }
 
 std::stop_token call::stop_token() {
@@ -108,24 +138,12 @@ std::stop_token call::stop_token() {
 }
 
 std::optional<std::chrono::steady_clock::time_point> call::deadline() const noexcept {
-  return has_deadline ? std::optional{due} : std::nullopt;
+  return is(call_trait::has_deadline) ? std::optional{due} : std::nullopt;
 }
 
-pooled_actor_ptr call::actor_handle() {
-  const auto lock = std::scoped_lock{stop_mutex_};
-  return actor;
-}
-
-pooled_actor_ptr call::coordinator_handle() {
-  // The run keeps its coordinator until it has abandoned its calls.
-  const auto lock = std::scoped_lock{stop_mutex_};
-  return owner != nullptr ? owner->coordinator : nullptr;
-}
-
-pooled_actor_ptr call::leave_run() noexcept {
+void call::leave_run() noexcept {
   const auto lock = std::scoped_lock{stop_mutex_}; // the body may be asking for a handle
   owner = nullptr;
-  return std::exchange(actor, nullptr);
 }
 
 void call::request_stop() {
@@ -159,7 +177,7 @@ auto speaker(const call& c, stream_mode mode) {
 } // namespace
 
 std::function<void(json::value)> call::emitter() {
-  if (!sink || !streams_custom)
+  if (!sink || !is(call_trait::streams_custom))
     return {};
   return [say = speaker(*this, stream_mode::custom)](json::value data) {
     auto event = detail::run_event{};
@@ -169,7 +187,7 @@ std::function<void(json::value)> call::emitter() {
 }
 
 std::function<void(value)> call::message_emitter() {
-  if (!sink || !streams_messages)
+  if (!sink || !is(call_trait::streams_messages))
     return {};
   return [say = speaker(*this, stream_mode::messages)](value message) {
     auto event = detail::run_event{};
@@ -179,7 +197,8 @@ std::function<void(value)> call::message_emitter() {
 }
 
 void call::note_progress(bool is_heartbeat) noexcept {
-  if (is_timed && (is_heartbeat || !heartbeats_only))
+  if (is(call_trait::is_timed) && !SUPERSTEP_MUTANT(lose_heartbeat) &&
+      (is_heartbeat || !is(call_trait::heartbeats_only)))
     progressed.store(std::chrono::steady_clock::now().time_since_epoch().count(),
                      std::memory_order_relaxed);
 }

@@ -3,9 +3,11 @@
 
 #include "lane_message.hpp"
 #include "large_barrier.hpp"
-#include "pooled_actor.hpp"
+#include "phases.hpp"
+#include "ready_list.hpp"
 #include "runtime/step.hpp"
 #include "runtime/thread_run.hpp"
+#include "timer_heap.hpp"
 
 #include <superstep/actors/debug.hpp>
 #include <superstep/actors/detail/event_stream.hpp>
@@ -41,6 +43,25 @@ struct conversation {
   [[nodiscard]] std::optional<json::value> ask(const json::value& question);
 };
 
+/// The progress of a body, as the thread that runs it reports it.
+enum class body_progress : std::uint8_t {
+  active,    ///< it runs, is suspended, or has not started
+  giving_up, ///< it has stopped at an interrupt without a resume value and will not be resumed
+  ended,
+  /// it has ended as a job, although passing it to a thread took longer than running it
+  ended_quickly,
+};
+
+/// The properties of a call that are decided before its body starts, as bits of call::traits.
+enum class call_trait : std::uint8_t {
+  has_observers = 1,     ///< `sink`, `talk`, `below` or `failure` may be set
+  is_timed = 2,          ///< the call has a timeout
+  has_deadline = 4,      ///< `due` is set
+  heartbeats_only = 8,   ///< only heartbeats count as progress
+  streams_messages = 16, ///< `sink` receives the body's messages
+  streams_custom = 32,   ///< `sink` receives the body's custom events
+};
+
 /// The record of one call. A call executes a node's body for a task, or work that a body has forked
 /// (when_all).
 ///
@@ -54,27 +75,16 @@ struct conversation {
 /// body". All other members belong to the lane's thread. Records are reused but never freed before
 /// their lane. A pointer to a record whose call has ended is therefore safe to read; its generation
 /// shows that the call has ended.
-struct alignas(64) call final : lane_message, detail::call_services {
+struct alignas(64) call : lane_message, detail::call_services {
   explicit call(superstep::lane& l) : owner_lane{l} { at.owner = this; }
 
   // Used by the body while it runs.
   body_input input;
   detail::node_body::outcome out;
   std::exception_ptr failed;
-  bool ended = false; ///< the body has ended; while false, the body runs or is suspended
-  /// the body ran as a job, although passing it to a thread took longer than running it
-  bool was_short = false;
-  /// the body has stopped at an interrupt without a resume value and will not be resumed
-  bool gave_up = false;
-  bool has_observers = false; ///< `sink`, `talk`, `below` or `failure` may be set
-  bool has_nested = false;    ///< the body has started a nested run
-  /// the call has a timeout; like the next two, set before the body starts
-  bool is_timed = false;
-  bool has_deadline = false; ///< `due` is set
-  bool heartbeats_only = false;
-  bool streams_messages = false; ///< `sink` receives the body's messages
-  bool streams_custom = false;   ///< `sink` receives the body's custom events
-  std::uint32_t nested = 0;      ///< number of nested runs that the body has started
+  body_progress progress = body_progress::active;
+  std::uint8_t traits = 0;           ///< bits of call_trait; set before the body starts
+  std::uint32_t nests_requested = 0; ///< number of nested runs that the body has asked for
   std::shared_ptr<conversation> talk;
   task<void> forked; ///< the body of a forked call; `out` is not used for it
   /// If set, the call has no body: it applies the writes of a step.
@@ -82,24 +92,25 @@ struct alignas(64) call final : lane_message, detail::call_services {
 
   // Used by the lane.
   execution_context at;
-  run* owner = nullptr; ///< null if the record is free or the call was abandoned
-  call* parent = nullptr;
+  phase_cell<call_phase> phase;
+  run* owner = nullptr;   ///< null if the record is free or the call was abandoned
+  call* parent = nullptr; ///< the call that has forked this one; its record is kept until this ends
+  std::uint32_t users = 0;    ///< number of forked calls that still use the record
   call* first_fork = nullptr; ///< list of the unfinished calls that the body has forked
   call* next_fork = nullptr;
   call* prev_fork = nullptr;
-  call* next_start = nullptr; ///< the next forked call of the run that waits for its start
+  run* first_child = nullptr; ///< list of the live nested runs that the body has started
+  std::uint32_t nested = 0;   ///< number of nested runs that the body has started
   boost::intrusive_ptr<fork_join> join;
-  pooled_actor_ptr actor;
   std::uint32_t generation = 0;
-  std::uint32_t parent_generation = 0;
   std::uint32_t task_number = 0;
   std::uint32_t open_index = 0; ///< index in run::open
-  call_state state = call_state::idle;
-  /// the body runs on, or is queued for, a thread that does not serve the lane
-  bool is_offloaded = false;
-  /// a wait that ended before the offloaded body had finished suspending
-  wait_ptr stashed;
-  bool is_detached = false; ///< the call is counted in run::detached_calls and listed in run::open
+  ready_entry turn{ready_kind::resume, this};
+  /// The waits of the body that have ended and for which it was not resumed yet, in order. Several
+  /// waits of a body may end at the same time.
+  wait* first_wait = nullptr;
+  wait* last_wait = nullptr;
+  timer limit_timer{timer_kind::call_limit, this};
 
   // These keep the body's arguments alive if the run continues or ends without the body.
   std::shared_ptr<const run_config> config;
@@ -123,6 +134,32 @@ struct alignas(64) call final : lane_message, detail::call_services {
   [[nodiscard]] bool claim() noexcept { return !claimed.exchange(true, std::memory_order_acq_rel); }
 
   superstep::lane& owner_lane;
+
+  [[nodiscard]] bool is(call_trait t) const noexcept {
+    return (traits & static_cast<std::uint8_t>(t)) != 0;
+  }
+  void set(call_trait t) noexcept {
+    traits = static_cast<std::uint8_t>(traits | static_cast<unsigned>(t));
+  }
+  /// Whether the body has ended.
+  [[nodiscard]] bool has_ended() const noexcept {
+    return progress == body_progress::ended || progress == body_progress::ended_quickly;
+  }
+  /// Whether the call is listed in run::open: it did not end in place, and was not abandoned.
+  [[nodiscard]] bool is_detached() const noexcept {
+    return phase == call_phase::waiting || phase == call_phase::job ||
+           phase == call_phase::suspended || phase == call_phase::resuming ||
+           phase == call_phase::taken;
+  }
+  /// Whether the body runs on, or is queued for, a thread that does not serve the lane.
+  [[nodiscard]] bool is_offloaded() const noexcept {
+    return phase == call_phase::job || phase == call_phase::taken;
+  }
+  /// Adds a wait of the body that has ended.
+  void add_wait(wait_ptr&& w) noexcept;
+  /// Returns the first wait that ended and still has its frame; null if there is none.
+  [[nodiscard]] wait_ptr take_wait() noexcept;
+  void drop_waits() noexcept;
 
   /// Starts the body, or resumes its coroutine if `frame` is set. No other function runs user code
   /// of nodes.
@@ -149,18 +186,17 @@ struct alignas(64) call final : lane_message, detail::call_services {
   /// cannot end it.
   void request_stop();
 
-  /// The actor of the call, and the coordinator of its run; null if the lane has abandoned the
-  /// call. Called by the body.
-  [[nodiscard]] pooled_actor_ptr actor_handle();
-  [[nodiscard]] pooled_actor_ptr coordinator_handle();
-  /// Separates the record from its run, because the lane abandons the call. Returns its actor.
-  [[nodiscard]] pooled_actor_ptr leave_run() noexcept;
+  /// Separates the record from its run, because the lane abandons the call.
+  void leave_run() noexcept;
 
 private:
   [[nodiscard]] conversation& conversing();
 
+protected:
   // the body may ask for its token or its actors while the lane abandons the call
   std::mutex stop_mutex_;
+
+private:
   std::optional<std::stop_source> stopper_;
   bool stop_requested_ = false;
 
@@ -173,7 +209,7 @@ public:
     forked = {};
     barrier.reset();
     failed = nullptr;
-    stashed.reset();
+    drop_waits();
     join.reset();
   }
   void detach_observers() noexcept {
@@ -181,7 +217,7 @@ public:
     below.reset();
     talk.reset();
     failure.reset();
-    has_observers = false;
+    traits = 0;
   }
   void forget_stop() noexcept {
     stopper_.reset();

@@ -46,8 +46,23 @@ std::uint64_t actor_ref::id() const {
 namespace {
 
 call_state seen_state(const call& c) noexcept {
-  const auto claimed = c.claimed.load(std::memory_order_relaxed);
-  return c.state == call_state::queued && claimed ? call_state::running : c.state;
+  switch (c.phase) {
+  case call_phase::waiting:
+    return call_state::queued;
+  case call_phase::job:
+    return c.claimed.load(std::memory_order_relaxed) ? call_state::running : call_state::queued;
+  case call_phase::suspended:
+    return call_state::suspended;
+  case call_phase::in_place:
+  case call_phase::resuming:
+  case call_phase::taken:
+  case call_phase::given_up:
+    return call_state::running;
+  case call_phase::idle:
+  case call_phase::lingering:
+    break;
+  }
+  return call_state::idle;
 }
 
 } // namespace
@@ -65,21 +80,22 @@ std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
       ref.actor_ = std::make_shared<actor_ref::held>(core_, s);
       all.push_back({std::move(ref), kind, state, std::move(node), std::move(task)});
     };
-    if (auto* const r = l.find_run(handle.run_)) {
-      add(r->coordinator, actor_kind::coordinator, call_state::idle, {}, {});
+    if (auto* const r = l.runs().find_run(handle.run_)) {
+      const auto& on = on_lane(*r);
+      add(on.coordinator, actor_kind::coordinator, call_state::idle, {}, {});
+      auto busy = std::vector<bool>(on.node_actors.size());
       for (const auto* c : r->open) {
-        if (!c->actor)
+        if (!on_lane(*c).actor)
           continue;
         const auto& t = r->step.tasks[c->task_number];
         const auto kind = c->join || t.is_push() ? actor_kind::tool : actor_kind::node;
-        add(c->actor, kind, seen_state(*c), r->table().node(t.node).name, r->task_path(t));
+        if (kind == actor_kind::node)
+          busy[t.node] = true;
+        add(on_lane(*c).actor, kind, seen_state(*c), r->table().node(t.node).name, r->task_path(t));
       }
-      for (auto n = std::uint32_t{0}; n < r->node_actors.size(); ++n) {
-        const auto& s = r->node_actors[n];
-        const auto is_busy = [&](const call* c) { return c->actor == s; };
-        if (s && std::none_of(r->open.begin(), r->open.end(), is_busy))
-          add(s, actor_kind::node, call_state::idle, r->table().node(n).name, {});
-      }
+      for (auto n = std::uint32_t{0}; n < on.node_actors.size(); ++n)
+        if (on.node_actors[n] && !busy[n])
+          add(on.node_actors[n], actor_kind::node, call_state::idle, r->table().node(n).name, {});
     }
     answer->set_value(std::move(all));
   });

@@ -3,8 +3,9 @@
 // system, submits runs to lanes, and shuts everything down in order.
 #include "engine_core.hpp"
 
+#include "actor_system.hpp"
+
 #include <algorithm>
-#include <latch>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -15,9 +16,6 @@
 namespace superstep {
 
 namespace {
-
-/// Number of threads that a CAF actor system with one worker starts: the worker and the clock.
-constexpr auto caf_threads = std::size_t{2};
 
 /// Throws std::invalid_argument for values with which runs would never progress, or that have no
 /// meaning.
@@ -74,41 +72,13 @@ private:
   std::function<void(lane&)> f_;
 };
 
-std::system_error no_threads(const std::error_code& why) {
-  return std::system_error{why, "cannot start the threads of the engine; raise the limit of "
-                                "processes (ulimit -u)"};
-}
-
-/// Throws std::system_error if the system does not allow `n` more threads. Checked before CAF
-/// starts its threads, because CAF ends the process if it cannot start one.
-void check_threads(std::size_t n) {
-  auto release = std::latch{1};
-  auto all = std::vector<std::jthread>{};
-  try {
-    for (auto i = std::size_t{0}; i < n; ++i)
-      all.emplace_back([&release] { release.wait(); });
-  } catch (const std::system_error& e) {
-    release.count_down();
-    throw no_threads(e.code());
-  }
-  release.count_down();
-}
-
 } // namespace
 
 detail::engine_core::engine_core(engine_options options)
     : options_{with_defaults(options)},
       threads_{*this, options_.threads_max, options_.workers, options_.thread_idle_time},
       watcher_{*this, options_.watcher_tick} {
-  // CAF's scheduler handles only exits, monitors and messages of other actors, so one worker is
-  // enough. Bodies run on the threads of the pool.
-  config_.set("scheduler.policy", caf::atom("sharing"));
-  config_.set("scheduler.max-threads", std::size_t{1});
-  config_.set("logger.console", caf::atom("none"));
-  // One thread more for the first lane, and one because an ended thread may still count against the
-  // limit.
-  check_threads(caf_threads + 2);
-  system_ = std::make_unique<caf::actor_system>(config_);
+  system_ = make_actor_system(config_);
   if (options_.runs_max)
     limit_ = std::make_shared<run_limit>(*options_.runs_max);
   for (auto i = std::uint32_t{0}; i < options_.workers; ++i)
@@ -143,17 +113,14 @@ void detail::engine_core::shut_down() {
     limit_->close();
   // after the limit, because a listener may wait for a thread that waits for room
   listeners_.notify();
-  for (auto i = std::uint32_t{0}; i < lanes_.size(); ++i)
-    on_lane(i, [](lane& l) {
-      for (auto* r : l.live_runs())
-        l.cancel_run(r->number, true);
-      l.stop();
-    });
+  for (auto& l : lanes_)
+    l->stop();
   threads_.stop(options_.shutdown_grace);
   watcher_.stop();
 }
 
 void detail::engine_core::close_lanes() noexcept {
+  over_.store(true, std::memory_order_relaxed);
   for (auto& l : lanes_)
     l->close();
 }
@@ -188,21 +155,17 @@ detail::engine_core::ticket detail::engine_core::submit(lane& l, run_request req
 }
 
 void detail::engine_core::cancel(ticket t) {
-  on_lane(t.lane, [number = t.number](lane& l) { l.cancel_run(number); });
+  on_lane(t.lane, [number = t.number](lane& l) { l.runs().cancel(number); });
 }
 
 void detail::engine_core::drain(ticket t, std::string reason) {
   on_lane(t.lane, [number = t.number, reason = std::move(reason)](lane& l) {
-    l.drain_run(number, reason);
+    l.runs().drain(number, reason);
   });
 }
 
-void detail::engine_core::saved(ticket t) {
-  on_lane(t.lane, [number = t.number](lane& l) { l.run_was_saved(number); });
-}
-
 void detail::engine_core::resume(ticket t) {
-  on_lane(t.lane, [number = t.number](lane& l) { l.resume_run(number); });
+  on_lane(t.lane, [number = t.number](lane& l) { l.runs().reader_ready(number); });
 }
 
 void detail::engine_core::on_lane(std::uint32_t lane, std::function<void(superstep::lane&)> f) {

@@ -44,7 +44,6 @@ public:
   void cancel(ticket t);
   void resume(ticket t);
   void drain(ticket t, std::string reason);
-  void saved(ticket t);
   /// Calls a function on a lane's thread between two bodies. Thread-safe. The function is dropped
   /// if the lane is no longer served.
   void on_lane(std::uint32_t lane, std::function<void(superstep::lane&)> f);
@@ -59,6 +58,8 @@ public:
   [[nodiscard]] bool add_job(call& c) { return threads_.add_job(c); }
   void watch() noexcept { watcher_.poke(); }
   [[nodiscard]] std::size_t live_runs() const noexcept;
+  /// Whether the engine was destroyed, or its grace period is over. No callback is called then.
+  [[nodiscard]] bool is_over() const noexcept { return over_.load(std::memory_order_relaxed); }
   /// The limit of live runs; null if the engine has none.
   [[nodiscard]] const std::shared_ptr<run_limit>& limit() const noexcept { return limit_; }
   /// The objects that are notified when the engine is destroyed.
@@ -70,6 +71,7 @@ private:
   caf::actor_system_config config_;
   std::unique_ptr<caf::actor_system> system_;
   std::vector<boost::intrusive_ptr<lane>> lanes_;
+  std::atomic<bool> over_{false};
   std::shared_ptr<run_limit> limit_; // shared with the callbacks of the runs
   // The members below are written by every run. They start new cache lines, so that lanes can read
   // the members above without cache misses.

@@ -55,10 +55,11 @@ void detail::event_stream::queue::when_ready(std::function<void()> tell) {
 /// notified when there is room.
 bool detail::event_stream::queue::is_full() const {
   const auto lock = std::scoped_lock{mutex_};
-  was_full_ = true;
-  if (events_.size() + left_ < events_max_)
-    was_full_ = false;
-  return was_full_;
+  const auto others_wait = was_full_.exchange(true);
+  if (events_.size() + left_ >= events_max_)
+    return true;
+  was_full_ = others_wait; // another run of the same stream may be paused
+  return false;
 }
 
 void detail::event_stream::queue::on_room(std::function<void()> tell) {

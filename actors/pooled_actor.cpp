@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CAF actor of a run (its coordinator), a node or a tool call. A lane acquires the actor before
-// it runs a body in place and releases it afterwards (lane_runs.cpp, lane_calls.cpp). CAF's
+// it runs a body in place and releases it afterwards (lane_bodies.cpp). CAF's
 // scheduler runs the actor only to handle messages. cleanup() reports the actor's death to the lane
 // (lane::actor_died).
 #include "pooled_actor.hpp"
 
 #include "lane.hpp"
 #include "run_mail.hpp"
+#include "simulation.hpp"
 
 #include <caf/actor_config.hpp>
 #include <caf/detail/sync_request_bouncer.hpp>
@@ -122,7 +123,7 @@ bool pooled_actor::cleanup(caf::error&& reason, caf::execution_unit* host) {
     return false;
   // The lane is notified before the mailbox closes. Thus, when a thread finds the mailbox closed,
   // the notice is already in the lane's inbox.
-  if (assignment.lane != nullptr)
+  if (assignment.lane != nullptr && !SUPERSTEP_MUTANT(forget_monitor))
     assignment.lane->post_death(assignment);
   auto turn_away = [this](caf::mailbox_element* e) {
     auto message = caf::mailbox_element_ptr{e};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record of a run: its errors, its list of nested runs, and the conversations of its tasks.
-// lane_runs.cpp and lane_steps.cpp drive the run.
+// The coordinator (coordinator.hpp) decides what the run does.
 #include "run.hpp"
 
 #include "call.hpp"
+#include "simulation.hpp"
 
 #include <iostream>
 #include <memory>
@@ -54,6 +55,8 @@ void report_stray(std::string_view whose, const std::exception_ptr& cause) noexc
 void call_back(const std::function<void(detail::raw_result)>& done,
                detail::raw_result&& raw) noexcept {
   try {
+    if (SUPERSTEP_MUTANT(call_back_twice) && raw.error)
+      done(detail::raw_result{});
     done(std::move(raw));
   } catch (...) {
     report_stray("the callback of a run", std::current_exception());
@@ -95,54 +98,32 @@ void attempt(detail::raw_result& raw, Call call) {
 
 } // namespace
 
-std::function<void(detail::raw_result)> after_saving(thread_run& thread,
-                                                     std::function<void(detail::raw_result)> done) {
-  if (!thread.checkpointer())
-    return done;
-  struct ending {
-    std::shared_ptr<superstep::checkpointer> checkpointer;
-    thread_key key;
-    lease_ptr lease;
-    std::function<void(detail::raw_result)> done;
-    detail::raw_result raw{};
-
-    void tell() {
-      attempt(raw, [&] { checkpointer->check(key); });
-      lease.reset(); // the callback may start the next run on the thread
-      call_back(done, std::move(raw));
-    }
-  };
-  // Allocated now: the result must reach its callback even if memory is short by then.
-  return [held = std::make_shared<ending>(ending{thread.checkpointer(), thread.key(),
-                                                 thread.give_up_lease(), std::move(done)})](
-             detail::raw_result raw) {
-    held->raw = std::move(raw);
-    auto is_saving = false;
-    attempt(held->raw, [&] {
-      is_saving = held->checkpointer->when_saved(held->key, [held] { held->tell(); });
-    });
-    if (!is_saving)
-      held->tell();
-  };
-}
-
-void run::link_below() noexcept {
-  auto& above = *request.below->above;
-  prev_below = nullptr;
-  next_below = above.first_below;
-  if (next_below != nullptr)
-    next_below->prev_below = this;
-  above.first_below = this;
-}
-
-void run::unlink_below() noexcept {
-  first_below = nullptr; // nested runs recognise by this run's generation that it has ended
-  const auto* const below = request.below.get();
-  if (below == nullptr || below->above->generation != below->above_generation)
+void saved_result::deliver(lease_ptr lease, std::function<void(detail::raw_result)> done,
+                           detail::raw_result&& raw) noexcept {
+  lease_ = std::move(lease);
+  done_ = std::move(done);
+  raw_ = std::move(raw);
+  auto is_saving = false;
+  auto failed = detail::raw_result{};
+  attempt(failed, [&] {
+    // a copy of the pointer fits into the function, so nothing is allocated here
+    is_saving = checkpointer_->when_saved(key_, [held = shared_from_this()] { held->tell(); });
+  });
+  if (is_saving)
     return;
-  if (next_below != nullptr)
-    next_below->prev_below = prev_below;
-  (prev_below != nullptr ? prev_below->next_below : below->above->first_below) = next_below;
+  if (failed.error && !told_.load(std::memory_order_acquire) && !raw_.error)
+    raw_.error = std::move(failed.error);
+  tell();
+}
+
+/// Reports the result. Called by the checkpointer, by deliver(), or by both.
+void saved_result::tell() noexcept {
+  if (told_.exchange(true, std::memory_order_acq_rel))
+    return;
+  attempt(raw_, [&] { checkpointer_->check(key_); });
+  lease_.reset(); // the callback may start the next run on the thread
+  const auto done = std::move(done_);
+  call_back(done, std::move(raw_));
 }
 
 std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "guarded_sink.hpp"
-#include "pooled_actor.hpp"
+#include "phases.hpp"
+#include "ready_list.hpp"
 #include "runtime/step.hpp"
 #include "runtime/thread_run.hpp"
+#include "timer_heap.hpp"
 
 #include <superstep/actors/detail/event_stream.hpp>
 #include <superstep/actors/detail/run_event.hpp>
@@ -12,6 +14,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -22,7 +25,9 @@
 
 namespace superstep {
 
+struct call;
 struct conversation;
+struct run;
 
 /// The output of a task that will be stored in the cache of its node.
 struct late_output {
@@ -31,8 +36,6 @@ struct late_output {
   task_output output;
   std::optional<std::chrono::milliseconds> ttl;
 };
-
-struct run;
 
 /// Returns the error that ends a run after user code outside bodies has thrown `cause`. Examples of
 /// such code are reducers, sinks and checkpointers. `whose` names the code in the error text.
@@ -53,10 +56,28 @@ void call_back(const std::function<void(detail::raw_result)>& done,
 /// Returns the words for a run in an error text: `run 'ID'`, or `the run` if the id is empty.
 [[nodiscard]] std::string run_in_text(const run_config& config);
 
-/// Wraps the callback of a run with a checkpointer, so that it is called when all of the run's
-/// checkpoints are durable or saving has failed.
-[[nodiscard]] std::function<void(detail::raw_result)>
-after_saving(thread_run& thread, std::function<void(detail::raw_result)> done);
+/// Delivers the result of a run with a checkpointer when all of the run's checkpoints are durable
+/// or saving has failed. Allocated when the run starts, so that the result reaches its callback
+/// even if memory is short at the end.
+class saved_result : public std::enable_shared_from_this<saved_result> {
+public:
+  saved_result(std::shared_ptr<superstep::checkpointer> checkpointer, thread_key key)
+      : checkpointer_{std::move(checkpointer)}, key_{std::move(key)} {}
+  /// Waits for the checkpointer, then releases the lease and calls `done`.
+  void deliver(lease_ptr lease, std::function<void(detail::raw_result)> done,
+               detail::raw_result&& raw) noexcept;
+
+private:
+  void tell() noexcept;
+
+  std::shared_ptr<superstep::checkpointer> checkpointer_;
+  thread_key key_;
+  lease_ptr lease_;
+  std::function<void(detail::raw_result)> done_;
+  detail::raw_result raw_{};
+  /// set by the first of the calls that report the end; a checkpointer may report it and throw
+  std::atomic<bool> told_{false};
+};
 
 /// Links a nested run to its parent, the run `above`. Run records are reused, so the link is valid
 /// only while `above->generation` equals `above_generation`. The same rule applies to `caller`.
@@ -85,81 +106,112 @@ struct run_request {
   stream_mode modes = stream_mode::none;
 };
 
-/// The record of one live run: its state, its current super-step and its progress. Only its lane
-/// uses it. A lane reuses its records; `generation` is incremented when a run ends, so that links
-/// to the ended run can be recognised.
+/// The properties of a run that are decided when it starts, as bits of run::traits.
+enum class run_trait : std::uint8_t {
+  /// The run is not nested and has no stream, thread, cache, breakpoint, node or step timeout,
+  /// running error handler or drain request. All code that serves them is then skipped. Cleared by
+  /// run::leave_fast_path().
+  fast_path = 1,
+  /// A stream, the cache or the thread still reads a task's writes after the task's routers have
+  /// run. Routers must then not move from the writes; see run_routers().
+  keeps_writes = 2,
+  /// Its calls have deadlines, from the run, the step or their nodes.
+  has_limits = 4,
+  /// There was no memory to store an error in `broken`; set by note_broken().
+  no_memory = 8,
+};
+
+/// The state that a run shows to its caller; see raw_result::shown.
+enum class shown_state : std::uint8_t {
+  none,        ///< no output channel has changed
+  final_state, ///< the state at the end of the run, because the program has no transient channels
+  kept,        ///< run::shown
+};
+
+/// When the events of a step's tasks are sent.
+enum class task_events : std::uint8_t {
+  at_once,
+  /// Exactly one task of the step has to run. LangGraph runs a single task while it prepares the
+  /// step and reports the task's events after the barrier. superstep reproduces the order:
+  /// `run::held` delays the events. With a checkpointer, the task's output enters the cache only
+  /// after the next step has looked up its own tasks; see `run::late`.
+  after_barrier,
+};
+
+/// The timer of the next attempt of a task. It is one of run::retries.
+struct retry_timer : timer {
+  retry_timer(run& r, std::uint32_t n, std::size_t i) noexcept;
+  std::uint32_t task;
+  std::size_t index; ///< index in run::retries
+};
+
+/// The record of one live run: its state, its current super-step and its progress. The coordinator
+/// of a lane changes it. Records are reused; `generation` is incremented when a run ends, so that
+/// links to the ended run can be recognised.
 struct alignas(64) run {
+  using time_point = std::chrono::steady_clock::time_point;
+
+  run() = default;
+  run(const run&) = delete;
+  run& operator=(const run&) = delete;
+  virtual ~run() = default; // drivers add members; see coordinator_host::make_run()
+
   std::uint64_t number = 0;
   std::uint32_t generation = 0;
-  bool live = false;
-  bool queued = false; ///< has an entry in the lane's ready queue
-  bool paused = false; ///< the run waits for the reader, because its stream is full
-  /// the run waits until its checkpointer has granted the lease or saved a checkpoint
-  bool is_saving = false;
-  /// the run was cancelled while a job thread applied its step; it ends when the step is applied
-  bool is_cancelled = false;
+  phase_cell<run_phase> phase;
+  std::uint8_t traits = 0; ///< bits of run_trait
+  task_events events_of_tasks = task_events::at_once;
+  shown_state shows = shown_state::none;
+  /// The breakpoints at which the run may stop: bits of `stops`. 0 from a resume until a step is
+  /// applied. Otherwise the resumed run would stop at the same breakpoint again.
+  std::uint8_t active_stops = 0;
+  ready_entry turn{ready_kind::drive, this};               ///< the run's next turn
+  ready_entry turn_of_forks{ready_kind::start_fork, this}; ///< listed while `starts` is not empty
+  ready_list starts; ///< the forked calls that wait for their start
   run_request request;
   run_state state;
   super_step step;
   std::uint32_t next_task = 0;      ///< the next task of the step to start
-  std::uint32_t detached_calls = 0; ///< calls whose bodies did not end in place; see `open`
-  std::uint32_t detached_tasks = 0; ///< the same count without forked calls, for max_concurrency
+  std::uint32_t detached_tasks = 0; ///< detached calls that were not forked, for max_concurrency
   std::vector<call*> open;          ///< the records of the detached calls
-  call* first_start = nullptr; ///< list of the forked calls that wait for their start, in order
-  call* last_start = nullptr;
-  run* first_below = nullptr; ///< list of the live nested runs that this run's tasks have started
-  run* next_below = nullptr;  ///< the next nested run of the same parent
-  run* prev_below = nullptr;
-  pooled_actor_ptr coordinator; ///< the actor of the run; an exit message to it ends the run
-  std::vector<pooled_actor_ptr> node_actors; ///< by node number; null until the node first runs
+  run* next_child = nullptr;        ///< the next nested run of the same call; see call::first_child
+  run* prev_child = nullptr;
   run_stats stats;
   /// tasks to start again: retries that are due, error handlers, actors that were busy
   std::vector<std::uint32_t> again;
-  std::uint32_t waiting = 0; ///< number of failed tasks whose next attempt is delayed
-  /// the error of a failed task; ends the run when lane::settles() finds no more reason to wait
+  /// the failed tasks whose next attempt is delayed
+  std::vector<std::unique_ptr<retry_timer>> retries;
+  timer deadline_timer{timer_kind::deadline, this};
+  timer step_timer{timer_kind::step_limit, this};
+  timer patience_timer{timer_kind::patience, this};
+  /// the error of a failed task; ends the run when the coordinator finds no more reason to wait
   std::unique_ptr<run_error> failure;
-  /// the error of user code outside bodies; ends the run at the next ends_broken()
+  /// the error of user code outside bodies; ends the run at the next step boundary
   std::unique_ptr<run_error> broken;
+  std::unique_ptr<run_error> cancelled; ///< in phase `cancelling`: the error of the cancellation
   /// The run's conversation thread. Set if the run has a checkpointer. Also set if its input is a
   /// command or empty, because only thread_run handles such inputs.
   std::unique_ptr<thread_run> thread;
+  /// Delivers the result when the run's checkpoints are durable. Set for outermost runs with a
+  /// checkpointer.
+  std::shared_ptr<saved_result> saved;
   /// by node number: breakpoint bits; empty if there are no breakpoints
   std::vector<std::uint8_t> stops;
-  state_view shown; ///< the state that the caller sees; see raw_result::shown
-  /// Whether an output channel has changed, so that the result has a state to show. Without
-  /// transient channels, `shown` stays null and the final state is shown.
-  bool is_shown = false;
-  /// Whether exactly one task of the step has to run. LangGraph runs a single task while it
-  /// prepares the step and reports the task's events after the barrier. superstep reproduces the
-  /// order: `held` delays the events. With a checkpointer, the task's output enters the cache only
-  /// after the next step has looked up its own tasks; see `late`.
-  bool is_single_task = false;
+  state_view shown; ///< the state that the caller sees, if `shows` is shown_state::kept
   /// Events of single tasks and of retried tasks. They are sent after the barrier, and dropped if
   /// the step fails.
   std::vector<detail::run_event> held;
-  std::vector<late_output> late;   ///< outputs of this step that will be cached; see is_single_task
+  std::vector<late_output> late;   ///< outputs of this step that will be cached; see task_events
   std::uint32_t activity = 0;      ///< counts resumed calls and activity of nested runs
-  std::uint32_t seen_activity = 0; ///< the value of `activity` at the last check of settles()
+  std::uint32_t seen_activity = 0; ///< the value of `activity` at the last check of a failed step
   std::uint32_t idle_polls = 0; ///< number of consecutive checks in which `activity` was unchanged
   /// Number of bodies of this run and of its nested runs that are offloaded: they run on threads
   /// that do not serve the lane, or are queued for them.
   std::uint32_t offloaded = 0;
-  /// Whether the failed run waits a limited time for offloaded bodies; see lane::settles().
-  bool draining_siblings = false;
-  bool has_nested = false;  ///< the task that was started last has started a nested run
-  bool stops_after = false; ///< the run stops at an interrupt_after breakpoint of the applied step
-  /// Whether the run is not nested and has no stream, thread, cache, breakpoint, node or step
-  /// timeout, running error handler or drain request. The lane then skips all code that serves
-  /// them.
-  bool is_fast_path = false;
-  /// Whether a stream, the cache or the thread still reads a task's writes after the task's routers
-  /// have run. Routers must then not move from the writes; see run_routers().
-  bool keeps_writes = false;
+  /// Number of runs among this run and its nested runs whose step a job thread applies.
+  std::uint32_t barriers_offloaded = 0;
   superstep::store* memory = nullptr; ///< the long-term store of the outermost run, or null
   write_cache* cache = nullptr;
-  /// Whether breakpoints are active. False from a resume until a step is applied. Otherwise the
-  /// resumed run would stop at the same breakpoint again.
-  bool has_moved = false;
   /// Set if tasks of this step were interrupted: the run stops at the barrier with their
   /// interrupts.
   std::optional<std::vector<interrupt>> interrupts;
@@ -173,11 +225,9 @@ struct alignas(64) run {
   /// The errors of tasks whose error handlers run in their place, by task number.
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const run_error>> handled;
   std::string drained_for; ///< unless empty: the run ends before its next step with this error text
-  std::uint32_t detached_tasks_max = 0; ///< run_config::max_concurrency; 0 for no limit
-  std::chrono::steady_clock::time_point due = nested_in::time_point::max(); ///< deadline of the run
-  /// The deadline of the current super-step.
-  std::chrono::steady_clock::time_point step_due = nested_in::time_point::max();
-  bool has_limits = false; ///< its calls have deadlines, from the run, the step or their nodes
+  std::uint32_t detached_tasks_max = 0;    ///< run_config::max_concurrency; 0 for no limit
+  time_point due = time_point::max();      ///< deadline of the run
+  time_point step_due = time_point::max(); ///< the deadline of the current super-step
   /// The time at which the lane found that a task of the step had ended while others had not; 0 if
   /// it has found none. The barrier reports the time since then as run_stats::barrier_wait_ns.
   std::uint64_t first_end_ns = 0;
@@ -187,16 +237,33 @@ struct alignas(64) run {
 
   [[nodiscard]] const detail::program& table() const noexcept { return state.table(); }
   [[nodiscard]] bool streams(stream_mode m) const noexcept { return includes(request.modes, m); }
+  [[nodiscard]] bool is(run_trait t) const noexcept {
+    return (traits & static_cast<std::uint8_t>(t)) != 0;
+  }
+  void set(run_trait t) noexcept {
+    traits = static_cast<std::uint8_t>(traits | static_cast<unsigned>(t));
+  }
+  [[nodiscard]] bool is_fast_path() const noexcept { return is(run_trait::fast_path); }
+  void leave_fast_path() noexcept {
+    traits = static_cast<std::uint8_t>(traits & ~static_cast<unsigned>(run_trait::fast_path));
+  }
+  /// Whether the record belongs to a run that has not ended.
+  [[nodiscard]] bool is_live() const noexcept {
+    return phase != run_phase::idle && phase != run_phase::ending;
+  }
+  /// Whether the run is in a step whose tasks run.
+  [[nodiscard]] bool is_in_step() const noexcept {
+    return phase == run_phase::running || phase == run_phase::settling;
+  }
   /// Whether the run has a task to start and may start it. With max_concurrency, a task may start
   /// if the limit is not reached and no task has failed or returned a command to the parent graph.
   [[nodiscard]] bool has_to_start() const noexcept {
     return (next_task < step.tasks.size() || !again.empty()) &&
            (detached_tasks_max == 0 ||
-            (detached_tasks < detached_tasks_max && !failure && !to_parent));
+            (detached_tasks < detached_tasks_max && phase != run_phase::settling));
   }
-  /// Adds this run to the list of its parent's nested runs, or removes it.
-  void link_below() noexcept;
-  void unlink_below() noexcept;
+  /// Whether no task is active or waits for its next attempt.
+  [[nodiscard]] bool is_step_over() const noexcept { return open.empty() && retries.empty(); }
   /// Returns the interrupts of a task and the resume values that it got, also in earlier attempts.
   /// @pre the run has a thread, or a parent run with resume values or effect records
   [[nodiscard]] std::shared_ptr<conversation> conversation_of(std::uint32_t of);
@@ -217,6 +284,9 @@ struct alignas(64) run {
     return t.is_push() ? name + '#' + std::to_string(t.push_index) : name;
   }
 };
+
+inline retry_timer::retry_timer(run& r, std::uint32_t n, std::size_t i) noexcept
+    : timer{timer_kind::retry, &r}, task{n}, index{i} {}
 
 /// Calls f for each ancestor of a nested run, from its parent to the outermost run. Stops early at
 /// a run that has ended.

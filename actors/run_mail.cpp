@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages of other actors to runs: writes to channels, which the lane applies at the next barrier,
 // and bodies that wait for them. A message takes this way: mailbox of the coordinator
-// (pooled_actor.cpp), inbox of the lane, run_mail, barrier (lane_steps.cpp).
+// (pooled_actor.cpp), inbox of the lane, run_mail, barrier (step_policy.cpp).
 #include "run_mail.hpp"
 
 #include "lane.hpp"
@@ -48,7 +48,7 @@ public:
   message_for_run(const actor_assignment& to, caf::mailbox_element_ptr message)
       : to_{to}, message_{std::move(message)} {}
   void arrive(lane& l) override {
-    if (to_.run->live && to_.run->generation == to_.run_generation)
+    if (to_.run->is_live() && to_.run->generation == to_.run_generation)
       l.mail().add(*to_.run, std::move(message_));
     else
       answer_ended(*message_);
@@ -139,8 +139,8 @@ template <class T>
 }
 
 /// Returns the call that runs a body. Throws std::logic_error outside an engine.
-[[nodiscard]] call& call_of(const runtime& rt) {
-  auto* const services = dynamic_cast<call*>(detail::runtime_access::services(rt));
+[[nodiscard]] lane_call& call_of(const runtime& rt) {
+  auto* const services = dynamic_cast<lane_call*>(detail::runtime_access::services(rt));
   if (services == nullptr)
     throw std::logic_error{
         "self(), coordinator() and next_write() need a body that an engine runs"};

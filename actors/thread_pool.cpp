@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread pool of an engine. Its threads take orders from a queue: serve a lane, run jobs, or
-// complete a refused run. Lanes order job threads (lane_calls.cpp). The watcher orders threads for
+// complete a refused run. Lanes order job threads (lane_bodies.cpp). The watcher orders threads for
 // lanes whose thread is blocked, and controls the number of job threads (watcher.cpp).
 #include "thread_pool.hpp"
 
@@ -264,7 +264,8 @@ void thread_pool::run_jobs(worker& self) {
     if (c->claim()) {
       const auto begin = std::chrono::steady_clock::now();
       c->advance({});
-      c->was_short = std::chrono::steady_clock::now() - begin < short_body;
+      if (c->has_ended() && std::chrono::steady_clock::now() - begin < short_body)
+        c->progress = body_progress::ended_quickly;
     }
     c->return_to_lane();
     const auto lock = std::scoped_lock{mutex_};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The coroutine by which a body runs another graph. It asks the engine for a nested run through
 // call_services, waits for its end, and passes its error or its interrupts on to the body's task.
-// actors/lane_nested.cpp starts the run.
+// actors/task_policy.cpp starts the run.
 #include <superstep/runtime/detail/nested_run.hpp>
 
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides whether a failed attempt of a node is repeated, and how long to wait before the next
 // attempt. The rules are those of langgraph/_internal/_retry.py (LangGraph 1.2.22).
-// actors/lane_retry.cpp schedules the attempts.
+// actors/task_policy.cpp schedules the attempts.
 #include <superstep/runtime/node_options.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of a run that exists only if the run has a thread (a conversation with a thread_id):
 // loads the thread, decides whether the input starts, resumes or branches it, and saves checkpoints
-// and task records. The run's lane calls it (actors/lane_threads.cpp, lane_steps.cpp).
+// and task records. The coordinator of the run calls it (actors/coordinator*.cpp).
 #include "runtime/thread_run.hpp"
 
 #include "base/utf8.hpp"

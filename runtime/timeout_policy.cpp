@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error of an attempt that exceeded its node's timeout. actors/lane_retry.cpp creates it.
+// The error of an attempt that exceeded its node's timeout. actors/call_setup.cpp creates it.
 #include <superstep/runtime/node_options.hpp>
 
 #include <array>

@@ -2,7 +2,11 @@
 // Handles tasks that need not run because their output is known. Such a task ended in an earlier
 // attempt at the step, or its node has a cached output for the same input. This file also stores
 // the outputs of the current attempt, in the thread's records and in the cache.
-#include "lane.hpp"
+#include "task_records.hpp"
+
+#include "call.hpp"
+#include "run_events.hpp"
+#include "user_code.hpp"
 
 #include <superstep/checkpoint/write_cache.hpp>
 
@@ -10,7 +14,7 @@
 
 namespace superstep {
 
-body_input lane::reading(run& r, std::uint32_t number) const {
+body_input reading(run& r, std::uint32_t number) {
   const auto& t = r.step.tasks[number];
   auto in = body_input{};
   in.table = &r.table();
@@ -27,7 +31,7 @@ body_input lane::reading(run& r, std::uint32_t number) const {
 
 /// Records the outputs of this step's tasks that had ended before the run was interrupted or
 /// failed. After a resume these tasks do not run again.
-void lane::take_known(run& r) {
+void take_known(run& r) {
   for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
     const auto* known = r.thread->find(r.task_path(r.step.tasks[i]));
     const auto node = r.step.tasks[i].node;
@@ -50,33 +54,11 @@ void lane::take_known(run& r) {
   }
 }
 
-/// Sends the events of known outputs and looks up the other tasks in the cache. Called after the
-/// start events of the step's tasks were sent.
-void lane::begin_known(run& r) {
-  const auto late = std::exchange(r.late, {});
-  for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
-    if (!r.step.tasks[i].is_known) {
-      if (r.cache != nullptr)
-        look_up(r, i);
-      continue;
-    }
-    auto output = node_output{};
-    const auto known = r.step.output_of(r.step.tasks[i]);
-    output.writes.assign(known.writes.begin(), known.writes.end());
-    tell_update(r, i, output, true);
-  }
-  cache_late(r, late);
-}
-
-void lane::cache_late(run& r, const std::vector<late_output>& late) {
-  for (const auto& l : late)
-    call_user(r, "caching the output of node '" + l.scope + '\'',
-              [&] { r.cache->put(l.scope, l.key, l.output, l.ttl, r.table().layout()); });
-}
+namespace {
 
 /// Returns the cache key of a task; empty if the task's input has no JSON form or the key function
 /// failed.
-std::optional<std::string> lane::cache_key(run& r, std::uint32_t number) {
+std::optional<std::string> cache_key(run& r, std::uint32_t number) {
   const auto& node = r.table().node(r.step.tasks[number].node);
   auto key = std::optional<std::string>{};
   call_user(r,
@@ -93,7 +75,7 @@ std::optional<std::string> lane::cache_key(run& r, std::uint32_t number) {
   return key;
 }
 
-void lane::look_up(run& r, std::uint32_t number) {
+void look_up(run& r, std::uint32_t number) {
   const auto& t = r.step.tasks[number];
   if (t.node == detail::program::no_node)
     return;
@@ -112,7 +94,7 @@ void lane::look_up(run& r, std::uint32_t number) {
     r.step.tasks[number].is_known = true;
     auto output = node_output{};
     output.writes.assign(known->writes.begin(), known->writes.end());
-    tell_update(r, number, output, true);
+    run_events{r}.update(number, output, true);
     if (r.thread) {
       auto record = task_record{};
       record.task = r.task_path(t);
@@ -124,7 +106,33 @@ void lane::look_up(run& r, std::uint32_t number) {
   r.cache_keys.insert_or_assign(number, std::move(*key));
 }
 
-void lane::cache_output(run& r, std::uint32_t number, const node_output& output) {
+} // namespace
+
+/// Sends the events of known outputs and looks up the other tasks in the cache. Called after the
+/// start events of the step's tasks were sent.
+void begin_known(run& r) {
+  const auto late = std::exchange(r.late, {});
+  for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
+    if (!r.step.tasks[i].is_known) {
+      if (r.cache != nullptr)
+        look_up(r, i);
+      continue;
+    }
+    auto output = node_output{};
+    const auto known = r.step.output_of(r.step.tasks[i]);
+    output.writes.assign(known.writes.begin(), known.writes.end());
+    run_events{r}.update(i, output, true);
+  }
+  cache_late(r, late);
+}
+
+void cache_late(run& r, const std::vector<late_output>& late) {
+  for (const auto& l : late)
+    call_user(r, "caching the output of node '" + l.scope + '\'',
+              [&] { r.cache->put(l.scope, l.key, l.output, l.ttl, r.table().layout()); });
+}
+
+void cache_output(run& r, std::uint32_t number, const node_output& output) {
   const auto found = r.cache_keys.find(number);
   if (found == r.cache_keys.end())
     return;
@@ -135,13 +143,13 @@ void lane::cache_output(run& r, std::uint32_t number, const node_output& output)
                      {output.targets.begin(), output.targets.end()},
                      output.sends},
                     node.options.cache->ttl});
-  if (!r.is_single_task || !r.thread || !r.thread->checkpointer())
+  if (r.events_of_tasks == task_events::at_once || !r.thread || !r.thread->checkpointer())
     cache_late(r, std::exchange(r.late, {}));
 }
 
 /// Stores the resume values of tasks that have not ended when the run ends, so that they need not
 /// be given again.
-void lane::keep_answers(run& r) {
+void keep_answers(run& r) {
   if (!r.thread || !r.thread->checkpointer())
     return;
   for (const auto* const c : r.open) {
@@ -161,8 +169,8 @@ void lane::keep_answers(run& r) {
 
 /// Stores a record of a task on the run's thread: the task's output, error, interrupts and resume
 /// values.
-void lane::tell_thread(run& r, std::uint32_t number, const node_output* output,
-                       const run_error* failure) {
+void tell_thread(run& r, std::uint32_t number, const node_output* output,
+                 const run_error* failure) {
   const auto& t = r.step.tasks[number];
   auto record = task_record{};
   record.task = r.task_path(t);
@@ -189,6 +197,32 @@ void lane::tell_thread(run& r, std::uint32_t number, const node_output* output,
       record.interrupts = talk->interrupts;
   }
   r.thread->tell(std::move(record));
+}
+
+run_error task_error(run& r, std::uint32_t number, graph_errc code, std::exception_ptr cause) {
+  const auto& t = r.step.tasks[number];
+  auto error = run_error{};
+  error.code = make_error_code(code);
+  error.node = r.table().node(t.node).name;
+  error.step = r.state.step();
+  error.task = r.task_path(t);
+  const auto where = "node '" + error.node + "' (task " + error.task + ", step " +
+                     std::to_string(error.step) + ")";
+  error.text = code == graph_errc::actor_exited
+                   ? "the actor of " + where + " received an exit message"
+                   : where + " failed: " + describe(cause);
+  error.attempts = t.attempt;
+  error.cause = std::move(cause);
+  return error;
+}
+
+void become_handler(run& r, std::uint32_t number, std::shared_ptr<const run_error> why) {
+  auto& t = r.step.tasks[number];
+  t.failed_node = t.node;
+  t.node = r.table().node(t.node).handler;
+  t.attempt = 1;
+  r.leave_fast_path();
+  r.handled.insert_or_assign(number, std::move(why));
 }
 
 } // namespace superstep

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "pooled_actor.hpp"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace superstep {
+
+/// The idle actors of a lane. An actor is reused only if no other thread can reach it.
+class actor_pool {
+public:
+  /// @param idle_max the largest number of idle actors; 0 to create an actor for each use
+  actor_pool(caf::actor_system& system, std::size_t idle_max) noexcept
+      : system_{system}, idle_max_{idle_max} {}
+  actor_pool(const actor_pool&) = delete;
+  actor_pool& operator=(const actor_pool&) = delete;
+
+  /// Returns an actor with a new assignment.
+  [[nodiscard]] pooled_actor_ptr take(const actor_assignment& assignment);
+  /// Takes back an actor that is not acquired, or drops it if it cannot be reused.
+  void give_back(pooled_actor_ptr&& actor) noexcept;
+  void clear() noexcept { idle_.clear(); }
+  [[nodiscard]] std::size_t idle() const noexcept { return idle_.size(); }
+
+private:
+  caf::actor_system& system_;
+  const std::size_t idle_max_;
+  std::vector<pooled_actor_ptr> idle_;
+};
+
+} // namespace superstep

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills the record of a call before its body starts, and checks its timeouts.
+#include "call_setup.hpp"
+
+#include "base/deadline.hpp"
+#include "run_events.hpp"
+#include "task_records.hpp"
+
+#include <superstep/runtime/node_options.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+
+namespace superstep {
+
+namespace {
+
+using time_point = std::chrono::steady_clock::time_point;
+
+/// Returns the timeouts of a call: those of its node, with `run` replaced by the timeout of the
+/// Send if it has one.
+std::optional<timeout_policy> timeout_of(const run& r, const call& c) {
+  const auto& t = r.step.tasks[c.task_number];
+  auto limit = r.table().node(t.node).options.timeout;
+  if (!t.is_push() || t.failed_node != step_task::pull)
+    return limit;
+  if (const auto own = (*r.step.inputs)[t.push_index].timeout; own.count() > 0) {
+    if (!limit)
+      limit.emplace();
+    limit->run = own;
+  }
+  return limit;
+}
+
+/// Sets the fields of a call for its deadline and timeouts. Called before the body starts, because
+/// afterwards other threads may read them and the body may report progress.
+void set_limits(const run& r, call& c, const coordinator_host& clock) {
+  if (r.step.tasks[c.task_number].node == detail::program::no_node)
+    return;
+  c.due = std::min(r.due, r.step_due);
+  if (c.due != time_point::max())
+    c.set(call_trait::has_deadline);
+  const auto limit = timeout_of(r, c);
+  if (!limit)
+    return;
+  c.started = clock.now();
+  if (limit->run) {
+    c.due = std::min(c.due, detail::deadline_after(c.started, *limit->run));
+    c.set(call_trait::has_deadline);
+  }
+  c.set(call_trait::is_timed);
+  if (limit->heartbeats_only)
+    c.set(call_trait::heartbeats_only);
+  c.progressed.store(c.started.time_since_epoch().count(), std::memory_order_relaxed);
+}
+
+/// Fills the call record of an error handler. The graph's default handler reads the state, even if
+/// the failed task had the payload of a Send.
+void give_failure(run& r, call& c, std::uint32_t number) {
+  const auto& t = r.step.tasks[number];
+  if (const auto found = r.handled.find(number); found != r.handled.end())
+    c.failure = found->second;
+  c.set(call_trait::has_observers);
+  c.input.failure = &c.failure;
+  if (!r.table().node(t.node).takes_payload && r.table().node(t.failed_node).takes_payload)
+    c.input.payload = nullptr;
+}
+
+/// Whether the node has the tag `nostream`: its messages are not streamed.
+bool has_tag(const detail::node_entry& node) {
+  return std::ranges::find(node.options.tags, "nostream") != node.options.tags.end();
+}
+
+/// Sets up what a call needs if its run is not on the fast path: sink, conversation, link to the
+/// parent run, and the error that an error handler handles.
+void attach_observers(run& r, call& c, std::uint32_t number) {
+  if (r.step.tasks[number].failed_node != step_task::pull)
+    give_failure(r, c, number);
+  c.set(call_trait::has_observers);
+  c.below = r.request.below;
+  c.input.ns = c.below ? &c.below->ns : nullptr;
+  if (r.streams(stream_mode::custom))
+    c.set(call_trait::streams_custom);
+  if (r.streams(stream_mode::messages) && !has_tag(r.table().node(r.step.tasks[number].node)))
+    c.set(call_trait::streams_messages);
+  if (c.is(call_trait::streams_custom) || c.is(call_trait::streams_messages))
+    c.sink = r.request.sink;
+  if (r.thread || (r.request.below && (r.request.below->answers || r.request.below->journal)))
+    c.talk = r.conversation_of(number);
+  if (r.step.tasks[number].node == detail::program::no_node && r.step.input) {
+    c.out.output.writes.assign(r.step.input->begin(), r.step.input->end());
+    c.out.output.targets.assign(r.step.input_targets.begin(), r.step.input_targets.end());
+  }
+}
+
+} // namespace
+
+/// Fills a call record for a task of a run.
+/// @pre the task's actor is acquired
+void fill_call(run& r, call& c, std::uint32_t number, const coordinator_host& clock) {
+  SUPERSTEP_ASSERT(c.out.output.is_empty() && !c.out.rest && !c.failed);
+  const auto& t = r.step.tasks[number];
+  c.owner = &r;
+  c.task_number = number;
+  if (c.config != r.request.config)
+    c.config = r.request.config;
+  c.progress = body_progress::active;
+  c.nested = 0;
+  c.nests_requested = 0;
+  if (c.traits != 0)
+    c.detach_observers(); // the record may still have the sink and the conversation of another run
+  const auto* const sent = t.is_push() ? &(*r.step.inputs)[t.push_index] : nullptr;
+  auto& in = c.input;
+  in.table = &r.table();
+  in.state = r.state.state().get();
+  in.payload = sent != nullptr ? &sent->input : nullptr;
+  in.config = &c.config;
+  in.services = &c;
+  in.node = t.node;
+  in.task_index = sent != nullptr ? t.push_index : 0;
+  in.step = r.state.step();
+  in.attempt = t.attempt;
+  in.sole_task = r.step.tasks.size() == 1;
+  in.keep_writes = r.is(run_trait::keeps_writes);
+  in.is_applied = t.node == detail::program::no_node && !r.step.input;
+  in.store = r.memory;
+  in.steps_left = r.state.steps_left();
+  in.failure = nullptr;
+  in.ns = nullptr;
+  if (r.is(run_trait::has_limits) || (sent != nullptr && sent->timeout.count() > 0))
+    set_limits(r, c, clock);
+  if (!r.is_fast_path())
+    attach_observers(r, c, number);
+}
+
+time_point first_limit(const run& r, const call& c) {
+  const auto limit = timeout_of(r, c);
+  SUPERSTEP_ASSERT(limit.has_value());
+  constexpr auto none = std::chrono::milliseconds::max();
+  return detail::deadline_after(c.started,
+                                std::min(limit->run.value_or(none), limit->idle.value_or(none)));
+}
+
+limit_check check_limits(run& r, const call& c, time_point time) {
+  const auto limit = timeout_of(r, c).value_or(timeout_policy{});
+  const auto progressed =
+      time_point{time_point::duration{c.progressed.load(std::memory_order_relaxed)}};
+  auto due = time_point::max();
+  if (limit.run)
+    due = detail::deadline_after(c.started, *limit.run);
+  const auto is_over = due <= time;
+  if (limit.idle)
+    due = std::min(due, detail::deadline_after(progressed, *limit.idle));
+  if (due > time)
+    return {due, std::nullopt};
+  using kind = node_timeout_error::kind;
+  const auto elapsed = [&](time_point since) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(time - since);
+  };
+  auto error = task_error(r, c.task_number, graph_errc::node_timeout, nullptr);
+  const auto passed = is_over
+                          ? node_timeout_error{kind::run, *limit.run, elapsed(c.started), error}
+                          : node_timeout_error{kind::idle, *limit.idle, elapsed(progressed), error};
+  error = passed.details();
+  error.cause = std::make_exception_ptr(passed);
+  return {due, std::move(error)};
+}
+
+} // namespace superstep

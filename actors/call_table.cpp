@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records of calls. phases.hpp lists the phases of a call and their transitions.
+#include "call_table.hpp"
+
+#include "simulation.hpp"
+
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+void link_fork(call& parent, call& c) noexcept {
+  c.prev_fork = nullptr;
+  c.next_fork = parent.first_fork;
+  if (c.next_fork != nullptr)
+    c.next_fork->prev_fork = &c;
+  parent.first_fork = &c;
+}
+
+/// Removes a call from its parent's list of forked calls. Does nothing if it is not in the list.
+void unlink_fork(call& c) noexcept {
+  if (c.next_fork != nullptr)
+    c.next_fork->prev_fork = c.prev_fork;
+  if (c.prev_fork != nullptr)
+    c.prev_fork->next_fork = c.next_fork;
+  else if (c.parent != nullptr && c.parent->first_fork == &c)
+    c.parent->first_fork = c.next_fork;
+  c.next_fork = c.prev_fork = nullptr;
+}
+
+void count_offloaded(run& r, bool is_offloaded, ready_list& ready) noexcept {
+  if (is_offloaded) {
+    ++r.offloaded;
+    return;
+  }
+  SUPERSTEP_ASSERT(r.offloaded > 0);
+  --r.offloaded;
+  if (r.phase == run_phase::settling) // the failed run checks again whether it waits
+    ready.push_back(r.turn);
+}
+
+} // namespace
+
+call& call_table::take() {
+  if (free_.empty()) {
+    free_.reserve(records_.size() + 1); // so that free() need not allocate
+    records_.push_back(host_.make_call());
+    return *records_.back();
+  }
+  auto& c = *free_.back();
+  free_.pop_back();
+  SUPERSTEP_ASSERT(c.phase == call_phase::idle && c.owner == nullptr && c.users == 0);
+  return c;
+}
+
+void call_table::free(call& c) noexcept {
+  SUPERSTEP_ASSERT(!c.limit_timer.is_set() && !c.turn.is_listed());
+  SUPERSTEP_ASSERT(c.first_child == nullptr);
+  ++c.generation; // shows forked calls that their parent's call has ended
+  for (auto* f = std::exchange(c.first_fork, nullptr); f != nullptr;) {
+    auto* const following = std::exchange(f->next_fork, nullptr);
+    f->prev_fork = nullptr;
+    f = following;
+  }
+  c.drop_body();
+  c.owner = nullptr;
+  if (c.users > 0)
+    transition(c, call_phase::lingering);
+  else
+    recycle(c);
+}
+
+void call_table::put_back(call& c) noexcept {
+  transition(c, call_phase::waiting); // an idle record is in the list of free ones
+  free(c);
+}
+
+void call_table::recycle(call& c) noexcept {
+  c.detach_observers();
+  c.progress = body_progress::active;
+  c.nests_requested = 0;
+  c.nested = 0;
+  c.input.table = nullptr;
+  c.config.reset();
+  c.table.reset();
+  c.state_hold.reset();
+  c.inputs_hold.reset();
+  c.forget_stop();
+  c.turn.kind = ready_kind::resume;
+  c.claimed.store(false, std::memory_order_relaxed);
+  transition(c, call_phase::idle);
+  SUPERSTEP_ASSERT(free_.size() < records_.size());
+  free_.push_back(&c);
+  auto* const parent = std::exchange(c.parent, nullptr);
+  if (parent == nullptr)
+    return;
+  SUPERSTEP_ASSERT(parent->users > 0);
+  if (--parent->users == 0 && parent->phase == call_phase::lingering)
+    recycle(*parent);
+}
+
+void call_table::move(call& c, call_phase to) noexcept {
+  const auto was_offloaded = c.is_offloaded();
+  transition(c, to);
+  if (was_offloaded != c.is_offloaded() && c.owner != nullptr) {
+    count_offloaded(*c.owner, !was_offloaded, ready_);
+    each_above(*c.owner,
+               [&](const nested_in& at) { count_offloaded(*at.above, !was_offloaded, ready_); });
+  }
+  if (to == call_phase::suspended && c.first_wait != nullptr)
+    ready_.push_back(c.turn);
+}
+
+void call_table::detach(run& r, call& c, call_phase to) {
+  SUPERSTEP_ASSERT(!c.is_detached() && c.owner == &r);
+  c.open_index = static_cast<std::uint32_t>(r.open.size());
+  r.open.push_back(&c);
+  if (c.parent == nullptr)
+    ++r.detached_tasks;
+  // The record now owns what the body may still use if the run continues without it.
+  c.table = r.state.table_ptr();
+  c.state_hold = r.state.state();
+  c.inputs_hold = r.step.inputs;
+  move(c, to);
+}
+
+void call_table::drop(call& c) noexcept {
+  SUPERSTEP_ASSERT(c.is_detached() && c.owner != nullptr);
+  auto& open = c.owner->open;
+  SUPERSTEP_ASSERT(c.open_index < open.size() && open[c.open_index] == &c);
+  open[c.open_index] = open.back();
+  open[c.open_index]->open_index = c.open_index;
+  open.pop_back();
+  if (c.parent == nullptr)
+    --c.owner->detached_tasks;
+  else
+    unlink_fork(c);
+  timers_.clear(c.limit_timer);
+  ready_list::remove(c.turn);
+  if (c.owner->starts.empty() && !SUPERSTEP_MUTANT(start_after_end))
+    ready_list::remove(c.owner->turn_of_forks);
+}
+
+void call_table::add_fork(call& parent, task<void>&& body, boost::intrusive_ptr<fork_join>&& join) {
+  SUPERSTEP_ASSERT(parent.is_detached() && parent.owner != nullptr);
+  auto& r = *parent.owner;
+  auto& c = take();
+  c.owner = &r;
+  c.task_number = parent.task_number;
+  c.parent = &parent;
+  ++parent.users;
+  link_fork(parent, c);
+  c.config = r.request.config;
+  constexpr auto streams = static_cast<unsigned>(call_trait::streams_custom) |
+                           static_cast<unsigned>(call_trait::streams_messages);
+  c.traits = static_cast<std::uint8_t>(parent.traits & streams);
+  c.set(call_trait::has_observers);
+  c.sink = parent.sink;
+  c.failure = parent.failure;
+  c.below = parent.below;
+  c.input = parent.input;
+  c.input.config = &c.config;
+  c.input.services = &c;
+  c.join = std::move(join);
+  c.forked = std::move(body);
+  c.forked.start_in(c.at);
+  host_.acquire(c);
+  detach(r, c, call_phase::waiting);
+  c.turn.kind = ready_kind::start_call;
+  r.starts.push_back(c.turn);
+  ready_.push_back(r.turn_of_forks);
+}
+
+call& call_table::next_fork(run& r) noexcept {
+  auto& c = *static_cast<call*>(r.starts.pop_front().owner);
+  SUPERSTEP_ASSERT(c.phase == call_phase::waiting && c.owner == &r);
+  if (!r.starts.empty())
+    ready_.push_back(r.turn_of_forks);
+  return c;
+}
+
+void call_table::wait_ended(wait_ptr&& w) noexcept {
+  auto& c = *static_cast<call*>(w->owner());
+  // the call was abandoned, and its frame is destroyed when its body returns
+  if (c.phase == call_phase::idle || c.phase == call_phase::given_up ||
+      c.phase == call_phase::lingering)
+    return;
+  c.add_wait(std::move(w));
+  if (c.phase == call_phase::suspended)
+    ready_.push_back(c.turn);
+}
+
+void call_table::drop_bodies() noexcept {
+  for (auto& c : records_) {
+    ready_list::remove(c->turn);
+    c->drop_body(); // bodies may have suspended after the lane was closed
+    host_.release(*c);
+    c->leave_run();
+  }
+}
+
+} // namespace superstep

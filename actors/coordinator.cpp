@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: Apache-2.0
+// How runs start and end, and the events from outside that a coordinator handles (coordinator.hpp).
+#include "coordinator.hpp"
+
+#include "base/deadline.hpp"
+#include "run_events.hpp"
+#include "simulation.hpp"
+#include "task_records.hpp"
+#include "user_code.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+void link_child(run& r) noexcept {
+  auto& caller = *r.request.below->caller;
+  r.prev_child = nullptr;
+  r.next_child = caller.first_child;
+  if (r.next_child != nullptr)
+    r.next_child->prev_child = &r;
+  caller.first_child = &r;
+}
+
+void unlink_child(run& r) noexcept {
+  if (r.next_child != nullptr)
+    r.next_child->prev_child = r.prev_child;
+  (r.prev_child != nullptr ? r.prev_child->next_child : r.request.below->caller->first_child) =
+      r.next_child;
+  r.next_child = r.prev_child = nullptr;
+}
+
+/// Sets the store, the cache and the traits of a new run.
+void find_resources(run& r) noexcept {
+  const auto& own = r.table().options();
+  const auto& set = r.request.config->thread;
+  if (const auto& below = r.request.below) {
+    r.memory = below->memory.get();
+    r.cache = below->cache.get();
+  } else {
+    r.memory = (set && set->store ? set->store : own.store).get();
+    r.cache = (set && set->cache ? set->cache : own.cache).get();
+  }
+  if (r.cache != nullptr || r.streams(stream_mode::updates) || r.streams(stream_mode::tasks))
+    r.set(run_trait::keeps_writes);
+  if (r.due != run::time_point::max() || r.table().times_nodes() || own.step_timeout)
+    r.set(run_trait::has_limits);
+}
+
+std::shared_ptr<superstep::checkpointer> checkpointer_of(const run& r) {
+  if (r.request.below)
+    return r.request.below->checkpointer;
+  const auto& set = r.request.config->thread;
+  return set && set->checkpointer ? set->checkpointer : r.table().options().checkpointer;
+}
+
+/// Sets the breakpoints of a new run. Returns the name of an unknown node, or nothing.
+std::optional<std::string> set_breakpoints(run& r) {
+  r.stops.clear();
+  const auto& own = r.table().options();
+  const auto& set = r.request.config->thread;
+  if (!set && own.interrupt_before.empty() && own.interrupt_after.empty())
+    return std::nullopt;
+  auto unknown = std::optional<std::string>{};
+  const auto add = [&](const std::vector<std::string>& names, std::uint8_t bit) {
+    if (!names.empty())
+      r.stops.resize(r.table().nodes().size());
+    for (const auto& name : names) {
+      const auto node = r.table().find(name);
+      if (name != "*" && node == detail::program::no_node)
+        unknown = name;
+      for (auto n = std::uint32_t{0}; n < r.stops.size(); ++n)
+        if (n == node || name == "*")
+          r.stops[n] |= bit;
+    }
+  };
+  const auto is_root = !r.request.below;
+  add(is_root && set && set->interrupt_before ? *set->interrupt_before : own.interrupt_before,
+      run::stop_before);
+  add(is_root && set && set->interrupt_after ? *set->interrupt_after : own.interrupt_after,
+      run::stop_after);
+  return unknown;
+}
+
+run_error cancelled_error(const run& r) noexcept {
+  try {
+    return make_run_error(graph_errc::cancelled,
+                          run_in_text(*r.request.config) + " was cancelled in step " +
+                              std::to_string(r.state.step()),
+                          r.state.step());
+  } catch (...) {
+    return make_run_error(graph_errc::cancelled, "cancelled", r.state.step());
+  }
+}
+
+/// Closes the run's thread. With exit durability, this saves the last checkpoint and its records,
+/// if later runs need them.
+void close_thread(run& r, std::optional<run_error>& error) {
+  r.thread->close(!error && !r.interrupts, !r.request.below || r.request.below->is_persistent);
+  if (!error && r.thread->failure())
+    error = make_run_error(r.thread->failure()->code, r.thread->failure()->text);
+}
+
+} // namespace
+
+void note_activity(const run& r) noexcept {
+  each_above(r, [](const nested_in& at) {
+    ++at.above->activity;
+    if (at.caller->generation == at.caller_generation)
+      at.caller->note_progress(false);
+  });
+}
+
+run* run_coordinator::find_run(std::uint64_t number) noexcept {
+  const auto found = live_.find(number);
+  return found == live_.end() ? nullptr : found->second;
+}
+
+run& run_coordinator::take_run() {
+  if (free_runs_.empty()) {
+    free_runs_.reserve(runs_.size() + 1); // so that end() need not allocate
+    runs_.push_back(host_.make_run());
+    return *runs_.back();
+  }
+  auto& r = *free_runs_.back();
+  free_runs_.pop_back();
+  return r;
+}
+
+void run_coordinator::begin_run(std::uint64_t number, run_request&& request) noexcept {
+  auto* taken = static_cast<run*>(nullptr);
+  try {
+    taken = &take_run();
+    live_.emplace(number, taken);
+  } catch (...) {
+    if (taken != nullptr)
+      free_runs_.push_back(taken);
+    auto raw = detail::raw_result{};
+    raw.error = current_error("the start of the run", 0);
+    host_.deliver(std::move(request.done), std::move(raw), nullptr, nullptr);
+    return;
+  }
+  auto& r = *taken;
+  transition(r, run_phase::opening);
+  r.number = number;
+  r.request = std::move(request);
+  r.traits = 0;
+  r.shows = shown_state::none;
+  r.events_of_tasks = task_events::at_once;
+  r.active_stops = run::stop_before | run::stop_after;
+  r.next_task = 0;
+  r.detached_tasks_max = r.request.config->max_concurrency.value_or(0);
+  r.stats.steps = 0;
+  r.stats.tasks = 0;
+  SUPERSTEP_ASSERT(r.open.empty() && r.offloaded == 0 && r.barriers_offloaded == 0);
+  SUPERSTEP_ASSERT(r.detached_tasks == 0 && r.retries.empty() && !r.turn.is_listed());
+  if (r.request.below)
+    link_child(r);
+  try {
+    open(r);
+  } catch (...) {
+    if (r.is_live())
+      end(r, current_error("the start of the run", 0));
+  }
+}
+
+/// Sets up a new run, and lists it as ready unless it has to wait.
+void run_coordinator::open(run& r) {
+  host_.acquire(r);
+  const auto& config = *r.request.config;
+  const auto* const below = r.request.below.get();
+  r.due = below != nullptr ? below->due : time_point::max();
+  r.step_due = time_point::max();
+  if (const auto& length = config.deadline; length && below == nullptr) {
+    r.due = detail::deadline_after(host_.now(), *length);
+    timers_.set(r.deadline_timer, r.due);
+  }
+  const auto& name = r.request.table->name();
+  try {
+    r.state.reset(r.request.table,
+                  below == nullptr ? config.run_id : config.run_id + '/' + below->ns,
+                  config.recursion_limit);
+  } catch (...) { // the constructor of the user's state type
+    end(r, current_error("creating the initial state of graph '" + name + '\'', 0));
+    return;
+  }
+  r.request.table.reset();
+  if (const auto unknown = set_breakpoints(r)) {
+    end(r, make_run_error(graph_errc::unknown_node, "interrupt_before or interrupt_after: graph '" +
+                                                        r.table().name() + "' has no node '" +
+                                                        *unknown + '\''));
+    return;
+  }
+  find_resources(r);
+  auto checkpointer = checkpointer_of(r);
+  if (checkpointer && below == nullptr && config.thread_id.empty()) {
+    end(r, make_run_error(errc::invalid_argument,
+                          "the run of graph '" + r.table().name() +
+                              "' has a checkpointer: set run_config::thread_id"));
+    return;
+  }
+  if (checkpointer || r.request.input.what() != detail::run_input::kind::writes) {
+    const auto key = thread_key{config.thread_id, below == nullptr ? std::string{} : below->ns};
+    r.thread = std::make_unique<thread_run>(
+        checkpointer, key, config.thread ? config.thread->durability : durability::async);
+    r.set(run_trait::keeps_writes);
+    if (!checkpointer || below != nullptr) { // nested runs share the lease of the outermost run
+      open_with(r, lease_ptr{});
+      return;
+    }
+    r.saved = std::make_shared<saved_result>(std::move(checkpointer), key);
+    if (auto got = host_.take_lease(r))
+      open_with(r, std::move(*got));
+    return;
+  }
+  if (r.stops.empty() && !r.is(run_trait::keeps_writes) && below == nullptr && !r.request.sink &&
+      !r.table().times_nodes() && !r.table().options().step_timeout)
+    r.set(run_trait::fast_path);
+  if (auto begun = begin(r.state, r.step, r.request.input.writes()); !begun) {
+    end(r, make_run_error(begun.error().code, begun.error().text));
+    return;
+  }
+  r.request.input = {};
+  // without routers at the entry there is no user code to run
+  if (r.table().entry().branches.empty()) {
+    r.step.record(0, node_output{});
+    r.next_task = 1;
+  }
+  transition(r, run_phase::running);
+  // a nested run comes before its parent's next task, so that the order depends on the graph only
+  if (below != nullptr)
+    ready_.push_front(r.turn);
+  else if (r.generation == 0 || !SUPERSTEP_MUTANT(drop_ready_entry))
+    ready_.push_back(r.turn);
+}
+
+void run_coordinator::open_with(run& r, result<lease_ptr> got) {
+  SUPERSTEP_ASSERT(r.phase == run_phase::opening);
+  if (!got) {
+    end(r, make_run_error(got.error().code, got.error().text));
+    return;
+  }
+  r.thread->hold(std::move(*got));
+  if (!load(r))
+    return;
+  if (r.request.below)
+    ready_.push_front(r.turn);
+  else
+    ready_.push_back(r.turn);
+}
+
+/// Loads the thread, applies the input and prepares the first step. Returns false if the run has
+/// ended or waits.
+bool run_coordinator::load(run& r) {
+  if (auto opened = r.thread->open(r.state, std::move(r.request.input), *r.request.config,
+                                   r.request.below.get());
+      !opened) {
+    end(r, make_run_error(opened.error().code, opened.error().text, r.state.step()));
+    return false;
+  }
+  r.request.input = {};
+  // checked before any task runs, so that no body runs on a thread that cannot be saved
+  if (r.thread->failure()) {
+    steps_.fail_step(r, *r.thread->failure());
+    return false;
+  }
+  if (r.thread->is_resuming()) {
+    r.active_stops = 0;
+    run_events{r}.show({});
+    if (r.streams(stream_mode::values)) {
+      auto event = run_events{r}.make(stream_mode::values);
+      event.step = r.state.step() + 1;
+      event.state = r.state.state();
+      r.request.sink->push(std::move(event));
+    }
+  }
+  return steps_.advance(r, step_from::opening);
+}
+
+void run_coordinator::leased(std::uint64_t number, result<lease_ptr> got) noexcept {
+  auto* const r = find_run(number);
+  // the run has ended meanwhile: `got` releases the lease to the next run
+  if (r == nullptr || r->phase != run_phase::opening) {
+    if (SUPERSTEP_MUTANT(keep_lease) && got)
+      SUPERSTEP_KEEP(*got);
+    return;
+  }
+  try {
+    open_with(*r, std::move(got));
+  } catch (...) { // load() copies values of the user's types
+    if (r->is_live())
+      end(*r, current_error("the start of the run", 0));
+  }
+}
+
+void run_coordinator::saved(std::uint64_t number, std::int64_t step) noexcept {
+  auto* const r = find_run(number);
+  // a checkpointer may report the end of an earlier wait late, after it has failed
+  if (r == nullptr || r->phase != run_phase::saving || r->state.step() != step)
+    return;
+  try {
+    r->thread->check();
+    if (r->thread->failure())
+      steps_.fail_step(*r, *r->thread->failure());
+    else if (steps_.enter_step(*r))
+      queue(*r);
+  } catch (...) {
+    if (r->is_live())
+      end(*r, current_error("the checkpointer", r->state.step()));
+  }
+}
+
+namespace {
+
+/// Resumes a run that waits for its reader, and its nested runs, which share the reader.
+void resume_tree(run_coordinator& at, run& r) noexcept {
+  if (r.phase == run_phase::paused) {
+    transition(r, run_phase::running);
+    at.queue(r);
+  }
+  if (!SUPERSTEP_MUTANT(forget_reader))
+    each_below(r, [&](run& each) { resume_tree(at, each); });
+}
+
+} // namespace
+
+void run_coordinator::reader_ready(std::uint64_t number) noexcept {
+  if (auto* const r = find_run(number))
+    resume_tree(*this, *r);
+}
+
+void run_coordinator::drain(std::uint64_t number, const std::string& reason) noexcept {
+  auto* const r = find_run(number);
+  if (r == nullptr)
+    return;
+  try {
+    r->drained_for = "Graph drained: " + reason;
+  } catch (...) {
+    r->drained_for = "Graph drained"; // short enough to need no memory
+  }
+  r->leave_fast_path();
+}
+
+void run_coordinator::run_exited(run& r) noexcept {
+  if (!r.is_live())
+    return;
+  auto error = std::optional<run_error>{};
+  try {
+    error = make_run_error(graph_errc::actor_exited,
+                           "the coordinator actor of " + run_in_text(*r.request.config) +
+                               " received an exit message",
+                           r.state.step());
+  } catch (...) {
+    error = make_run_error(graph_errc::actor_exited, {}, r.state.step());
+  }
+  end(r, std::move(error));
+}
+
+void run_coordinator::node_exited(run& r, std::uint32_t node) noexcept {
+  if (!r.is_live())
+    return;
+  auto error = make_run_error(graph_errc::actor_exited, {}, r.state.step());
+  try {
+    error.node = error.task = r.table().node(node).name;
+    error.text = "the actor of node '" + error.node +
+                 "' received an exit message while it was idle (step " +
+                 std::to_string(error.step) + ")";
+  } catch (...) { // the code alone is reported
+  }
+  end(r, std::move(error));
+}
+
+/// Returns the next task to start: one that is due to start again, or the next task of the step.
+std::uint32_t run_coordinator::take_task(run& r) noexcept {
+  if (r.again.empty())
+    return r.next_task++;
+  const auto number = r.again.back();
+  r.again.pop_back();
+  return number;
+}
+
+void run_coordinator::fire_timers(time_point now) noexcept {
+  while (auto* const due = timers_.pop_due(now))
+    fire(*due, now);
+}
+
+void run_coordinator::fire(timer& t, time_point now) noexcept {
+  if (t.kind == timer_kind::call_limit) {
+    auto& c = *static_cast<call*>(t.owner);
+    SUPERSTEP_ASSERT(c.owner != nullptr && c.is_detached());
+    auto& r = *c.owner;
+    try {
+      tasks_.limit_due(c, now);
+    } catch (...) {
+      if (r.is_live())
+        end(r, current_error("a timeout", r.state.step()));
+    }
+    return;
+  }
+  auto& r = *static_cast<run*>(t.owner);
+  SUPERSTEP_ASSERT(r.is_live());
+  try {
+    switch (t.kind) {
+    case timer_kind::retry: {
+      auto& waits = static_cast<retry_timer&>(t);
+      if (!SUPERSTEP_MUTANT(lose_retry))
+        r.again.push_back(waits.task);
+      const auto index = waits.index;
+      std::swap(r.retries[index], r.retries.back());
+      r.retries[index]->index = index;
+      r.retries.pop_back();
+      queue(r);
+      return;
+    }
+    case timer_kind::patience:
+      end(r, r.failure ? std::optional{std::move(*r.failure)} : std::nullopt);
+      return;
+    case timer_kind::step_limit:
+      end(r, make_run_error(graph_errc::step_timeout,
+                            "step " + std::to_string(r.state.step()) + " of graph '" +
+                                r.table().name() + "' took longer than " +
+                                std::to_string(r.table().options().step_timeout->count()) + " ms",
+                            r.state.step()));
+      return;
+    case timer_kind::deadline:
+      end(r,
+          make_run_error(graph_errc::deadline,
+                         "the deadline of " + std::to_string(r.request.config->deadline->count()) +
+                             " ms passed in step " + std::to_string(r.state.step()),
+                         r.state.step()));
+      return;
+    case timer_kind::call_limit:
+      break; // handled above
+    }
+  } catch (...) {
+    if (r.is_live())
+      end(r, current_error("a timer", r.state.step()));
+    return;
+  }
+  SUPERSTEP_ASSERT(false);
+}
+
+void run_coordinator::shut_down() noexcept {
+  // A callback may not start a run meanwhile, because the driver refuses it.
+  for (const auto& r : runs_)
+    if (r->is_live())
+      end(*r, cancelled_error(*r));
+  SUPERSTEP_ASSERT(live_.empty() && ready_.empty() && timers_.empty());
+}
+
+void run_coordinator::let_go() noexcept {
+  calls_.drop_bodies();
+  for (auto& r : runs_)
+    host_.release(*r);
+}
+
+void run_coordinator::postpone(run& r, std::uint32_t number) {
+  r.again.push_back(number);
+  queue(r);
+}
+
+/// Ends a run: abandons its calls and ends its nested runs, releases what it uses, and delivers its
+/// result. Does not fail if memory is short.
+void run_coordinator::end(run& r, std::optional<run_error> error) noexcept {
+  SUPERSTEP_ASSERT(r.is_live());
+  SUPERSTEP_ASSERT(find_run(r.number) == &r);
+  transition(r, run_phase::ending);
+  ready_list::remove(r.turn);
+  note_activity(r);
+  call_user(r, "keeping the resume values of tasks", [&] { keep_answers(r); });
+  while (!r.open.empty())
+    tasks_.abandon(*r.open.back());
+  SUPERSTEP_ASSERT(r.offloaded == 0 && r.starts.empty());
+  ++r.generation; // not earlier, because calls of nested runs are counted in this run
+  if (!SUPERSTEP_MUTANT(start_after_end))
+    ready_list::remove(r.turn_of_forks);
+  live_.erase(r.number);
+  if (r.request.below)
+    unlink_child(r);
+  if (host_.has_mail())
+    call_user(r, "answering messages to the run", [&] { host_.drop_mail(r); });
+  if (!r.late.empty())
+    cache_late(r, std::exchange(r.late, {}));
+  if (r.broken && !error)
+    error = std::move(*r.broken);
+  if (r.thread)
+    call_user(r, "closing the thread", [&] { close_thread(r, error); });
+  if (r.broken && !error)
+    error = std::move(*r.broken);
+  auto result =
+      detail::raw_result{r.state.take_state(),       std::move(error),
+                         std::exchange(r.stats, {}), std::exchange(r.interrupts, std::nullopt),
+                         std::move(r.shown),         std::move(r.to_parent)};
+  if (r.shows != shown_state::none && !result.shown)
+    result.shown = result.state;
+  host_.release(r);
+  auto done = std::exchange(r.request.done, nullptr);
+  auto saved = std::move(r.saved);
+  auto lease = r.thread ? r.thread->give_up_lease() : lease_ptr{};
+  release(r);
+  host_.deliver(std::move(done), std::move(result), std::move(saved), std::move(lease));
+}
+
+/// Makes the record of an ended run available again.
+void run_coordinator::release(run& r) noexcept {
+  if (!SUPERSTEP_MUTANT(keep_timer))
+    timers_.clear(r.deadline_timer);
+  timers_.clear(r.step_timer);
+  timers_.clear(r.patience_timer);
+  for (auto& waits : r.retries)
+    timers_.clear(*waits);
+  r.retries.clear();
+  r.again.clear();
+  r.failure.reset();
+  r.broken.reset();
+  r.cancelled.reset();
+  r.barriers_offloaded = 0;
+  r.request = {};
+  r.state.clear();
+  r.step.clear();
+  r.shown = {};
+  r.to_parent = {};
+  r.first_end_ns = 0;
+  r.held.clear();
+  r.late.clear();
+  r.thread.reset();
+  r.drained_for.clear();
+  r.forget_step();
+  if (!r.handled.empty())
+    r.handled.clear();
+  transition(r, run_phase::idle);
+  SUPERSTEP_ASSERT(free_runs_.size() < runs_.size());
+  free_runs_.push_back(&r);
+}
+
+} // namespace superstep

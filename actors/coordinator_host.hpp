@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "call.hpp"
+#include "run.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+namespace superstep {
+
+/// The interface of a coordinator to its driver: a clock, records, actors, job threads and the
+/// answers of checkpointers. The lanes of an engine are drivers. No function of it is called on the
+/// fast path of a step, except for those that start and end a run.
+class coordinator_host {
+public:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  [[nodiscard]] virtual time_point now() const noexcept = 0;
+  /// Returns a random number for the delays between attempts.
+  [[nodiscard]] virtual std::uint64_t random() noexcept = 0;
+  [[nodiscard]] virtual std::unique_ptr<run> make_run() = 0;
+  [[nodiscard]] virtual std::unique_ptr<call> make_call() = 0;
+
+  /// Acquires the actor of a new run.
+  virtual void acquire(run& r) = 0;
+  /// Releases the actors of a run that ends, and what else the driver keeps for it.
+  virtual void release(run& r) noexcept = 0;
+  /// Acquires the actor of a forked call.
+  virtual void acquire(call& c) = 0;
+  /// Releases the actor of a call that has ended or was abandoned.
+  virtual void release(call& c) noexcept = 0;
+  /// Passes a call to a job thread. Returns false if there is none.
+  [[nodiscard]] virtual bool start_job(call& c) = 0;
+  /// Whether the driver has no other run.
+  [[nodiscard]] virtual bool is_alone() const noexcept = 0;
+
+  /// Returns the number of a new nested run.
+  [[nodiscard]] virtual std::uint64_t expect_run() noexcept = 0;
+  /// Requests the lease on the run's thread. Empty if it is granted later; the driver then calls
+  /// run_coordinator::leased().
+  [[nodiscard]] virtual std::optional<result<lease_ptr>> take_lease(run& r) = 0;
+  /// Waits until the run's checkpoints are durable. Returns false if there is nothing to wait for;
+  /// otherwise the driver calls run_coordinator::saved().
+  [[nodiscard]] virtual bool wait_until_saved(run& r) = 0;
+  /// Returns a function that cancels the run with this number, and may be called on any thread.
+  [[nodiscard]] virtual std::function<void()> canceller(std::uint64_t number) = 0;
+  /// Counts a run as ended and calls its callback.
+  virtual void deliver(std::function<void(detail::raw_result)> done, detail::raw_result&& raw,
+                       std::shared_ptr<saved_result> saved, lease_ptr lease) noexcept = 0;
+  /// Whether other actors have sent messages to runs of the driver.
+  [[nodiscard]] bool has_mail() const noexcept { return has_mail_; }
+  /// Applies the writes of other actors to a run, after the outputs of its step were applied.
+  virtual void apply_mail(run& r) = 0;
+  /// Answers the messages of other actors to a run that ends.
+  virtual void drop_mail(run& r) = 0;
+
+protected:
+  void set_mail(bool has) noexcept { has_mail_ = has; }
+  coordinator_host() = default;
+  coordinator_host(const coordinator_host&) = delete;
+  coordinator_host& operator=(const coordinator_host&) = delete;
+  ~coordinator_host() = default;
+
+private:
+  bool has_mail_ = false;
+};
+
+} // namespace superstep

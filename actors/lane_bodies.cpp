@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a lane runs bodies (lane.hpp defines the terms). guarded() runs a body so that the watcher
+// can give the lane to another thread meanwhile. That thread continues in adopt_interrupted().
+#include "call_setup.hpp"
+#include "engine_core.hpp"
+#include "lane.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace superstep {
+
+namespace {
+
+/// The longest time for which a lane starts tasks of one run while others wait. The time is checked
+/// after each `tasks_per_check` tasks.
+constexpr auto turn_time = std::chrono::milliseconds{2};
+constexpr auto tasks_per_check = std::uint32_t{16};
+
+pooled_actor& actor_of(const call& c) noexcept {
+  return pooled_actor_of(on_lane(c).actor);
+}
+
+bool is_slow(const call& c) noexcept {
+  return c.input.table->node(c.input.node).slowness.load(std::memory_order_relaxed) >=
+         lane::slow_node;
+}
+
+/// Adjusts the estimate of how long the bodies of a node are.
+void learn(const call& c, int change) noexcept {
+  if (c.input.table == nullptr || c.input.node == detail::program::no_node)
+    return;
+  auto& slowness = c.input.table->node(c.input.node).slowness;
+  // Several lanes adjust the estimate without synchronisation. An update may be lost, but the value
+  // stays within its bounds; it affects only speed.
+  const auto now = slowness.load(std::memory_order_relaxed);
+  const auto next = std::min(std::max(now + change, 0), 2 * lane::slow_node);
+  if (next != now)
+    slowness.store(next, std::memory_order_relaxed);
+}
+
+} // namespace
+
+void call::arrive(lane& l) {
+  if (progress == body_progress::ended_quickly && owner != nullptr)
+    learn(*this, -1);
+  l.runs().tasks().call_returned(*this);
+}
+
+/// Applies the watcher's hint that this lane's bodies are long: raises the slowness of the node
+/// that ran last.
+void lane::learn_heavy(const call& c) noexcept {
+  if (heavy_.load(std::memory_order_relaxed) && heavy_.exchange(false, std::memory_order_relaxed))
+    learn(c, slow_node / 2);
+}
+
+/// Drives a run until it waits or ends, or has used its turn (engine_options::steps_per_turn).
+lane::kept lane::drive(run& r) {
+  if (r.request.below)
+    note_activity(r);
+  auto steps = std::uint32_t{0};
+  auto tasks = std::uint32_t{0};
+  auto checked = time_point{};
+  const auto is_long = [&] { // the first check starts the measurement: most turns are shorter
+    if (++tasks == options_.steps_per_turn)
+      return true;
+    if (tasks % tasks_per_check != 0)
+      return false;
+    const auto time = now();
+    if (checked == time_point{})
+      checked = time;
+    return time - checked >= turn_time;
+  };
+  for (;;) {
+    // the notice of the death is in the inbox and ends the run
+    if (r.is_live() && pooled_actor_of(on_lane(r).coordinator).is_dead())
+      return kept::yes;
+    const auto next = runs_.next(r);
+    if (next.what == next_action::kind::wait)
+      return kept::yes;
+    if (next.what == next_action::kind::new_step) {
+      if (++steps < options_.steps_per_turn)
+        continue;
+      runs_.queue(r);
+      return kept::yes;
+    }
+    const auto* const used = in_place_;
+    if (start_task(r, next.task) == kept::no)
+      return kept::no;
+    if (r.turn.is_listed()) // the task's actor was busy with a message: try again later
+      return kept::yes;
+    // A nested graph that was just started runs first. A step with many tasks gives way to other
+    // runs.
+    const auto has_nested = used != in_place_ && used->nests_requested > 0;
+    if (has_nested || is_long()) {
+      runs_.queue(r);
+      return kept::yes;
+    }
+  }
+}
+
+lane::kept lane::start_task(run& r, std::uint32_t number) {
+  const auto node = r.step.tasks[number].node;
+  auto& c = on_lane(*in_place_);
+  if (node != detail::program::no_node) {
+    learn_heavy(c); // the watcher's hint concerns the body that the lane ran before
+    if (!assign(r, c, number))
+      return kept::yes;
+    auto& s = pooled_actor_of(c.actor);
+    if (!s.try_acquire()) {
+      const auto is_dead = s.is_dead();
+      c.actor.reset();
+      if (is_dead) // it was idle; the notice in the inbox will find that the run has ended
+        runs_.node_exited(r, node);
+      else // the actor is handling a message
+        runs_.postpone(r, number);
+      return kept::yes;
+    }
+    if (r.table().node(node).slowness.load(std::memory_order_relaxed) >= slow_node) {
+      start_job(r, number);
+      return kept::yes;
+    }
+  }
+  return prepare(r, c, number) ? run_in_place(r, c) : kept::yes;
+}
+
+/// Sets the actor of a call. Returns false if the task has failed because memory is short.
+bool lane::assign(run& r, lane_call& c, std::uint32_t number) noexcept {
+  try {
+    host_.assign(r, c, number);
+    return true;
+  } catch (...) {
+    runs_.tasks().start_failed(r, number);
+    return false;
+  }
+}
+
+/// Fills a call record for a task. Returns false if the task has failed, because copying values of
+/// the user's types has thrown.
+/// @pre the task's actor is acquired
+bool lane::prepare(run& r, lane_call& c, std::uint32_t number) noexcept {
+  try {
+    fill_call(r, c, number, host_);
+  } catch (...) {
+    if (c.actor) {
+      pooled_actor_of(c.actor).release();
+      host_.release(c);
+    }
+    c.out.output = {};
+    runs_.tasks().start_failed(r, number);
+    return false;
+  }
+  if (c.actor) {
+    auto& assignment = pooled_actor_of(c.actor).assignment;
+    assignment.call = &c;
+    assignment.call_generation = c.generation;
+  }
+  return true;
+}
+
+lane::kept lane::run_in_place(run& r, lane_call& c) {
+  transition(c, call_phase::in_place);
+  if (guarded(c, {}) == kept::no)
+    return kept::no;
+  auto* const s = c.actor ? &pooled_actor_of(c.actor) : nullptr;
+  if (s != nullptr)
+    s->release();
+  if (!c.has_ended()) {
+    // if an exit message has killed the actor meanwhile, the notice in the inbox fails the call
+    runs_.tasks().in_place_suspended(r, c);
+    in_place_ = &runs_.calls().take();
+    return kept::yes;
+  }
+  const auto has_exited = s != nullptr && s->is_dead();
+  if (s != nullptr)
+    host_.release(c);
+  if (!has_exited && !c.failed &&
+      r.table().node(c.input.node).slowness.load(std::memory_order_relaxed) > 0)
+    learn(c, -1);
+  runs_.tasks().in_place_ended(r, c, has_exited);
+  return kept::yes;
+}
+
+/// Queues the body of a slow node as a job. @pre the actor in the in-place record is acquired
+void lane::start_job(run& r, std::uint32_t number) noexcept {
+  auto& c = on_lane(runs_.calls().take());
+  c.actor = std::move(on_lane(*in_place_).actor);
+  if (!prepare(r, c, number)) {
+    runs_.calls().put_back(c);
+    return;
+  }
+  pooled_actor_of(c.actor).release(); // if the actor is dead now, its notice fails the call
+  runs_.tasks().start_as_job(r, c);
+}
+
+/// Starts a call that waits for its start: one that a body has forked, or one that no job thread
+/// has taken.
+lane::kept lane::start(call& c) {
+  SUPERSTEP_ASSERT(c.phase == call_phase::waiting && c.owner != nullptr);
+  learn_heavy(c);
+  c.turn.kind = ready_kind::resume;
+  if (is_slow(c)) {
+    runs_.calls().move(c, call_phase::job);
+    if (core_.add_job(c))
+      return kept::yes;
+    runs_.calls().move(c, call_phase::waiting);
+  }
+  auto& s = actor_of(c);
+  if (!s.try_acquire()) {
+    c.turn.kind = ready_kind::start_call;
+    if (!s.is_dead())
+      runs_.ready().push_back(c.turn);
+    return kept::yes;
+  }
+  runs_.calls().move(c, call_phase::resuming);
+  if (guarded(c, {}) == kept::no)
+    return kept::no;
+  return after_body(c, -1);
+}
+
+lane::kept lane::resume(call& c) {
+  SUPERSTEP_ASSERT(c.phase == call_phase::suspended && c.owner != nullptr);
+  auto& s = actor_of(c);
+  if (!s.try_acquire()) {
+    if (!s.is_dead()) // the actor is handling a message: try again later
+      runs_.ready().push_back(c.turn);
+    return kept::yes;
+  }
+  auto frame = std::coroutine_handle<>{};
+  if (const auto ended = c.take_wait())
+    frame = ended->frame();
+  if (!frame) { // the body was resumed for another wait and has destroyed this one
+    s.release();
+    return kept::yes;
+  }
+  runs_.calls().move(c, call_phase::resuming);
+  ++c.owner->activity;
+  note_activity(*c.owner);
+  if (guarded(c, frame) == kept::no)
+    return kept::no;
+  return after_body(c, 0);
+}
+
+/// Completes the start or the resumption of a detached call.
+lane::kept lane::after_body(call& c, int change) {
+  auto& s = actor_of(c);
+  s.release();
+  // if an exit message has killed the actor, the notice in the inbox fails the call
+  if (c.has_ended() && !s.is_dead()) {
+    if (change != 0)
+      learn(c, change);
+    runs_.tasks().call_ended(c);
+  } else {
+    runs_.calls().move(c, call_phase::suspended);
+  }
+  return kept::yes;
+}
+
+/// Starts or resumes a body while the guard is set. The guard is an odd number while the body runs.
+/// To take the lane, the watcher changes it to 0. In that case the function returns kept::no, and
+/// the caller must return without touching the lane.
+lane::kept lane::guarded(call& c, std::coroutine_handle<> frame) noexcept {
+  running_ = &c;
+  const auto ticket = (++sequence_ << 1) | 1;
+  guard_.store(ticket, std::memory_order_release);
+  current = nullptr; // the body may start runs, and must not choose a lane that may be taken over
+  c.advance(frame);
+  auto expected = ticket;
+  if (guard_.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) {
+    current = this;
+    return kept::yes;
+  }
+  c.return_to_lane(); // another thread serves the lane now, so this one only posts the call to it
+  return kept::no;
+}
+
+/// Called first by a thread that has taken over the lane: detaches the call whose body the old
+/// thread is still running, so that the run can continue with its next task.
+void lane::adopt_interrupted() {
+  auto& c = *running_;
+  learn(c, slow_node / 2);
+  const auto was_in_place = &c == in_place_;
+  runs_.tasks().was_taken(c);
+  if (was_in_place)
+    in_place_ = &runs_.calls().take();
+  // The actor was acquired for the body. It is released although the body has not returned, so that
+  // exits and messages reach it.
+  if (on_lane(c).actor)
+    actor_of(c).release();
+}
+
+} // namespace superstep

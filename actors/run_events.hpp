@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "run.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace superstep {
+
+/// Sends the events of a run to its stream. The functions check whether the run streams their mode,
+/// unless stated otherwise. Copying values of the user's types may throw.
+class run_events {
+public:
+  /// For interrupted(): the run has stopped at a breakpoint.
+  static constexpr std::uint32_t no_task = ~std::uint32_t{0};
+
+  explicit run_events(run& r) noexcept : run_{r} {}
+
+  void update(std::uint32_t number, const node_output& output, bool is_cached = false);
+  void interrupted(std::uint32_t number, const std::vector<interrupt>& interrupts);
+  /// Sends the event for the start of a task. @pre the run streams mode `tasks`
+  void started(std::uint32_t number);
+  /// Sends the event for the end of a task. @pre the run streams mode `tasks`
+  void finished(std::uint32_t number, const node_output& output, const run_error* failure);
+  /// @pre the run streams mode `checkpoints` and has a checkpointer
+  void checkpoint();
+  void values();
+  /// @pre the run streams mode `debug`
+  void barrier();
+  /// @pre the run streams mode `debug`
+  void step();
+  void show(const std::vector<std::uint32_t>& changed);
+  /// Returns an event with the mode, step and path of the run.
+  [[nodiscard]] detail::run_event make(stream_mode mode) const;
+
+private:
+  void send(detail::run_event&& event, const step_task& t);
+  [[nodiscard]] std::vector<std::uint32_t> visible_changes() const;
+
+  run& run_;
+};
+
+} // namespace superstep

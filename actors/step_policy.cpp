@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// Takes a run from one super-step to the next: the barrier, the checkpoint, breakpoints and
+// interrupts, and the preparation of the next step. The rules are in runtime/step.cpp.
+#include "step_policy.hpp"
+
+#include "base/deadline.hpp"
+#include "coordinator.hpp"
+#include "run_events.hpp"
+#include "simulation.hpp"
+#include "task_records.hpp"
+#include "user_code.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// The number of writes and Sends of a step that the lane applies itself. More of them are applied
+/// by a job thread if the lane has other runs.
+constexpr auto writes_in_place_max = std::size_t{2'048};
+
+std::uint64_t in_ns(run::time_point time) noexcept {
+  return static_cast<std::uint64_t>(time.time_since_epoch().count());
+}
+
+bool stops_at(const run& r, std::uint8_t when) noexcept {
+  return !r.stops.empty() && (r.active_stops & when) != 0 &&
+         std::ranges::any_of(r.step.tasks, [&](const step_task& t) {
+           return t.node != detail::program::no_node && (r.stops[t.node] & when) != 0;
+         });
+}
+
+task_events events_of(const run& r) noexcept {
+  if (r.streams(stream_mode::custom) || r.streams(stream_mode::messages) ||
+      r.streams(stream_mode::subgraphs))
+    return task_events::at_once;
+  return std::ranges::count(r.step.tasks, false, &step_task::is_known) == 1
+             ? task_events::after_barrier
+             : task_events::at_once;
+}
+
+} // namespace
+
+/// Decides what to do when a step has no task to start.
+next_action::kind step_policy::end_step(run& r) noexcept {
+  using kind = next_action::kind;
+  try { // one handler for all user code here: copies and moves of values of the user's types
+    if (r.phase == run_phase::settling) {
+      if (!runs_.tasks().settles(r))
+        runs_.end(r, r.failure ? std::optional{std::move(*r.failure)} : std::nullopt);
+      return kind::wait;
+    }
+    if (!r.is_step_over()) {
+      if (r.first_end_ns == 0 && !r.step.finished.empty())
+        r.first_end_ns = in_ns(host_.now());
+      return kind::wait;
+    }
+    return barrier(r) && advance(r, stops_at(r, run::stop_after) ? step_from::breakpoint
+                                                                 : step_from::barrier)
+               ? kind::new_step
+               : kind::wait;
+  } catch (...) {
+    if (r.is_live())
+      runs_.end(r, current_error("step " + std::to_string(r.state.step()), r.state.step()));
+    return kind::wait;
+  }
+}
+
+/// Applies the outputs of the step's tasks to the state. Called when all tasks have ended. Returns
+/// false if the run has ended, or waits until a job thread has applied them.
+bool step_policy::barrier(run& r) {
+  transition(r, run_phase::applying);
+  if (r.first_end_ns != 0)
+    r.stats.barrier_wait_ns.push_back(in_ns(host_.now()) - std::exchange(r.first_end_ns, 0));
+  if (!r.is_fast_path()) {
+    if (r.streams(stream_mode::debug))
+      run_events{r}.barrier();
+    if (r.interrupts) {
+      stop_with_questions(r);
+      return false;
+    }
+    if (ends_broken(r))
+      return false;
+  } else if (r.interrupts) {
+    stop_with_questions(r);
+    return false;
+  }
+  if (r.step.writes.size() + r.step.sends.size() > writes_in_place_max && !host_.is_alone()) {
+    offload_barrier(r);
+    return false;
+  }
+  if (SUPERSTEP_MUTANT(apply_half_a_step) && r.step.tasks.size() > 1)
+    r.step.tasks.back().writes.count = 0;
+  return finish_barrier(r, apply(r.state, r.step));
+}
+
+/// Completes a barrier: fails the run if its step could not be applied. Returns false if the run
+/// has ended.
+bool step_policy::finish_barrier(run& r, const result<void>& how) {
+  if (!how) {
+    fail_step(r, how.error());
+    return false;
+  }
+  if (host_.has_mail())
+    host_.apply_mail(r);
+  return r.is_fast_path() || finish_step(r);
+}
+
+/// Lets a job thread apply the step. barrier_ended() continues the run.
+void step_policy::offload_barrier(run& r) {
+  auto& c = runs_.calls().take();
+  c.owner = &r;
+  try {
+    c.config = r.request.config;
+    c.barrier = std::make_unique<large_barrier>();
+    c.barrier->state = r.state.stand_in();
+    runs_.calls().detach(r, c, call_phase::job);
+  } catch (...) {
+    runs_.calls().put_back(c);
+    throw;
+  }
+  std::swap(c.barrier->state, r.state);
+  std::swap(c.barrier->step, r.step);
+  ++r.barriers_offloaded;
+  each_above(r, [](const nested_in& at) { ++at.above->barriers_offloaded; });
+  if (host_.start_job(c))
+    return;
+  c.advance({});
+  barrier_ended(c);
+}
+
+/// Continues a run whose step was applied outside of the lane.
+void step_policy::barrier_ended(call& c) noexcept {
+  auto& r = *c.owner;
+  const auto done = std::move(c.barrier);
+  runs_.calls().drop(c);
+  runs_.calls().move(c, call_phase::waiting); // it is not offloaded any more
+  runs_.calls().free(c);
+  r.state = std::move(done->state);
+  r.step = std::move(done->step);
+  count_barrier_end(r);
+  try { // copies and moves of values are user code
+    if (done->thrown)
+      std::rethrow_exception(done->thrown);
+    if (finish_barrier(r, done->applied) && r.phase == run_phase::applying &&
+        advance(r, stops_at(r, run::stop_after) ? step_from::breakpoint : step_from::barrier))
+      runs_.queue(r);
+  } catch (...) {
+    if (r.is_live())
+      runs_.end(r, current_error("step " + std::to_string(r.state.step()), r.state.step()));
+  }
+  if (r.phase == run_phase::cancelling)
+    r.step.clear(); // it is applied; no task is left that could get an output
+}
+
+/// Records that the step of a run is not applied by a job thread any more. A cancelled run that has
+/// waited for it is listed as ready.
+void step_policy::count_barrier_end(run& r) noexcept {
+  const auto count = [this](run& of) {
+    SUPERSTEP_ASSERT(of.barriers_offloaded > 0);
+    if (--of.barriers_offloaded == 0 && of.cancelled)
+      runs_.ready().push_back(of.turn);
+  };
+  count(r);
+  each_above(r, [&](const nested_in& at) { count(*at.above); });
+}
+
+/// Sends the events of the step that was just applied, and saves its checkpoint. Returns false if
+/// the run has ended.
+bool step_policy::finish_step(run& r) {
+  r.active_stops = run::stop_before | run::stop_after;
+  for (auto& event : r.held)
+    r.request.sink->push(std::move(event));
+  r.held.clear();
+  run_events{r}.values();
+  // if the lane has no other run, it may wait for the disk itself, without delaying another run
+  if (r.thread) {
+    call_user(r, "saving the checkpoint of the step",
+              [&] { r.thread->save(r.state, checkpoint_source::loop, host_.is_alone()); });
+    if (r.thread->failure()) {
+      fail_step(r, *r.thread->failure());
+      return false;
+    }
+  }
+  if (ends_broken(r))
+    return false;
+  r.forget_step();
+  return true;
+}
+
+/// Ends the run if user code outside bodies has thrown; returns whether it did.
+bool step_policy::ends_broken(run& r) {
+  if (!r.broken && r.request.guard)
+    if (auto cause = r.request.guard->failure())
+      r.broken = std::make_unique<run_error>(
+          error_of_user_code("the sink of the run's events", std::move(cause), r.state.step()));
+  if (r.broken) {
+    runs_.end(r, std::move(*r.broken));
+    return true;
+  }
+  if (r.is(run_trait::no_memory)) {
+    runs_.end(r, make_run_error(errc::shortage, "out of memory", r.state.step()));
+    return true;
+  }
+  return false;
+}
+
+void step_policy::fail_step(run& r, const error& refused) {
+  runs_.end(r, make_run_error(refused.code,
+                              "step " + std::to_string(r.state.step()) + ": " + refused.text,
+                              r.state.step()));
+}
+
+/// Ends the run at an interrupt or a breakpoint. If the run has a checkpointer, it can be resumed.
+void step_policy::stop(run& r, std::vector<interrupt> interrupts) {
+  // a breakpoint: only the outermost run sends the event
+  if (interrupts.empty() && !r.request.below)
+    run_events{r}.interrupted(run_events::no_task, interrupts);
+  r.interrupts = std::move(interrupts);
+  runs_.end(r, std::nullopt);
+}
+
+/// Stops the run at the barrier because tasks were interrupted. The outputs of the other tasks are
+/// not saved as a step: the thread stores them as records until the step is resumed. For the
+/// outermost graph they are applied here, only so that the result shows them.
+void step_policy::stop_with_questions(run& r) {
+  auto interrupts = std::move(*r.interrupts);
+  r.interrupts.reset();
+  if (!r.step.finished.empty() && !r.request.below) {
+    const auto wrote = std::ranges::any_of(
+        r.step.tasks, [](const step_task& t) { return t.writes.count + t.targets.count > 0; });
+    if (auto applied = apply_step(r); !applied) {
+      fail_step(r, applied.error());
+      return;
+    }
+    if (wrote)
+      run_events{r}.values();
+  }
+  stop(r, std::move(interrupts));
+}
+
+/// Prepares the next super-step. Returns false if the run has ended or waits.
+bool step_policy::advance(run& r, step_from from) {
+  transition(r, run_phase::preparing);
+  r.next_task = 0;
+  r.idle_polls = 0;
+  const auto next = prepare(r.state, r.step);
+  if (!r.is_fast_path()) {
+    r.handled.clear();
+    if (r.streams(stream_mode::checkpoints) && r.thread && r.thread->checkpointer())
+      run_events{r}.checkpoint();
+    if (from == step_from::breakpoint) {
+      stop(r, {});
+      return false;
+    }
+    if (r.streams(stream_mode::debug))
+      run_events{r}.step();
+  }
+  if (next == next_step::done) {
+    runs_.end(r, std::nullopt);
+    return false;
+  }
+  if (next == next_step::out_of_steps) {
+    runs_.end(r, make_run_error(
+                     graph_errc::recursion_limit,
+                     "Recursion limit of " + std::to_string(r.request.config->recursion_limit) +
+                         " reached without hitting a stop condition. Raise recursion_limit in "
+                         "run_config or in the agent file, or check whether the graph can end.",
+                     r.state.step()));
+    return false;
+  }
+  if (!r.drained_for.empty()) {
+    runs_.end(r, make_run_error(graph_errc::drained, std::move(r.drained_for), r.state.step()));
+    return false;
+  }
+  ++r.stats.steps;
+  r.stats.tasks += r.step.tasks.size();
+  if (!r.is_fast_path())
+    return begin_step(r, from);
+  transition(r, run_phase::running);
+  return true;
+}
+
+/// Sets up a step before its tasks start: timeout, known outputs, breakpoints. Returns false if the
+/// run has ended or waits.
+bool step_policy::begin_step(run& r, step_from from) {
+  if (const auto& limit = r.table().options().step_timeout) {
+    r.step_due = detail::deadline_after(host_.now(), *limit);
+    runs_.timers().set(r.step_timer, r.step_due);
+  }
+  if (r.thread)
+    take_known(r);
+  if (stops_at(r, run::stop_before)) {
+    stop(r, {});
+    return false;
+  }
+  if (r.streams(stream_mode::tasks))
+    for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i)
+      run_events{r}.started(i);
+  if (r.thread || r.cache != nullptr)
+    begin_known(r);
+  r.events_of_tasks = events_of(r);
+  if (ends_broken(r))
+    return false;
+  // With sync durability, the run waits until its checkpoint is durable. Meanwhile the lane
+  // continues with other runs.
+  auto waits = false;
+  if (r.thread && r.thread->checkpointer() && r.thread->when() == durability::sync) {
+    call_user(r, "the checkpointer", [&] { waits = host_.wait_until_saved(r); });
+    if (ends_broken(r))
+      return false;
+  }
+  if (waits) {
+    transition(r, run_phase::saving);
+    return false;
+  }
+  if (from != step_from::opening)
+    return enter_step(r);
+  transition(r, run_phase::running);
+  return true;
+}
+
+/// Lets the tasks of a prepared step start, unless the reader of the run's stream is behind.
+/// Returns false if the run waits for the reader.
+bool step_policy::enter_step(run& r) {
+  const auto is_full = r.request.sink && r.request.sink->is_full();
+  transition(r, is_full ? run_phase::paused : run_phase::running);
+  return !is_full;
+}
+
+} // namespace superstep
