@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of a coordinator: the tables of its state machines, the ready list and the timers.
+#include "actors/phases.hpp"
+#include "actors/ready_list.hpp"
+#include "actors/timer_heap.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+BOOST_AUTO_TEST_SUITE(coordinator_parts)
+
+namespace {
+
+namespace ss = superstep;
+using namespace std::chrono_literals;
+using time_point = ss::timer_heap::time_point;
+
+/// Returns the phases that a record can reach from `idle`, as bits.
+template <std::size_t N>
+std::uint32_t reachable(const std::array<std::uint16_t, N>& moves) {
+  auto seen = std::uint32_t{1};
+  for (auto round = std::size_t{0}; round < N; ++round)
+    for (auto from = std::size_t{0}; from < N; ++from)
+      if ((seen >> from & 1) != 0)
+        seen |= moves[from];
+  return seen;
+}
+
+/// Returns the phases from which a record can become idle again, as bits.
+template <std::size_t N>
+std::uint32_t recyclable(const std::array<std::uint16_t, N>& moves) {
+  auto good = std::uint32_t{1};
+  for (auto round = std::size_t{0}; round < N; ++round)
+    for (auto from = std::size_t{0}; from < N; ++from)
+      if ((moves[from] & good) != 0)
+        good |= 1U << from;
+  return good;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(every_phase_is_reachable_and_left) {
+  constexpr auto all_of_run = (1U << ss::run_phases) - 1;
+  constexpr auto all_of_call = (1U << ss::call_phases) - 1;
+  BOOST_TEST(reachable(ss::run_moves) == all_of_run);
+  BOOST_TEST(recyclable(ss::run_moves) == all_of_run);
+  BOOST_TEST(reachable(ss::call_moves) == all_of_call);
+  BOOST_TEST(recyclable(ss::call_moves) == all_of_call);
+}
+
+BOOST_AUTO_TEST_CASE(run_record_is_recycled_only_after_its_end) {
+  using enum ss::run_phase;
+  for (const auto from :
+       {opening, preparing, saving, paused, running, settling, applying, cancelling}) {
+    BOOST_TEST(!ss::may_follow(ss::run_moves, from, idle));
+    BOOST_TEST(ss::may_follow(ss::run_moves, from, ending));
+  }
+  BOOST_TEST(!ss::may_follow(ss::run_moves, ending, running));
+  BOOST_TEST(ss::may_follow(ss::run_moves, ending, idle));
+}
+
+BOOST_AUTO_TEST_CASE(given_up_call_never_reaches_its_run) {
+  using enum ss::call_phase;
+  for (const auto to : {in_place, waiting, job, suspended, resuming, taken})
+    BOOST_TEST(!ss::may_follow(ss::call_moves, given_up, to));
+}
+
+BOOST_AUTO_TEST_CASE(ready_list_keeps_order_and_removes_anywhere) {
+  auto list = ss::ready_list{};
+  auto entries = std::vector<std::unique_ptr<ss::ready_entry>>{};
+  for (auto i = 0; i < 5; ++i)
+    entries.push_back(std::make_unique<ss::ready_entry>(ss::ready_kind::drive, nullptr));
+  BOOST_TEST(list.front() == nullptr);
+  for (const auto& e : entries)
+    list.push_back(*e);
+  list.push_back(*entries[0]); // it is in the list already
+  ss::ready_list::remove(*entries[2]);
+  ss::ready_list::remove(*entries[2]);
+  BOOST_TEST(!entries[2]->is_listed());
+  list.push_front(*entries[2]);
+  for (const auto expected : {2, 0, 1, 3, 4})
+    BOOST_TEST(&list.pop_front() == entries[static_cast<std::size_t>(expected)].get());
+  BOOST_TEST(list.empty());
+}
+
+BOOST_AUTO_TEST_CASE(timers_fire_in_order_of_their_times) {
+  auto heap = ss::timer_heap{};
+  auto random = std::minstd_rand{7};
+  auto timers = std::vector<std::unique_ptr<ss::timer>>{};
+  for (auto i = 0; i < 1'000; ++i) {
+    timers.push_back(std::make_unique<ss::timer>(ss::timer_kind::retry, nullptr));
+    heap.set(*timers.back(), time_point{std::chrono::nanoseconds{random() % 10'000}});
+  }
+  for (auto i = std::size_t{0}; i < timers.size(); i += 3)
+    heap.clear(*timers[i]);
+  for (auto i = std::size_t{1}; i < timers.size(); i += 3) // moved to another time
+    heap.set(*timers[i], time_point{std::chrono::nanoseconds{random() % 10'000}});
+  auto last = time_point{};
+  auto fired = std::size_t{0};
+  while (!heap.empty()) {
+    const auto due = heap.earliest();
+    BOOST_TEST_REQUIRE((heap.pop_due(due - 1ns) == nullptr));
+    auto* const t = heap.pop_due(due);
+    BOOST_TEST_REQUIRE((t != nullptr));
+    BOOST_TEST(!t->is_set());
+    BOOST_TEST((t->due >= last));
+    last = t->due;
+    ++fired;
+  }
+  BOOST_TEST(fired == 666U);
+  BOOST_TEST((heap.earliest() == time_point::max()));
+}
+
+BOOST_AUTO_TEST_CASE(cleared_timers_use_no_memory_of_heap) {
+  auto heap = ss::timer_heap{};
+  auto deadline = ss::timer{ss::timer_kind::deadline, nullptr};
+  for (auto i = 0; i < 10'000; ++i) { // as one step after another sets its timeout
+    heap.set(deadline, time_point{std::chrono::hours{i}});
+    BOOST_TEST_REQUIRE(heap.size() == 1U);
+  }
+  heap.clear(deadline);
+  heap.clear(deadline);
+  BOOST_TEST(heap.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()

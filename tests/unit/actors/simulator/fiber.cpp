@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Simulated threads on top of ucontext. Stacks are reused, because a schedule starts many threads.
+#include "unit/actors/simulator/fiber.hpp"
+
+#include "actors/lane.hpp"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include <cxxabi.h>
+#include <sys/mman.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#  include <sanitizer/asan_interface.h>
+#  include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace superstep::simulation {
+
+namespace {
+
+constexpr auto stack_size = std::size_t{256} * 1'024;
+
+/// The layout that the C++ ABI defines for the exceptions of a thread.
+struct exceptions_of_thread {
+  void* caught;
+  unsigned uncaught;
+};
+
+std::vector<std::byte*>& free_stacks() {
+  static auto all = std::vector<std::byte*>{};
+  return all;
+}
+
+/// Tells AddressSanitizer that the thread leaves its stack for another one.
+void leave_stack([[maybe_unused]] void** saved, [[maybe_unused]] const void* to,
+                 [[maybe_unused]] std::size_t size) {
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_start_switch_fiber(saved, to, size);
+#endif
+}
+
+/// Tells AddressSanitizer that the thread has arrived on a stack.
+void reach_stack([[maybe_unused]] void* saved, [[maybe_unused]] const void** from,
+                 [[maybe_unused]] std::size_t* size) {
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_finish_switch_fiber(saved, from, size);
+#endif
+}
+
+std::byte* take_stack() {
+  auto& free = free_stacks();
+  if (!free.empty()) {
+    auto* const last = free.back();
+    free.pop_back();
+#ifdef __SANITIZE_ADDRESS__
+    ASAN_UNPOISON_MEMORY_REGION(last, stack_size);
+#endif
+    return last;
+  }
+  auto* const made = ::mmap(nullptr, stack_size, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  SUPERSTEP_ASSERT(made != MAP_FAILED);
+  return static_cast<std::byte*>(made);
+}
+
+} // namespace
+
+fiber::fiber(std::function<void()> body) : body_{std::move(body)}, stack_{take_stack()} {
+  ::getcontext(&here_);
+  here_.uc_stack.ss_sp = stack_;
+  here_.uc_stack.ss_size = stack_size;
+  here_.uc_link = nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(this);
+  ::makecontext(&here_, reinterpret_cast<void (*)()>(&fiber::enter), 2,
+                static_cast<unsigned>(address >> 32), static_cast<unsigned>(address & 0xffffffff));
+}
+
+fiber::~fiber() {
+  free_stacks().push_back(stack_);
+}
+
+fiber::per_thread fiber::exchange(per_thread with) noexcept {
+  auto& thrown = *reinterpret_cast<exceptions_of_thread*>(abi::__cxa_get_globals());
+  const auto before = per_thread{lane::current, thrown.caught, thrown.uncaught};
+  lane::current = with.served;
+  thrown = {with.caught, with.uncaught};
+  return before;
+}
+
+void fiber::enter(unsigned high, unsigned low) {
+  auto* const self = reinterpret_cast<fiber*>((std::uintptr_t{high} << 32) | low);
+  reach_stack(nullptr, &self->outer_stack_, &self->outer_size_);
+  self->body_();
+  self->body_ = nullptr;
+  self->has_ended_ = true;
+  self->suspend();
+}
+
+void fiber::resume() {
+  outer_ = exchange(mine_);
+  auto* saved = static_cast<void*>(nullptr);
+  leave_stack(&saved, stack_, stack_size);
+  ::swapcontext(&scheduler_, &here_);
+  reach_stack(saved, nullptr, nullptr);
+  mine_ = exchange(outer_);
+}
+
+void fiber::suspend() {
+  auto* saved = static_cast<void*>(nullptr);
+  leave_stack(has_ended_ ? nullptr : &saved, outer_stack_, outer_size_);
+  ::swapcontext(&here_, &scheduler_);
+  reach_stack(saved, &outer_stack_, &outer_size_);
+}
+
+} // namespace superstep::simulation

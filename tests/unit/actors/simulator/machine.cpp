@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the engine that deal with real threads, simulated: the thread pool, the watcher, the
+// sleep of a lane and the actor system. This file replaces actors/thread_pool.cpp, watcher.cpp,
+// lane_sleep.cpp and actor_system.cpp.
+#include "actors/actor_system.hpp"
+#include "actors/engine_core.hpp"
+#include "actors/lane_inbox.hpp"
+#include "unit/actors/simulator/world.hpp"
+
+#include <caf/scheduler/test_coordinator.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+using simulation::world;
+
+} // namespace
+
+// ---- the sleep of a lane ----
+
+void lane_inbox::wake() noexcept {
+  if (asleep_.exchange(false))
+    world::current()->unpark(this);
+}
+
+void lane_inbox::sleep(time_point until) {
+  asleep_ = true;
+  if (messages_.empty() && waits_.empty() && !interrupted_)
+    world::current()->park(this, until);
+  asleep_ = false;
+}
+
+// ---- the actor system ----
+
+namespace {
+
+/// An actor system whose scheduler runs its jobs as events of the world.
+class simulated_system final : public caf::actor_system {
+public:
+  explicit simulated_system(caf::actor_system_config& config) : caf::actor_system{config} {
+    jobs().run(); // the actors that CAF starts for itself
+    world::current()->add_scheduler(jobs());
+  }
+  simulated_system(const simulated_system&) = delete;
+  simulated_system& operator=(const simulated_system&) = delete;
+  ~simulated_system() override {
+    if (auto* const w = world::current())
+      w->remove_scheduler(jobs());
+  }
+
+private:
+  [[nodiscard]] caf::scheduler::test_coordinator& jobs() {
+    return dynamic_cast<caf::scheduler::test_coordinator&>(scheduler());
+  }
+};
+
+} // namespace
+
+std::unique_ptr<caf::actor_system> make_actor_system(caf::actor_system_config& config) {
+  config.set("scheduler.policy", caf::atom("testing"));
+  config.set("logger.console", caf::atom("none"));
+  return std::make_unique<simulated_system>(config);
+}
+
+std::system_error no_threads(const std::error_code& why) {
+  return std::system_error{why, "no simulated threads"};
+}
+
+// ---- the thread pool ----
+
+bool worker::is_blocked() {
+  return false;
+}
+
+thread_pool::thread_pool(detail::engine_core& core, std::size_t threads_max,
+                         std::size_t burners_max, std::chrono::milliseconds idle_time)
+    : core_{core}, threads_max_{threads_max}, burners_max_{burners_max}, idle_time_{idle_time} {}
+
+bool thread_pool::can_serve() {
+  return true;
+}
+
+bool thread_pool::may_grow() const noexcept {
+  return true;
+}
+
+/// Starts a thread that serves the lane. As in the real pool, the thread keeps the engine alive.
+void thread_pool::serve(lane& l, bool took_over) {
+  members_.push_back(std::make_unique<worker>());
+  auto* const self = members_.back().get();
+  self->at.store(duty::lane);
+  world::current()->spawn([this, &l, self, took_over, keep = core_.shared_from_this()] {
+    l.serve(*self, took_over);
+    ++ended_;
+  });
+}
+
+bool thread_pool::add_job(call& c) {
+  auto& w = *world::current();
+  if (!w.is_calm() && w.random().one_in(16)) // the system does not allow more threads
+    return false;
+  members_.push_back(std::make_unique<worker>());
+  w.spawn([this, &c, keep = core_.shared_from_this()] {
+    if (c.claim())
+      c.advance({});
+    c.return_to_lane();
+    ++ended_;
+  });
+  return true;
+}
+
+void thread_pool::pace() {}
+
+bool thread_pool::is_busy() {
+  return ended_ < members_.size();
+}
+
+namespace {
+
+void answer(run_request& request) {
+  auto raw = detail::raw_result{};
+  raw.error =
+      make_run_error(graph_errc::cancelled, run_in_text(*request.config) +
+                                                " was not started: the engine is shutting down");
+  call_back(request.done, std::move(raw));
+}
+
+} // namespace
+
+void thread_pool::refuse(run_request&& request) noexcept {
+  if (is_over_)
+    return;
+  refused_.push_back(std::move(request));
+  world::current()->post([this, keep = core_.shared_from_this()] {
+    if (refused_.empty())
+      return;
+    auto first = std::move(refused_.front());
+    refused_.pop_front();
+    answer(first);
+  });
+}
+
+void thread_pool::stop(std::chrono::milliseconds grace) {
+  auto& w = *world::current();
+  stopping_ = true;
+  auto is_late = std::make_shared<bool>(false);
+  w.at(w.now() + grace, [is_late] { *is_late = true; });
+  w.run_until([&] { return *is_late || ended_ == members_.size(); });
+  core_.close_lanes();
+  is_over_ = true;
+  for (auto& request : std::exchange(refused_, {}))
+    answer(request);
+}
+
+// ---- the watcher ----
+
+namespace {
+
+/// A started watcher and its engine.
+struct started_watcher {
+  const watcher* self;
+  std::function<void()> look;
+  detail::engine_core* core;
+};
+
+std::vector<started_watcher>& watchers() {
+  static auto all = std::vector<started_watcher>{};
+  return all;
+}
+
+} // namespace
+
+void simulation::let_watchers_look() {
+  for (auto i = std::size_t{0}; i < watchers().size(); ++i)
+    watchers()[i].look();
+}
+
+std::vector<lane*> simulation::all_lanes() {
+  auto all = std::vector<lane*>{};
+  for (const auto& w : watchers())
+    for (const auto& l : w.core->lanes())
+      all.push_back(l.get());
+  return all;
+}
+
+watcher::watcher(detail::engine_core& core, std::chrono::microseconds tick)
+    : core_{core}, tick_{tick}, timer_{-1} {}
+
+watcher::~watcher() {
+  static_cast<void>(timer_);
+  std::erase_if(watchers(), [this](const auto& entry) { return entry.self == this; });
+}
+
+void watcher::start() {
+  seen_.assign(core_.lanes().size(), 0);
+  watchers().push_back({this, [this] { static_cast<void>(look()); }, &core_});
+}
+
+void watcher::stop() {
+  stopping_.store(true);
+}
+
+/// Compares the guards of the lanes with those of the last look. World::block() schedules looks.
+bool watcher::look() {
+  auto busy = false;
+  for (auto i = std::size_t{0}; i < seen_.size(); ++i) {
+    auto& l = *core_.lanes()[i];
+    const auto guard = l.guard();
+    const auto before = std::exchange(seen_[i], guard);
+    if ((guard & 1) == 0)
+      continue;
+    busy = true;
+    if (guard != before) {
+      if (!world::current()->is_calm() && world::current()->random().one_in(8))
+        l.hint_heavy();
+      continue;
+    }
+    auto* const server = l.server();
+    if (l.take_over(guard)) {
+      server->at.store(duty::body);
+      core_.threads().serve(l, true);
+    }
+  }
+  return busy;
+}
+
+void watcher::wake() noexcept {}
+
+} // namespace superstep
