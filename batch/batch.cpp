@@ -7,8 +7,10 @@
 #include "base/error_words.hpp"
 #include "base/file_size_signal.hpp"
 #include "check_options.hpp"
+#include "duration_text.hpp"
 #include "job_changes.hpp"
 #include "job_files.hpp"
+#include "quota_control.hpp"
 #include "row_source.hpp"
 #include "row_table.hpp"
 #include "row_view.hpp"
@@ -34,6 +36,9 @@ using monotonic = std::chrono::steady_clock;
 
 // The thread that submits rows polls for stop requests at this interval. A signal handler may not
 // notify a condition variable, so it cannot wake the thread.
+/// Interval at which the result of a probe of the quota is polled.
+constexpr auto probe_poll = std::chrono::milliseconds{5};
+constexpr auto quota_wait_default = std::chrono::hours{1};
 constexpr auto stop_poll = std::chrono::milliseconds{50};
 
 /// Returns an id for a new job: `run-` and 12 random hexadecimal digits.
@@ -106,6 +111,7 @@ public:
             job_files& files, row_view* view)
       : options_{options}, runner_{runner}, progress_{progress}, stop_{stop}, facts_{facts},
         files_{files}, view_{view}, shortages_{options.concurrency, options.shortage_wait},
+        quota_{options.rules.quota_wait.value_or(quota_wait_default)},
         expenses_before_{.cost = files.content.counts.cost,
                          .tokens = files.content.counts.total_tokens},
         table_{std::make_shared<row_table>(options.concurrency, options.write_queue_max)},
@@ -129,6 +135,9 @@ private:
   void submit(input_row row, row_origin origin);
   bool wait_for_room();
   void wait_until_idle();
+  void take_returned_row(finished_row& row, monotonic::time_point now);
+  void wait_for_quota(const std::string& text, monotonic::time_point now);
+  void announce_drain(monotonic::time_point now);
   [[nodiscard]] bool is_stopping() const;
   void abort();
   void report_when_due();
@@ -143,6 +152,7 @@ private:
   job_files& files_;
   row_view* view_; ///< null if the output has the whole lines of rows
   shortage_control shortages_;
+  quota_control quota_;
   row_expenses expenses_before_;  ///< of earlier runs of the job
   std::vector<row_origin> again_; ///< rows that ended in a shortage, to submit again
   std::atomic<bool> is_aborting_{false};
@@ -152,6 +162,7 @@ private:
   monotonic::time_point begun_ = monotonic::now();
   monotonic::time_point next_report_ = begun_;
   std::optional<monotonic::time_point> failed_at_;
+  std::optional<monotonic::time_point> drained_at_; ///< when the job stopped to start rows
   std::uint64_t rows_skipped_ = 0; // because an earlier run has finished them
 };
 
@@ -255,15 +266,42 @@ void batch_run::take_returned() {
   auto returned = table_->take_returned();
   const auto now = monotonic::now();
   shortages_.finished(returned.finished, now);
-  for (auto& row : returned.rows) {
+  for (auto& row : returned.rows)
+    take_returned_row(row, now);
+  if (quota_.finished(returned.finished, now))
+    progress_.note("the quota is available again; the job continues");
+  table_->set_concurrency(shortages_.rows());
+}
+
+void batch_run::take_returned_row(finished_row& row, monotonic::time_point now) {
+  const auto& fault = *row.outcome.fault;
+  if (fault.what == row_fault::kind::quota) {
+    wait_for_quota(fault.text, now);
+  } else {
     if (shortages_.met(now))
       progress_.note("the machine lacks resources, so fewer rows run at a time and row " +
-                     row.origin.key + " runs again: " + row.outcome.fault->text);
+                     row.origin.key + " runs again: " + fault.text);
     if (shortages_.is_hopeless(now))
-      table_->fail({errc::shortage, row.outcome.fault->text});
-    again_.push_back(std::move(row.origin));
+      table_->fail({errc::shortage, fault.text});
   }
-  table_->set_concurrency(shortages_.rows());
+  again_.push_back(std::move(row.origin));
+}
+
+/// Pauses the job, because the quota of the provider's account is exhausted. A job without a
+/// success stops at once, so that a person sees it, unless the wait was set explicitly.
+void batch_run::wait_for_quota(const std::string& text, monotonic::time_point now) {
+  const auto is_first = quota_.met(now);
+  const auto used = table_->expenses();
+  const auto may_wait = options_.rules.quota_wait || used.rows > used.failed;
+  if (!may_wait || quota_.is_hopeless(now))
+    return table_->halt({stop_cause::quota,
+                         "the quota of the provider's account is exhausted: " + text +
+                             ". No row was lost. Rerun when the quota is available again, or set "
+                             "--quota-wait to wait for it"});
+  if (is_first)
+    progress_.note("the quota of the provider's account is exhausted, so the job pauses and tries "
+                   "again from time to time: " +
+                   text);
 }
 
 result<batch_run::feed_end> batch_run::feed_input() {
@@ -346,6 +384,7 @@ void batch_run::submit(input_row row, row_origin origin) {
   // The slot must exist before submit(), which may call back before it returns. The callback shares
   // ownership of the table, because an aborted row may end after this object is destroyed.
   const auto slot = table_->begin(std::move(origin));
+  quota_.started(monotonic::now());
   try {
     auto handle =
         runner_.submit(std::move(row.request), [table = table_, slot](row_outcome outcome) {
@@ -366,13 +405,16 @@ bool batch_run::wait_for_room() {
     if (auto stop = decide_stop(options_.rules, table_->expenses(), expenses_before_))
       table_->halt(*std::move(stop));
     const auto has_room = table_->wait_for_room(monotonic::now() + stop_poll);
-    if (!has_room || shortages_.is_active())
+    if (!has_room || shortages_.is_active() || quota_.is_active())
       take_returned();
     if (table_->failure() || table_->halted())
       return false;
-    const auto pause = shortages_.pause(monotonic::now());
-    if (has_room && pause.count() == 0)
+    const auto now = monotonic::now();
+    const auto pause = std::max(shortages_.pause(now), quota_.pause(now));
+    if (has_room && pause.count() == 0 && quota_.may_start(now))
       return true;
+    if (has_room && pause.count() == 0) // a probe of the quota runs
+      std::this_thread::sleep_for(probe_poll);
     if (pause.count() > 0)
       std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, stop_poll));
     report_when_due();
@@ -387,6 +429,14 @@ void batch_run::wait_until_idle() {
     const auto now = monotonic::now();
     if (!failed_at_ && table_->failure())
       failed_at_ = now;
+    if (!drained_at_ && is_stopping())
+      announce_drain(now);
+    const auto& timeout = options_.rules.drain_timeout;
+    if (drained_at_ && timeout && now - *drained_at_ >= *timeout && !is_aborting_) {
+      progress_.note("the drain timeout has passed; the rows in flight are cancelled and run again "
+                     "when the job is resumed");
+      abort();
+    }
     if (stop_.current() == stop_request::abort ||
         (failed_at_ && now - *failed_at_ >= options_.failure_drain))
       abort();
@@ -399,6 +449,29 @@ bool batch_run::is_stopping() const {
   return stop_.current() != stop_request::none || table_->halted();
 }
 
+/// Reports how many rows are in flight when the job stops to start rows, and how long they may
+/// take.
+void batch_run::announce_drain(monotonic::time_point now) {
+  drained_at_ = now;
+  const auto running = table_->running();
+  if (running.count == 0)
+    return;
+  const auto seconds = [](std::chrono::nanoseconds duration) {
+    return duration_text(std::chrono::duration<double>(duration).count());
+  };
+  auto text = "draining: " + counted(running.count, "row") + " in flight, the oldest for " +
+              seconds(now - running.oldest);
+  const auto totals = writer_.totals();
+  if (const auto p95 = totals.row_times.percentile(0.95); p95.count() > 0) {
+    const auto left = p95 - (now - running.newest);
+    text += "; 95 % of the rows take at most " + seconds(p95) + ", so this takes about " +
+            seconds(std::max(left, std::chrono::nanoseconds{0}));
+  }
+  if (const auto& timeout = options_.rules.drain_timeout)
+    text += "; rows in flight are cancelled after " + seconds(*timeout);
+  progress_.note(text + (stop_.current() != stop_request::none ? ". Ctrl-C cancels them now" : ""));
+}
+
 void batch_run::abort() {
   is_aborting_.store(true);
   table_->cancel_all();
@@ -406,7 +479,7 @@ void batch_run::abort() {
 
 void batch_run::report_when_due() {
   const auto now = monotonic::now();
-  if (now < next_report_)
+  if (now < next_report_ && !progress_.is_outdated())
     return;
   next_report_ = now + progress_.interval();
   try {
@@ -433,8 +506,23 @@ batch_progress batch_run::progress_now() const {
   if (now.cost && now.done > 0)
     now.cost_projected =
         *now.cost * static_cast<double>(now.rows) / static_cast<double>(totals.ok + totals.dead);
+  now.model_calls = totals.counts.model_calls;
+  now.tool_calls = totals.counts.tool_calls;
+  now.input_tokens = totals.counts.input_tokens;
+  now.output_tokens = totals.counts.output_tokens;
+  now.errors = totals.errors;
+  now.row_times = totals.row_times;
+  now.tool_times = totals.tool_times;
+  now.row_time = totals.row_time;
+  now.tool_time = totals.tool_time;
+  now.barrier_wait = totals.barrier_wait;
   now.p50 = totals.row_times.percentile(0.5);
   now.p95 = totals.row_times.percentile(0.95);
+  if (totals.tool_time.count() > 0)
+    now.barrier_waste = static_cast<double>(totals.barrier_wait.count()) /
+                        static_cast<double>((totals.barrier_wait + totals.tool_time).count());
+  if (quota_.is_active())
+    now.paused = "quota exhausted";
   now.draining = is_stopping();
   return now;
 }

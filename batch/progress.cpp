@@ -1,52 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ways in which `superstep run` reports progress: a bar for terminals, plain lines, JSON lines,
 // or notes only.
+#include "duration_text.hpp"
+#include "usd_text.hpp"
+
 #include <superstep/base/json.hpp>
 #include <superstep/batch/batch.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace superstep {
 namespace {
 
+using detail::duration_text;
+using detail::usd_text;
 using std::chrono::milliseconds;
 
 double to_ms(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-std::string duration_text(double seconds) {
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
-  if (whole < 60)
-    return fmt::format("{}s", whole);
-  if (whole < 3600)
-    return fmt::format("{}m{:02}s", whole / 60, whole % 60);
-  return fmt::format("{}h{:02}m", whole / 3600, whole / 60 % 60);
+/// Returns the parts of a progress line, the most important first.
+std::vector<std::string> parts_of(const batch_progress& now) {
+  auto out = std::vector<std::string>{};
+  out.push_back(fmt::format("{}/{} done", now.done, now.rows));
+  out.push_back(fmt::format("{} failed", now.failed));
+  if (now.draining)
+    out.emplace_back("draining");
+  else if (!now.paused.empty())
+    out.push_back("paused: " + now.paused);
+  else if (now.eta_seconds)
+    out.push_back("ETA " + duration_text(*now.eta_seconds));
+  out.push_back(fmt::format("{} in flight", now.in_flight));
+  out.push_back(fmt::format("{:.1f} rows/s", now.rows_per_second));
+  if (now.cost)
+    out.push_back(now.cost_projected && !now.draining
+                      ? usd_text(*now.cost) + " of ~" + usd_text(*now.cost_projected)
+                      : usd_text(*now.cost));
+  if (now.p95.count() > 0)
+    out.push_back(fmt::format("p50/p95 {:.0f}/{:.0f} ms", to_ms(now.p50), to_ms(now.p95)));
+  if (now.barrier_waste)
+    out.push_back(fmt::format("barrier waste {:.0f} %", *now.barrier_waste * 100));
+  out.push_back(fmt::format("{} tokens", now.tokens));
+  return out;
+}
+
+/// Joins the parts of a line, as many as fit into `columns`. A first part that does not fit is cut.
+std::string joined(const std::vector<std::string>& parts, std::size_t columns) {
+  auto out = std::string{};
+  for (const auto& part : parts) {
+    const auto separator = std::string_view{out.empty() ? "" : ", "};
+    if (out.size() + separator.size() + part.size() > columns)
+      break;
+    out.append(separator).append(part);
+  }
+  return out.empty() ? parts.front().substr(0, columns) : out;
 }
 
 std::string line_of(const batch_progress& now) {
-  auto line = fmt::format("{}/{} done, {} failed, {} in flight, {:.1f} rows/s, {} tokens", now.done,
-                          now.rows, now.failed, now.in_flight, now.rows_per_second, now.tokens);
-  if (now.p95.count() > 0)
-    line += fmt::format(", p50 {:.0f} ms p95 {:.0f} ms", to_ms(now.p50), to_ms(now.p95));
-  if (now.draining)
-    line += ", draining";
-  else if (now.eta_seconds)
-    line += ", ETA " + duration_text(*now.eta_seconds);
-  return line;
+  return joined(parts_of(now), std::string::npos);
 }
 
 /// Redraws a progress bar on the same line of a terminal. A note ends that line first.
 class bar_sink final : public progress_sink {
 public:
-  explicit bar_sink(std::ostream& out) : out_{out} {}
+  bar_sink(std::ostream& out, progress_terminal terminal)
+      : out_{out}, terminal_{std::move(terminal)} {}
   milliseconds interval() const noexcept override { return milliseconds{200}; }
+  bool is_outdated() override { return terminal_.was_resized && terminal_.was_resized(); }
   void update(const batch_progress& now) override {
-    constexpr auto width = std::uint64_t{20};
-    const auto filled = now.rows == 0 ? width : std::min(now.done * width / now.rows, width);
-    auto bar = std::string(filled, '#') + std::string(width - filled, '.');
-    // The escape sequence clears the rest of the line, which a longer text may have filled.
-    out_ << "\r[" << bar << "] " << line_of(now) << "\x1b[K" << std::flush;
+    const auto columns = terminal_.columns ? terminal_.columns() : 0;
+    // The last column stays free: a character there may move the cursor to the next line. A longer
+    // line would take more than two lines of a terminal that becomes narrow.
+    constexpr auto columns_max = std::size_t{120};
+    const auto room = columns > 0 ? std::min(columns, columns_max) - 1 : std::string::npos;
+    const auto bar = bar_of(now);
+    auto line = bar.size() < room ? bar + joined(parts_of(now), room - bar.size())
+                                  : joined(parts_of(now), room);
+    // The cursor stays at the start of the line. If the terminal becomes narrower, it wraps the
+    // line to several lines, and the cursor stays in the first of them. So the next line replaces
+    // the first one, and the rest of the screen is cleared. The terminal must not wrap a line that
+    // is written before the program gets the new width. One write, because standard error has no
+    // buffer.
+    out_ << "\r\x1b[?7l" + line + "\x1b[J\x1b[?7h\r" << std::flush;
     is_open_ = true;
   }
   void note(std::string_view text) override {
@@ -59,6 +100,12 @@ public:
   }
 
 private:
+  static std::string bar_of(const batch_progress& now) {
+    constexpr auto width = std::uint64_t{10};
+    const auto filled = now.rows == 0 ? width : std::min(now.done * width / now.rows, width);
+    return '[' + std::string(filled, '#') + std::string(width - filled, '.') + "] ";
+  }
+
   void close() {
     if (is_open_)
       out_ << std::endl;
@@ -66,6 +113,7 @@ private:
   }
 
   std::ostream& out_;
+  progress_terminal terminal_;
   bool is_open_ = false;
 };
 
@@ -111,6 +159,9 @@ private:
     line["eta_s"] = now.eta_seconds ? json::value(*now.eta_seconds) : json::value(nullptr);
     line["p50_ms"] = to_ms(now.p50);
     line["p95_ms"] = to_ms(now.p95);
+    line["barrier_waste"] =
+        now.barrier_waste ? json::value(*now.barrier_waste) : json::value(nullptr);
+    line["paused"] = now.paused.empty() ? json::value(nullptr) : json::value(now.paused);
     line["draining"] = now.draining;
     out_ << to_text(line) << std::endl;
   }
@@ -147,10 +198,11 @@ std::optional<progress_mode> parse_progress_mode(std::string_view word, bool is_
   return std::nullopt;
 }
 
-std::unique_ptr<progress_sink> make_progress_sink(progress_mode mode, std::ostream& out) {
+std::unique_ptr<progress_sink> make_progress_sink(progress_mode mode, std::ostream& out,
+                                                  progress_terminal terminal) {
   switch (mode) {
   case progress_mode::bar:
-    return std::make_unique<bar_sink>(out);
+    return std::make_unique<bar_sink>(out, std::move(terminal));
   case progress_mode::plain:
     return std::make_unique<plain_sink>(out);
   case progress_mode::json:

@@ -48,7 +48,7 @@ bool row_table::wait_for_room(time_point until) {
   };
   const auto has_ended = [this] { return failure_ || halted_; };
   feeder_.wait_until(lock, until, [&] { return has_ended() || has_room() || !returned_.empty(); });
-  return !has_ended() && has_room();
+  return !has_ended() && returned_.empty() && has_room();
 }
 
 row_table::slot_index row_table::begin(row_origin origin) {
@@ -149,6 +149,19 @@ void row_table::start_trial(std::uint64_t rows_max) {
 row_expenses row_table::expenses() const {
   const auto guard = std::lock_guard{mutex_};
   return expenses_;
+}
+
+row_table::running_rows row_table::running() const {
+  const auto guard = std::lock_guard{mutex_};
+  auto out = running_rows{};
+  for (const auto& each : slots_) {
+    if (!each.is_running)
+      continue;
+    out.oldest = out.count == 0 ? each.begun : std::min(out.oldest, each.begun);
+    out.newest = out.count == 0 ? each.begun : std::max(out.newest, each.begun);
+    ++out.count;
+  }
+  return out;
 }
 
 std::optional<job_stop> row_table::halted() const {

@@ -42,7 +42,7 @@ public:
   // --- the feeding thread ---
 
   /// Waits until another row may start. Returns false if none may start before `until`. After
-  /// fail(), returns false at once.
+  /// fail() and halt(), and while take_returned() has rows, returns false at once.
   [[nodiscard]] bool wait_for_room(time_point until);
   /// Takes a slot for a row that starts now. @pre wait_for_room() returned true
   [[nodiscard]] slot_index begin(row_origin origin);
@@ -63,6 +63,13 @@ public:
   void start_trial(std::uint64_t rows_max);
   /// Returns what the rows that have ended have used. Rows that ended in a fault are not included.
   [[nodiscard]] row_expenses expenses() const;
+  /// The start times of the rows in flight.
+  struct running_rows {
+    std::size_t count = 0;
+    time_point oldest; ///< only set if there are any
+    time_point newest; ///< only set if there are any
+  };
+  [[nodiscard]] running_rows running() const;
   /// Returns why halt() stopped the job; nullopt if it did not.
   [[nodiscard]] std::optional<job_stop> halted() const;
   /// Returns the first error that ended the job, if there is one.

@@ -149,7 +149,7 @@ void row_writer::admit(finished_row& row) {
   using verdict = failure_watch::verdict;
   const auto was_on_trial = watch_.is_on_trial();
   const auto next = outcome.error ? watch_.failed(code_of(*outcome.error)) : watch_.succeeded();
-  if (was_on_trial && !watch_.is_on_trial())
+  if (was_on_trial && !watch_.is_on_trial() && !watch_.has_stopped())
     table_.accept();
   switch (next) {
   case verdict::hold:
@@ -212,8 +212,14 @@ void row_writer::render(finished_row& row) {
   pending_.rows_with_failed_calls += counts.failed_tool_calls > 0 ? 1U : 0U;
   pending_.row_times.add(row.wall);
   pending_.barrier_waits.add(outcome.barrier_wait);
-  for (auto time : outcome.tool_times)
+  pending_.row_time += row.wall;
+  pending_.barrier_wait += outcome.barrier_wait;
+  if (outcome.error)
+    ++pending_.errors[outcome.error->code.empty() ? outcome.error->kind : outcome.error->code];
+  for (auto time : outcome.tool_times) {
     pending_.tool_times.add(time);
+    pending_.tool_time += time;
+  }
 }
 
 /// Reads a valid line of the input into `input_line_`, as JSON. Input lines are not kept in memory.

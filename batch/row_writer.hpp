@@ -11,6 +11,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -31,6 +33,11 @@ struct written_totals {
   histogram row_times;
   histogram tool_times;
   histogram barrier_waits;
+  std::chrono::nanoseconds row_time{0};     ///< sum of row_times
+  std::chrono::nanoseconds tool_time{0};    ///< sum of tool_times
+  std::chrono::nanoseconds barrier_wait{0}; ///< sum of barrier_waits
+  /// Failed rows of this run, by error code. The codes are those of docs/batch-files.md.
+  std::map<std::string, std::uint64_t, std::less<>> errors;
 };
 
 /// The writer thread of a job: formats finished rows and writes them in groups.

@@ -65,6 +65,8 @@ std::string_view to_text(stop_cause cause) noexcept {
     return "fail_if";
   case stop_cause::budget:
     return "budget";
+  case stop_cause::quota:
+    return "quota";
   }
   return {};
 }

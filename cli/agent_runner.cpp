@@ -120,6 +120,8 @@ bool is_of_storage(std::error_code code) {
 
 /// Returns a fault if an error code means that the machine failed; nullopt for an error of the row.
 std::optional<row_fault> fault_of(std::error_code code, const std::string& text) {
+  if (code == model_errc::quota_exhausted)
+    return row_fault{row_fault::kind::quota, text};
   if (is_of_storage(code))
     return row_fault{row_fault::kind::broken, text};
   if (is_shortage(code))

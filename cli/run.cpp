@@ -8,8 +8,10 @@
 #include "cli/inspect.hpp"
 #include "cli/job_checkpoints.hpp"
 #include "cli/matrix.hpp"
+#include "cli/metrics.hpp"
 #include "cli/run_options.hpp"
 #include "cli/stop_options.hpp"
+#include "cli/terminal.hpp"
 #include "cli/usage.hpp"
 
 #include <superstep/batch/batch.hpp>
@@ -27,8 +29,6 @@
 #include <system_error>
 #include <utility>
 #include <vector>
-
-#include <unistd.h>
 
 namespace superstep::cli {
 
@@ -191,8 +191,14 @@ int run(const run_arguments& given) {
       given.trace.empty() ? nullptr : &trace,
       given.checkpoints ? opener_of_checkpoints(given.batch) : agent_runner::open_checkpointer{},
       *prices, given.stop.rules.budget.has_value());
-  const auto mode = parse_progress_mode(given.progress, isatty(STDERR_FILENO) != 0);
-  const auto progress = make_progress_sink(*mode, std::cerr);
+  const auto mode = parse_progress_mode(given.progress, has_redrawable_terminal());
+  auto progress = make_progress_sink(*mode, std::cerr, terminal_of_standard_error());
+  if (given.metrics) {
+    auto served = std::make_unique<metrics_sink>(std::move(progress));
+    if (const auto listening = served->listen(*io, *given.metrics); !listening)
+      return fail_with(listening.error().text);
+    progress = std::move(served);
+  }
   if (const auto note = missing_price_note(*built.agent, *prices); !note.empty())
     progress->note(note);
   const auto ended = run_batch(options_of(given, *built.agent), *runner, *progress, interrupted());

@@ -3,6 +3,7 @@
 // converts them to the options of the job.
 #include "cli/run_options.hpp"
 
+#include "cli/metrics.hpp"
 #include "cli/usage.hpp"
 
 #include <superstep/models/chat_model.hpp>
@@ -167,6 +168,15 @@ void add_report_options(CLI::App& verb, run_arguments& into) {
                   "How progress is reported on standard error; auto: bar at a terminal, else plain")
       ->check(one_of({"auto", "bar", "plain", "json", "none"}))
       ->capture_default_str();
+  verb.add_option_function<std::string>(
+          "--metrics", [&into](const std::string& text) { into.metrics = *metrics_port(text); },
+          "Serve metrics in the format of Prometheus at http://127.0.0.1:PORT/metrics; 0 = a free "
+          "port, which is reported")
+      ->type_name("PORT")
+      ->check([](const std::string& text) {
+        const auto port = metrics_port(text);
+        return port ? std::string{} : port.error().text;
+      });
   verb.add_option(
           "--events", into.events,
           "Write the start and end of every model and tool call to this file, as JSON lines")

@@ -6,7 +6,9 @@
 #include "cli/usage.hpp"
 
 #include <charconv>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -26,6 +28,39 @@ std::optional<double> dollars_in(std::string_view text) {
   if (text.empty() || stop != end || code != std::errc{} || !(out > 0 && out <= dollars_max))
     return std::nullopt;
   return out;
+}
+
+/// Parses a duration such as 90, 90s, 500ms, 5m or 2h. A number without a unit is in seconds.
+std::optional<std::chrono::milliseconds> duration_in(std::string_view text) {
+  auto number = std::uint64_t{0};
+  const auto* end = text.data() + text.size();
+  const auto [stop, code] = std::from_chars(text.data(), end, number);
+  if (stop == text.data() || code != std::errc{} || number > duration_ms_max)
+    return std::nullopt;
+  const auto unit = std::string_view{stop, static_cast<std::size_t>(end - stop)};
+  auto factor = std::uint64_t{0};
+  if (unit == "ms")
+    factor = 1;
+  else if (unit.empty() || unit == "s")
+    factor = 1'000;
+  else if (unit == "m")
+    factor = 60'000;
+  else if (unit == "h")
+    factor = 3'600'000;
+  if (factor == 0 || number > duration_ms_max / factor)
+    return std::nullopt;
+  return std::chrono::milliseconds{static_cast<std::int64_t>(number * factor)};
+}
+
+void add_duration(CLI::App& verb, const std::string& name,
+                  std::optional<std::chrono::milliseconds>& into, const std::string& text) {
+  verb.add_option_function<std::string>(
+          name, [&into](const std::string& given) { into = duration_in(given); }, text)
+      ->type_name("DURATION")
+      ->check([](const std::string& given) {
+        return duration_in(given) ? std::string{}
+                                  : "must be a duration of at most 49 days, such as 90s, 5m or 2h";
+      });
 }
 
 error unknown_price(const std::string& model) {
@@ -65,6 +100,12 @@ void add_stop_options(CLI::App& verb, stop_arguments& into) {
   add_number(verb, "--budget-tokens", rules.budget_tokens,
              "Stop the job when its rows have used so many tokens, over all its runs", 1,
              tokens_max);
+  add_duration(verb, "--quota-wait", rules.quota_wait,
+               "How long the job waits if the quota of the provider's account is exhausted; 0 = "
+               "it stops; default: 1h, but 0 before the first row has succeeded");
+  add_duration(verb, "--drain-timeout", rules.drain_timeout,
+               "How long rows in flight may take to finish when the job stops early; default: no "
+               "limit");
   verb.add_option("--prices", into.prices,
                   "JSON file with the prices of models; they replace the built-in prices")
       ->check(named_file());

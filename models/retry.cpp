@@ -103,7 +103,9 @@ std::optional<std::chrono::system_clock::time_point> read_timestamp(const std::s
 failure judge(int status, std::string_view code) noexcept {
   if (status == 429 || status == 402) {
     // A human must resolve an exhausted quota. Other rate limits end after some time.
-    if (status == 402 || code == "insufficient_quota")
+    constexpr auto exhausted = std::array<std::string_view, 3>{
+        "insufficient_quota", "billing_hard_limit_reached", "billing_not_active"};
+    if (status == 402 || std::ranges::find(exhausted, code) != exhausted.end())
       return {model_errc::quota_exhausted, next_step::give_up, false};
     return {model_errc::rate_limited, next_step::wait, true};
   }

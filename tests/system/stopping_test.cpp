@@ -106,6 +106,51 @@ BOOST_AUTO_TEST_CASE(unreachable_server_stops_job_before_100_rows) {
   BOOST_TEST(!job.has_dead_letters());
 }
 
+constexpr auto no_quota =
+    "429 Too Many Requests\n"
+    R"({"error":{"message":"You exceeded your current quota","type":"insufficient_quota",)"
+    R"("code":"insufficient_quota"}})";
+
+BOOST_AUTO_TEST_CASE(empty_account_stops_job_before_100_rows) {
+  auto fickle = fickle_server{};
+  fickle.refusal = [](int) { return std::string{no_quota}; };
+  const auto job = stopped_job{fickle.server.address()};
+  const auto end = job.run();
+  BOOST_TEST(end.exit_code == 3, end.err);
+  BOOST_TEST(has(end.out, "You exceeded your current quota"), end.out);
+  BOOST_TEST(fickle.refused < 100);
+  BOOST_TEST(job.read("out.jsonl").empty());
+  BOOST_TEST(!job.has_dead_letters());
+  BOOST_TEST(text_at(job.summary().at("stop").as_object(), "cause") == "quota");
+}
+
+BOOST_AUTO_TEST_CASE(exhausted_quota_pauses_job_without_retries) {
+  auto fickle = fickle_server{};
+  // The quota ends after 100 calls and is available again after some further requests.
+  fickle.refusal = [&](int) {
+    return std::string{fickle.answered >= 100 && fickle.refused < 11 ? no_quota : ""};
+  };
+  const auto job = stopped_job{fickle.server.address()};
+  const auto end = job.run({"--quota-wait", "20s", "--concurrency", "8"});
+  BOOST_TEST(end.exit_code == 0, end.err);
+  BOOST_TEST(has(end.err, "the job pauses"), end.err);
+  BOOST_TEST(has(end.err, "the quota is available again"), end.err);
+  BOOST_TEST(read_rows(job.read("out.jsonl")).size() == std::size_t{row_count});
+  BOOST_TEST(fickle.answered == row_count);
+  BOOST_TEST(!job.has_dead_letters());
+}
+
+BOOST_AUTO_TEST_CASE(durations_of_waits_are_checked) {
+  auto fickle = fickle_server{};
+  fickle.refusal = [](int) { return std::string{}; };
+  const auto job = stopped_job{fickle.server.address()};
+  for (const auto* duration : {"", "-1s", "1.5s", "5 m", "1d", "2000h", "s"}) {
+    BOOST_TEST(job.run({"--quota-wait", duration}).exit_code == 1, duration);
+    BOOST_TEST(job.run({"--drain-timeout", duration}).exit_code == 1, duration);
+  }
+  BOOST_TEST(job.run({"--quota-wait", "0", "--drain-timeout", "500ms"}).exit_code == 0);
+}
+
 BOOST_AUTO_TEST_CASE(budget_stops_job_within_rows_in_flight) {
   auto fickle = fickle_server{};
   fickle.refusal = [](int) { return std::string{}; };

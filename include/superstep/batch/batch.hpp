@@ -13,6 +13,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -116,7 +118,22 @@ struct batch_progress {
   std::optional<double> eta_seconds; ///< estimated time left; nullopt before a row has finished
   std::chrono::nanoseconds p50{0};   ///< median duration of a row
   std::chrono::nanoseconds p95{0};   ///< 95th percentile of the duration of a row
-  bool draining = false;             ///< whether the job stops: it starts no more rows
+  /// Share of the tool calls' time that finished calls waited for others of their super-step, from
+  /// 0 to 1; nullopt if no tool was called.
+  std::optional<double> barrier_waste{};
+  std::string paused{};           ///< why no row starts at the moment; empty if rows start
+  std::uint64_t model_calls = 0;  ///< model calls of the rows that have ended
+  std::uint64_t tool_calls = 0;   ///< their tool calls
+  std::int64_t input_tokens = 0;  ///< tokens that the models read for them
+  std::int64_t output_tokens = 0; ///< tokens that the models wrote for them
+  /// Rows of this run that have failed, by error code.
+  std::map<std::string, std::uint64_t, std::less<>> errors{};
+  histogram row_times{};                    ///< durations of the rows of this run
+  histogram tool_times{};                   ///< durations of the tool calls of this run
+  std::chrono::nanoseconds row_time{0};     ///< sum of row_times
+  std::chrono::nanoseconds tool_time{0};    ///< sum of tool_times
+  std::chrono::nanoseconds barrier_wait{0}; ///< time that finished tool calls waited for others
+  bool draining = false;                    ///< whether the job stops: it starts no more rows
 };
 
 /// Receives the progress of a job. All members are called by the thread that called run_batch().
@@ -125,6 +142,9 @@ public:
   virtual ~progress_sink() = default;
   /// Returns the time between two calls of update() that the sink asks for.
   [[nodiscard]] virtual std::chrono::milliseconds interval() const noexcept = 0;
+  /// Whether update() is needed before the interval is over, for example because the terminal has
+  /// another size now. Called often.
+  [[nodiscard]] virtual bool is_outdated() { return false; }
   /// Reports the current progress.
   virtual void update(const batch_progress& now) = 0;
   /// Reports something that the user should know, e.g. "resumed: 400 of 1319 rows are done".
@@ -148,12 +168,21 @@ enum class progress_mode : std::uint8_t {
 [[nodiscard]] std::optional<progress_mode> parse_progress_mode(std::string_view word,
                                                                bool is_terminal);
 
+/// The terminal of a progress bar. Both functions are called by the thread that calls the sink, and
+/// either may be empty.
+struct progress_terminal {
+  std::function<std::size_t()> columns{}; ///< returns the width in columns; 0 if it is not known
+  std::function<bool()> was_resized{};    ///< whether the width has changed since the last call
+};
+
 /// Makes a sink that writes lines of text. May be called from any thread.
 /// @param mode the form of the output
 /// @param out the stream to write to, e.g. std::cerr; must outlive the sink. Only the thread that
 /// calls the sink writes to it
-[[nodiscard]] std::unique_ptr<progress_sink> make_progress_sink(progress_mode mode,
-                                                                std::ostream& out);
+/// @param terminal gives the width of a bar, which is a single line; without a width, the line is
+/// not cut
+[[nodiscard]] std::unique_ptr<progress_sink>
+make_progress_sink(progress_mode mode, std::ostream& out, progress_terminal terminal = {});
 
 /// Returns the files that a job writes: the output, and the files that the job keeps beside it. The
 /// database of checkpoints_path_of() is not among them. May be called from any thread.

@@ -56,6 +56,8 @@ struct row_fault {
     shortage, ///< a shortage of the machine: the row runs again with less concurrency
     /// A checkpoint or recording cannot be written, or a tool cannot be started: the job stops.
     broken,
+    quota, ///< the quota of the provider's account is exhausted: the job waits, and the row runs
+           ///< again
   };
   kind what = kind::shortage; ///< consequence for the job
   std::string text;           ///< text for the user

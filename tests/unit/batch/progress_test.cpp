@@ -37,7 +37,7 @@ std::string shown(progress_mode mode) {
 }
 
 constexpr auto line =
-    "50/100 done, 2 failed, 8 in flight, 12.5 rows/s, 1234 tokens, p50 20 ms p95 90 ms, ETA 1h02m";
+    "50/100 done, 2 failed, ETA 1h02m, 8 in flight, 12.5 rows/s, p50/p95 20/90 ms, 1234 tokens";
 
 } // namespace
 
@@ -53,8 +53,58 @@ BOOST_AUTO_TEST_CASE(plain_mode_prints_one_line_per_update) {
 }
 
 BOOST_AUTO_TEST_CASE(bar_mode_redraws_its_line_after_notes) {
-  const auto bar = std::string{"\r[##########..........] "} + line + "\x1b[K";
+  const auto bar = std::string{"\r\x1b[?7l[#####.....] "} + line + "\x1b[J\x1b[?7h\r";
   BOOST_TEST(shown(progress_mode::bar) == bar + "\nresumed\n" + bar + "\n");
+}
+
+/// Returns the text of one update of a bar without control sequences.
+std::string bar_at(std::size_t columns, const batch_progress& now) {
+  auto out = std::ostringstream{};
+  auto terminal = progress_terminal{};
+  terminal.columns = [=] { return columns; };
+  make_progress_sink(progress_mode::bar, out, terminal)->update(now);
+  auto text = out.str();
+  const auto begin = text.find("\x1b[?7l") + 5;
+  return text.substr(begin, text.rfind("\x1b[J") - begin);
+}
+
+batch_progress full_sample() {
+  auto now = sample();
+  now.cost = 1.5;
+  now.cost_projected = 3;
+  now.barrier_waste = 0.12;
+  return now;
+}
+
+BOOST_AUTO_TEST_CASE(bar_is_one_line_at_every_width) {
+  for (auto columns = std::size_t{1}; columns <= 220; ++columns) {
+    const auto text = bar_at(columns, full_sample());
+    BOOST_TEST(text.size() < columns, columns << ": " << text);
+    BOOST_TEST(!text.ends_with(", "));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(bar_omits_less_important_parts_first) {
+  BOOST_TEST(bar_at(60, full_sample()) == "[#####.....] 50/100 done, 2 failed, ETA 1h02m, 8 in "
+                                          "flight");
+  BOOST_TEST(bar_at(80, full_sample()) ==
+             "[#####.....] 50/100 done, 2 failed, ETA 1h02m, 8 in flight, 12.5 rows/s");
+  const auto wide = bar_at(120, full_sample());
+  BOOST_TEST(wide == "[#####.....] 50/100 done, 2 failed, ETA 1h02m, 8 in flight, 12.5 rows/s, "
+                     "$1.50 of ~$3.00, p50/p95 20/90 ms");
+  BOOST_TEST(bar_at(200, full_sample()) == wide);
+  auto free = full_sample();
+  free.cost.reset();
+  BOOST_TEST(bar_at(200, free) ==
+             "[#####.....] 50/100 done, 2 failed, ETA 1h02m, 8 in flight, 12.5 rows/s, "
+             "p50/p95 20/90 ms, barrier waste 12 %");
+}
+
+BOOST_AUTO_TEST_CASE(bar_shows_pause_instead_of_remaining_time) {
+  auto now = full_sample();
+  now.paused = "quota exhausted";
+  BOOST_TEST(bar_at(80, now).find("paused: quota exhausted") != std::string::npos);
+  BOOST_TEST(bar_at(80, now).find("ETA") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(json_mode_prints_one_object_per_line) {

@@ -17,9 +17,11 @@ enum class stop_cause : std::uint8_t {
   request, ///< a person or another program requested it (stop_request)
   failing, ///< a condition of `--fail-if` was met
   budget,  ///< the budget is spent
+  quota,   ///< the quota of the provider's account is exhausted
 };
 
-/// Returns the name of a cause in the summary: `request`, `fail_if`, `budget`; empty for `none`.
+/// Returns the name of a cause in the summary: `request`, `fail_if`, `budget` or
+/// `quota`; empty for `none`.
 /// May be called from any thread.
 [[nodiscard]] std::string_view to_text(stop_cause cause) noexcept;
 
@@ -47,6 +49,13 @@ struct stop_rules {
   /// Stops the job when its rows, over all its runs, have used so many tokens, input and output.
   /// Not set: no limit.
   std::optional<std::int64_t> budget_tokens{};
+  /// How long a job waits while the quota of the provider's account is exhausted. It starts a row
+  /// from time to time, to detect that the quota is available again. Not set: no time if no row has
+  /// succeeded in this run, otherwise an hour.
+  std::optional<std::chrono::milliseconds> quota_wait{};
+  /// Time that the rows in flight have to finish when the job stops early. Then they are cancelled
+  /// and run again when the job is resumed. Not set: no limit.
+  std::optional<std::chrono::milliseconds> drain_timeout{};
 };
 
 /// Parses the value of the flag --fail-if: conditions that are separated by commas. May be called
