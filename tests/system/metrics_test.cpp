@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(running_job_serves_metrics_on_loopback) {
   auto samples = std::map<std::string, double>{};
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds{60};
   while (samples["superstep_rows_done_total{status=\"ok\"}"] < 8) {
-    BOOST_TEST_REQUIRE(std::chrono::steady_clock::now() < until);
+    BOOST_TEST_REQUIRE((std::chrono::steady_clock::now() < until));
     std::this_thread::sleep_for(std::chrono::milliseconds{50}); // polling interval
     const auto response = get(port, "/metrics");
     if (response.empty())

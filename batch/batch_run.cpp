@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+// Submits the rows of a job to the row_runner and waits for their ends. Rows that ended because of
+// a shortage or an exhausted quota are submitted again. batch.cpp starts the run and reports it.
+#include "batch_run.hpp"
+
+#include "base/error_words.hpp"
+#include "duration_text.hpp"
+
+#include <superstep/base/detail/assert.hpp>
+
+#include <algorithm>
+#include <new>
+#include <thread>
+#include <utility>
+
+namespace superstep::detail {
+
+namespace {
+
+/// The interval at which the result of a probe of the quota is polled.
+constexpr auto probe_poll = std::chrono::milliseconds{5};
+/// The interval at which the thread that submits rows polls for stop requests. A signal handler may
+/// not notify a condition variable, so it cannot wake the thread.
+constexpr auto stop_poll = std::chrono::milliseconds{50};
+
+row_origin origin_of(const input_item& item) {
+  auto origin = row_origin{};
+  origin.line = item.line.number;
+  origin.offset = item.line.offset;
+  origin.size = item.line.size;
+  // An invalid line may have an `error` member. For a valid line, feed_item() sets the correct
+  // value.
+  origin.has_error = true;
+  return origin;
+}
+
+} // namespace
+
+result<batch_summary> batch_run::run() {
+  if (auto started = writer_.start(); !started)
+    return started.error();
+  auto end = fed();
+  if (!end)
+    abort();
+  wait_until_idle();
+  table_->close(!end || *end == feed_end::stop || is_stopping());
+  writer_.join();
+  // Rows that wait for an unfinished row are written even after a failure.
+  auto shown = view_ != nullptr ? view_->finish() : result<void>{};
+  progress_.finish(progress_now());
+  // A failed write comes first: it explains why later rows were not submitted.
+  if (auto failure = table_->failure())
+    return rescue(*failure);
+  if (auto same = writer_.check_at_end(); !same)
+    return rescue(same.error());
+  if (!end)
+    return end.error();
+  if (!shown)
+    return rescue(shown.error());
+  return summarise(*end);
+}
+
+/// Returns the error of a failed job, with advice for the user. If another process has deleted or
+/// replaced a file of the job, its content is copied to a new file first: only the open descriptor
+/// of this process can still read it.
+error batch_run::rescue(const error& why) {
+  auto text = why.text;
+  if (files_.is_piped) // nothing can be resumed
+    return {why.code, std::move(text)};
+  for (const auto* lost : {&files_.output, &files_.dead, &files_.journal}) {
+    if (!lost->is_open() || lost->has_its_name())
+      continue;
+    auto kept = copy_to_free_name(*lost);
+    if (!kept)
+      return {kept.error().code, text + "; its rows could not be saved: " + kept.error().text};
+    text += "; its content was saved as " + *kept;
+    if (*kept != lost->path())
+      text += ", which must take its place before the job is run again";
+  }
+  // The error text for a changed file already includes advice; see expect_untouched().
+  const auto was_changed = why.code == errc::invalid_argument && text == why.text;
+  if (!was_changed)
+    text += "; finished rows are safe, fix this and rerun to resume";
+  return {why.code, std::move(text)};
+}
+
+/// Returns a shortage of memory as an error, because the rows in flight must end before run()
+/// returns.
+result<batch_run::feed_end> batch_run::fed() {
+  try {
+    return feed();
+  } catch (const std::bad_alloc&) {
+    return error{errc::shortage, "out of memory"};
+  }
+}
+
+/// Submits all rows. Rows that ended in a shortage are submitted again, until no row is left.
+result<batch_run::feed_end> batch_run::feed() {
+  auto end = feed_input();
+  while (end && *end != feed_end::stop) {
+    take_returned();
+    if (is_stopping() || table_->failure())
+      return feed_end::stop;
+    if (!again_.empty()) {
+      if (!wait_for_room())
+        return feed_end::stop;
+      if (auto fed = feed_returned(); !fed)
+        return fed.error();
+      continue;
+    }
+    if (table_->wait_until_idle(monotonic::now() + stop_poll)) {
+      take_returned();
+      if (again_.empty())
+        break;
+    }
+    report_when_due();
+  }
+  return end;
+}
+
+/// Submits again one of the rows that ended in a shortage.
+result<void> batch_run::feed_returned() {
+  auto origin = std::move(again_.back());
+  again_.pop_back();
+  auto row = source_.reread(origin.line, origin.offset, origin.size, origin.sample);
+  if (!row)
+    return row.error();
+  ++origin.attempt;
+  submit(std::move(*row), std::move(origin));
+  return {};
+}
+
+/// Takes the rows that ended in a shortage out of the table, and adapts the concurrency. The user
+/// is informed once per shortage, not once per row.
+void batch_run::take_returned() {
+  auto returned = table_->take_returned();
+  const auto now = monotonic::now();
+  shortages_.finished(returned.finished, now);
+  for (auto& row : returned.rows)
+    take_returned_row(row, now);
+  if (quota_.finished(returned.finished, now))
+    progress_.note("the quota is available again; the job continues");
+  table_->set_concurrency(shortages_.rows());
+}
+
+void batch_run::take_returned_row(finished_row& row, monotonic::time_point now) {
+  const auto& fault = *row.outcome.fault;
+  if (fault.what == row_fault::kind::quota) {
+    wait_for_quota(fault.text, now);
+  } else {
+    if (shortages_.met(now))
+      progress_.note("the machine lacks resources, so fewer rows run at a time and row " +
+                     row.origin.key + " runs again: " + fault.text);
+    if (shortages_.is_hopeless(now))
+      table_->fail({errc::shortage, fault.text});
+  }
+  again_.push_back(std::move(row.origin));
+}
+
+/// Pauses the job, because the quota of the provider's account is exhausted. A job without a
+/// success stops at once, so that a person sees it, unless the wait was set explicitly.
+void batch_run::wait_for_quota(const std::string& text, monotonic::time_point now) {
+  const auto is_first = quota_.met(now);
+  const auto used = table_->expenses();
+  const auto may_wait = options_.rules.quota_wait || used.rows > used.failed;
+  if (!may_wait || quota_.is_hopeless(now))
+    return table_->halt({stop_cause::quota,
+                         "the quota of the provider's account is exhausted: " + text +
+                             ". No row was lost. Rerun when the quota is available again, or set "
+                             "--quota-wait to wait for it"});
+  if (is_first)
+    progress_.note("the quota of the provider's account is exhausted, so the job pauses and tries "
+                   "again from time to time: " +
+                   text);
+}
+
+result<batch_run::feed_end> batch_run::feed_input() {
+  while (true) {
+    if (!wait_for_room())
+      return feed_end::stop;
+    if (!again_.empty()) {
+      if (auto fed = feed_returned(); !fed)
+        return fed.error();
+      continue;
+    }
+    auto item = source_.next();
+    if (!item)
+      return item.error();
+    if (!*item)
+      return feed_end::input;
+    if (auto fed = feed_item(**item); !fed)
+      return fed.error();
+    report_when_due();
+  }
+}
+
+result<void> batch_run::feed_item(input_item& item) {
+  auto& done = files_.content;
+  auto origin = origin_of(item);
+  // An earlier run may have written the dead letter of this line already. The line may be valid
+  // now, because --max-line-bytes was raised.
+  if (done.bad_lines.contains(item.line.number)) {
+    ++rows_skipped_;
+    return {};
+  }
+  // An earlier run may have finished the row of a line that is too long since --max-line-bytes was
+  // lowered.
+  const auto long_key = done.done.empty() ? std::nullopt : source_.key_of_long_line(item);
+  if (long_key && done.done.contains(*long_key)) {
+    ++rows_skipped_;
+    if (view_ != nullptr)
+      view_->skip(*long_key);
+    return {};
+  }
+  if (!item.row) {
+    if (options_.bad_lines == on_bad_line::fail)
+      return error{errc::parse_failed,
+                   "line " + std::to_string(item.line.number) +
+                       " of the input was changed while the job ran: " + item.row.error().text};
+    table_->add_bad_line(std::move(origin), item.row.error(), item.is_duplicate);
+    return {};
+  }
+  auto& row = *item.row;
+  const auto key = digest_of(row.request.key);
+  if (done.done.contains(key)) { // an earlier run of the job has finished the row
+    ++rows_skipped_;
+    if (view_ != nullptr)
+      view_->skip(key);
+    return {};
+  }
+  origin.shape = row.shape;
+  origin.key = row.request.key;
+  origin.key_name = row.key_name;
+  origin.has_error = row.has_error;
+  origin.is_numbered = row.is_numbered;
+  origin.id_member = row.id_member;
+  origin.sample = options_.repeat > 1 ? row.request.sample : 0;
+  origin.columns = std::move(row.columns);
+  origin.has_foreign_key = !options_.id_field.empty() || row.shape == row_shape::columns;
+  if (auto before = done.starts.find(key); before != done.starts.end())
+    origin.attempt = before->second + 1;
+  if (view_ != nullptr)
+    origin.place = view_->expect();
+  submit(std::move(row), std::move(origin));
+  return {};
+}
+
+void batch_run::submit(input_row row, row_origin origin) {
+  auto& config = row.request.config;
+  config.deadline = options_.row_deadline;
+  if (config.recursion_limit == 0)
+    config.recursion_limit = options_.recursion_limit;
+  row.request.job = files_.content.header->job_id;
+  // The slot must exist before submit(), which may call back before it returns. The callback shares
+  // ownership of the table, because an aborted row may end after this object is destroyed.
+  const auto slot = table_->begin(std::move(origin));
+  quota_.started(monotonic::now());
+  try {
+    auto handle =
+        runner_.submit(std::move(row.request), [table = table_, slot](row_outcome outcome) {
+          table->finish(slot, std::move(outcome));
+        });
+    table_->attach(slot, std::move(handle));
+  } catch (const std::bad_alloc&) { // the row was not started
+    auto outcome = row_outcome{};
+    outcome.fault.emplace(row_fault{row_fault::kind::shortage, "out of memory"});
+    table_->finish(slot, std::move(outcome));
+  }
+}
+
+/// Waits until another row may start. Returns false if no further row may start, because a stop was
+/// requested or the job has failed.
+bool batch_run::wait_for_room() {
+  while (!is_stopping()) {
+    if (auto stop = decide_stop(options_.rules, table_->expenses(), expenses_before_))
+      table_->halt(*std::move(stop));
+    const auto has_room = table_->wait_for_room(monotonic::now() + stop_poll);
+    if (!has_room || shortages_.is_active() || quota_.is_active())
+      take_returned();
+    if (table_->failure() || table_->halted())
+      return false;
+    const auto now = monotonic::now();
+    const auto pause = std::max(shortages_.pause(now), quota_.pause(now));
+    if (has_room && pause.count() == 0 && quota_.may_start(now))
+      return true;
+    if (has_room && pause.count() == 0) // a probe of the quota runs
+      std::this_thread::sleep_for(probe_poll);
+    if (pause.count() > 0)
+      std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, stop_poll));
+    report_when_due();
+  }
+  return false;
+}
+
+/// Waits until all running rows have ended. Aborts them on request, or if they do not end within
+/// failure_drain after a failure.
+void batch_run::wait_until_idle() {
+  while (!table_->wait_until_idle(monotonic::now() + stop_poll)) {
+    const auto now = monotonic::now();
+    if (!failed_at_ && table_->failure())
+      failed_at_ = now;
+    if (!drained_at_ && is_stopping())
+      announce_drain(now);
+    const auto& timeout = options_.rules.drain_timeout;
+    if (drained_at_ && timeout && now - *drained_at_ >= *timeout && !is_aborting_) {
+      progress_.note("the drain timeout has passed; the rows in flight are cancelled and run again "
+                     "when the job is resumed");
+      abort();
+    }
+    if (stop_.current() == stop_request::abort ||
+        (failed_at_ && now - *failed_at_ >= options_.failure_drain))
+      abort();
+    report_when_due();
+  }
+}
+
+/// Whether the job was stopped before its end, so that no further row may start.
+bool batch_run::is_stopping() const {
+  return stop_.current() != stop_request::none || table_->halted();
+}
+
+/// Reports how many rows are in flight when the job stops to start rows, and how long they may
+/// take.
+void batch_run::announce_drain(monotonic::time_point now) {
+  drained_at_ = now;
+  const auto running = table_->running();
+  if (running.count == 0)
+    return;
+  const auto seconds = [](std::chrono::nanoseconds duration) {
+    return duration_text(std::chrono::duration<double>(duration).count());
+  };
+  auto text = "draining: " + counted(running.count, "row") + " in flight, the oldest for " +
+              seconds(now - running.oldest);
+  const auto totals = writer_.totals();
+  if (const auto p95 = totals.row_times.percentile(0.95); p95.count() > 0) {
+    const auto left = p95 - (now - running.newest);
+    text += "; 95 % of the rows take at most " + seconds(p95) + ", so this takes about " +
+            seconds(std::max(left, std::chrono::nanoseconds{0}));
+  }
+  if (const auto& timeout = options_.rules.drain_timeout)
+    text += "; rows in flight are cancelled after " + seconds(*timeout);
+  progress_.note(text + (stop_.current() != stop_request::none ? ". Ctrl-C cancels them now" : ""));
+}
+
+void batch_run::abort() {
+  is_aborting_.store(true);
+  table_->cancel_all();
+}
+
+void batch_run::report_when_due() {
+  const auto now = monotonic::now();
+  if (now < next_report_ && !progress_.is_outdated())
+    return;
+  next_report_ = now + progress_.interval();
+  try {
+    progress_.update(progress_now());
+  } catch (const std::bad_alloc&) { // the next report follows; the rows must not be affected
+  }
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "job_files.hpp"
+#include "quota_control.hpp"
+#include "row_source.hpp"
+#include "row_table.hpp"
+#include "row_view.hpp"
+#include "row_writer.hpp"
+#include "scan.hpp"
+#include "shortage_control.hpp"
+
+#include <superstep/batch/batch.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace superstep::detail {
+
+/// One run of a job: submits rows until the input ends or the job is stopped.
+class batch_run {
+public:
+  using monotonic = std::chrono::steady_clock;
+
+  batch_run(const batch_options& options, row_runner& runner, progress_sink& progress,
+            const stop_request& stop, const input_file& input, const input_facts& facts,
+            job_files& files, row_view* view)
+      : options_{options}, runner_{runner}, progress_{progress}, stop_{stop}, facts_{facts},
+        files_{files}, view_{view}, shortages_{options.concurrency, options.shortage_wait},
+        quota_{options.rules.quota_wait.value_or(std::chrono::hours{1})},
+        expenses_before_{.cost = files.content.counts.cost,
+                         .tokens = files.content.counts.total_tokens},
+        table_{std::make_shared<row_table>(options.concurrency, options.write_queue_max)},
+        source_{input, facts, options},
+        writer_{*table_, files, input, options, is_aborting_, view} {}
+
+  result<batch_summary> run();
+
+private:
+  /// The reason why no further row is submitted: the end of the rows of the job, or a stop request
+  /// or failure.
+  enum class feed_end : std::uint8_t { input, stop };
+
+  result<feed_end> fed();
+  result<feed_end> feed();
+  result<feed_end> feed_input();
+  result<void> feed_returned();
+  void take_returned();
+  result<void> feed_item(input_item& item);
+  [[nodiscard]] error rescue(const error& why);
+  void submit(input_row row, row_origin origin);
+  bool wait_for_room();
+  void wait_until_idle();
+  void take_returned_row(finished_row& row, monotonic::time_point now);
+  void wait_for_quota(const std::string& text, monotonic::time_point now);
+  void announce_drain(monotonic::time_point now);
+  [[nodiscard]] bool is_stopping() const;
+  void abort();
+  void report_when_due();
+  [[nodiscard]] batch_progress progress_now() const;
+  [[nodiscard]] batch_summary summarise(feed_end end) const;
+
+  const batch_options& options_;
+  row_runner& runner_;
+  progress_sink& progress_;
+  const stop_request& stop_;
+  const input_facts& facts_;
+  job_files& files_;
+  row_view* view_; ///< null if the output has the whole lines of rows
+  shortage_control shortages_;
+  quota_control quota_;
+  row_expenses expenses_before_;  ///< of earlier runs of the job
+  std::vector<row_origin> again_; ///< rows that ended in a shortage, to submit again
+  std::atomic<bool> is_aborting_{false};
+  std::shared_ptr<row_table> table_; // shared with the callbacks of rows
+  row_source source_;
+  row_writer writer_;
+  monotonic::time_point begun_ = monotonic::now();
+  monotonic::time_point next_report_ = begun_;
+  std::optional<monotonic::time_point> failed_at_;
+  std::optional<monotonic::time_point> drained_at_; ///< when the job stopped to start rows
+  std::uint64_t rows_skipped_ = 0;                  // because an earlier run has finished them
+};
+
+} // namespace superstep::detail
