@@ -13,7 +13,7 @@
 namespace superstep::detail {
 namespace {
 
-constexpr auto digits = std::size_t{8};              // of the digest of a value
+constexpr auto key_digits = std::size_t{8};          // of the digest of a value
 constexpr auto keys_bytes_max = std::size_t{16'384}; // a record of the journal has at most 64 KiB
 
 /// The digests of the values by key.
@@ -24,8 +24,8 @@ key_map parse_keys(std::string_view text) {
   while (!text.empty()) {
     const auto line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line.size() > digits)
-      out.emplace(line.substr(digits + 1), line.substr(0, digits));
+    if (line.size() > key_digits)
+      out.emplace(line.substr(key_digits + 1), line.substr(0, key_digits));
   }
   return out;
 }
@@ -99,7 +99,7 @@ std::string keys_text(const job_fingerprint& print) {
   auto out = std::string{};
   for (const auto& [key, value] : print.keys) {
     const auto is_clean = key.find_first_of("\n") == std::string::npos;
-    const auto line = digest_text(value).substr(0, digits) + ' ' + key + '\n';
+    const auto line = digest_text(value).substr(0, key_digits) + ' ' + key + '\n';
     if (is_clean && out.size() + line.size() <= keys_bytes_max)
       out += line;
   }
