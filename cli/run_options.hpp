@@ -41,7 +41,7 @@ struct run_arguments {
   std::string trace;  ///< empty: no trace
   std::uint64_t trace_mb = 100;
   gold_options gold;
-  std::vector<std::string> matrix; ///< empty: one job
+  std::vector<std::string> matrix;      ///< empty: one job
   std::optional<std::uint16_t> metrics; ///< port; not set: no metrics
 
   // --- output ---

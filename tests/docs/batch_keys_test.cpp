@@ -95,6 +95,7 @@ std::string output_lines(row_shape shape, const std::string& key_name) {
   origin.columns = R"({"stars":5})";
   auto outcome = row_outcome{};
   outcome.cost = 1;
+  outcome.usage.input_details["cached_answers"] = 1;
   outcome.messages.push_back(human_message("hello"));
   outcome.messages.push_back(ai_message("", {tool_call{"c", "f", {}}}));
   auto out = std::string{};
@@ -156,6 +157,7 @@ BOOST_AUTO_TEST_CASE(keys_of_the_summary_are_documented) {
   for (auto* times : {&summary.row_times, &summary.tool_times, &summary.barrier_waits})
     times->add(std::chrono::milliseconds{1});
   summary.stop = {stop_cause::request, "stopped on request"};
+  summary.cached_answers = 1;
   auto keys = key_set{};
   add_keys(keys, to_json(summary), "");
   check_section("The summary", keys);

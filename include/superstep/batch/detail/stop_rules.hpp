@@ -49,9 +49,9 @@ struct stop_rules {
   /// Stops the job when its rows, over all its runs, have used so many tokens, input and output.
   /// Not set: no limit.
   std::optional<std::int64_t> budget_tokens{};
-  /// How long a job waits while the quota of the provider's account is exhausted. It starts a row
-  /// from time to time, to detect that the quota is available again. Not set: no time if no row has
-  /// succeeded in this run, otherwise an hour.
+  /// The longest wait of a job while the quota of the provider's account is exhausted. It starts a
+  /// row from time to time, to detect that the quota is available again. Not set: no time if no row
+  /// has succeeded in this run, otherwise an hour.
   std::optional<std::chrono::milliseconds> quota_wait{};
   /// Time that the rows in flight have to finish when the job stops early. Then they are cancelled
   /// and run again when the job is resumed. Not set: no limit.
