@@ -3,14 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
+#include <cmath>
 #include <string>
 
 namespace superstep::detail {
 
 /// Returns a duration for people, rounded to seconds: 12s, 3m05s, 1h02m.
 inline std::string duration_text(double seconds) {
-  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  const auto whole = std::llround(seconds);
   if (whole < 60)
     return fmt::format("{}s", whole);
   if (whole < 3600)

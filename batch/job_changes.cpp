@@ -98,7 +98,7 @@ private:
 std::string keys_text(const job_fingerprint& print) {
   auto out = std::string{};
   for (const auto& [key, value] : print.keys) {
-    const auto is_clean = key.find_first_of("\n") == std::string::npos;
+    const auto is_clean = key.find('\n') == std::string::npos;
     const auto line = digest_text(value).substr(0, key_digits) + ' ' + key + '\n';
     if (is_clean && out.size() + line.size() <= keys_bytes_max)
       out += line;

@@ -249,7 +249,7 @@ std::string error_kind(const run_error& e) {
 }
 
 std::string error_code_name(const run_error& e) {
-  const auto kind = error_kind(e);
+  auto kind = error_kind(e);
   if (kind != "model_error" && kind != "node_failed")
     return kind;
   auto code = std::error_code{e.code};
@@ -321,7 +321,7 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
     return ended;
   }
   const auto modes = trace ? stream_mode::debug : stream_mode::none;
-  auto end = ending{context, messages, from.steps, std::move(price), trace, std::move(done)};
+  auto end = ending{context, messages, from.steps, price, trace, std::move(done)};
   auto running = std::make_unique<running_agent>(); // first, because nothing may throw later
   running->set(detail::engine_access::start(engine_, detail::program_of(agent_.graph()),
                                             std::move(from.input), std::move(request.config),

@@ -23,10 +23,10 @@ constexpr auto line_bytes_max = std::uint64_t{4'000'000'000}; // simdjson parses
 CLI::Validator part_of_parts() {
   constexpr auto shards_max = std::uint64_t{1'000'000};
   return {[](std::string& text) {
-            const auto wrong = "'" + text +
-                               "' is not I/N, such as 1/4: a part from 1 to N, and the number N of "
-                               "parts, at most " +
-                               std::to_string(shards_max);
+            auto wrong = "'" + text +
+                         "' is not I/N, such as 1/4: a part from 1 to N, and the number N of "
+                         "parts, at most " +
+                         std::to_string(shards_max);
             const auto slash = text.find('/');
             if (slash == std::string::npos)
               return wrong;
@@ -195,8 +195,10 @@ void add_report_options(CLI::App& verb, run_arguments& into) {
   add_number(verb, "--trace-mb", into.trace_mb, "Maximum size of the trace in MB", 1, 10'000);
 }
 
+namespace {
+
 /// Returns the names of the members of the agent's structured response.
-static std::vector<std::string> response_fields_of(const agent& a) {
+std::vector<std::string> response_fields_of(const agent& a) {
   auto out = std::vector<std::string>{};
   const auto& schema = a.spec().response;
   const auto* properties = schema ? schema->if_contains("properties") : nullptr;
@@ -205,6 +207,8 @@ static std::vector<std::string> response_fields_of(const agent& a) {
       out.emplace_back(name);
   return out;
 }
+
+} // namespace
 
 batch_options options_of(const run_arguments& given, const agent& a) {
   auto out = given.batch;
