@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "actor_pool.hpp"
 #include "coordinator_host.hpp"
+#include "idle_actors.hpp"
 #include "lane_records.hpp"
 #include "run_mail.hpp"
 
@@ -62,7 +62,7 @@ private:
 
   detail::engine_core& core_;
   lane& lane_;
-  actor_pool actors_;
+  idle_actors actors_;
   run_mail mail_;
   // the random source of the jitter between retries; nothing else uses it, so results do not depend
   // on it

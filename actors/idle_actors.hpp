@@ -10,13 +10,13 @@
 namespace superstep {
 
 /// The idle actors of a lane. An actor is reused only if no other thread can reach it.
-class actor_pool {
+class idle_actors {
 public:
   /// @param idle_max the largest number of idle actors; 0 to create an actor for each use
-  actor_pool(caf::actor_system& system, std::size_t idle_max) noexcept
+  idle_actors(caf::actor_system& system, std::size_t idle_max) noexcept
       : system_{system}, idle_max_{idle_max} {}
-  actor_pool(const actor_pool&) = delete;
-  actor_pool& operator=(const actor_pool&) = delete;
+  idle_actors(const idle_actors&) = delete;
+  idle_actors& operator=(const idle_actors&) = delete;
 
   /// Returns an actor with a new assignment.
   [[nodiscard]] pooled_actor_ptr take(const actor_assignment& assignment);

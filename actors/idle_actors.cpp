@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The idle actors of a lane.
-#include "actor_pool.hpp"
+#include "idle_actors.hpp"
 
 #include <superstep/base/detail/assert.hpp>
 
@@ -8,7 +8,7 @@
 
 namespace superstep {
 
-pooled_actor_ptr actor_pool::take(const actor_assignment& assignment) {
+pooled_actor_ptr idle_actors::take(const actor_assignment& assignment) {
   auto taken = pooled_actor_ptr{};
   if (idle_.empty()) {
     if (idle_.capacity() < idle_max_) // so that give_back() rarely allocates
@@ -23,7 +23,7 @@ pooled_actor_ptr actor_pool::take(const actor_assignment& assignment) {
   return taken;
 }
 
-void actor_pool::give_back(pooled_actor_ptr&& given) noexcept {
+void idle_actors::give_back(pooled_actor_ptr&& given) noexcept {
   auto returned = std::move(given);
   if (!returned)
     return;
