@@ -319,11 +319,12 @@ json::object strict_conversion::convert(const json::object& schema, const std::s
     return type && (*type == json::value(name) ||
                     (list && std::ranges::find(*list, json::value(name)) != list->end()));
   };
+  const auto is_array = is_of("array"); // first, because new members of `out` move its type
   if (is_of("object"))
     convert_members(schema, out, path, depth, nesting);
   else if (schema.contains("properties"))
     refuse(path, "has properties, but not the type object");
-  if (is_of("array") && !out.contains("items"))
+  if (is_array && !out.contains("items"))
     refuse(path, "has the type array, but no items");
   return out;
 }

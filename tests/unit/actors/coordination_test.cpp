@@ -431,8 +431,9 @@ public:
             std::function<void(ss::result<ss::lease_ptr>)> done) override {
     inner_->take(id, how, std::move(done));
   }
+  /// Calls the kept functions and drops them: they own this checkpointer.
   void report() {
-    for (auto& done : kept_)
+    for (auto& done : std::exchange(kept_, {}))
       done();
   }
 
