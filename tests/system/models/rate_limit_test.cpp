@@ -142,9 +142,8 @@ BOOST_DATA_TEST_CASE(server_sees_no_minute_above_the_limit, boost::unit_test::da
   const auto end = steady::now() + duration;
   auto threads = std::vector<std::thread>{};
   for (auto i = 0; i < one.processes; ++i)
-    threads.emplace_back([&] {
-      const auto model =
-          make_model(io, server.address(), one.rpm / one.processes, one.tpm / one.processes);
+    threads.emplace_back([&, model = make_model(io, server.address(), one.rpm / one.processes,
+                                                one.tpm / one.processes)] {
       auto rows = std::vector<task<int>>{};
       for (auto row = 0; row < 40; ++row)
         rows.push_back(ask_until(model, end, std::to_string(row)));
