@@ -130,7 +130,8 @@ private:
                        std::size_t depth, std::size_t nesting);
   void count_values(const json::object& schema, const std::string& path);
   void count_name(std::string_view name, const std::string& path) {
-    if ((name_bytes_ += name.size()) > name_bytes_max)
+    name_bytes_ += name.size();
+    if (name_bytes_ > name_bytes_max)
       refuse(path, fmt::format("all names and enum values together have more than {} bytes",
                                name_bytes_max));
   }
