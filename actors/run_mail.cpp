@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of other actors to runs: writes to channels, which the lane applies at the next barrier,
-// and bodies that wait for them. A message takes this way: mailbox of the coordinator
-// (pooled_actor.cpp), inbox of the lane, run_mail, barrier (step_policy.cpp).
+// Messages of other actors to runs: cancel and drain, writes to channels, which the lane applies at
+// the next barrier, and bodies that wait for such writes. A message takes this way: mailbox of the
+// coordinator (pooled_actor.cpp), inbox of the lane, run_mail, barrier (step_policy.cpp).
 #include "run_mail.hpp"
 
 #include "lane.hpp"
@@ -42,6 +42,36 @@ void answer_ended(const caf::mailbox_element& message) {
          content.get_as<caf::atom_value>(0) == write_atom::value;
 }
 
+[[nodiscard]] bool is_cancel(const caf::type_erased_tuple& content) {
+  return content.match_elements<cancel_atom>();
+}
+
+[[nodiscard]] bool is_drain(const caf::type_erased_tuple& content) {
+  return content.match_elements<drain_atom>() || content.match_elements<drain_atom, std::string>();
+}
+
+/// Returns the outermost of the runs in which a run is nested, or the run itself.
+[[nodiscard]] const run& outermost(const run& r) noexcept {
+  const auto* last = &r;
+  each_above(r, [&](const auto& link) { last = link.above; });
+  return *last;
+}
+
+/// Handles a message at the lane of its run.
+void handle(lane& l, run& r, caf::mailbox_element_ptr message) {
+  const auto& content = message->content();
+  if (is_cancel(content)) {
+    l.runs().cancel(outermost(r).number);
+  } else if (is_drain(content)) {
+    l.runs().drain(outermost(r).number,
+                   content.size() > 1 ? content.get_as<std::string>(1) : "requested");
+  } else {
+    l.mail().add(r, std::move(message));
+    return;
+  }
+  answer(*message, caf::make_message());
+}
+
 /// A message on its way from a coordinator to the lane of its run.
 class message_for_run final : public lane_message {
 public:
@@ -49,7 +79,7 @@ public:
       : to_{to}, message_{std::move(message)} {}
   void arrive(lane& l) override {
     if (to_.run->is_live() && to_.run->generation == to_.run_generation)
-      l.mail().add(*to_.run, std::move(message_));
+      handle(l, *to_.run, std::move(message_));
     else
       answer_ended(*message_);
     delete this;
@@ -159,7 +189,8 @@ bool pass_to_run(const actor_assignment& to, caf::mailbox_element_ptr& message) 
   if (to.kind != actor_kind::coordinator || to.lane == nullptr)
     return false;
   const auto& content = message->content();
-  if (!content.match_elements<run_write>() && !is_json_write(content))
+  if (!content.match_elements<run_write>() && !is_json_write(content) && !is_cancel(content) &&
+      !is_drain(content))
     return false;
   to.lane->post(new message_for_run{to, std::move(message)});
   return true;

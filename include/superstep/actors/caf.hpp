@@ -37,8 +37,14 @@ namespace superstep {
 /// - `run_write`: writes a value to a channel of the run
 /// - `write_atom::value, std::string channel, std::string json`: writes a value that is JSON text.
 ///   For actors in other processes and for graphs over JSON.
+/// - `cancel_atom::value`: cancels the run, as run_handle::cancel()
+/// - `drain_atom::value`, optionally with a `std::string` reason: ends the run before its next
+///   super-step, as run_handle::drain()
 ///
-/// The write is applied at the next barrier, after the writes of the tasks of that step, in the
+/// To cancel or drain a nested run is to cancel or drain the run that it is part of. Both requests
+/// are answered with an empty message when the run has received them.
+///
+/// A write is applied at the next barrier, after the writes of the tasks of that step, in the
 /// order of arrival. It wakes bodies that wait for it (next_write()). A request is answered with an
 /// empty message when the write has been applied. It is answered with an error if the run ends
 /// before (caf::sec::request_receiver_down), or if the value is not valid for the channel
@@ -75,6 +81,10 @@ template <auto Member, class Value>
 }
 /// The first element of a message that writes JSON text to a channel; see coordinator().
 using write_atom = caf::atom_constant<caf::atom("write")>;
+/// The message that cancels a run; see coordinator().
+using cancel_atom = caf::atom_constant<caf::atom("cancel")>;
+/// The first element of a message that drains a run; see coordinator().
+using drain_atom = caf::atom_constant<caf::atom("drain")>;
 
 namespace detail {
 /// Passes the next write to a channel of the body's run to `done`, or an error.
