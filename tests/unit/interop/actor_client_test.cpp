@@ -35,16 +35,14 @@ void await(Condition holds) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(request_returns_answer_of_typed_actor) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto client = ss::actor_client{system.spawn(add_numbers)};
   BOOST_TEST(ss::sync_wait(client.request<int>({}, 20, 22)) == 42);
   BOOST_TEST(ss::sync_wait(client.request<int>({.timeout = 10s}, 1, 2)) == 3);
 }
 
 BOOST_AUTO_TEST_CASE(request_returns_answer_of_dynamic_actor) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto handle = system.spawn(refuses);
   const auto client = ss::actor_client{handle};
   BOOST_TEST(ss::sync_wait(client.request<std::string>({}, "yes")) == "yes!");
@@ -53,8 +51,7 @@ BOOST_AUTO_TEST_CASE(request_returns_answer_of_dynamic_actor) {
 }
 
 BOOST_AUTO_TEST_CASE(error_of_actor_is_thrown_with_its_reason) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto client = ss::actor_client{system.spawn(refuses)};
   BOOST_CHECK_EXCEPTION(
       ss::sync_wait(client.request<int>({}, 1)), ss::actor_error, [](const ss::actor_error& e) {
@@ -65,16 +62,14 @@ BOOST_AUTO_TEST_CASE(error_of_actor_is_thrown_with_its_reason) {
 }
 
 BOOST_AUTO_TEST_CASE(answer_of_other_type_is_rejected) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto client = ss::actor_client{system.spawn(refuses)};
   BOOST_TEST((failure_of(client.request<double>({}, std::string{"x"})) ==
               ss::actor_errc::unexpected_answer));
 }
 
 BOOST_AUTO_TEST_CASE(request_to_ended_actor_fails_at_once) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto handle = system.spawn(refuses);
   caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
   const auto late = [&] {
@@ -86,8 +81,7 @@ BOOST_AUTO_TEST_CASE(request_to_ended_actor_fails_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(end_of_actor_fails_its_open_requests) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto handle = system.spawn([](caf::event_based_actor* self) -> caf::behavior {
     return {[self](int) -> caf::result<int> {
               self->delayed_send(self, 10ms, std::string{"end"});
@@ -104,8 +98,7 @@ BOOST_AUTO_TEST_CASE(end_of_actor_fails_its_open_requests) {
 }
 
 BOOST_AUTO_TEST_CASE(request_without_answer_times_out) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto handle = system.spawn<hoarder>();
   const auto client = ss::actor_client{handle};
   BOOST_TEST((failure_of(client.request<int>({.timeout = 20ms}, 1)) == ss::actor_errc::timed_out));
@@ -114,8 +107,7 @@ BOOST_AUTO_TEST_CASE(request_without_answer_times_out) {
 }
 
 BOOST_AUTO_TEST_CASE(destroyed_coroutine_forgets_its_request) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto sent = std::atomic<bool>{false};
   auto answered = std::atomic<bool>{false};
   const auto handle = system.spawn([&](caf::event_based_actor* self) -> caf::behavior {
@@ -156,8 +148,7 @@ BOOST_AUTO_TEST_CASE(destroyed_coroutine_forgets_its_request) {
 }
 
 BOOST_AUTO_TEST_CASE(many_requests_run_at_once_on_one_lane) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto client = ss::actor_client{system.spawn(add_numbers)};
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};

@@ -56,8 +56,7 @@ std::variant<Answer, caf::error> ask(caf::actor_system& system, const caf::actor
 } // namespace
 
 BOOST_AUTO_TEST_CASE(graph_call_is_answered_with_result) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 2}};
   const auto graph = ss::spawn_graph(system, e, counting(5));
   const auto got = ask<result>(system, graph, call{numbers{.n = 2}});
@@ -67,8 +66,7 @@ BOOST_AUTO_TEST_CASE(graph_call_is_answered_with_result) {
 }
 
 BOOST_AUTO_TEST_CASE(state_is_answered_with_last_state) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 2}};
   const auto graph = ss::spawn_graph(system, e, counting(5));
   const auto got = ask<numbers>(system, graph, numbers{.n = 1});
@@ -77,8 +75,7 @@ BOOST_AUTO_TEST_CASE(state_is_answered_with_last_state) {
 }
 
 BOOST_AUTO_TEST_CASE(json_graph_takes_and_returns_text) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::json_graph{};
   g.channel("n", ss::json_reducer::add, 0).add("twice", [](const ss::json::value& state) {
@@ -95,8 +92,7 @@ BOOST_AUTO_TEST_CASE(json_graph_takes_and_returns_text) {
 }
 
 BOOST_AUTO_TEST_CASE(failed_run_is_answered_with_error) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add("fail", [](const numbers&) { throw std::runtime_error{"no luck"}; });
@@ -110,8 +106,7 @@ BOOST_AUTO_TEST_CASE(failed_run_is_answered_with_error) {
 }
 
 BOOST_AUTO_TEST_CASE(interrupted_run_is_a_result_of_graph_call_only) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   auto g = ss::graph<numbers>{};
   g.add("ask", [](const numbers&, ss::runtime rt) -> ss::task<void> {
@@ -128,8 +123,7 @@ BOOST_AUTO_TEST_CASE(interrupted_run_is_a_result_of_graph_call_only) {
 }
 
 BOOST_AUTO_TEST_CASE(invalid_input_is_answered_with_error) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   const auto graph = ss::spawn_graph(system, e, counting(2));
   auto limits = ss::run_config{};
@@ -139,8 +133,7 @@ BOOST_AUTO_TEST_CASE(invalid_input_is_answered_with_error) {
 }
 
 BOOST_AUTO_TEST_CASE(events_arrive_in_order_before_result) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 2}};
   const auto graph = ss::spawn_graph(system, e, counting(50));
   auto seen = std::vector<int>{};
@@ -161,8 +154,7 @@ BOOST_AUTO_TEST_CASE(events_arrive_in_order_before_result) {
 }
 
 BOOST_AUTO_TEST_CASE(run_pauses_for_slow_reader) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   auto steps = std::atomic<int>{0};
   auto g = ss::graph<numbers>{};
@@ -194,8 +186,7 @@ BOOST_AUTO_TEST_CASE(run_pauses_for_slow_reader) {
 }
 
 BOOST_AUTO_TEST_CASE(run_continues_when_reader_ends) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   const auto graph = ss::spawn_graph(system, e, counting(40));
   const auto reader = system.spawn([](caf::event_based_actor* self) -> caf::behavior {
@@ -211,8 +202,7 @@ BOOST_AUTO_TEST_CASE(run_continues_when_reader_ends) {
 }
 
 BOOST_AUTO_TEST_CASE(exit_cancels_runs_and_notifies_monitors) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   const auto graph = ss::spawn_graph(system, e, never_ends());
   auto self = caf::scoped_actor{system};
@@ -234,8 +224,7 @@ BOOST_AUTO_TEST_CASE(exit_cancels_runs_and_notifies_monitors) {
 }
 
 BOOST_AUTO_TEST_CASE(linked_actor_ends_with_graph) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   const auto graph = ss::spawn_graph(system, e, never_ends());
   const auto child = system.spawn([graph](caf::event_based_actor* self) -> caf::behavior {
@@ -251,8 +240,7 @@ BOOST_AUTO_TEST_CASE(linked_actor_ends_with_graph) {
 }
 
 BOOST_AUTO_TEST_CASE(engine_ends_its_graph_actors) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto self = caf::scoped_actor{system};
   auto graph = caf::actor{};
   auto asking = std::future<std::variant<result, caf::error>>{};
@@ -275,8 +263,7 @@ BOOST_AUTO_TEST_CASE(engine_ends_its_graph_actors) {
 // Writes, exits of runs and exits of graphs at any moment.
 BOOST_AUTO_TEST_CASE(every_request_of_a_storm_is_answered_once) {
   constexpr auto requests = 50;
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 2}};
   const auto writer = system.spawn([](caf::event_based_actor*) -> caf::behavior {
     auto turn = std::make_shared<int>(0);

@@ -28,8 +28,7 @@ std::tuple<int, int> both(const numbers& s) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(typed_actor_answers_for_node) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
   g.add("add", ss::node_actor(system.spawn(add_numbers), both, set_total)).edge(ss::start, "add");
@@ -37,8 +36,7 @@ BOOST_AUTO_TEST_CASE(typed_actor_answers_for_node) {
 }
 
 BOOST_AUTO_TEST_CASE(dynamic_actor_answers_for_sends) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto handle = system.spawn([]() -> caf::behavior { return {[](int n) { return 2 * n; }}; });
   auto e = ss::engine{{.workers = 2}};
   auto g = ss::graph<numbers>{};
@@ -56,8 +54,7 @@ BOOST_AUTO_TEST_CASE(dynamic_actor_answers_for_sends) {
 }
 
 BOOST_AUTO_TEST_CASE(actor_without_answer_content_ends_node) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto seen = std::atomic<int>{0};
   const auto handle =
       system.spawn([&seen]() -> caf::behavior { return {[&seen](int n) { seen = n; }}; });
@@ -72,8 +69,7 @@ BOOST_AUTO_TEST_CASE(actor_without_answer_content_ends_node) {
 }
 
 BOOST_AUTO_TEST_CASE(retry_policy_sees_end_of_actor) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto handle = system.spawn([](caf::event_based_actor* self) -> caf::behavior {
     return {[self](int) -> caf::result<int> {
       self->quit(caf::exit_reason::user_shutdown);
@@ -109,8 +105,7 @@ BOOST_AUTO_TEST_CASE(retry_policy_sees_end_of_actor) {
 }
 
 BOOST_AUTO_TEST_CASE(timeout_of_node_abandons_request) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto handle = system.spawn<hoarder>();
   auto e = ss::engine{{.workers = 1}};
   auto options = ss::node_options{};

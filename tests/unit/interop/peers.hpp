@@ -28,13 +28,18 @@ typename Inspector::result_type inspect(Inspector& f, city_args& a) {
   return f(caf::meta::type_name("city_args"), a.city);
 }
 
-/// An actor system with two workers.
 struct caf_config : caf::actor_system_config {
   caf_config() {
     set("scheduler.max-threads", std::size_t{2});
     set("logger.console", caf::atom("none"));
     add_message_type<city_args>("city_args");
   }
+};
+
+/// An actor system with two workers.
+class peer_system : private caf_config, public caf::actor_system {
+public:
+  peer_system() : caf::actor_system{static_cast<caf_config&>(*this)} {}
 };
 
 struct numbers {

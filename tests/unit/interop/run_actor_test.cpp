@@ -94,8 +94,7 @@ std::future<ss::run_result<State>> submit(ss::engine& e, const ss::compiled_grap
 } // namespace
 
 BOOST_AUTO_TEST_CASE(write_wakes_waiting_body) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 2}};
   auto run = handed_over{};
   auto seen = std::atomic<bool>{false};
@@ -110,8 +109,7 @@ BOOST_AUTO_TEST_CASE(write_wakes_waiting_body) {
 }
 
 BOOST_AUTO_TEST_CASE(write_is_part_of_checkpoint_and_events) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   auto run = handed_over{};
   auto seen = std::atomic<bool>{false};
@@ -136,8 +134,7 @@ BOOST_AUTO_TEST_CASE(write_is_part_of_checkpoint_and_events) {
 }
 
 BOOST_AUTO_TEST_CASE(writes_use_reducer_in_order_of_arrival) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   auto run = handed_over{};
   auto seen = std::atomic<bool>{false};
@@ -150,8 +147,7 @@ BOOST_AUTO_TEST_CASE(writes_use_reducer_in_order_of_arrival) {
 }
 
 BOOST_AUTO_TEST_CASE(invalid_write_is_refused_and_run_continues) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   auto run = handed_over{};
   auto seen = std::atomic<bool>{false};
@@ -176,8 +172,7 @@ BOOST_AUTO_TEST_CASE(invalid_write_is_refused_and_run_continues) {
 }
 
 BOOST_AUTO_TEST_CASE(write_to_ended_run_is_answered_with_error) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   auto run = handed_over{};
   auto g = ss::graph<order>{};
@@ -190,8 +185,7 @@ BOOST_AUTO_TEST_CASE(write_to_ended_run_is_answered_with_error) {
 }
 
 BOOST_AUTO_TEST_CASE(cancelled_run_answers_its_writes) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   auto run = handed_over{};
   auto g = ss::graph<order>{};
@@ -213,9 +207,61 @@ BOOST_AUTO_TEST_CASE(cancelled_run_answers_its_writes) {
   ended.get_future().get();
 }
 
+namespace {
+
+/// Starts a run whose second step must not start, and whose node waits for a write. With
+/// `is_nested` the node belongs to a subgraph.
+std::future<ss::run_result<order>> waiting_run(ss::engine& e, handed_over& run,
+                                               std::atomic<bool>& seen, bool is_nested) {
+  if (!is_nested)
+    return submit(e, approval(run, seen), order{});
+  auto outer = ss::graph<order>{};
+  outer.add("inner", approval(run, seen));
+  outer.edge(ss::start, "inner");
+  return submit(e, outer.compile(), order{});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(cancel_message_cancels_whole_run) {
+  auto system = peer_system{};
+  auto e = ss::engine{{.workers = 1}};
+  for (const auto is_nested : {false, true}) {
+    BOOST_TEST_INFO_SCOPE("nested: " << is_nested);
+    auto run = handed_over{};
+    auto seen = std::atomic<bool>{false};
+    auto ended = waiting_run(e, run, seen, is_nested);
+    const auto answer = ask(system, run.get(), ss::cancel_atom::value);
+    BOOST_TEST(!answer.error.has_value());
+    const auto result = ended.get();
+    BOOST_TEST_REQUIRE(result.error.has_value());
+    BOOST_TEST(result.error->code == ss::graph_errc::cancelled);
+    BOOST_TEST(!seen);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(drain_message_ends_run_after_its_step) {
+  auto system = peer_system{};
+  auto e = ss::engine{{.workers = 1}};
+  auto run = handed_over{};
+  auto seen = std::atomic<bool>{false};
+  auto ended = waiting_run(e, run, seen, false);
+  const auto target = run.get();
+  BOOST_TEST(!ask(system, target, ss::drain_atom::value, std::string{"maintenance"}).error);
+  caf::anon_send(target, ss::write_of<&order::approved>(true));
+  const auto result = ended.get();
+  BOOST_TEST_REQUIRE(result.error.has_value());
+  BOOST_TEST(result.error->code == ss::graph_errc::drained);
+  BOOST_TEST(result.error->text.find("maintenance") != std::string::npos);
+  BOOST_TEST((result.state.log == texts{"yes"}));
+  BOOST_TEST(!seen);
+  const auto late = ask(system, target, ss::cancel_atom::value);
+  BOOST_TEST_REQUIRE(late.error.has_value());
+  BOOST_TEST((*late.error == caf::sec::request_receiver_down));
+}
+
 BOOST_AUTO_TEST_CASE(other_requests_are_unexpected) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto e = ss::engine{{.workers = 1}};
   auto run = handed_over{};
   auto seen = std::atomic<bool>{false};
@@ -255,8 +301,7 @@ BOOST_AUTO_TEST_CASE(exit_of_own_actor_fails_its_task) {
 }
 
 BOOST_AUTO_TEST_CASE(monitors_see_normal_end_of_work) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto reasons = std::promise<std::vector<caf::error>>{};
   const auto watcher = system.spawn([&](caf::event_based_actor* self) -> caf::behavior {
     auto seen = std::make_shared<std::vector<caf::error>>();
@@ -292,8 +337,7 @@ BOOST_AUTO_TEST_CASE(monitors_see_normal_end_of_work) {
 }
 
 BOOST_AUTO_TEST_CASE(handles_may_outlive_engine) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   auto run = handed_over{};
   auto own = handed_over{};
   auto kept = std::vector<caf::actor>{};

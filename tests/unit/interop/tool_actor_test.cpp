@@ -33,8 +33,7 @@ ss::tool_output call_with(const ss::tool_ptr& tool, ss::json::object args) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(typed_actor_gets_arguments_as_struct) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto tool = ss::tool_actor<city_args>("weather", "Weather.", system.spawn(weather));
   BOOST_TEST(tool->definition().name == "weather");
   BOOST_TEST(call_with(tool, {{"city", "Rome"}}).content == "sunny in Rome");
@@ -42,8 +41,7 @@ BOOST_AUTO_TEST_CASE(typed_actor_gets_arguments_as_struct) {
 }
 
 BOOST_AUTO_TEST_CASE(dynamic_actor_answers_with_declared_type) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto handle = system.spawn([]() -> caf::behavior {
     return {[](const city_args& args) { return static_cast<int>(args.city.size()); }};
   });
@@ -52,8 +50,7 @@ BOOST_AUTO_TEST_CASE(dynamic_actor_answers_with_declared_type) {
 }
 
 BOOST_AUTO_TEST_CASE(text_actor_gets_arguments_as_json) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto handle = system.spawn(
       []() -> caf::behavior { return {[](const std::string& json) { return "got " + json; }}; });
   const auto tool = ss::tool_actor({"echo", "Echo.", {}}, handle);
@@ -61,8 +58,7 @@ BOOST_AUTO_TEST_CASE(text_actor_gets_arguments_as_json) {
 }
 
 BOOST_AUTO_TEST_CASE(ended_actor_makes_tool_unavailable) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto handle = system.spawn<hoarder>();
   caf::anon_send_exit(handle, caf::exit_reason::kill);
   for (const auto& tool :
@@ -74,8 +70,7 @@ BOOST_AUTO_TEST_CASE(ended_actor_makes_tool_unavailable) {
 }
 
 BOOST_AUTO_TEST_CASE(slow_actor_is_an_error_of_its_call) {
-  auto config = caf_config{};
-  auto system = caf::actor_system{config};
+  auto system = peer_system{};
   const auto handle = system.spawn([](caf::event_based_actor* self) -> caf::behavior {
     return {[self](const city_args&) -> caf::result<std::string> {
       return self->make_response_promise<std::string>();
