@@ -29,7 +29,7 @@ void unlink_fork(call& c) noexcept {
   c.next_fork = c.prev_fork = nullptr;
 }
 
-void count_offloaded(run& r, bool is_offloaded, ready_list& ready) noexcept {
+void count_offloaded(run& r, bool is_offloaded, ready_queue& ready) noexcept {
   if (is_offloaded) {
     ++r.offloaded;
     return;
@@ -37,7 +37,7 @@ void count_offloaded(run& r, bool is_offloaded, ready_list& ready) noexcept {
   SUPERSTEP_ASSERT(r.offloaded > 0);
   --r.offloaded;
   if (r.phase == run_phase::settling) // the failed run checks again whether it waits
-    ready.push_back(r.turn);
+    ready.push_back(r.group(), r.turn);
 }
 
 } // namespace
@@ -109,7 +109,7 @@ void call_table::move(call& c, call_phase to) noexcept {
                [&](const nested_in& at) { count_offloaded(*at.above, !was_offloaded, ready_); });
   }
   if (to == call_phase::suspended && c.first_wait != nullptr)
-    ready_.push_back(c.turn);
+    ready_.push_back(c.owner->group(), c.turn);
 }
 
 void call_table::detach(run& r, call& c, call_phase to) {
@@ -137,9 +137,10 @@ void call_table::drop(call& c) noexcept {
   else
     unlink_fork(c);
   timers_.clear(c.limit_timer);
-  ready_list::remove(c.turn);
+  auto& group = c.owner->group();
+  ready_queue::remove(group, c.turn);
   if (c.owner->starts.empty() && !SUPERSTEP_MUTANT(start_after_end))
-    ready_list::remove(c.owner->turn_of_forks);
+    ready_queue::remove(group, c.owner->turn_of_forks);
 }
 
 void call_table::add_fork(call& parent, task<void>&& body, boost::intrusive_ptr<fork_join>&& join) {
@@ -169,14 +170,14 @@ void call_table::add_fork(call& parent, task<void>&& body, boost::intrusive_ptr<
   detach(r, c, call_phase::waiting);
   c.turn.kind = ready_kind::start_call;
   r.starts.push_back(c.turn);
-  ready_.push_back(r.turn_of_forks);
+  ready_.push_back(r.group(), r.turn_of_forks);
 }
 
 call& call_table::next_fork(run& r) noexcept {
   auto& c = *static_cast<call*>(r.starts.pop_front().owner);
   SUPERSTEP_ASSERT(c.phase == call_phase::waiting && c.owner == &r);
   if (!r.starts.empty())
-    ready_.push_back(r.turn_of_forks);
+    ready_.push_back(r.group(), r.turn_of_forks);
   return c;
 }
 
@@ -188,7 +189,7 @@ void call_table::wait_ended(wait_ptr&& w) noexcept {
     return;
   c.add_wait(std::move(w));
   if (c.phase == call_phase::suspended)
-    ready_.push_back(c.turn);
+    ready_.push_back(c.owner->group(), c.turn);
 }
 
 void call_table::drop_bodies() noexcept {

@@ -13,7 +13,7 @@ namespace superstep {
 /// changes their phases. Decides nothing about runs.
 class call_table {
 public:
-  call_table(coordinator_host& host, ready_list& ready, timer_heap& timers) noexcept
+  call_table(coordinator_host& host, ready_queue& ready, timer_heap& timers) noexcept
       : host_{host}, ready_{ready}, timers_{timers} {}
   call_table(const call_table&) = delete;
   call_table& operator=(const call_table&) = delete;
@@ -30,7 +30,7 @@ public:
   void move(call& c, call_phase to) noexcept;
   /// Adds a call to run::open. The record then owns what its body uses.
   void detach(run& r, call& c, call_phase to);
-  /// Removes a call from run::open, from its parent's forked calls and from the ready list.
+  /// Removes a call from run::open, from its parent's forked calls and from the ready queue.
   void drop(call& c) noexcept;
   /// Creates a call for work that the body of `parent` has forked, and lists it as ready.
   void add_fork(call& parent, task<void>&& body, boost::intrusive_ptr<fork_join>&& join);
@@ -53,7 +53,7 @@ private:
   void recycle(call& c) noexcept;
 
   coordinator_host& host_;
-  ready_list& ready_;
+  ready_queue& ready_;
   timer_heap& timers_;
   std::vector<std::unique_ptr<call>> records_;
   std::vector<call*> free_; // has the capacity for all records

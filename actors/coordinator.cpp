@@ -146,6 +146,7 @@ void run_coordinator::begin_run(std::uint64_t number, run_request&& request) noe
   transition(r, run_phase::opening);
   r.number = number;
   r.request = std::move(request);
+  r.root = r.request.below ? r.request.below->above->root : &r;
   r.traits = 0;
   r.shows = shown_state::none;
   r.events_of_tasks = task_events::at_once;
@@ -231,9 +232,9 @@ void run_coordinator::open(run& r) {
   transition(r, run_phase::running);
   // a nested run comes before its parent's next task, so that the order depends on the graph only
   if (below != nullptr)
-    ready_.push_front(r.turn);
+    ready_.push_front(r.group(), r.turn);
   else if (r.generation == 0 || !SUPERSTEP_MUTANT(drop_ready_entry))
-    ready_.push_back(r.turn);
+    ready_.push_back(r.group(), r.turn);
 }
 
 void run_coordinator::open_with(run& r, result<lease_ptr> got) {
@@ -246,9 +247,9 @@ void run_coordinator::open_with(run& r, result<lease_ptr> got) {
   if (!load(r))
     return;
   if (r.request.below)
-    ready_.push_front(r.turn);
+    ready_.push_front(r.group(), r.turn);
   else
-    ready_.push_back(r.turn);
+    ready_.push_back(r.group(), r.turn);
 }
 
 /// Loads the thread, applies the input and prepares the first step. Returns false if the run has
@@ -381,9 +382,13 @@ std::uint32_t run_coordinator::take_task(run& r) noexcept {
   return number;
 }
 
-void run_coordinator::fire_timers(time_point now) noexcept {
-  while (auto* const due = timers_.pop_due(now))
+void run_coordinator::fire_timers(time_point now, unsigned max) noexcept {
+  for (; max > 0; --max) {
+    auto* const due = timers_.pop_due(now);
+    if (due == nullptr)
+      return;
     fire(*due, now);
+  }
 }
 
 void run_coordinator::fire(timer& t, time_point now) noexcept {
@@ -467,7 +472,7 @@ void run_coordinator::end(run& r, std::optional<run_error> error) noexcept {
   SUPERSTEP_ASSERT(r.is_live());
   SUPERSTEP_ASSERT(find_run(r.number) == &r);
   transition(r, run_phase::ending);
-  ready_list::remove(r.turn);
+  ready_queue::remove(r.group(), r.turn);
   note_activity(r);
   call_user(r, "keeping the resume values of tasks", [&] { keep_answers(r); });
   while (!r.open.empty())
@@ -475,7 +480,8 @@ void run_coordinator::end(run& r, std::optional<run_error> error) noexcept {
   SUPERSTEP_ASSERT(r.offloaded == 0 && r.starts.empty());
   ++r.generation; // not earlier, because calls of nested runs are counted in this run
   if (!SUPERSTEP_MUTANT(start_after_end))
-    ready_list::remove(r.turn_of_forks);
+    ready_queue::remove(r.group(), r.turn_of_forks);
+  SUPERSTEP_ASSERT(r.root != &r || r.ready_here.entries.empty());
   live_.erase(r.number);
   if (r.request.below)
     unlink_child(r);

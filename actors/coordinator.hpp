@@ -23,8 +23,8 @@ namespace superstep {
 ///
 /// Its driver reports events by calling the member functions, on one thread at a time. The
 /// coordinator lists runs and calls that have something to do in ready(). The driver takes the
-/// entries in order, and for a run asks next() what to do. Everything else that the coordinator
-/// needs is in coordinator_host.
+/// entries in the order of the queue, and for a run asks next() what to do. Everything else that
+/// the coordinator needs is in coordinator_host.
 ///
 /// Exceptions of user code outside bodies, and shortage of memory, end the run that they concern.
 /// No member function throws, except begin_* and where stated.
@@ -43,7 +43,7 @@ public:
   run_coordinator(const run_coordinator&) = delete;
   run_coordinator& operator=(const run_coordinator&) = delete;
 
-  [[nodiscard]] ready_list& ready() noexcept { return ready_; }
+  [[nodiscard]] ready_queue& ready() noexcept { return ready_; }
   [[nodiscard]] timer_heap& timers() noexcept { return timers_; }
   [[nodiscard]] call_table& calls() noexcept { return calls_; }
   [[nodiscard]] task_policy& tasks() noexcept { return tasks_; }
@@ -70,12 +70,12 @@ public:
   /// Lists a run as ready.
   void queue(run& r) noexcept {
     if (r.is_live())
-      ready_.push_back(r.turn);
+      ready_.push_back(r.group(), r.turn);
   }
   /// Lets a task start later, because its actor is busy.
   void postpone(run& r, std::uint32_t number);
-  /// Handles all timers that are due at `now`.
-  void fire_timers(time_point now) noexcept;
+  /// Handles up to `max` timers that are due at `now`.
+  void fire_timers(time_point now, unsigned max) noexcept;
   /// Reports the answer to coordinator_host::take_lease().
   void leased(std::uint64_t number, result<lease_ptr> got) noexcept;
   /// Reports the end of the wait that coordinator_host::wait_until_saved() has started.
@@ -120,7 +120,7 @@ private:
   void keep_outputs(run& r, const run_error& why);
 
   coordinator_host& host_;
-  ready_list ready_;
+  ready_queue ready_;
   timer_heap timers_;
   call_table calls_;
   task_policy tasks_;

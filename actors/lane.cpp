@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop of a lane (lane.hpp defines the terms): handles messages, ended waits and timers, then
-// the first entry of the coordinator's ready list, and sleeps when there is nothing to do.
+// the first entry of the coordinator's ready queue, and sleeps when there is nothing to do.
 #include "lane.hpp"
 
 #include "engine_core.hpp"
@@ -15,9 +15,13 @@ thread_local lane* lane::current = nullptr;
 
 namespace {
 
-/// The number of messages that a lane handles before it runs the next entry of the ready list. A
+/// The number of messages that a lane handles before it runs the next entry of the ready queue. A
 /// body may have forked 100,000 calls, with a message for each.
 constexpr auto arrivals_per_turn = 256U;
+
+/// The number of timers of runs and calls, and of timers of bodies, that a lane handles before the
+/// next entry. 100,000 tasks that started together may exceed their timeout together.
+constexpr auto timers_per_turn = 256U;
 
 constexpr auto pinned_max = std::size_t{8};
 
@@ -224,7 +228,7 @@ void lane::handle_inbox() {
   if (sleepers_.empty() && runs_.timers().empty())
     return;
   const auto time = now();
-  runs_.fire_timers(time);
+  runs_.fire_timers(time, timers_per_turn);
   wake_sleepers(time);
 }
 
@@ -241,7 +245,8 @@ void lane::add_sleeper(time_point due, wait_ptr&& w) {
 }
 
 void lane::wake_sleepers(time_point now) {
-  while (!sleepers_.empty() && sleepers_.front().due <= now) {
+  for (auto left = timers_per_turn; left > 0 && !sleepers_.empty() && sleepers_.front().due <= now;
+       --left) {
     std::pop_heap(sleepers_.begin(), sleepers_.end());
     auto woken = std::move(sleepers_.back().what);
     sleepers_.pop_back();
@@ -252,7 +257,7 @@ void lane::wake_sleepers(time_point now) {
   }
 }
 
-/// Handles the first entry of the ready list.
+/// Handles the first entry of the ready queue.
 lane::kept lane::turn() {
   auto& first = runs_.ready().pop_front();
   switch (first.kind) {

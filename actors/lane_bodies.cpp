@@ -209,7 +209,7 @@ lane::kept lane::start(call& c) {
   if (!s.try_acquire()) {
     c.turn.kind = ready_kind::start_call;
     if (!s.is_dead())
-      runs_.ready().push_back(c.turn);
+      runs_.ready().push_back(c.owner->group(), c.turn);
     return kept::yes;
   }
   runs_.calls().move(c, call_phase::resuming);
@@ -223,7 +223,7 @@ lane::kept lane::resume(call& c) {
   auto& s = actor_of(c);
   if (!s.try_acquire()) {
     if (!s.is_dead()) // the actor is handling a message: try again later
-      runs_.ready().push_back(c.turn);
+      runs_.ready().push_back(c.owner->group(), c.turn);
     return kept::yes;
   }
   auto frame = std::coroutine_handle<>{};

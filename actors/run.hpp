@@ -167,7 +167,9 @@ struct alignas(64) run {
   std::uint8_t active_stops = 0;
   ready_entry turn{ready_kind::drive, this};               ///< the run's next turn
   ready_entry turn_of_forks{ready_kind::start_fork, this}; ///< listed while `starts` is not empty
-  ready_list starts; ///< the forked calls that wait for their start
+  ready_list starts;      ///< the forked calls that wait for their start
+  run* root = this;       ///< the outermost run that this run is part of, or the run itself
+  ready_group ready_here; ///< used by outermost runs; see group()
   run_request request;
   run_state state;
   super_step step;
@@ -235,6 +237,8 @@ struct alignas(64) run {
   static constexpr std::uint8_t stop_before = 1;
   static constexpr std::uint8_t stop_after = 2;
 
+  /// The ready entries of the outermost run, among which are those of this run.
+  [[nodiscard]] ready_group& group() const noexcept { return root->ready_here; }
   [[nodiscard]] const detail::program& table() const noexcept { return state.table(); }
   [[nodiscard]] bool streams(stream_mode m) const noexcept { return includes(request.modes, m); }
   [[nodiscard]] bool is(run_trait t) const noexcept {

@@ -161,7 +161,7 @@ void step_policy::count_barrier_end(run& r) noexcept {
   const auto count = [this](run& of) {
     SUPERSTEP_ASSERT(of.barriers_offloaded > 0);
     if (--of.barriers_offloaded == 0 && of.cancelled)
-      runs_.ready().push_back(of.turn);
+      runs_.ready().push_back(of.group(), of.turn);
   };
   count(r);
   each_above(r, [&](const nested_in& at) { count(*at.above); });

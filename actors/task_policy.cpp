@@ -25,8 +25,8 @@ namespace superstep {
 namespace {
 
 /// After this number of checks without progress the siblings of a failed task count as suspended.
-/// The checks are one turn of the lane apart, so that each ready entry gets its turn between two of
-/// them.
+/// The checks are one turn of the run apart, so that each ready entry of the run gets its turn
+/// between two of them.
 constexpr auto idle_polls_max = std::uint32_t{2};
 
 /// The longest time that a failed step waits for siblings that are offloaded. Longer than the
@@ -175,7 +175,7 @@ void task_policy::was_taken(call& c) noexcept {
       runs_.timers().set(c.limit_timer, first_limit(r, c));
   }
   if (r.is_live())
-    runs_.ready().push_front(r.turn);
+    runs_.ready().push_front(r.group(), r.turn);
 }
 
 void task_policy::start_as_job(run& r, call& c) noexcept {
@@ -190,7 +190,7 @@ void task_policy::start_as_job(run& r, call& c) noexcept {
         // no thread is available: the lane runs the body itself, after the other ready entries
         runs_.calls().move(c, call_phase::waiting);
         c.turn.kind = ready_kind::start_call;
-        runs_.ready().push_back(c.turn);
+        runs_.ready().push_back(r.group(), c.turn);
       },
       [this](run& of, run_error&& error) { runs_.end(of, std::move(error)); });
 }

@@ -25,7 +25,7 @@ public:
   /// Reports that the watcher has taken the lane from the thread that runs the call's body.
   void was_taken(call& c) noexcept;
   /// Starts a task as a job. @pre fill_call() was called. Returns false if no thread is available;
-  /// the driver starts the call when it is next in the ready list.
+  /// the driver starts the call when it is next in the ready queue.
   void start_as_job(run& r, call& c) noexcept;
   /// Reports that a detached body has ended.
   void call_ended(call& c) noexcept;

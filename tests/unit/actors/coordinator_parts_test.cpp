@@ -90,6 +90,38 @@ BOOST_AUTO_TEST_CASE(ready_list_keeps_order_and_removes_anywhere) {
   BOOST_TEST(list.empty());
 }
 
+BOOST_AUTO_TEST_CASE(ready_queue_lets_groups_take_turns) {
+  auto queue = ss::ready_queue{};
+  auto large = ss::ready_group{};
+  auto small = ss::ready_group{};
+  auto entries = std::vector<std::unique_ptr<ss::ready_entry>>{};
+  for (auto i = 0; i < 5; ++i)
+    entries.push_back(std::make_unique<ss::ready_entry>(ss::ready_kind::resume, nullptr));
+  for (const auto i : {0U, 1U, 2U})
+    queue.push_back(large, *entries[i]);
+  queue.push_back(small, *entries[3]);
+  queue.push_front(large, *entries[4]);
+  queue.push_back(small, *entries[0]); // ignored, because it is listed
+  for (const auto expected : {4U, 3U, 0U, 1U, 2U})
+    BOOST_TEST(&queue.pop_front() == entries[expected].get());
+  BOOST_TEST(queue.empty());
+}
+
+BOOST_AUTO_TEST_CASE(ready_queue_drops_group_with_its_last_entry) {
+  auto queue = ss::ready_queue{};
+  auto group = ss::ready_group{};
+  auto entry = ss::ready_entry{ss::ready_kind::resume, nullptr};
+  queue.push_back(group, entry);
+  BOOST_TEST(group.turn.is_listed());
+  ss::ready_queue::remove(group, entry);
+  BOOST_TEST(!group.turn.is_listed());
+  BOOST_TEST(queue.empty());
+  ss::ready_queue::remove(group, entry);
+  queue.push_front(group, entry);
+  BOOST_TEST(&queue.pop_front() == &entry);
+  BOOST_TEST(queue.empty());
+}
+
 BOOST_AUTO_TEST_CASE(timers_fire_in_order_of_their_times) {
   auto heap = ss::timer_heap{};
   auto random = std::minstd_rand{7};
