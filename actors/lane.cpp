@@ -101,9 +101,9 @@ void lane::post(lane_message* m) noexcept {
     m->refuse(*this);
 }
 
-void lane::post_death(const actor_assignment& t) noexcept {
+void post_death(lane& to, const actor_assignment& t) noexcept {
   // Without memory the process ends: a run whose actor has died unnoticed would wait forever.
-  post(new death_notice{t}); // NOLINT(bugprone-unhandled-exception-at-new)
+  to.post(new death_notice{t}); // NOLINT(bugprone-unhandled-exception-at-new)
 }
 
 void lane::wake_at(time_point when, wait_ptr w) noexcept {
@@ -183,7 +183,7 @@ void lane::forget_run(const run& r) noexcept {
 }
 
 void lane::serve(worker& by, bool took_over) {
-  server_.store(&by, std::memory_order_release);
+  guard_.set_server(by);
   current = this;
   if (took_over)
     adopt_interrupted();
@@ -209,8 +209,7 @@ void lane::serve(worker& by, bool took_over) {
 
 void lane::sleep() {
   pinned_.clear();
-  const auto first = sleepers_.empty() ? time_point::max() : sleepers_.front().due;
-  inbox_.sleep(std::min(first, runs_.timers().earliest()));
+  inbox_.sleep(std::min(sleepers_.earliest(), runs_.timers().earliest()));
   core_.watch();
 }
 
@@ -222,34 +221,20 @@ void lane::handle_inbox() {
     if (w->resumable())
       runs_.calls().wait_ended(std::move(owned));
     else if (w->due != time_point{} && !w->abandoned())
-      add_sleeper(w->due, std::move(owned));
+      sleepers_.add(w->due, std::move(owned));
     w = following;
   }
-  if (sleepers_.empty() && runs_.timers().empty())
-    return;
+  if (!sleepers_.empty() || !runs_.timers().empty())
+    fire_timers();
+}
+
+void lane::fire_timers() {
   const auto time = now();
   runs_.fire_timers(time, timers_per_turn);
-  wake_sleepers(time);
-}
-
-void lane::add_sleeper(time_point due, wait_ptr&& w) {
-  // A body that is destroyed abandons its wait, which stays here. Such waits are removed when the
-  // heap has doubled since the last removal. The cost per wait is therefore constant.
-  if (sleepers_.size() >= sweep_at_) {
-    std::erase_if(sleepers_, [](const sleeper& s) { return s.what->abandoned(); });
-    std::make_heap(sleepers_.begin(), sleepers_.end());
-    sweep_at_ = std::max(2 * sleepers_.size(), sweep_min);
-  }
-  sleepers_.push_back({due, std::move(w)});
-  std::push_heap(sleepers_.begin(), sleepers_.end());
-}
-
-void lane::wake_sleepers(time_point now) {
-  for (auto left = timers_per_turn; left > 0 && !sleepers_.empty() && sleepers_.front().due <= now;
-       --left) {
-    std::pop_heap(sleepers_.begin(), sleepers_.end());
-    auto woken = std::move(sleepers_.back().what);
-    sleepers_.pop_back();
+  for (auto left = timers_per_turn; left > 0; --left) {
+    auto woken = sleepers_.pop_due(time);
+    if (!woken)
+      return;
     // This is the lane's thread, so the wait is ended directly instead of through the inbox.
     woken->due = {};
     if (woken->end_in_place())

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "body_guard.hpp"
 #include "coordinator.hpp"
 #include "lane_host.hpp"
 #include "lane_inbox.hpp"
+#include "sleepers.hpp"
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/base/detail/executor.hpp>
 
-#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -59,7 +60,6 @@ public:
 
   // Callable from any thread.
   void post(lane_message* m) noexcept;
-  void post_death(const actor_assignment& t) noexcept;
   void resume_soon(wait_ptr w) noexcept override { inbox_.push(std::move(w)); }
   void wake_at(time_point when, wait_ptr w) noexcept override;
   void fork(execution_context& parent, task<void> body,
@@ -108,19 +108,8 @@ public:
   /// lane next sleeps.
   [[nodiscard]] detail::program_ptr pin(const detail::program_ptr& table);
 
-  // Called by the watcher.
-  /// The guard shows whether the lane's thread is inside a body. It is 0 outside bodies, and inside
-  /// one an odd number that differs for each execution. take_over() sets it to 0.
-  [[nodiscard]] std::uint64_t guard() const noexcept {
-    return guard_.load(std::memory_order_acquire);
-  }
-  /// Takes the lane from its thread if that thread is still inside the body that it ran when `seen`
-  /// was read from guard(). Returns whether it did; the caller must then call thread_pool::serve().
-  [[nodiscard]] bool take_over(std::uint64_t seen) noexcept {
-    return guard_.compare_exchange_strong(seen, 0, std::memory_order_acq_rel);
-  }
-  [[nodiscard]] worker* server() const noexcept { return server_.load(std::memory_order_acquire); }
-  void hint_heavy() noexcept { heavy_.store(true, std::memory_order_relaxed); }
+  /// The data that the lane shares with the watcher.
+  [[nodiscard]] body_guard& guard() noexcept { return guard_; }
 
   /// Releases all actors, because they must not outlive the actor system, and all waits, because
   /// they keep the lane alive. Called after the last serve().
@@ -138,17 +127,9 @@ public:
 private:
   friend class lane_inspector;
 
-  /// The timer of a suspended body.
-  struct sleeper {
-    time_point due;
-    wait_ptr what;
-    bool operator<(const sleeper& other) const noexcept { return due > other.due; }
-  };
-
   // Defined in lane.cpp: the loop.
   void handle_inbox();
-  void add_sleeper(time_point due, wait_ptr&& w);
-  void wake_sleepers(time_point now);
+  void fire_timers();
   void sleep();
   [[nodiscard]] kept turn();
   void adopt_interrupted();
@@ -156,38 +137,32 @@ private:
   // Defined in lane_bodies.cpp.
   [[nodiscard]] kept drive(run& r);
   [[nodiscard]] kept start_task(run& r, std::uint32_t number);
-  [[nodiscard]] bool assign(run& r, lane_call& c, std::uint32_t number) noexcept;
-  [[nodiscard]] bool prepare(run& r, lane_call& c, std::uint32_t number) noexcept;
   [[nodiscard]] kept run_in_place(run& r, lane_call& c);
   void start_job(run& r, std::uint32_t number) noexcept;
   [[nodiscard]] kept start(call& c);
   [[nodiscard]] kept resume(call& c);
   [[nodiscard]] kept after_body(call& c, int change);
   [[nodiscard]] kept guarded(call& c, std::coroutine_handle<> frame) noexcept;
-  void learn_heavy(const call& c) noexcept;
 
   detail::engine_core& core_;
   const engine_options& options_;
   const std::uint32_t index_;
   lane_host host_;
   run_coordinator runs_{host_};
-  static constexpr std::size_t sweep_min = 1'024;
-  std::vector<sleeper> sleepers_; // a heap; the earliest is at the front
-  std::size_t sweep_at_ = sweep_min;
+  sleepers sleepers_;
   call* in_place_ = nullptr; // the record that all bodies run in place share
   call* running_ = nullptr;  // the call whose body the guard protects
   std::vector<detail::program_ptr> pinned_;
-  std::uint64_t sequence_ = 0;
   std::uint32_t chosen_ = 0;
 
   // The following members are shared with other threads and therefore on their own cache lines.
 
-  // odd while the lane's thread is inside a body: sequence << 1 | 1
-  alignas(64) std::atomic<std::uint64_t> guard_{0};
-  std::atomic<bool> heavy_{false};
+  alignas(64) body_guard guard_;
   lane_inbox inbox_;
-  alignas(64) std::atomic<worker*> server_{nullptr};
-  anchor_ptr anchor_;
+  alignas(64) anchor_ptr anchor_;
 };
+
+/// Notifies a lane that one of its actors has died. Callable from any thread.
+void post_death(lane& to, const actor_assignment& t) noexcept;
 
 } // namespace superstep

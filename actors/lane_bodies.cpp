@@ -39,19 +39,53 @@ void learn(const call& c, int change) noexcept {
     slowness.store(next, std::memory_order_relaxed);
 }
 
+/// Applies the watcher's hint that the bodies of a lane are long: raises the slowness of the node
+/// of `c`, which ran last.
+void learn_heavy(body_guard& guard, const call& c) noexcept {
+  if (guard.take_hint())
+    learn(c, lane::slow_node / 2);
+}
+
+/// Sets the actor of a call. Returns false if the task has failed because memory is short.
+bool assign_actor(lane& on, lane_host& host, run& r, lane_call& c, std::uint32_t number) noexcept {
+  try {
+    host.assign(r, c, number);
+    return true;
+  } catch (...) {
+    on.runs().tasks().start_failed(r, number);
+    return false;
+  }
+}
+
+/// Fills a call record for a task. Returns false if the task has failed, because copying values of
+/// the user's types has thrown.
+/// @pre the task's actor is acquired
+bool prepare_call(lane& on, lane_host& host, run& r, lane_call& c, std::uint32_t number) noexcept {
+  try {
+    fill_call(r, c, number, host);
+  } catch (...) {
+    if (c.actor) {
+      pooled_actor_of(c.actor).release();
+      host.release(c);
+    }
+    c.out.output = {};
+    on.runs().tasks().start_failed(r, number);
+    return false;
+  }
+  if (c.actor) {
+    auto& assignment = pooled_actor_of(c.actor).assignment;
+    assignment.call = &c;
+    assignment.call_generation = c.generation;
+  }
+  return true;
+}
+
 } // namespace
 
 void call::arrive(lane& l) {
   if (progress == body_progress::ended_quickly && owner != nullptr)
     learn(*this, -1);
   l.runs().tasks().call_returned(*this);
-}
-
-/// Applies the watcher's hint that this lane's bodies are long: raises the slowness of the node
-/// that ran last.
-void lane::learn_heavy(const call& c) noexcept {
-  if (heavy_.load(std::memory_order_relaxed) && heavy_.exchange(false, std::memory_order_relaxed))
-    learn(c, slow_node / 2);
 }
 
 /// Drives a run until it waits or ends, or has used its turn (engine_options::steps_per_turn).
@@ -103,8 +137,8 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
   const auto node = r.step.tasks[number].node;
   auto& c = on_lane(*in_place_);
   if (node != detail::program::no_node) {
-    learn_heavy(c); // the watcher's hint concerns the body that the lane ran before
-    if (!assign(r, c, number))
+    learn_heavy(guard_, c); // the watcher's hint concerns the body that the lane ran before
+    if (!assign_actor(*this, host_, r, c, number))
       return kept::yes;
     auto& s = pooled_actor_of(c.actor);
     if (!s.try_acquire()) {
@@ -121,41 +155,7 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
       return kept::yes;
     }
   }
-  return prepare(r, c, number) ? run_in_place(r, c) : kept::yes;
-}
-
-/// Sets the actor of a call. Returns false if the task has failed because memory is short.
-bool lane::assign(run& r, lane_call& c, std::uint32_t number) noexcept {
-  try {
-    host_.assign(r, c, number);
-    return true;
-  } catch (...) {
-    runs_.tasks().start_failed(r, number);
-    return false;
-  }
-}
-
-/// Fills a call record for a task. Returns false if the task has failed, because copying values of
-/// the user's types has thrown.
-/// @pre the task's actor is acquired
-bool lane::prepare(run& r, lane_call& c, std::uint32_t number) noexcept {
-  try {
-    fill_call(r, c, number, host_);
-  } catch (...) {
-    if (c.actor) {
-      pooled_actor_of(c.actor).release();
-      host_.release(c);
-    }
-    c.out.output = {};
-    runs_.tasks().start_failed(r, number);
-    return false;
-  }
-  if (c.actor) {
-    auto& assignment = pooled_actor_of(c.actor).assignment;
-    assignment.call = &c;
-    assignment.call_generation = c.generation;
-  }
-  return true;
+  return prepare_call(*this, host_, r, c, number) ? run_in_place(r, c) : kept::yes;
 }
 
 lane::kept lane::run_in_place(run& r, lane_call& c) {
@@ -185,7 +185,7 @@ lane::kept lane::run_in_place(run& r, lane_call& c) {
 void lane::start_job(run& r, std::uint32_t number) noexcept {
   auto& c = on_lane(runs_.calls().take());
   c.actor = std::move(on_lane(*in_place_).actor);
-  if (!prepare(r, c, number)) {
+  if (!prepare_call(*this, host_, r, c, number)) {
     runs_.calls().put_back(c);
     return;
   }
@@ -197,7 +197,7 @@ void lane::start_job(run& r, std::uint32_t number) noexcept {
 /// has taken.
 lane::kept lane::start(call& c) {
   SUPERSTEP_ASSERT(c.phase == call_phase::waiting && c.owner != nullptr);
-  learn_heavy(c);
+  learn_heavy(guard_, c);
   c.turn.kind = ready_kind::resume;
   if (is_slow(c)) {
     runs_.calls().move(c, call_phase::job);
@@ -256,17 +256,14 @@ lane::kept lane::after_body(call& c, int change) {
   return kept::yes;
 }
 
-/// Starts or resumes a body while the guard is set. The guard is an odd number while the body runs.
-/// To take the lane, the watcher changes it to 0. In that case the function returns kept::no, and
-/// the caller must return without touching the lane.
+/// Starts or resumes a body inside the guard. If the watcher takes the lane meanwhile, the function
+/// returns kept::no, and the caller must return without touching the lane.
 lane::kept lane::guarded(call& c, std::coroutine_handle<> frame) noexcept {
   running_ = &c;
-  const auto ticket = (++sequence_ << 1) | 1;
-  guard_.store(ticket, std::memory_order_release);
+  const auto ticket = guard_.enter();
   current = nullptr; // the body may start runs, and must not choose a lane that may be taken over
   c.advance(frame);
-  auto expected = ticket;
-  if (guard_.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) {
+  if (guard_.leave(ticket)) {
     current = this;
     return kept::yes;
   }

@@ -124,7 +124,7 @@ bool pooled_actor::cleanup(caf::error&& reason, caf::execution_unit* host) {
   // The lane is notified before the mailbox closes. Thus, when a thread finds the mailbox closed,
   // the notice is already in the lane's inbox.
   if (assignment.lane != nullptr && !SUPERSTEP_MUTANT(forget_monitor))
-    assignment.lane->post_death(assignment);
+    post_death(*assignment.lane, assignment);
   auto turn_away = [this](caf::mailbox_element* e) {
     auto message = caf::mailbox_element_ptr{e};
     bounce(message);

@@ -109,7 +109,7 @@ bool watcher::look() {
   auto busy = core_.threads().is_busy();
   for (auto i = std::size_t{0}; i < seen_.size(); ++i) {
     auto& l = *core_.lanes()[i];
-    const auto guard = l.guard();
+    const auto guard = l.guard().seen();
     const auto before = std::exchange(seen_[i], guard);
     const auto inside = (guard & 1) != 0;
     busy = busy || inside || guard != before;
@@ -121,13 +121,13 @@ bool watcher::look() {
       // that runs a body.
       if (!core_.threads().can_serve())
         continue;
-      auto* const server = l.server();
-      if (l.take_over(guard)) {
+      auto* const server = l.guard().server();
+      if (l.guard().take_over(guard)) {
         server->at.store(duty::body, std::memory_order_relaxed);
         core_.threads().serve(l, true);
       }
     } else if ((before & 1) != 0 && (guard >> 1) - (before >> 1) < heavy_bodies_per_tick) {
-      l.hint_heavy();
+      l.guard().hint_heavy();
     }
   }
   core_.threads().pace();

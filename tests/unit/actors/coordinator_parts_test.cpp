@@ -2,6 +2,7 @@
 // The parts of a coordinator: the tables of its state machines, the ready list and the timers.
 #include "actors/phases.hpp"
 #include "actors/ready_list.hpp"
+#include "actors/sleepers.hpp"
 #include "actors/timer_heap.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -160,6 +161,50 @@ BOOST_AUTO_TEST_CASE(cleared_timers_use_no_memory_of_heap) {
   heap.clear(deadline);
   heap.clear(deadline);
   BOOST_TEST(heap.empty());
+}
+
+namespace {
+
+/// An executor that never resumes anything.
+class idle_executor final : public ss::executor {
+public:
+  void resume_soon(ss::wait_ptr) noexcept override {}
+  void wake_at(time_point, ss::wait_ptr) noexcept override {}
+  [[nodiscard]] time_point now() const noexcept override { return {}; }
+  void fork(ss::execution_context&, ss::task<void>, boost::intrusive_ptr<ss::fork_join>) override {}
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(sleepers_are_woken_in_order) {
+  const auto where = boost::intrusive_ptr<idle_executor>{new idle_executor};
+  auto at = ss::execution_context{.where = where.get()};
+  auto all = ss::sleepers{};
+  BOOST_TEST((all.earliest() == time_point::max()));
+  for (const auto due : {3ms, 1ms, 2ms}) {
+    auto w = ss::wait_ptr{new ss::wait{{}, at}};
+    w->due = time_point{due};
+    all.add(w->due, std::move(w));
+  }
+  BOOST_TEST((all.earliest() == time_point{1ms}));
+  BOOST_TEST(!all.pop_due(time_point{}));
+  for (const auto due : {1ms, 2ms, 3ms})
+    BOOST_TEST((all.pop_due(time_point{5ms})->due == time_point{due}));
+  BOOST_TEST(all.empty());
+}
+
+BOOST_AUTO_TEST_CASE(abandoned_sleepers_are_swept_when_the_heap_has_doubled) {
+  const auto where = boost::intrusive_ptr<idle_executor>{new idle_executor};
+  auto at = ss::execution_context{.where = where.get()};
+  auto all = ss::sleepers{};
+  for (auto i = std::size_t{0}; i < 10 * ss::sleepers::sweep_min; ++i) {
+    auto w = ss::wait_ptr{new ss::wait{{}, at}};
+    w->due = time_point{1ms};
+    if (i % 10 != 0)
+      w->abandon();
+    all.add(w->due, std::move(w));
+    BOOST_TEST_REQUIRE(all.size() <= 2 * (i / 10 + 1) + ss::sleepers::sweep_min);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -209,18 +209,18 @@ bool watcher::look() {
   auto busy = false;
   for (auto i = std::size_t{0}; i < seen_.size(); ++i) {
     auto& l = *core_.lanes()[i];
-    const auto guard = l.guard();
+    const auto guard = l.guard().seen();
     const auto before = std::exchange(seen_[i], guard);
     if ((guard & 1) == 0)
       continue;
     busy = true;
     if (guard != before) {
       if (!world::current()->is_calm() && world::current()->random().one_in(8))
-        l.hint_heavy();
+        l.guard().hint_heavy();
       continue;
     }
-    auto* const server = l.server();
-    if (l.take_over(guard)) {
+    auto* const server = l.guard().server();
+    if (l.guard().take_over(guard)) {
       server->at.store(duty::body);
       core_.threads().serve(l, true);
     }
