@@ -2,6 +2,7 @@
 // The records of calls. phases.hpp lists the phases of a call and their transitions.
 #include "call_table.hpp"
 
+#include "sibling_list.hpp"
 #include "simulation.hpp"
 
 #include <utility>
@@ -10,24 +11,8 @@ namespace superstep {
 
 namespace {
 
-void link_fork(call& parent, call& c) noexcept {
-  c.prev_fork = nullptr;
-  c.next_fork = parent.first_fork;
-  if (c.next_fork != nullptr)
-    c.next_fork->prev_fork = &c;
-  parent.first_fork = &c;
-}
-
-/// Removes a call from its parent's list of forked calls. Does nothing if it is not in the list.
-void unlink_fork(call& c) noexcept {
-  if (c.next_fork != nullptr)
-    c.next_fork->prev_fork = c.prev_fork;
-  if (c.prev_fork != nullptr)
-    c.prev_fork->next_fork = c.next_fork;
-  else if (c.parent != nullptr && c.parent->first_fork == &c)
-    c.parent->first_fork = c.next_fork;
-  c.next_fork = c.prev_fork = nullptr;
-}
+/// The list of the unfinished calls that a body has forked.
+using fork_list = sibling_list<call, &call::next_fork, &call::prev_fork>;
 
 void count_offloaded(run& r, bool is_offloaded, ready_queue& ready) noexcept {
   if (is_offloaded) {
@@ -135,7 +120,7 @@ void call_table::drop(call& c) noexcept {
   if (c.parent == nullptr)
     --c.owner->detached_tasks;
   else
-    unlink_fork(c);
+    fork_list::unlink(c.parent->first_fork, c);
   timers_.clear(c.limit_timer);
   auto& group = c.owner->group();
   ready_queue::remove(group, c.turn);
@@ -151,7 +136,7 @@ void call_table::add_fork(call& parent, task<void>&& body, boost::intrusive_ptr<
   c.task_number = parent.task_number;
   c.parent = &parent;
   ++parent.users;
-  link_fork(parent, c);
+  fork_list::link(parent.first_fork, c);
   c.config = r.request.config;
   constexpr auto streams = static_cast<unsigned>(call_trait::streams_custom) |
                            static_cast<unsigned>(call_trait::streams_messages);

@@ -4,6 +4,7 @@
 
 #include "base/deadline.hpp"
 #include "run_events.hpp"
+#include "sibling_list.hpp"
 #include "simulation.hpp"
 #include "task_records.hpp"
 #include "user_code.hpp"
@@ -15,22 +16,8 @@ namespace superstep {
 
 namespace {
 
-void link_child(run& r) noexcept {
-  auto& caller = *r.request.below->caller;
-  r.prev_child = nullptr;
-  r.next_child = caller.first_child;
-  if (r.next_child != nullptr)
-    r.next_child->prev_child = &r;
-  caller.first_child = &r;
-}
-
-void unlink_child(run& r) noexcept {
-  if (r.next_child != nullptr)
-    r.next_child->prev_child = r.prev_child;
-  (r.prev_child != nullptr ? r.prev_child->next_child : r.request.below->caller->first_child) =
-      r.next_child;
-  r.next_child = r.prev_child = nullptr;
-}
+/// The list of the live nested runs that a call's body has started.
+using child_list = sibling_list<run, &run::next_child, &run::prev_child>;
 
 /// Sets the store, the cache and the traits of a new run.
 void find_resources(run& r) noexcept {
@@ -82,17 +69,6 @@ std::optional<std::string> set_breakpoints(run& r) {
   add(is_root && set && set->interrupt_after ? *set->interrupt_after : own.interrupt_after,
       run::stop_after);
   return unknown;
-}
-
-run_error cancelled_error(const run& r) noexcept {
-  try {
-    return make_run_error(graph_errc::cancelled,
-                          run_in_text(*r.request.config) + " was cancelled in step " +
-                              std::to_string(r.state.step()),
-                          r.state.step());
-  } catch (...) {
-    return make_run_error(graph_errc::cancelled, "cancelled", r.state.step());
-  }
 }
 
 /// Closes the run's thread. With exit durability, this saves the last checkpoint and its records,
@@ -158,13 +134,8 @@ void run_coordinator::begin_run(std::uint64_t number, run_request&& request) noe
   SUPERSTEP_ASSERT(r.open.empty() && r.offloaded == 0 && r.barriers_offloaded == 0);
   SUPERSTEP_ASSERT(r.detached_tasks == 0 && r.retries.empty() && !r.turn.is_listed());
   if (r.request.below)
-    link_child(r);
-  try {
-    open(r);
-  } catch (...) {
-    if (r.is_live())
-      end(r, current_error("the start of the run", 0));
-  }
+    child_list::link(r.request.below->caller->first_child, r);
+  guard(r, "the start of the run", [&] { open(r); });
 }
 
 /// Sets up a new run, and lists it as ready unless it has to wait.
@@ -288,12 +259,8 @@ void run_coordinator::leased(std::uint64_t number, result<lease_ptr> got) noexce
       SUPERSTEP_KEEP(*got);
     return;
   }
-  try {
-    open_with(*r, std::move(got));
-  } catch (...) { // load() copies values of the user's types
-    if (r->is_live())
-      end(*r, current_error("the start of the run", 0));
-  }
+  // load() copies values of the user's types
+  guard(*r, "the start of the run", [&] { open_with(*r, std::move(got)); });
 }
 
 void run_coordinator::saved(std::uint64_t number, std::int64_t step) noexcept {
@@ -301,16 +268,13 @@ void run_coordinator::saved(std::uint64_t number, std::int64_t step) noexcept {
   // a checkpointer may report the end of an earlier wait late, after it has failed
   if (r == nullptr || r->phase != run_phase::saving || r->state.step() != step)
     return;
-  try {
+  guard(*r, "the checkpointer", [&] {
     r->thread->check();
     if (r->thread->failure())
       steps_.fail_step(*r, *r->thread->failure());
     else if (steps_.enter_step(*r))
       queue(*r);
-  } catch (...) {
-    if (r->is_live())
-      end(*r, current_error("the checkpointer", r->state.step()));
-  }
+  });
 }
 
 namespace {
@@ -395,18 +359,12 @@ void run_coordinator::fire(timer& t, time_point now) noexcept {
   if (t.kind == timer_kind::call_limit) {
     auto& c = *static_cast<call*>(t.owner);
     SUPERSTEP_ASSERT(c.owner != nullptr && c.is_detached());
-    auto& r = *c.owner;
-    try {
-      tasks_.limit_due(c, now);
-    } catch (...) {
-      if (r.is_live())
-        end(r, current_error("a timeout", r.state.step()));
-    }
+    guard(*c.owner, "a timeout", [&] { tasks_.limit_due(c, now); });
     return;
   }
   auto& r = *static_cast<run*>(t.owner);
   SUPERSTEP_ASSERT(r.is_live());
-  try {
+  guard(r, "a timer", [&] {
     switch (t.kind) {
     case timer_kind::retry: {
       auto& waits = static_cast<retry_timer&>(t);
@@ -439,12 +397,8 @@ void run_coordinator::fire(timer& t, time_point now) noexcept {
     case timer_kind::call_limit:
       break; // handled above
     }
-  } catch (...) {
-    if (r.is_live())
-      end(r, current_error("a timer", r.state.step()));
-    return;
-  }
-  SUPERSTEP_ASSERT(false);
+    SUPERSTEP_ASSERT(false);
+  });
 }
 
 void run_coordinator::shut_down() noexcept {
@@ -466,8 +420,14 @@ void run_coordinator::postpone(run& r, std::uint32_t number) {
   queue(r);
 }
 
-/// Ends a run: abandons its calls and ends its nested runs, releases what it uses, and delivers its
-/// result. Does not fail if memory is short.
+/// Ends a run with the exception being handled, unless the run has ended already.
+void run_coordinator::end_thrown(run& r, const char* what) noexcept {
+  if (!r.is_live())
+    return;
+  const auto step = r.phase == run_phase::opening ? 0 : r.state.step();
+  end(r, current_error(what != nullptr ? what : "step " + std::to_string(step), step));
+}
+
 void run_coordinator::end(run& r, std::optional<run_error> error) noexcept {
   SUPERSTEP_ASSERT(r.is_live());
   SUPERSTEP_ASSERT(find_run(r.number) == &r);
@@ -484,7 +444,7 @@ void run_coordinator::end(run& r, std::optional<run_error> error) noexcept {
   SUPERSTEP_ASSERT(r.root != &r || r.ready_here.entries.empty());
   live_.erase(r.number);
   if (r.request.below)
-    unlink_child(r);
+    child_list::unlink(r.request.below->caller->first_child, r);
   if (host_.has_mail())
     call_user(r, "answering messages to the run", [&] { host_.drop_mail(r); });
   if (!r.late.empty())

@@ -99,6 +99,21 @@ public:
   /// Ends a run: abandons its calls and ends its nested runs, releases what it uses, and delivers
   /// its result. Does not fail if memory is short.
   void end(run& r, std::optional<run_error> error) noexcept;
+  /// Calls f. If user code in f throws, or memory is short, the run ends with that error.
+  /// @param what the activity, for the error text; null for the current step
+  template <class F>
+  void guard(run& r, const char* what, F f) noexcept {
+    try {
+      f();
+    } catch (...) {
+      end_thrown(r, what);
+    }
+  }
+  /// Lists a run as ready after one of its calls has ended, if it then has something to do.
+  void queue_after_call(run& r) noexcept {
+    if (r.is_live() && (r.open.empty() || r.has_to_start()))
+      queue(r);
+  }
 
 private:
   friend class lane_inspector;
@@ -110,6 +125,7 @@ private:
   void open(run& r);
   void open_with(run& r, result<lease_ptr> got);
   [[nodiscard]] bool load(run& r);
+  void end_thrown(run& r, const char* what) noexcept;
   void release(run& r) noexcept;
   void fire(timer& t, time_point now) noexcept;
 

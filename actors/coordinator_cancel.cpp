@@ -18,13 +18,9 @@ void run_coordinator::cancel(std::uint64_t number) noexcept {
   if (r == nullptr || r->phase == run_phase::cancelling)
     return;
   try {
-    r->cancelled = std::make_unique<run_error>(make_run_error(graph_errc::cancelled,
-                                                              run_in_text(*r->request.config) +
-                                                                  " was cancelled in step " +
-                                                                  std::to_string(r->state.step()),
-                                                              r->state.step()));
+    r->cancelled = std::make_unique<run_error>(cancelled_error(*r));
   } catch (...) {
-    end(*r, make_run_error(graph_errc::cancelled, "cancelled", r->state.step()));
+    end(*r, cancelled_error(*r));
     return;
   }
   if (r->phase == run_phase::opening) { // no task has started

@@ -20,6 +20,10 @@ public:
   using time_point = std::chrono::steady_clock::time_point;
 
   [[nodiscard]] virtual time_point now() const noexcept = 0;
+  /// The time of now() in nanoseconds.
+  [[nodiscard]] std::uint64_t now_ns() const noexcept {
+    return static_cast<std::uint64_t>(std::chrono::nanoseconds{now().time_since_epoch()}.count());
+  }
   /// Returns a random number for the delays between attempts.
   [[nodiscard]] virtual std::uint64_t random() noexcept = 0;
   [[nodiscard]] virtual std::unique_ptr<run> make_run() = 0;

@@ -38,6 +38,17 @@ std::string run_in_text(const run_config& config) {
   return config.run_id.empty() ? std::string{"the run"} : "run '" + config.run_id + '\'';
 }
 
+run_error cancelled_error(const run& r) noexcept {
+  try {
+    return make_run_error(graph_errc::cancelled,
+                          run_in_text(*r.request.config) + " was cancelled in step " +
+                              std::to_string(r.state.step()),
+                          r.state.step());
+  } catch (...) {
+    return make_run_error(graph_errc::cancelled, "cancelled", r.state.step());
+  }
+}
+
 run_error error_of_user_code(std::string_view whose, std::exception_ptr cause, std::int64_t step) {
   auto error = make_run_error(failure_code(cause, graph_errc::user_code_failed),
                               std::string{whose} + " failed: " + describe(cause), step);

@@ -289,6 +289,9 @@ struct alignas(64) run {
   }
 };
 
+/// Returns the error of a run that was cancelled. If memory is short, its text is `cancelled`.
+[[nodiscard]] run_error cancelled_error(const run& r) noexcept;
+
 inline retry_timer::retry_timer(run& r, std::uint32_t n, std::size_t i) noexcept
     : timer{timer_kind::retry, &r}, task{n}, index{i} {}
 

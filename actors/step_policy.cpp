@@ -21,10 +21,6 @@ namespace {
 /// by a job thread if the lane has other runs.
 constexpr auto writes_in_place_max = std::size_t{2'048};
 
-std::uint64_t in_ns(run::time_point time) noexcept {
-  return static_cast<std::uint64_t>(time.time_since_epoch().count());
-}
-
 bool stops_at(const run& r, std::uint8_t when) noexcept {
   return !r.stops.empty() && (r.active_stops & when) != 0 &&
          std::ranges::any_of(r.step.tasks, [&](const step_task& t) {
@@ -46,26 +42,24 @@ task_events events_of(const run& r) noexcept {
 /// Decides what to do when a step has no task to start.
 next_action::kind step_policy::end_step(run& r) noexcept {
   using kind = next_action::kind;
-  try { // one handler for all user code here: copies and moves of values of the user's types
+  auto next = kind::wait;
+  // one handler for all user code here: copies and moves of values of the user's types
+  runs_.guard(r, nullptr, [&] {
     if (r.phase == run_phase::settling) {
       if (!runs_.tasks().settles(r))
         runs_.end(r, r.failure ? std::optional{std::move(*r.failure)} : std::nullopt);
-      return kind::wait;
+      return;
     }
     if (!r.is_step_over()) {
       if (r.first_end_ns == 0 && !r.step.finished.empty())
-        r.first_end_ns = in_ns(host_.now());
-      return kind::wait;
+        r.first_end_ns = host_.now_ns();
+      return;
     }
-    return barrier(r) && advance(r, stops_at(r, run::stop_after) ? step_from::breakpoint
-                                                                 : step_from::barrier)
-               ? kind::new_step
-               : kind::wait;
-  } catch (...) {
-    if (r.is_live())
-      runs_.end(r, current_error("step " + std::to_string(r.state.step()), r.state.step()));
-    return kind::wait;
-  }
+    if (barrier(r) &&
+        advance(r, stops_at(r, run::stop_after) ? step_from::breakpoint : step_from::barrier))
+      next = kind::new_step;
+  });
+  return next;
 }
 
 /// Applies the outputs of the step's tasks to the state. Called when all tasks have ended. Returns
@@ -73,7 +67,7 @@ next_action::kind step_policy::end_step(run& r) noexcept {
 bool step_policy::barrier(run& r) {
   transition(r, run_phase::applying);
   if (r.first_end_ns != 0)
-    r.stats.barrier_wait_ns.push_back(in_ns(host_.now()) - std::exchange(r.first_end_ns, 0));
+    r.stats.barrier_wait_ns.push_back(host_.now_ns() - std::exchange(r.first_end_ns, 0));
   if (!r.is_fast_path()) {
     if (r.streams(stream_mode::debug))
       run_events{r}.barrier();
@@ -141,16 +135,13 @@ void step_policy::barrier_ended(call& c) noexcept {
   r.state = std::move(done->state);
   r.step = std::move(done->step);
   count_barrier_end(r);
-  try { // copies and moves of values are user code
+  runs_.guard(r, nullptr, [&] { // copies and moves of values are user code
     if (done->thrown)
       std::rethrow_exception(done->thrown);
     if (finish_barrier(r, done->applied) && r.phase == run_phase::applying &&
         advance(r, stops_at(r, run::stop_after) ? step_from::breakpoint : step_from::barrier))
       runs_.queue(r);
-  } catch (...) {
-    if (r.is_live())
-      runs_.end(r, current_error("step " + std::to_string(r.state.step()), r.state.step()));
-  }
+  });
   if (r.phase == run_phase::cancelling)
     r.step.clear(); // it is applied; no task is left that could get an output
 }

@@ -44,17 +44,6 @@ void on_task_interrupted(run& r, std::uint32_t number, conversation& talk) {
   r.interrupts->insert(r.interrupts->end(), talk.interrupts.begin(), talk.interrupts.end());
 }
 
-/// Calls f. An exception of user code, or shortage of memory, ends the run.
-template <class F, class End>
-void guarded(run& r, const char* what, F f, End finish) noexcept {
-  try {
-    f();
-  } catch (...) {
-    if (r.is_live())
-      finish(r, current_error(what, r.state.step()));
-  }
-}
-
 /// Passes the store and the cache of the outermost run to a nested run.
 void share_resources(const run& r, nesting& below) {
   if (const auto& own = r.request.below) {
@@ -124,45 +113,40 @@ void task_policy::in_place_ended(run& r, call& c, bool exited) noexcept {
     }
     return;
   }
-  guarded(
-      r, "the end of a task",
-      [&] {
-        auto talk = std::shared_ptr<conversation>{};
-        if (c.talk)
-          talk = std::move(c.talk);
-        c.forget_stop();
-        if (talk)
-          r.keep_talk(number, talk);
-        if (exited || c.failed) {
-          auto failed =
-              SUPERSTEP_MUTANT(leave_outcome) ? c.failed : std::exchange(c.failed, nullptr);
-          auto written = std::exchange(c.out.output, {});
-          task_failed(r, number, c.input, std::move(written),
-                      task_error(r, number,
-                                 exited ? graph_errc::actor_exited : graph_errc::node_failed,
-                                 exited ? nullptr : std::move(failed)));
-        } else if (talk && talk->stopped) {
-          c.out.output = {};
-          on_task_interrupted(r, number, *talk);
-        } else {
-          task_ended(r, number, std::move(c.out.output));
-        }
-      },
-      [this](run& of, run_error&& error) { runs_.end(of, std::move(error)); });
+  runs_.guard(r, "the end of a task", [&] {
+    auto talk = std::shared_ptr<conversation>{};
+    if (c.talk)
+      talk = std::move(c.talk);
+    c.forget_stop();
+    if (talk)
+      r.keep_talk(number, talk);
+    if (exited || c.failed) {
+      auto failed = SUPERSTEP_MUTANT(leave_outcome) ? c.failed : std::exchange(c.failed, nullptr);
+      auto written = std::exchange(c.out.output, {});
+      task_failed(r, number, c.input, std::move(written),
+                  task_error(r, number, exited ? graph_errc::actor_exited : graph_errc::node_failed,
+                             exited ? nullptr : std::move(failed)));
+    } else if (talk && talk->stopped) {
+      c.out.output = {};
+      on_task_interrupted(r, number, *talk);
+    } else {
+      task_ended(r, number, std::move(c.out.output));
+    }
+  });
   if (!SUPERSTEP_MUTANT(leave_outcome))
     c.failed = nullptr;
   c.out.output = {}; // what an exception has left
 }
 
+/// Lets a task's call keep its record, and sets the timer of its timeouts.
+void task_policy::detach(run& r, call& c, call_phase to) {
+  runs_.calls().detach(r, c, to);
+  if (c.is(call_trait::is_timed))
+    runs_.timers().set(c.limit_timer, first_limit(r, c));
+}
+
 void task_policy::in_place_suspended(run& r, call& c) noexcept {
-  guarded(
-      r, "a call",
-      [&] {
-        runs_.calls().detach(r, c, call_phase::suspended);
-        if (c.is(call_trait::is_timed))
-          runs_.timers().set(c.limit_timer, first_limit(r, c));
-      },
-      [this](run& of, run_error&& error) { runs_.end(of, std::move(error)); });
+  runs_.guard(r, "a call", [&] { detach(r, c, call_phase::suspended); });
 }
 
 void task_policy::was_taken(call& c) noexcept {
@@ -170,29 +154,22 @@ void task_policy::was_taken(call& c) noexcept {
   if (c.is_detached()) {
     runs_.calls().move(c, call_phase::taken);
   } else {
-    runs_.calls().detach(r, c, call_phase::taken);
-    if (c.is(call_trait::is_timed))
-      runs_.timers().set(c.limit_timer, first_limit(r, c));
+    detach(r, c, call_phase::taken);
   }
   if (r.is_live())
     runs_.ready().push_front(r.group(), r.turn);
 }
 
 void task_policy::start_as_job(run& r, call& c) noexcept {
-  guarded(
-      r, "a call",
-      [&] {
-        runs_.calls().detach(r, c, call_phase::job);
-        if (c.is(call_trait::is_timed))
-          runs_.timers().set(c.limit_timer, first_limit(r, c));
-        if (host_.start_job(c))
-          return;
-        // no thread is available: the lane runs the body itself, after the other ready entries
-        runs_.calls().move(c, call_phase::waiting);
-        c.turn.kind = ready_kind::start_call;
-        runs_.ready().push_back(r.group(), c.turn);
-      },
-      [this](run& of, run_error&& error) { runs_.end(of, std::move(error)); });
+  runs_.guard(r, "a call", [&] {
+    detach(r, c, call_phase::job);
+    if (host_.start_job(c))
+      return;
+    // no thread is available: the lane runs the body itself, after the other ready entries
+    runs_.calls().move(c, call_phase::waiting);
+    c.turn.kind = ready_kind::start_call;
+    runs_.ready().push_back(r.group(), c.turn);
+  });
 }
 
 void task_policy::call_ended(call& c) noexcept {
@@ -215,32 +192,27 @@ void task_policy::call_ended(call& c) noexcept {
     join->one_done();
     return;
   }
-  guarded(
-      r, "the end of a task",
-      [&] {
-        if (r.first_end_ns == 0 && !r.open.empty())
-          r.first_end_ns = static_cast<std::uint64_t>(host_.now().time_since_epoch().count());
-        if (talk)
-          r.keep_talk(number, talk);
-        if (!c.failed && talk && talk->stopped) {
-          on_task_interrupted(r, number, *talk);
-        } else if (c.failed) {
-          task_failed(
-              r, number, c.input, std::move(c.out.output),
-              task_error(r, number, graph_errc::node_failed, std::exchange(c.failed, nullptr)));
-        } else {
-          // with no other reader, the barrier can change the state without copying it
-          c.state_hold.reset();
-          c.inputs_hold.reset();
-          task_ended(r, number, std::move(c.out.output));
-        }
-      },
-      [this](run& of, run_error&& error) { runs_.end(of, std::move(error)); });
+  runs_.guard(r, "the end of a task", [&] {
+    if (r.first_end_ns == 0 && !r.open.empty())
+      r.first_end_ns = host_.now_ns();
+    if (talk)
+      r.keep_talk(number, talk);
+    if (!c.failed && talk && talk->stopped) {
+      on_task_interrupted(r, number, *talk);
+    } else if (c.failed) {
+      task_failed(r, number, c.input, std::move(c.out.output),
+                  task_error(r, number, graph_errc::node_failed, std::exchange(c.failed, nullptr)));
+    } else {
+      // with no other reader, the barrier can change the state without copying it
+      c.state_hold.reset();
+      c.inputs_hold.reset();
+      task_ended(r, number, std::move(c.out.output));
+    }
+  });
   runs_.calls().free(c);
   if (r.failure && SUPERSTEP_MUTANT(lose_wakeup))
     return;
-  if (r.is_live() && (r.open.empty() || r.has_to_start()))
-    runs_.queue(r);
+  runs_.queue_after_call(r);
 }
 
 void task_policy::call_returned(call& c) noexcept {
@@ -297,17 +269,13 @@ void task_policy::call_exited(call& c) noexcept {
   if (c.owner == nullptr || !c.is_detached())
     return;
   auto& r = *c.owner;
-  guarded(
-      r, "the exit of an actor",
-      [&] {
-        if (c.join)
-          abandon(c);
-        else
-          fail_call(c, task_error(r, c.task_number, graph_errc::actor_exited, nullptr));
-      },
-      [this](run& of, run_error&& error) { runs_.end(of, std::move(error)); });
-  if (r.is_live() && (r.open.empty() || r.has_to_start()))
-    runs_.queue(r);
+  runs_.guard(r, "the exit of an actor", [&] {
+    if (c.join)
+      abandon(c);
+    else
+      fail_call(c, task_error(r, c.task_number, graph_errc::actor_exited, nullptr));
+  });
+  runs_.queue_after_call(r);
 }
 
 /// Abandons a call and fails its task.
@@ -334,18 +302,14 @@ void task_policy::limit_due(call& c, run::time_point now) {
     return;
   }
   fail_call(c, std::move(*checked.passed));
-  if (r.is_live() && (r.open.empty() || r.has_to_start()))
-    runs_.queue(r);
+  runs_.queue_after_call(r);
 }
 
 void task_policy::start_failed(run& r, std::uint32_t number) noexcept {
-  guarded(
-      r, "the start of a task",
-      [&] {
-        task_failed(r, number, {}, {},
-                    task_error(r, number, graph_errc::node_failed, std::current_exception()));
-      },
-      [this](run& of, run_error&& error) { runs_.end(of, std::move(error)); });
+  runs_.guard(r, "the start of a task", [&] {
+    task_failed(r, number, {}, {},
+                task_error(r, number, graph_errc::node_failed, std::current_exception()));
+  });
 }
 
 void task_policy::task_ended(run& r, std::uint32_t number, node_output&& output) {
@@ -505,12 +469,13 @@ void task_policy::begin_fork(call& parent, std::uint32_t generation, task<void>&
   }
   auto& r = *parent.owner;
   const auto held = join;
-  guarded(
-      r, "a forked call", [&] { runs_.calls().add_fork(parent, std::move(body), std::move(join)); },
-      [&](run& of, run_error&& error) {
-        held->one_done();
-        runs_.end(of, std::move(error));
-      });
+  auto is_added = false;
+  runs_.guard(r, "a forked call", [&] {
+    runs_.calls().add_fork(parent, std::move(body), std::move(join));
+    is_added = true;
+  });
+  if (!is_added)
+    held->one_done();
 }
 
 void task_policy::begin_nested(call& parent, std::uint32_t generation, detail::program_ptr table,
@@ -520,28 +485,25 @@ void task_policy::begin_nested(call& parent, std::uint32_t generation, detail::p
   if (parent.generation != generation || parent.owner == nullptr)
     return;
   auto& r = *parent.owner;
-  guarded(
-      r, "the start of a nested run",
-      [&] {
-        auto request = run_request{};
-        request.below = link_to(parent, table->options().persistence);
-        request.table = std::move(table);
-        request.input = detail::run_input{std::move(input)};
-        request.config = r.request.config;
-        if (r.streams(stream_mode::subgraphs)) {
-          request.modes = r.request.modes;
-          request.sink = r.request.sink;
-        }
-        request.done = [done](detail::raw_result raw) {
-          done(detail::nested_outcome{std::move(raw.shown), std::move(raw.error),
-                                      std::move(raw.interrupts), std::move(raw.to_parent)});
-        };
-        const auto number = host_.expect_run();
-        runs_.begin_run(number, std::move(request));
-        if (runs_.find_run(number) != nullptr)
-          done.on_abandon(host_.canceller(number));
-      },
-      [this](run& of, run_error&& error) { runs_.end(of, std::move(error)); });
+  runs_.guard(r, "the start of a nested run", [&] {
+    auto request = run_request{};
+    request.below = link_to(parent, table->options().persistence);
+    request.table = std::move(table);
+    request.input = detail::run_input{std::move(input)};
+    request.config = r.request.config;
+    if (r.streams(stream_mode::subgraphs)) {
+      request.modes = r.request.modes;
+      request.sink = r.request.sink;
+    }
+    request.done = [done](detail::raw_result raw) {
+      done(detail::nested_outcome{std::move(raw.shown), std::move(raw.error),
+                                  std::move(raw.interrupts), std::move(raw.to_parent)});
+    };
+    const auto number = host_.expect_run();
+    runs_.begin_run(number, std::move(request));
+    if (runs_.find_run(number) != nullptr)
+      done.on_abandon(host_.canceller(number));
+  });
 }
 
 } // namespace superstep

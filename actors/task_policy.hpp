@@ -52,6 +52,7 @@ private:
   void settle(run& r) noexcept;
   [[nodiscard]] bool retry(run& r, std::uint32_t number, run_error& error);
   [[nodiscard]] bool begin_handler(run& r, std::uint32_t number, const run_error& error);
+  void detach(run& r, call& c, call_phase to);
   void fail_call(call& c, run_error&& error);
   void end_children(call& c) noexcept;
 

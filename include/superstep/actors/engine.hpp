@@ -102,8 +102,9 @@ public:
   engine& operator=(const engine&) = delete;
   /// Cancels the runs that have not ended and waits for the engine's threads, at most
   /// engine_options::shutdown_grace. Threads whose bodies still block are then detached. Runs that
-  /// callbacks submit in the meantime fail with graph_errc::cancelled. Must not be called on a
-  /// thread of the engine.
+  /// callbacks submit in the meantime fail with graph_errc::cancelled. The callbacks of runs that
+  /// have not ended when the grace period is over are not called. Must not be called on a thread of
+  /// the engine.
   ~engine();
 
   /// Runs a graph until it ends, fails or is interrupted. Blocks the calling thread; a body calls
