@@ -42,6 +42,7 @@ call& call_table::take() {
 void call_table::free(call& c) noexcept {
   SUPERSTEP_ASSERT(!c.limit_timer.is_set() && !c.turn.is_listed());
   SUPERSTEP_ASSERT(c.first_child == nullptr);
+  SUPERSTEP_ASSERT(c.next_fork == nullptr && c.prev_fork == nullptr);
   ++c.generation; // shows forked calls that their parent's call has ended
   for (auto* f = std::exchange(c.first_fork, nullptr); f != nullptr;) {
     auto* const following = std::exchange(f->next_fork, nullptr);
@@ -93,8 +94,10 @@ void call_table::move(call& c, call_phase to) noexcept {
     each_above(*c.owner,
                [&](const nested_in& at) { count_offloaded(*at.above, !was_offloaded, ready_); });
   }
-  if (to == call_phase::suspended && c.first_wait != nullptr)
+  if (to == call_phase::suspended && c.first_wait != nullptr) {
+    SUPERSTEP_ASSERT(c.owner != nullptr);
     ready_.push_back(c.owner->group(), c.turn);
+  }
 }
 
 void call_table::detach(run& r, call& c, call_phase to) {
@@ -117,6 +120,7 @@ void call_table::drop(call& c) noexcept {
   open[c.open_index] = open.back();
   open[c.open_index]->open_index = c.open_index;
   open.pop_back();
+  SUPERSTEP_ASSERT(c.parent != nullptr || c.owner->detached_tasks > 0);
   if (c.parent == nullptr)
     --c.owner->detached_tasks;
   else
@@ -172,6 +176,7 @@ void call_table::wait_ended(wait_ptr&& w) noexcept {
   if (c.phase == call_phase::idle || c.phase == call_phase::given_up ||
       c.phase == call_phase::lingering)
     return;
+  SUPERSTEP_ASSERT(c.owner != nullptr && c.owner->is_live());
   c.add_wait(std::move(w));
   if (c.phase == call_phase::suspended)
     ready_.push_back(c.owner->group(), c.turn);

@@ -342,6 +342,7 @@ std::uint32_t run_coordinator::take_task(run& r) noexcept {
   if (r.again.empty())
     return r.next_task++;
   const auto number = r.again.back();
+  SUPERSTEP_ASSERT(number < r.step.tasks.size());
   r.again.pop_back();
   return number;
 }
@@ -371,6 +372,7 @@ void run_coordinator::fire(timer& t, time_point now) noexcept {
       if (!SUPERSTEP_MUTANT(lose_retry))
         r.again.push_back(waits.task);
       const auto index = waits.index;
+      SUPERSTEP_ASSERT(index < r.retries.size() && r.retries[index].get() == &waits);
       std::swap(r.retries[index], r.retries.back());
       r.retries[index]->index = index;
       r.retries.pop_back();
@@ -477,6 +479,8 @@ void run_coordinator::release(run& r) noexcept {
   timers_.clear(r.patience_timer);
   for (auto& waits : r.retries)
     timers_.clear(*waits);
+  SUPERSTEP_ASSERT(r.open.empty() && r.detached_tasks == 0 && r.offloaded == 0);
+  SUPERSTEP_ASSERT(!r.turn.is_listed() && !r.turn_of_forks.is_listed());
   r.retries.clear();
   r.again.clear();
   r.failure.reset();

@@ -90,6 +90,7 @@ void call::arrive(lane& l) {
 
 /// Drives a run until it waits or ends, or has used its turn (engine_options::steps_per_turn).
 lane::kept lane::drive(run& r) {
+  SUPERSTEP_ASSERT(r.is_live() && !r.turn.is_listed());
   if (r.request.below)
     note_activity(r);
   auto steps = std::uint32_t{0};
@@ -159,6 +160,7 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
 }
 
 lane::kept lane::run_in_place(run& r, lane_call& c) {
+  SUPERSTEP_ASSERT(&c == in_place_ && c.owner == &r);
   transition(c, call_phase::in_place);
   if (guarded(c, {}) == kept::no)
     return kept::no;
@@ -243,6 +245,7 @@ lane::kept lane::resume(call& c) {
 
 /// Completes the start or the resumption of a detached call.
 lane::kept lane::after_body(call& c, int change) {
+  SUPERSTEP_ASSERT(c.phase == call_phase::resuming && c.owner != nullptr);
   auto& s = actor_of(c);
   s.release();
   // if an exit message has killed the actor, the notice in the inbox fails the call
@@ -274,6 +277,7 @@ lane::kept lane::guarded(call& c, std::coroutine_handle<> frame) noexcept {
 /// Called first by a thread that has taken over the lane: detaches the call whose body the old
 /// thread is still running, so that the run can continue with its next task.
 void lane::adopt_interrupted() {
+  SUPERSTEP_ASSERT(running_ != nullptr && running_->owner != nullptr);
   auto& c = *running_;
   learn(c, slow_node / 2);
   const auto was_in_place = &c == in_place_;

@@ -92,6 +92,7 @@ void lane_host::assign(run& r, lane_call& c, std::uint32_t number) {
     c.actor = actors_.take({actor_kind::tool, &lane_, &r, nullptr, r.generation, 0, t.node});
     return;
   }
+  SUPERSTEP_ASSERT(t.node < on_lane(r).node_actors.size());
   auto& own = on_lane(r).node_actors[t.node];
   if (!own)
     own = actors_.take({actor_kind::node, &lane_, &r, nullptr, r.generation, 0, t.node});

@@ -53,7 +53,10 @@ public:
   /// The number of runs that were submitted to the lane and have not ended. Thread-safe.
   [[nodiscard]] std::size_t load() const noexcept { return load_.load(std::memory_order_relaxed); }
   /// Counts a run as ended.
-  void count_end() noexcept { load_.fetch_sub(1, std::memory_order_relaxed); }
+  void count_end() noexcept {
+    SUPERSTEP_ASSERT(load() > 0);
+    load_.fetch_sub(1, std::memory_order_relaxed);
+  }
   /// Releases all idle actors.
   void clear() noexcept { actors_.clear(); }
 

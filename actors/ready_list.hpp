@@ -94,6 +94,7 @@ public:
   void push_back(ready_group& g, ready_entry& e) noexcept {
     if (e.is_listed())
       return;
+    SUPERSTEP_ASSERT(g.turn.is_listed() == !g.entries.empty());
     g.entries.push_back(e);
     groups_.push_back(g.turn);
   }

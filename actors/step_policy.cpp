@@ -65,6 +65,7 @@ next_action::kind step_policy::end_step(run& r) noexcept {
 /// Applies the outputs of the step's tasks to the state. Called when all tasks have ended. Returns
 /// false if the run has ended, or waits until a job thread has applied them.
 bool step_policy::barrier(run& r) {
+  SUPERSTEP_ASSERT(r.is_step_over() && r.again.empty());
   transition(r, run_phase::applying);
   if (r.first_end_ns != 0)
     r.stats.barrier_wait_ns.push_back(host_.now_ns() - std::exchange(r.first_end_ns, 0));
@@ -129,6 +130,7 @@ void step_policy::offload_barrier(run& r) {
 void step_policy::barrier_ended(call& c) noexcept {
   auto& r = *c.owner;
   const auto done = std::move(c.barrier);
+  SUPERSTEP_ASSERT(done != nullptr);
   runs_.calls().drop(c);
   runs_.calls().move(c, call_phase::waiting); // it is not offloaded any more
   runs_.calls().free(c);

@@ -150,6 +150,7 @@ void task_policy::in_place_suspended(run& r, call& c) noexcept {
 }
 
 void task_policy::was_taken(call& c) noexcept {
+  SUPERSTEP_ASSERT(c.phase == call_phase::in_place || c.phase == call_phase::resuming);
   auto& r = *c.owner;
   if (c.is_detached()) {
     runs_.calls().move(c, call_phase::taken);
@@ -247,6 +248,7 @@ void task_policy::abandon(call& c) noexcept {
     c.drop_waits();
     c.request_stop();
   }
+  SUPERSTEP_ASSERT(c.first_fork == nullptr && c.next_fork == nullptr);
   host_.release(c);
   c.leave_run();
   if (!runs_elsewhere)
@@ -379,6 +381,7 @@ void task_policy::task_failed(run& r, std::uint32_t number, const body_input& in
 /// Records that no output of the step will be applied: a task has failed, or has returned a command
 /// to the parent graph.
 void task_policy::settle(run& r) noexcept {
+  SUPERSTEP_ASSERT(r.failure || r.to_parent);
   if (r.phase == run_phase::running)
     transition(r, run_phase::settling);
   if (r.next_task == r.step.tasks.size())

@@ -137,6 +137,7 @@ void thread_pool::work(worker& self) {
     changed_.wait(lock, [this] {
       return stopping_ || !orders_.empty() || !refused_.empty() || is_surplus();
     });
+    SUPERSTEP_ASSERT(idle_ > 0);
     --idle_;
     idle_min_ = std::min(idle_min_, idle_);
     if (!refused_.empty()) {
@@ -230,6 +231,7 @@ void thread_pool::answer_refused(std::unique_lock<std::mutex>& lock) {
 }
 
 bool thread_pool::add_job(call& c) {
+  SUPERSTEP_ASSERT(c.phase == call_phase::job);
   const auto lock = std::scoped_lock{mutex_};
   if (at_jobs_ < burners_max_ && !give_jobs_order() && at_jobs_ == 0) {
     // No thread runs jobs, and no idle thread takes the order. A thread that runs a body outside
@@ -250,6 +252,7 @@ bool thread_pool::add_job(call& c) {
 call* thread_pool::next_job() {
   const auto lock = std::scoped_lock{mutex_};
   if (jobs_.empty()) {
+    SUPERSTEP_ASSERT(at_jobs_ > 0);
     --at_jobs_;
     return nullptr;
   }

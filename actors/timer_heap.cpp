@@ -53,6 +53,7 @@ void timer_heap::set(timer& t, time_point due) {
   t.due = due;
   sift_up(t.place);
   sift_down(t.place);
+  SUPERSTEP_ASSERT(heap_[t.place] == &t && earliest() <= due);
 }
 
 void timer_heap::clear(timer& t) noexcept {
@@ -73,6 +74,7 @@ timer* timer_heap::pop_due(time_point now) noexcept {
   if (heap_.empty() || heap_.front()->due > now)
     return nullptr;
   auto& first = *heap_.front();
+  SUPERSTEP_ASSERT(first.place == 0);
   clear(first);
   return &first;
 }

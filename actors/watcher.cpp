@@ -106,6 +106,7 @@ void watcher::run() {
 
 /// Polls all lanes once. Returns whether something is running or was running since the last poll.
 bool watcher::look() {
+  SUPERSTEP_ASSERT(seen_.size() == core_.lanes().size());
   auto busy = core_.threads().is_busy();
   for (auto i = std::size_t{0}; i < seen_.size(); ++i) {
     auto& l = *core_.lanes()[i];
