@@ -50,7 +50,7 @@ channel_graph::channel_graph() : layout_{std::make_shared<detail::channel_layout
   // The program keeps the layout alive, because bodies refer to it and each run starts with a copy
   // of its initial state.
   builder_.set_state([layout = std::shared_ptr<const detail::channel_layout>{layout_}] {
-    return layout->blank.clone();
+    return layout->blank.copy();
   });
 }
 

@@ -2,6 +2,7 @@
 // The JSON front end: compiles a json_graph to a program. json_layout.cpp converts between JSON
 // objects and the slots that hold the values; json_rules.cpp contains the named reducers.
 #include "graph_check.hpp"
+#include "json_append.hpp"
 #include "json_layout.hpp"
 
 #include <superstep/channels/kinds.hpp>
@@ -310,7 +311,7 @@ json_graph::json_graph(json_graph_options options) : layout_{std::make_shared<js
   checks_inputs_ = options.check_inputs;
   // The program keeps the layout alive, because nodes and branches refer to it.
   builder_.set_state(
-      [layout = std::shared_ptr<const json_layout>{layout_}] { return layout->blank.clone(); });
+      [layout = std::shared_ptr<const json_layout>{layout_}] { return layout->blank.copy(); });
 }
 
 /// Each channel gets a slot with the channel's number. Therefore each call must add one entry to
@@ -321,12 +322,17 @@ json_graph& json_graph::channel(std::string name, std::string_view rule) {
                    failed_fold::leaves_value);
   const auto number = layout_->channels.size();
   const auto is_topic = rule == "topic" || rule == "accumulating_topic";
+  const auto is_list = rule == "append";
   const auto is_managed = rule == "remaining_steps" || rule == "is_last_step";
   if (is_topic) {
     using slot = slot_block::slot_of<std::vector<json::value>>;
     layout_->blank.add(std::make_unique<slot>(std::vector<json::value>{}));
     builder_.add_channel(std::make_unique<topic<items_place, json::value, detail::json_items>>(
         name, items_place{number}, rule != "topic"));
+  } else if (is_list) {
+    layout_->blank.add(
+        std::make_unique<slot_block::slot_of<detail::appended_json>>(detail::appended_json{}));
+    builder_.add_channel(std::make_unique<detail::json_append_channel>(name, number));
   } else {
     using slot = slot_block::slot_of<std::optional<json::value>>;
     layout_->blank.add(std::make_unique<slot>(std::nullopt));
@@ -353,6 +359,7 @@ json_graph& json_graph::channel(std::string name, std::string_view rule) {
   }
   layout_->numbers.emplace(name, static_cast<std::uint32_t>(number));
   layout_->channels.push_back({std::move(name), is_topic     ? json_kind::items
+                                                : is_list    ? json_kind::appended
                                                 : is_managed ? json_kind::managed
                                                              : json_kind::single});
   if (is_managed)

@@ -3,6 +3,8 @@
 // writes. json_graph.cpp creates the layout.
 #include "json_layout.hpp"
 
+#include "json_append.hpp"
+
 #include <algorithm>
 
 namespace superstep::detail {
@@ -29,7 +31,7 @@ json::value* overwritten(json::value& v) {
 /// Creates a write. Only channels with a reducer recognise an overwrite; other channels store the
 /// object as their value.
 write write_of(std::uint32_t number, json_kind kind, json::value v) {
-  if (kind == json_kind::folded) {
+  if (kind == json_kind::folded || kind == json_kind::appended) {
     if (auto* instead = overwritten(v); instead != nullptr)
       return {number, true, value{json::value(std::move(*instead))}};
   }
@@ -63,6 +65,8 @@ json::object json_layout::read(const state_block& state,
     if (channel.kind == json_kind::items) {
       if (const auto& items = slots.at<item_slot>(i); !items.empty())
         object.emplace(channel.name, as_array(items));
+    } else if (channel.kind == json_kind::appended) {
+      object.emplace(channel.name, slots.at<appended_json>(i).to_json());
     } else if (channel.kind == json_kind::managed) {
       return;
     } else if (const auto& held = slots.at<single_slot>(i)) {

@@ -19,8 +19,9 @@ enum class json_kind : std::uint8_t {
   single, ///< slot: std::optional<json::value>; a write is the new value
   /// slot: std::optional<json::value>; a write is combined with the value, or overwrites it
   folded,
-  managed, ///< the slot is never filled: the engine computes the value for each node that reads it
-  items,   ///< slot: std::vector<json::value>; a write adds items, see json_items
+  appended, ///< slot: appended_json; a write adds the items of a list, or overwrites the value
+  managed,  ///< the slot is never filled: the engine computes the value for each node that reads it
+  items,    ///< slot: std::vector<json::value>; a write adds items, see json_items
 };
 
 /// Converts a write to a topic into items: a list adds each of its items, any other value is one
@@ -73,7 +74,11 @@ struct json_rule {
   json_reducer reduce;
   json::value initial;
 };
-/// Returns the reducer with this name; empty if there is no such reducer.
+/// Returns the reducer with this name; empty if there is no such reducer. The rule `append` is not
+/// among them, because its channels are json_append_channels.
 [[nodiscard]] std::optional<json_rule> find_json_rule(std::string_view name);
+/// Throws std::invalid_argument: a rule cannot combine a value, which the text shows up to a length
+/// of 80 bytes.
+[[noreturn]] void throw_unfit_json(const char* rule, const char* wants, const json::value& got);
 
 } // namespace superstep::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The named reducers of JSON channels: add, max, concat, append, merge. json_graph.cpp looks them
-// up by name.
+// up by name. The rule append of a channel is in json_append.cpp.
 #include "json_layout.hpp"
 
 #include <array>
@@ -11,14 +11,6 @@
 namespace superstep {
 
 namespace {
-
-/// Throws the error for a value that a reducer cannot combine. The value is shortened to 80 bytes.
-[[noreturn]] void throw_unfit(const char* rule, const char* wants, const json::value& got) {
-  auto text = to_text(got);
-  if (text.size() > 80)
-    text = text.substr(0, 77) + "...";
-  throw std::invalid_argument{std::string{rule} + " expects " + wants + ", got " + text};
-}
 
 bool is_integer(const json::value& v) {
   return v.is_int64() || v.is_uint64();
@@ -40,9 +32,9 @@ bool fits(wide_integer v) {
 /// of a rounded result.
 void add(json::value& into, json::value&& more) {
   if (!into.is_number())
-    throw_unfit("add", "numbers", into);
+    detail::throw_unfit_json("add", "numbers", into);
   if (!more.is_number())
-    throw_unfit("add", "numbers", more);
+    detail::throw_unfit_json("add", "numbers", more);
   if (!is_integer(into) || !is_integer(more)) {
     into = into.to_number<double>() + more.to_number<double>();
     return;
@@ -58,9 +50,9 @@ void add(json::value& into, json::value&& more) {
 
 void max(json::value& into, json::value&& more) {
   if (!into.is_number())
-    throw_unfit("max", "numbers", into);
+    detail::throw_unfit_json("max", "numbers", into);
   if (!more.is_number())
-    throw_unfit("max", "numbers", more);
+    detail::throw_unfit_json("max", "numbers", more);
   // Integers are not compared as doubles, because a double has only 53 bits.
   const auto is_larger = is_integer(into) && is_integer(more)
                              ? widened(more) > widened(into)
@@ -71,17 +63,17 @@ void max(json::value& into, json::value&& more) {
 
 void concat(json::value& into, json::value&& more) {
   if (!into.is_string())
-    throw_unfit("concat", "text", into);
+    detail::throw_unfit_json("concat", "text", into);
   if (!more.is_string())
-    throw_unfit("concat", "text", more);
+    detail::throw_unfit_json("concat", "text", more);
   into.as_string() += more.as_string();
 }
 
 void append(json::value& into, json::value&& more) {
   if (!into.is_array())
-    throw_unfit("append", "lists", into);
+    detail::throw_unfit_json("append", "lists", into);
   if (!more.is_array())
-    throw_unfit("append", "lists", more);
+    detail::throw_unfit_json("append", "lists", more);
   into.as_array().reserve(into.as_array().size() + more.as_array().size());
   for (auto& item : more.as_array())
     into.as_array().push_back(std::move(item));
@@ -89,9 +81,9 @@ void append(json::value& into, json::value&& more) {
 
 void merge(json::value& into, json::value&& more) {
   if (!into.is_object())
-    throw_unfit("merge", "objects", into);
+    detail::throw_unfit_json("merge", "objects", into);
   if (!more.is_object())
-    throw_unfit("merge", "objects", more);
+    detail::throw_unfit_json("merge", "objects", more);
   for (auto& [key, v] : more.as_object())
     into.as_object().insert_or_assign(key, std::move(v));
 }
@@ -104,6 +96,13 @@ const json_reducer json_reducer::concat{superstep::concat};
 const json_reducer json_reducer::append{superstep::append};
 const json_reducer json_reducer::merge{superstep::merge};
 
+void detail::throw_unfit_json(const char* rule, const char* wants, const json::value& got) {
+  auto text = to_text(got);
+  if (text.size() > 80)
+    text = text.substr(0, 77) + "...";
+  throw std::invalid_argument{std::string{rule} + " expects " + wants + ", got " + text};
+}
+
 std::optional<detail::json_rule> detail::find_json_rule(std::string_view name) {
   if (name == "add")
     return json_rule{json_reducer::add, 0};
@@ -111,8 +110,6 @@ std::optional<detail::json_rule> detail::find_json_rule(std::string_view name) {
     return json_rule{json_reducer::max, 0};
   if (name == "concat")
     return json_rule{json_reducer::concat, json::value(json::string{})};
-  if (name == "append")
-    return json_rule{json_reducer::append, json::value(json::array{})};
   if (name == "merge")
     return json_rule{json_reducer::merge, json::value(json::object{})};
   return std::nullopt;

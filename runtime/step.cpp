@@ -231,15 +231,25 @@ result<void> run_state::apply_writes(super_step& step) {
   return apply_ordered();
 }
 
-/// Returns the state that end_transients() restores if it fails; null if it cannot fail. While the
-/// caller holds the returned state, writes go to a copy.
-state_ptr run_state::held_for_emptying() const {
-  return table_->may_fail_to_empty() ? state_ : state_ptr{};
+/// Prepares for end_transients(), which may fail when it copies or clears a value. Returns the
+/// state to restore then; null if emptying cannot fail any more. While the caller holds the
+/// returned state, writes go to a copy.
+state_ptr run_state::hold_for_emptying() {
+  if (table_->may_fail_to_empty())
+    return state_;
+  if (!state_->shares_values())
+    return {};
+  if (state_->use_count() > 1) // a step changes a copy in any case
+    return state_;
+  for (const auto c : table_->transient_channels())
+    if (table_->channels()[c]->is_available(*state_))
+      table_->channels()[c]->own_value(*state_);
+  return {};
 }
 
 /// Empties the transient channels that the step did not write; their values live for one step. If
 /// emptying throws, restores `backup`.
-/// @param backup the result of held_for_emptying(), called before the step's writes were applied
+/// @param backup the result of hold_for_emptying(), called before the step's writes were applied
 void run_state::end_transients(state_ptr backup) try {
   for (const auto c : table_->transient_channels()) {
     if (std::find(changes_.begin(), changes_.end(), c) != changes_.end())
@@ -274,7 +284,7 @@ result<void> run_state::apply_tasks(super_step& step) {
     if (auto applied = apply_writes(step); !applied)
       return applied;
   } else {
-    auto before = held_for_emptying();
+    auto before = hold_for_emptying();
     if (auto applied = apply_writes(step); !applied)
       return applied;
     end_transients(std::move(before));

@@ -144,7 +144,7 @@ private:
   result<void> apply_writes(super_step&);
   [[nodiscard]] result<void> apply_ordered();
   result<void> apply_tasks(super_step&);
-  [[nodiscard]] state_ptr held_for_emptying() const;
+  [[nodiscard]] state_ptr hold_for_emptying();
   void end_transients(state_ptr backup);
   void trigger(std::uint32_t node, trigger_cause cause);
   void follow(const detail::node_entry&);

@@ -106,7 +106,7 @@ void run_state::accept_input(write_list input, std::vector<std::uint32_t> target
   sends_.clear();
   changes_.clear();
   if (had_tasks)
-    end_transients(held_for_emptying());
+    end_transients(hold_for_emptying());
   versions_->entry = versions_->last;
   input_ = std::move(input);
   input_targets_ = std::move(targets);

@@ -126,6 +126,13 @@ update_plan plan_of(const detail::program& table, std::span<write*> writes) {
   return plan;
 }
 
+/// Copies the values that will be updated and that other states share. Done before the first
+/// update, because those that cannot fail are not undone.
+void own_values(const detail::program& table, state_block& state, group writes) {
+  for (auto rest = writes; !rest.empty();)
+    table.channels()[take_group(rest).front()->channel]->own_value(state);
+}
+
 /// Carries out the updates of one barrier.
 class updater {
 public:
@@ -163,15 +170,18 @@ public:
 
 private:
   result<void> update(group own, bool keeps) {
-    if (keeps) {
-      const auto& c = *table_.channels()[own.front()->channel];
-      try {
-        kept_.push_back(c.keep(state_));
-      } catch (...) {
-        return failed_update(c);
-      }
+    if (!keeps)
+      return update_channel(table_, state_, own, ids_, changes_);
+    const auto& c = *table_.channels()[own.front()->channel];
+    try {
+      kept_.push_back(c.keep(state_));
+    } catch (...) {
+      return failed_update(c);
     }
-    return update_channel(table_, state_, own, ids_, changes_);
+    auto done = update_channel(table_, state_, own, ids_, changes_);
+    if (!done) // a failed update leaves the value unchanged
+      kept_.pop_back();
+    return done;
   }
 
   const detail::program& table_;
@@ -192,6 +202,8 @@ private:
   if (plan.needs_copy || state->use_count() > 1) {
     before = state;
     state = before->clone();
+  } else if (state->shares_values()) {
+    own_values(table, *state, plan.all);
   }
   auto applied = updater{table, *state, ids, changes}.carry_out(plan, before == nullptr);
   if (!applied) {

@@ -46,8 +46,11 @@ class state_block : public on_cache_lines,
                     public boost::intrusive_ref_counter<state_block, boost::thread_safe_counter> {
 public:
   virtual ~state_block() = default;
-  /// Returns a copy of all values. Throws what copying a value throws.
+  /// Returns a state with the same values. It may share them until one of the two states changes
+  /// them. Throws what copying a value throws.
   [[nodiscard]] virtual boost::intrusive_ptr<state_block> clone() const = 0;
+  /// Whether clones share values, so that the first change of a value copies it and may throw.
+  [[nodiscard]] virtual bool shares_values() const noexcept { return false; }
 
 protected:
   state_block() = default;
@@ -103,6 +106,9 @@ public:
   /// Returns a copy of the current value, which the barrier restores if the update of another
   /// channel fails. Throws what copying the value throws. @pre is_undone()
   [[nodiscard]] virtual std::unique_ptr<kept_value> keep(const state_block&) const;
+  /// Copies the value if other states share it, so that changing it in this state cannot fail by a
+  /// lack of memory for the copy. Does nothing by default. Throws what copying the value throws.
+  virtual void own_value(state_block&) const {}
   /// Applies the writes of one step to the channel. The writes are in task order, and are consumed
   /// even if the update fails. Returns an error if the writes do not fit the channel or a reducer
   /// throws: a channel_errc, or errc::shortage if memory is lacking. May throw what operations of

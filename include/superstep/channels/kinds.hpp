@@ -158,6 +158,7 @@ public:
     else
       return nullptr;
   }
+  void own_value(state_block& state) const override { static_cast<void>(place_.of(state)); }
   bool is_kept() const noexcept override { return true; }
   const value_form* written_form() const noexcept override { return form_of<Written>(); }
   std::string stored_type() const override {
@@ -252,6 +253,8 @@ private:
   class old_value final : public channel::kept_value {
   public:
     old_value(Place place, const state_block& state) : place_{place}, old_(place.of(state)) {}
+    // place_.of() does not throw: the update that is undone has changed the value, so no other
+    // state shares it.
     void restore(state_block& state) noexcept override { put(place_.of(state), std::move(old_)); }
 
   private:

@@ -31,6 +31,24 @@ BOOST_AUTO_TEST_CASE(changing_a_block_does_not_change_its_clone) {
   BOOST_TEST(text.of(*block) == "xy");
 }
 
+BOOST_AUTO_TEST_CASE(clone_shares_unchanged_slots_but_copy_does_not) {
+  auto block = boost::intrusive_ptr<slot_block>{new slot_block};
+  for (auto i = 0; i < 100; ++i)
+    block->add(std::make_unique<slot_block::slot_of<std::string>>("x"));
+  const auto at = [](const state_ptr& state, std::size_t i) {
+    return &static_cast<const slot_block&>(*state).at<std::string>(i);
+  };
+  const auto clone = block->clone();
+  const auto copy = block->copy();
+  block->at<std::string>(7) = "y";
+  BOOST_TEST(*at(clone, 7) == "x");
+  BOOST_TEST(at(clone, 8) == at(block, 8));
+  BOOST_TEST(at(copy, 8) != at(block, 8));
+  const auto* const own = at(block, 7);
+  block->at<std::string>(7) = "z"; // no other block has this slot any more
+  BOOST_TEST(at(block, 7) == own);
+}
+
 BOOST_AUTO_TEST_CASE(json_slot_does_not_wrap_value_in_array) {
   const auto slot = slot_block::slot_of<json::value>{json::value("text")};
   BOOST_TEST(slot.object.is_string());

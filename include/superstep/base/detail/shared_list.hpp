@@ -101,15 +101,22 @@ public:
   list_change replace(std::size_t i, T item, Tag tag = {}) {
     SUPERSTEP_ASSERT(i < size_);
     const auto c = i / chunk_size;
-    // A chunk that no other list can read may be changed in place.
-    const auto unique = spine_->use_count() == 1 && spine_->chunks[c]->use_count() == 1;
+    const auto unique = is_sole_reader(i);
     if (!unique) {
       auto changed = copy_of(*spine_->chunks[c], std::min(chunk_size, size_ - c * chunk_size));
-      spine_ = copy_of(*spine_, chunk_count(), spine_->capacity);
+      if (spine_->use_count() > 1)
+        spine_ = copy_of(*spine_, chunk_count(), spine_->capacity);
       spine_->chunks[c] = std::move(changed);
     }
     spine_->chunks[c]->put(i % chunk_size, std::move(item), tag);
     return unique ? list_change::in_place : list_change::forked;
+  }
+
+  /// Whether no other list can read the element, so that it may be changed in place.
+  /// @pre i < size()
+  [[nodiscard]] bool is_sole_reader(std::size_t i) const noexcept {
+    SUPERSTEP_ASSERT(i < size_);
+    return spine_->use_count() == 1 && spine_->chunks[i / chunk_size]->use_count() == 1;
   }
 
   class const_iterator;

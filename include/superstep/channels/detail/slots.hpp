@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/shared_list.hpp>
 #include <superstep/channels/channel.hpp>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include <memory>
 #include <typeinfo>
-#include <vector>
 
 namespace superstep {
 
 /// A state of separate slots, one per channel; each slot has its own type. Used by the graph
 /// classes without a state struct: channel_graph and json_graph.
+///
+/// A clone shares its slots with the original. A shared slot is copied when one of the blocks is
+/// about to change it, so a clone costs much less than a copy of its values.
 class slot_block final : public state_block {
 public:
   /// The object of one channel, with its type erased.
-  class slot {
+  class slot : public boost::intrusive_ref_counter<slot, boost::thread_safe_counter> {
   public:
     virtual ~slot() = default;
     /// Returns a copy of the slot and its object.
@@ -38,7 +44,12 @@ public:
   explicit slot_block(const void* owner) noexcept : owner_{owner} {}
   /// Returns the address that identifies the graph of the block; null if it was not set.
   [[nodiscard]] const void* owner() const noexcept { return owner_; }
+  /// Returns a block that shares all slots with this one.
   [[nodiscard]] state_ptr clone() const override;
+  /// Returns a block with copies of all slots. The states of new runs are made this way, because
+  /// runs on several threads would compete for the use counts of shared slots.
+  [[nodiscard]] state_ptr copy() const;
+  [[nodiscard]] bool shares_values() const noexcept override { return true; }
   /// Adds a slot and returns its index.
   std::size_t add(std::unique_ptr<slot> s);
 
@@ -51,17 +62,31 @@ public:
   }
   // The functions at() do not check the index and the type. They are for the channels and bodies of
   // the graph that created the block.
+
+  /// Returns the object of a slot, to be changed. If other blocks share the slot, copies it first,
+  /// and throws what copying the object throws.
   template <class T>
-  [[nodiscard]] T& at(std::size_t i) noexcept {
-    return static_cast<slot_of<T>&>(*slots_[i]).object;
+  [[nodiscard]] T& at(std::size_t i) {
+    return static_cast<slot_of<T>&>(own(i)).object;
   }
+  /// Returns the object of a slot.
   template <class T>
   [[nodiscard]] const T& at(std::size_t i) const noexcept {
     return static_cast<const slot_of<T>&>(*slots_[i]).object;
   }
 
 private:
-  std::vector<std::unique_ptr<slot>> slots_;
+  using slot_ptr = boost::intrusive_ptr<slot>;
+
+  slot& own(std::size_t i) {
+    if (slots_.is_sole_reader(i) && slots_[i]->use_count() == 1) [[likely]]
+      return *slots_[i];
+    return own_copy(i);
+  }
+  [[nodiscard]] slot& own_copy(std::size_t i);
+
+  // A slot is shared if several blocks share its part of the list, or if several parts contain it.
+  shared_list<slot_ptr> slots_;
   const void* owner_ = nullptr;
 };
 
@@ -70,7 +95,7 @@ template <class T>
 struct slot_place {
   using value_type = T;
   std::size_t index;
-  T& of(state_block& state) const noexcept { return static_cast<slot_block&>(state).at<T>(index); }
+  T& of(state_block& state) const { return static_cast<slot_block&>(state).at<T>(index); }
   const T& of(const state_block& state) const noexcept {
     return static_cast<const slot_block&>(state).at<T>(index);
   }
