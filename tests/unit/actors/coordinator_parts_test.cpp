@@ -5,6 +5,8 @@
 #include "actors/sleepers.hpp"
 #include "actors/timer_heap.hpp"
 
+#include <superstep/base/task.hpp>
+
 #include <boost/test/unit_test.hpp>
 
 #include <array>
