@@ -40,7 +40,8 @@ private:
                                    std::size_t calls_max) {
     // The estimate reads the whole conversation, so it is made only if there is a token limit.
     const auto bytes = tokens ? bytes_of(request) : std::size_t{0};
-    auto admitting = limits->admit(request.run_key, tokens ? tokens->of(bytes, std::nullopt) : 0);
+    const auto estimate = [tokens, bytes] { return tokens ? tokens->of(bytes, std::nullopt) : 0; };
+    auto admitting = limits->admit(request.run_key, rate_limiter::estimator{estimate});
     const auto admitted = co_await admitting;
     auto asking = inner->complete(std::move(request));
     auto reply = co_await asking;

@@ -108,10 +108,6 @@ private:
   time_point last_{};
 };
 
-// The first waiting request checks again at least this often, because tokens that other requests
-// return may admit it earlier.
-constexpr auto poll_interval = std::chrono::milliseconds{250};
-
 } // namespace
 
 struct rate_limiter::state {
@@ -121,6 +117,56 @@ struct rate_limiter::state {
 
   time_point try_reserve(std::int64_t amount, time_point now) {
     const auto lock = std::scoped_lock{mutex};
+    return reserve_now(amount, now);
+  }
+  /// Calls try_reserve() for the first waiting request. Also returns the number of changes so far,
+  /// for sleep_as_first().
+  std::pair<time_point, std::uint64_t> try_reserve_first(std::int64_t amount, time_point now) {
+    const auto lock = std::scoped_lock{mutex};
+    return {reserve_now(amount, now), changes};
+  }
+  /// Applies a change that may admit the first waiting request earlier, and wakes that request.
+  template <class Change>
+  void change(Change apply) {
+    auto woken = std::optional<completer<bool>>{};
+    {
+      const auto lock = std::scoped_lock{mutex};
+      apply();
+      ++changes;
+      woken = std::exchange(first, std::nullopt);
+    }
+    if (woken)
+      (*woken)(true);
+  }
+  /// Registers the first waiting request for its wake-up. Wakes it at once if anything has changed
+  /// since it tried to reserve.
+  void sleep_as_first(const completer<bool>& wake_up, std::uint64_t changes_seen) {
+    {
+      const auto lock = std::scoped_lock{mutex};
+      if (changes == changes_seen) {
+        first = wake_up;
+        return;
+      }
+    }
+    wake_up(true);
+  }
+  /// Removes the registration of sleep_as_first(), because the coroutine was destroyed.
+  void forget_first() {
+    const auto lock = std::scoped_lock{mutex};
+    first.reset();
+  }
+
+  mutable std::mutex mutex;
+  rate requests;
+  rate tokens;
+  time_point paused{};
+  std::uint64_t changes = 0;
+  std::optional<completer<bool>> first; ///< wakes the first waiting request; empty if it is awake
+  // the holder of its permit sleeps until its time has come; all other requests wait for the permit
+  limiter head_of_line{1};
+
+private:
+  time_point reserve_now(std::int64_t amount, time_point now) {
     if (now < paused)
       return paused;
     requests.refill(now);
@@ -133,13 +179,6 @@ struct rate_limiter::state {
     tokens.take(wanted, now);
     return now;
   }
-
-  mutable std::mutex mutex;
-  rate requests;
-  rate tokens;
-  time_point paused{};
-  // the holder of its permit sleeps until its time has come; all other requests wait for the permit
-  limiter head_of_line{1};
 };
 
 rate_limiter::rate_limiter(rate_limits limits) : state_{std::make_shared<state>(limits)} {}
@@ -149,32 +188,63 @@ time_point rate_limiter::try_reserve(std::int64_t tokens, time_point now) const 
 }
 
 task<time_point> rate_limiter::reserve(std::int64_t tokens) const {
-  return wait_for_turn(state_, tokens);
+  return [](std::shared_ptr<state> in, std::int64_t wanted) -> task<time_point> {
+    auto waiting = wait_for_turn(std::move(in), [wanted] { return wanted; });
+    const auto reserved = co_await waiting;
+    co_return reserved.at;
+  }(state_, tokens);
 }
 
-task<time_point> rate_limiter::wait_for_turn(std::shared_ptr<state> in, std::int64_t tokens) {
+task<rate_limiter::reservation> rate_limiter::reserve(estimator tokens) const {
+  return wait_for_turn(state_, std::move(tokens));
+}
+
+task<void> rate_limiter::wake_first_at(std::shared_ptr<state> in, time_point when) {
+  auto rest = sleep_until{when};
+  co_await rest;
+  in->change([] {});
+}
+
+task<rate_limiter::reservation> rate_limiter::wait_for_turn(std::shared_ptr<state> in,
+                                                            estimator tokens) {
   auto line = in->head_of_line.acquire();
   const auto turn = co_await line;
   auto& at = co_await this_context{};
+  auto alarm = task<void>{};
+  auto alarm_at = time_point{};
   for (;;) {
     const auto now = at.where->now();
-    const auto when = in->try_reserve(tokens, now);
+    const auto wanted = tokens();
+    const auto [when, changes] = in->try_reserve_first(wanted, now);
     if (when <= now)
-      co_return now;
-    auto rest = sleep_until{std::min(when, now + poll_interval)};
-    co_await rest;
+      co_return reservation{now, wanted};
+    // An alarm that is earlier than necessary is kept, so that a wake-up does not cost a timer.
+    if (!alarm || alarm.done() || when < alarm_at) {
+      alarm_at = when;
+      alarm = wake_first_at(in, when);
+      alarm.start_in(at);
+      alarm.handle().resume();
+      if (alarm.done())
+        alarm.take(); // throws if the timer lacks memory
+    }
+    auto sleeping = await_callback<bool>([in, seen = changes](completer<bool> wake_up) {
+      wake_up.on_abandon([in] { in->forget_first(); });
+      in->sleep_as_first(wake_up, seen);
+    });
+    co_await sleeping;
   }
 }
 
 void rate_limiter::settle(time_point reserved_at, std::int64_t reserved, std::int64_t used) const {
-  const auto lock = std::scoped_lock{state_->mutex};
-  state_->tokens.correct(reserved_at, static_cast<double>(used - reserved));
+  state_->change(
+      [&] { state_->tokens.correct(reserved_at, static_cast<double>(used - reserved)); });
 }
 
 void rate_limiter::cancel(time_point reserved_at, std::int64_t reserved) const {
-  const auto lock = std::scoped_lock{state_->mutex};
-  state_->tokens.correct(reserved_at, -static_cast<double>(reserved));
-  state_->requests.correct(reserved_at, -1);
+  state_->change([&] {
+    state_->tokens.correct(reserved_at, -static_cast<double>(reserved));
+    state_->requests.correct(reserved_at, -1);
+  });
 }
 
 void rate_limiter::pause_until(time_point until) const {
@@ -189,11 +259,12 @@ time_point rate_limiter::paused_until() const {
 
 void rate_limiter::observe(std::optional<server_rate> requests, std::optional<server_rate> tokens,
                            time_point sent, time_point now) const {
-  const auto lock = std::scoped_lock{state_->mutex};
-  if (requests)
-    state_->requests.observe(*requests, sent, now);
-  if (tokens)
-    state_->tokens.observe(*tokens, sent, now);
+  state_->change([&] {
+    if (requests)
+      state_->requests.observe(*requests, sent, now);
+    if (tokens)
+      state_->tokens.observe(*tokens, sent, now);
+  });
 }
 
 void rate_limiter::restrict_to(const rate_limits& limits) const {

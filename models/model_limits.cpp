@@ -46,17 +46,22 @@ model_limits::model_limits(model_limits_options options, rate_limiter shared)
 model_limits::~model_limits() = default;
 
 task<model_limits::admission> model_limits::admit(std::string_view run, std::int64_t tokens) const {
+  return admit(run, [tokens] { return tokens; });
+}
+
+task<model_limits::admission> model_limits::admit(std::string_view run,
+                                                  rate_limiter::estimator tokens) const {
   // A free function, so that the coroutine owns all that it uses.
   return [](limiter calls, fair_line line, rate_limiter rate, std::string key,
-            std::int64_t wanted) -> task<admission> {
+            rate_limiter::estimator estimate) -> task<admission> {
     auto out = admission{};
-    out.tokens = wanted;
     // Without limits per minute, a free place is taken at once, and the run need not be known.
     if (!rate.has_limit())
       if (auto free = calls.try_acquire()) {
         auto& at = co_await this_context{};
         const auto now = at.where->now();
-        if (rate.try_reserve(wanted, now) <= now) {
+        out.tokens = estimate();
+        if (rate.try_reserve(out.tokens, now) <= now) {
           out.permit = std::move(*free);
           out.reserved_at = now;
           co_return out;
@@ -66,10 +71,12 @@ task<model_limits::admission> model_limits::admit(std::string_view run, std::int
     const auto turn = co_await waiting;
     auto acquiring = calls.acquire();
     out.permit = co_await acquiring;
-    auto reserving = rate.reserve(wanted);
-    out.reserved_at = co_await reserving;
+    auto reserving = rate.reserve(std::move(estimate));
+    const auto reserved = co_await reserving;
+    out.reserved_at = reserved.at;
+    out.tokens = reserved.tokens;
     co_return out;
-  }(calls_, line_, rate_, std::string{run}, tokens);
+  }(calls_, line_, rate_, std::string{run}, std::move(tokens));
 }
 
 void model_limits::answered(time_point now) {

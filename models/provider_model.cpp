@@ -79,7 +79,11 @@ private:
   /// until the answer is complete. Both references point into the frame of complete(), which awaits
   /// this task.
   task<attempt> attempt_once(const wire_request& asked, const model_request& request) const {
-    auto admitting = limits_->admit(request.run_key, tokens_of(asked, request));
+    // Estimated again until the call is admitted, because answers improve the estimate.
+    const auto estimate = [this, bytes = asked.body.size(), output_max = output_max_of(request)] {
+      return tokens_->of(bytes, output_max);
+    };
+    auto admitting = limits_->admit(request.run_key, rate_limiter::estimator{estimate});
     auto admitted = co_await admitting;
     const auto& rate = limits_->rate();
     auto& at = co_await this_context{};
@@ -90,8 +94,10 @@ private:
     // request. The reservation is then cancelled and made again.
     while (tried.is_held_back) {
       rate.cancel(admitted.reserved_at, admitted.tokens);
-      auto turn = rate.reserve(admitted.tokens);
-      admitted.reserved_at = co_await turn;
+      auto turn = rate.reserve(rate_limiter::estimator{estimate});
+      const auto reserved = co_await turn;
+      admitted.reserved_at = reserved.at;
+      admitted.tokens = reserved.tokens;
       sent = at.where->now();
       auto again = caller_.ask(asked, request.on_chunk);
       tried = co_await again;
@@ -144,15 +150,14 @@ private:
     return out;
   }
 
-  /// Estimates the tokens of a call. settle() corrects the reservation.
-  [[nodiscard]] std::int64_t tokens_of(const wire_request& asked,
-                                       const model_request& request) const {
-    auto output_max = std::optional<std::int64_t>{};
+  /// Returns the parameter max_tokens of a call; nullopt if it is not set.
+  [[nodiscard]] std::optional<std::int64_t> output_max_of(const model_request& request) const {
+    auto out = std::optional<std::int64_t>{};
     for (const auto* from : {&options_.parameters, &request.parameters})
       for (const auto* name : {"max_tokens", "max_completion_tokens", "max_output_tokens"})
         if (const auto* most = from->if_contains(name); most && most->is_int64())
-          output_max = most->get_int64();
-    return tokens_->of(asked.body.size(), output_max);
+          out = most->get_int64();
+    return out;
   }
 
   provider_model_options options_;

@@ -129,6 +129,11 @@ public:
   /// @param run identifies the run, for example model_request::run_key
   /// @param tokens estimated tokens of the request and its answer
   [[nodiscard]] task<admission> admit(std::string_view run, std::int64_t tokens) const;
+  /// Waits like the other overload, for a request whose estimate improves while it waits.
+  /// @param run identifies the run, for example model_request::run_key
+  /// @param tokens called when the request is the first of the queue, and again after each
+  /// settled or cancelled request; must be valid until the returned task has ended
+  [[nodiscard]] task<admission> admit(std::string_view run, rate_limiter::estimator tokens) const;
 
   /// Limits the calls in flight.
   [[nodiscard]] const limiter& calls() const noexcept { return calls_; }

@@ -2,6 +2,7 @@
 // The model wrapper that limits concurrent calls, and tool calls per answer.
 #include "agents/fake_model.hpp"
 #include "agents/limited_model.hpp"
+#include "support/manual_executor.hpp"
 
 #include <superstep/base/await.hpp>
 
@@ -48,6 +49,34 @@ BOOST_AUTO_TEST_CASE(concurrent_model_calls_stay_within_limit) {
   BOOST_TEST(most_at_once(1) == 1);
   BOOST_TEST(most_at_once(3) == 3);
   BOOST_TEST(most_at_once(std::nullopt) == 9);
+}
+
+BOOST_AUTO_TEST_CASE(token_limit_follows_answers_from_the_first_on) {
+  // Answers after 10 ms, with 100 tokens of input and output together.
+  class short_model final : public chat_model {
+  public:
+    task<result<message>> complete(model_request) const override {
+      co_await sleep_for{std::chrono::milliseconds{10}};
+      auto out = ai_message("done");
+      out.usage.emplace();
+      out.usage->input_tokens = 10;
+      out.usage->output_tokens = 90;
+      out.usage->total_tokens = 100;
+      co_return out;
+    }
+    std::string fingerprint() const override { return "short"; }
+  };
+  auto options = model_limits_options{};
+  options.tokens_per_minute = 60'000; // 10 calls per second
+  const auto limited = detail::limit_model(std::make_shared<const short_model>(), options);
+  auto run = test::manual_executor{};
+  auto calls = std::vector<task<result<message>>>{};
+  for (auto i = 0; i < 50; ++i)
+    calls.push_back(limited->complete({}));
+  auto all = when_all(std::move(calls));
+  const auto took = run.finish(all);
+  BOOST_TEST((took < std::chrono::seconds{6}));
+  BOOST_TEST((took > std::chrono::seconds{3})); // 10 of the 50 calls may be sent at once
 }
 
 BOOST_AUTO_TEST_CASE(limited_model_keeps_fingerprint_of_wrapped_model) {

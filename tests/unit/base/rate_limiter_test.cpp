@@ -150,6 +150,43 @@ BOOST_AUTO_TEST_CASE(cancelled_reservation_does_not_count) {
   BOOST_TEST((limited.try_reserve(100, start + 1s) == start + 1s));
 }
 
+BOOST_AUTO_TEST_CASE(settled_tokens_wake_first_waiter_at_once) {
+  auto run = manual_executor{};
+  const auto limited = rate_limiter{{.tokens_per_minute = 6'000, .burst = 60s}};
+  const auto sent = run.now();
+  BOOST_TEST((limited.try_reserve(6'000, sent) == sent));
+  auto order = std::vector<int>{};
+  auto calls = std::vector<task<void>>{};
+  for (auto i = 0; i < 2; ++i) {
+    calls.push_back(go_out(limited, 500, order, i));
+    run.start(calls.back());
+  }
+  limited.settle(sent, 6'000, 5'000);
+  run.run_ready();
+  BOOST_TEST(order == std::vector<int>{0}, boost::test_tools::per_element());
+  limited.cancel(sent, 5'000);
+  run.run_ready();
+  BOOST_TEST(order.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(first_waiter_is_estimated_again_after_settling) {
+  auto run = manual_executor{};
+  const auto limited = rate_limiter{{.tokens_per_minute = 6'000}};
+  BOOST_TEST((limited.try_reserve(1'000, run.now()) == run.now()));
+  auto expected = std::int64_t{1'000};
+  auto waiting = limited.reserve([&expected] { return expected; });
+  run.start(waiting);
+  run.advance(5s);
+  BOOST_TEST(!waiting.done());
+  expected = 20;
+  limited.settle(start, 1'000, 20);
+  run.run_ready();
+  BOOST_REQUIRE(waiting.done());
+  const auto reserved = waiting.take();
+  BOOST_TEST(reserved.tokens == 20);
+  BOOST_TEST((reserved.at == start + 5s));
+}
+
 BOOST_AUTO_TEST_CASE(request_larger_than_limit_waits_for_empty_minute) {
   const auto limited = rate_limiter{{.tokens_per_minute = 6'000}};
   BOOST_TEST((limited.try_reserve(100, start) == start));

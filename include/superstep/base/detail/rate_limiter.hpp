@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -54,6 +55,13 @@ class rate_limiter {
 
 public:
   using time_point = executor::time_point;
+  /// Returns the estimated tokens of a request.
+  using estimator = std::function<std::int64_t()>;
+  /// A reservation for one request.
+  struct reservation {
+    time_point at{};         ///< for settle() and cancel()
+    std::int64_t tokens = 0; ///< the reserved tokens
+  };
 
   /// Creates a limiter of which nothing is used yet.
   explicit rate_limiter(rate_limits limits);
@@ -62,13 +70,18 @@ public:
   /// requests are served in the order of arrival.
   /// @return the time of the reservation, for settle()
   [[nodiscard]] task<time_point> reserve(std::int64_t tokens) const;
+  /// Waits like the other overload, for a request whose estimate improves while it waits.
+  /// @param tokens called when the request is the first of the queue, and again after each settle()
+  /// or cancel() until the request may be sent
+  [[nodiscard]] task<reservation> reserve(estimator tokens) const;
   /// Reserves a request without waiting. Returns `now` if it may be sent; otherwise reserves
   /// nothing and returns the time at which to try again.
   [[nodiscard]] time_point try_reserve(std::int64_t tokens, time_point now) const;
-  /// Corrects a reservation after the request has used `used` tokens.
+  /// Corrects a reservation after the request has used `used` tokens. Wakes the first waiting
+  /// request, which may be sent earlier now.
   /// @param reserved_at the time that reserve() returned
   void settle(time_point reserved_at, std::int64_t reserved, std::int64_t used) const;
-  /// Removes a reservation whose request was not sent.
+  /// Removes a reservation whose request was not sent. Wakes the first waiting request.
   /// @param reserved_at the time that reserve() returned
   void cancel(time_point reserved_at, std::int64_t reserved) const;
   /// Pauses all requests until a point in time. Of several pauses the longest applies.
@@ -102,7 +115,8 @@ public:
 
 private:
   explicit rate_limiter(std::shared_ptr<state> s) : state_{std::move(s)} {}
-  static task<time_point> wait_for_turn(std::shared_ptr<state> in, std::int64_t tokens);
+  static task<reservation> wait_for_turn(std::shared_ptr<state> in, estimator tokens);
+  static task<void> wake_first_at(std::shared_ptr<state> in, time_point when);
   std::shared_ptr<state> state_;
 };
 
