@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -185,7 +184,15 @@ task<response_answer> ask_for_response(response_reader_ptr reader, model_call ca
   auto out = response_answer{};
   for (;;) {
     auto asking = ask(call);
-    out.answer = co_await asking;
+    try {
+      out.answer = co_await asking;
+    } catch (const model_error& why) {
+      if (out.answers == 0)
+        throw;
+      auto failed = why;
+      failed.set_answers(std::move(out.usage), out.answers);
+      throw failed;
+    }
     ++out.answers;
     if (out.answer.usage)
       add_token_usage{}(out.usage, token_usage{*out.answer.usage});
@@ -197,11 +204,14 @@ task<response_answer> ask_for_response(response_reader_ptr reader, model_call ca
       out.has_value = true;
       co_return out;
     }
-    if (out.answers > reader->retries())
-      throw std::system_error{
-          read.error().code,
+    if (out.answers > reader->retries()) {
+      auto text =
           fmt::format("the model's structured response: {}{}", read.error().text,
-                      out.answers > 1 ? fmt::format(" (after {} answers)", out.answers) : "")};
+                      out.answers > 1 ? fmt::format(" (after {} answers)", out.answers) : "");
+      auto failed = model_error{error{read.error().code, std::move(text)}};
+      failed.set_answers(std::move(out.usage), out.answers);
+      throw failed;
+    }
     reader->add_fault(call, out.answer, read.error());
   }
 }

@@ -107,6 +107,22 @@ int http_status_of(const std::exception_ptr& cause) {
   }
 }
 
+/// Adds the answers that a failed call of the model received and that are not in the run's state,
+/// for example invalid structured responses.
+void add_answers_of(row_outcome& out, const std::exception_ptr& cause) {
+  if (!cause)
+    return;
+  try {
+    std::rethrow_exception(cause);
+  } catch (const model_error& e) {
+    out.model_calls += e.answers();
+    if (const auto* usage = e.usage())
+      add_token_usage{}(out.usage, token_usage{*usage});
+  } catch (...) { // another exception has no answers
+    return;
+  }
+}
+
 /// Whether an error means that the checkpoint database or a recording cannot be read or written.
 /// The other checkpoint errors are caused by the values of a single row.
 bool is_of_storage(std::error_code code) {
@@ -366,6 +382,8 @@ std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
       out = outcome_of(ended, end.steps_before, times);
       if (auto state = state_of(ended))
         take_state(out, *state, end.messages_before);
+      if (ended.error)
+        add_answers_of(out, ended.error->cause);
       // The server may report a model of which the prices are known, for example with a date.
       const auto* price = end.price ? &*end.price : prices->find(out.model);
       if (price != nullptr)

@@ -92,6 +92,26 @@ BOOST_AUTO_TEST_CASE(wrong_key_stops_job_before_100_rows) {
   BOOST_TEST(read_rows(job.read("out.jsonl")).size() == std::size_t{row_count});
 }
 
+BOOST_AUTO_TEST_CASE(row_with_invalid_response_counts_tokens_and_cost) {
+  auto fickle = fickle_server{};
+  fickle.refusal = [](int) { return std::string{}; };
+  const auto job = stopped_job{fickle.server.address(),
+                               "response: {type: object, properties: {a: {type: string}}}\n"
+                               "prices: {m: {input: 1, output: 2}}\n"};
+  const auto end = job.run({"--limit", "1"});
+  BOOST_TEST(end.exit_code == 2, end.err);
+  BOOST_TEST(fickle.answered == 3);
+  const auto rows = read_rows(job.read("out.jsonl"));
+  BOOST_TEST_REQUIRE(rows.size() == 1U);
+  const auto& row = rows.begin()->second;
+  BOOST_TEST(text_at(row.at("error").as_object(), "code") == "invalid_response");
+  BOOST_TEST(row.at("model_calls").to_number<int>() == 3);
+  BOOST_TEST(row.at("usage").as_object().at("total_tokens").to_number<int>() == 45);
+  BOOST_TEST(row.at("cost").to_number<double>() == 3 * (10 * 1e-6 + 5 * 2e-6),
+             boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(job.summary().at("model_calls").to_number<int>() == 3);
+}
+
 BOOST_AUTO_TEST_CASE(unreachable_server_stops_job_before_100_rows) {
   auto address = std::string{};
   {

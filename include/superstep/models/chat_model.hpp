@@ -54,9 +54,25 @@ public:
       : std::system_error{why.code, why.text}, http_status_{why.http_status} {}
   /// Returns the status of the HTTP answer that reported the error; 0 if there was none.
   [[nodiscard]] int http_status() const noexcept { return http_status_; }
+  /// Adds what the model was used for before the failure, if it is not part of the state.
+  /// @param usage token counts of the answers
+  /// @param answers number of the answers
+  void set_answers(token_usage usage, std::uint32_t answers) {
+    usage_ = std::make_shared<const token_usage>(std::move(usage));
+    answers_ = answers;
+  }
+  /// Returns the number of answers that the model gave before the failure and that are not part of
+  /// the state, for example invalid structured responses.
+  [[nodiscard]] std::uint32_t answers() const noexcept { return answers_; }
+  /// Returns the token counts of answers(). The pointer is valid during the exception's lifetime.
+  /// @return the counts; null if there are no such answers
+  [[nodiscard]] const token_usage* usage() const noexcept { return usage_.get(); }
 
 private:
   int http_status_;
+  std::uint32_t answers_ = 0;
+  std::shared_ptr<const token_usage>
+      usage_; ///< shared, because copying an exception must not throw
 };
 
 /// Selects what a provider enforces for an answer in JSON.

@@ -70,9 +70,11 @@ struct outcome {
   chat_state state;
   std::string error;
   std::error_code code;
+  std::uint32_t failed_answers = 0; ///< model_error::answers()
+  std::int64_t failed_tokens = 0;   ///< of model_error::usage()
 };
 
-outcome run(const agent_spec& spec, const fake& model, tool_list tools = {}) {
+outcome run(const agent_spec& spec, const chat_model_ptr& model, tool_list tools = {}) {
   auto e = engine{{.workers = 1}};
   const auto made = agent{spec, model, std::move(tools)};
   auto out = outcome{};
@@ -82,8 +84,10 @@ outcome run(const agent_spec& spec, const fake& model, tool_list tools = {}) {
     out.error = error.what();
     try {
       std::rethrow_if_nested(error);
-    } catch (const std::system_error& cause) {
+    } catch (const model_error& cause) {
       out.code = cause.code();
+      out.failed_answers = cause.answers();
+      out.failed_tokens = cause.usage() != nullptr ? cause.usage()->total_tokens : 0;
     }
   }
   return out;
@@ -150,7 +154,26 @@ BOOST_AUTO_TEST_CASE(row_fails_after_last_retry) {
     BOOST_TEST(model->asked().size() == retries + 1);
     BOOST_TEST((got.code == model_errc::invalid_response));
     BOOST_TEST(got.error.find("not valid JSON") != std::string::npos, got.error);
+    BOOST_TEST(got.failed_answers == retries + 1);
+    BOOST_TEST(got.failed_tokens == 10 * (retries + 1));
   }
+}
+
+BOOST_AUTO_TEST_CASE(model_error_after_invalid_answer_counts_that_answer) {
+  // Gives an invalid answer first and then fails.
+  class breaking_model final : public chat_model {
+  public:
+    task<result<message>> complete(model_request request) const override {
+      if (request.turn == 0)
+        co_return answering("no");
+      co_return error{model_errc::server_error, "the server is on fire"};
+    }
+    std::string fingerprint() const override { return "breaking"; }
+  };
+  const auto got = run(spec_of(), std::make_shared<const breaking_model>());
+  BOOST_TEST((got.code == model_errc::server_error));
+  BOOST_TEST(got.failed_answers == 1U);
+  BOOST_TEST(got.failed_tokens == 10);
 }
 
 BOOST_AUTO_TEST_CASE(response_by_tool_call_costs_one_call) {
