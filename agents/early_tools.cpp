@@ -67,7 +67,7 @@ std::shared_ptr<early_calls> early_tools::begin(const react::early_ptr& tools, c
     tools->results_.keep(rt, call, std::move(answer));
   };
   if (asked && asked->observe)
-    ways.discard = [asked](const tool_call& call) { asked->observe("tool_discarded", call.id); };
+    ways.discard = [asked](const tool_call& call) { asked->observe({"tool_discarded", call.id}); };
   return std::make_shared<early_calls>(std::move(ways), at);
 }
 

@@ -11,6 +11,8 @@
 #include <superstep/runtime/graph_error.hpp>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <string_view>
 #include <system_error>
 #include <unordered_set>
@@ -24,27 +26,59 @@ bool has_tool(const std::vector<tool_definition>& tools, std::string_view name) 
   return std::ranges::any_of(tools, [&](const auto& tool) { return tool.name == name; });
 }
 
-/// Notifies the caller's observer when a model call starts and ends. Owns the context, because the
-/// call may end after its run.
+/// Notifies the caller's observer when a model call starts, is retried and ends. Owns the context,
+/// because the call may end after its run. If the object is destroyed before end(), the call was
+/// cancelled.
 class observed_model {
 public:
-  /// Returns null if the caller has no observer.
-  static std::unique_ptr<observed_model> of(const context_ptr& asked, std::uint32_t turn) {
+  /// Starts the observation of a request. Returns null if the caller has no observer.
+  static std::unique_ptr<observed_model> of(const context_ptr& asked, model_request& request) {
     if (!asked || !asked->observe)
       return nullptr;
-    return std::make_unique<observed_model>(asked, std::to_string(turn));
+    auto out = std::make_unique<observed_model>(asked, std::to_string(request.turn));
+    request.on_retry = [call = out->call_](const model_attempt& failed) { call->retried(failed); };
+    return out;
   }
   observed_model(context_ptr asked, std::string number)
-      : asked_{std::move(asked)}, number_{std::move(number)} {
-    asked_->observe("model_start", number_);
+      : call_{std::make_shared<observed>(std::move(asked), std::move(number))} {
+    call_->asked->observe({"model_start", call_->number});
   }
   observed_model(const observed_model&) = delete;
   observed_model& operator=(const observed_model&) = delete;
-  ~observed_model() { asked_->observe("model_end", number_); }
+  ~observed_model() {
+    if (call_)
+      call_->ended("cancelled", nullptr);
+  }
+  /// Reports the end of the call.
+  void end(const result<message>& answer) {
+    const auto* usage = answer && answer->usage ? &*answer->usage : nullptr;
+    std::exchange(call_, nullptr)->ended(answer ? "ok" : "error", usage);
+  }
 
 private:
-  context_ptr asked_;
-  std::string number_;
+  /// The call. The request shares it, because a model may keep a request longer than its caller.
+  struct observed {
+    observed(context_ptr a, std::string n) : asked{std::move(a)}, number{std::move(n)} {}
+    void retried(const model_attempt& failed) {
+      auto event = call_event{"model_retry", number};
+      event.attempt = attempts.fetch_add(1);
+      event.error = failed.why;
+      asked->observe(event);
+    }
+    void ended(std::string_view status, const token_usage* usage) const {
+      auto event = call_event{"model_end", number, status, attempts.load()};
+      event.took = std::chrono::steady_clock::now() - begin;
+      event.usage = usage;
+      asked->observe(event);
+    }
+
+    const context_ptr asked;
+    const std::string number;
+    const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+    std::atomic<std::uint32_t> attempts{1};
+  };
+
+  std::shared_ptr<observed> call_;
 };
 
 /// Forwards notifications of tool calls to the run's caller.
@@ -54,11 +88,20 @@ public:
 
   void on_start(std::string_view call_id) const override {
     if (asked_->observe)
-      asked_->observe("tool_start", call_id);
+      asked_->observe({"tool_start", call_id});
   }
   void on_end(call_time ended) const override {
-    if (asked_->observe)
-      asked_->observe("tool_end", ended.call_id);
+    if (asked_->observe) {
+      auto event = call_event{"tool_end", ended.call_id, "ok", ended.attempt};
+      event.took = ended.took;
+      if (ended.took.count() < 0) {
+        event.status = "cancelled";
+        event.took = {};
+      } else if (ended.is_error) {
+        event.status = "error";
+      }
+      asked_->observe(event);
+    }
     if (asked_->tool_times && ended.took.count() >= 0)
       asked_->tool_times->add(std::move(ended));
   }
@@ -116,7 +159,8 @@ struct pending_call {
 /// keeps in its fast cache, because every turn of every agent allocates one.
 task<message> answer_of(task<result<message>> asking, pending_call call) {
   auto reply = co_await asking;
-  call.observed.reset();
+  if (call.observed)
+    call.observed->end(reply);
   if (!reply && call.streamed && *call.streamed)
     throw broken_answer{reply.error()};
   if (!reply)
@@ -132,7 +176,7 @@ task<message> ask_with_early_calls(chat_model_ptr model, model_request request, 
   auto& at = co_await this_context{};
   const auto calls = early_tools::begin(early, rt, at, asked);
   const auto streamed = listen(request, rt, calls);
-  auto observed = observed_model::of(asked, request.turn);
+  auto observed = observed_model::of(asked, request);
   auto asking = await_with_stream(model->complete(std::move(request)), calls);
   auto answering = answer_of(std::move(asking), {model, rt, std::move(observed), streamed});
   auto answer = co_await answering;
@@ -143,10 +187,11 @@ task<message> ask_with_early_calls(chat_model_ptr model, model_request request, 
 task<message> ask_unstreamed(model_turn turn, runtime rt, context_ptr asked) {
   const auto model = turn.model;
   auto request = request_of(std::move(turn), rt, asked);
-  auto observed = observed_model::of(asked, request.turn);
+  auto observed = observed_model::of(asked, request);
   auto asking = model->complete(std::move(request));
   auto answer = co_await asking;
-  observed.reset();
+  if (observed)
+    observed->end(answer);
   if (!answer)
     throw model_error{answer.error()};
   co_return std::move(*answer);
@@ -177,7 +222,7 @@ task<message> ask_model(model_turn turn, runtime rt, early_ptr early, context_pt
     return ask_with_early_calls(std::move(model), std::move(request), std::move(rt),
                                 std::move(early), std::move(asked));
   const auto streamed = listen(request, rt, nullptr);
-  auto observed = observed_model::of(asked, request.turn);
+  auto observed = observed_model::of(asked, request);
   auto asking = model->complete(std::move(request));
   return answer_of(std::move(asking),
                    {std::move(model), std::move(rt), std::move(observed), streamed});

@@ -34,6 +34,16 @@ void append_number_member(std::string& out, std::string_view name, Number number
   append_number(out, number);
 }
 
+/// Appends a duration in milliseconds, with three decimal places unless it is whole.
+void append_milliseconds_member(std::string& out, std::string_view name,
+                                std::chrono::nanoseconds duration) {
+  constexpr auto per_ms = std::int64_t{1'000};
+  const auto micros = duration / std::chrono::microseconds{1};
+  append_number_member(out, name, micros / per_ms);
+  if (micros % per_ms != 0)
+    out += '.' + std::to_string(per_ms + micros % per_ms).substr(1);
+}
+
 std::string_view code_of(const row_error& why) noexcept {
   return why.code.empty() ? why.kind : why.code;
 }
@@ -120,6 +130,7 @@ void append_native(std::string& out, const row_origin& row, const row_outcome& o
   append_number_member(out, "model_calls", outcome.model_calls);
   append_number_member(out, "tool_calls", outcome.tool_calls);
   append_number_member(out, "wall_ms", wall / std::chrono::milliseconds{1});
+  append_milliseconds_member(out, "barrier_wait_ms", outcome.barrier_wait);
   append_number_member(out, "attempt", row.attempt);
   append_text_member(out, "job_id", job.job_id);
   out += "}\n";

@@ -51,6 +51,7 @@ constexpr auto known_fields = std::array{
     known_field{"model_calls", "model_calls", ""},
     known_field{"tool_calls", "tool_calls", ""},
     known_field{"wall_ms", "wall_ms", ""},
+    known_field{"barrier_wait_ms", "barrier_wait_ms", ""},
     known_field{"attempt", "attempt", ""},
     known_field{"job_id", "job_id", ""},
 };

@@ -352,12 +352,11 @@ agent_runner::context_for(row_request& request, const std::shared_ptr<row_trace>
   out.sample = request.sample;
   out.tool_times = std::make_shared<const call_times>();
   if (events_ || trace)
-    out.observe = [events = events_, trace, key = request.key](std::string_view event,
-                                                               std::string_view call_id) {
+    out.observe = [events = events_, trace, key = request.key](const call_event& event) {
       if (events)
-        events->add(key, event, call_id);
+        events->add(key, event);
       if (trace)
-        trace->observe(event, call_id);
+        trace->observe(event.event, event.call_id);
     };
   return std::make_shared<const agent_context>(std::move(out));
 }

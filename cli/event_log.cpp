@@ -7,6 +7,9 @@
 
 #include <superstep/base/json.hpp>
 
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -60,6 +63,33 @@ bool has_no_reader(const std::string& path) {
   return fd < 0 && code == ENXIO;
 }
 
+/// Returns the time of day in UTC with milliseconds, in the form of RFC 3339.
+std::string time_text() {
+  const auto now =
+      std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  return fmt::format("{:%FT%T}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(now)),
+                     now.time_since_epoch().count() % 1'000);
+}
+
+/// Appends the members that not every event has.
+void append_details(std::string& line, const call_event& event) {
+  if (event.attempt != 0)
+    line += fmt::format(",\"attempt\":{}", event.attempt);
+  if (!event.error.empty()) {
+    line += ",\"error\":";
+    append_quoted(line, event.error);
+  }
+  if (event.status.empty())
+    return;
+  line += fmt::format(",\"status\":\"{}\",\"wall_ms\":{}.{:03}", event.status,
+                      event.took / std::chrono::milliseconds{1},
+                      event.took / std::chrono::microseconds{1} % 1'000);
+  if (event.usage != nullptr)
+    line += fmt::format(R"(,"usage":{{"input_tokens":{},"output_tokens":{},"total_tokens":{}}})",
+                        event.usage->input_tokens, event.usage->output_tokens,
+                        event.usage->total_tokens);
+}
+
 error not_writable(const std::string& path) {
   return {errc::io_failed,
           "--events: '" + path + "' cannot be written; use a path that you may write to"};
@@ -93,16 +123,18 @@ result<void> event_log::open() {
   return {};
 }
 
-void event_log::add(std::string_view row, std::string_view event, std::string_view call_id) {
+void event_log::add(std::string_view row, const call_event& event) {
   constexpr auto flush_every = std::int64_t{500'000'000};
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   auto line = std::string{line_start};
   append_quoted(line, row);
   line += ",\"event\":";
-  append_quoted(line, event);
+  append_quoted(line, event.event);
   line += ",\"call_id\":";
-  append_quoted(line, call_id);
-  line += ",\"t_ns\":" + std::to_string(now) + "}\n";
+  append_quoted(line, event.call_id);
+  line += ",\"time\":\"" + time_text() + "\",\"t_ns\":" + std::to_string(now);
+  append_details(line, event);
+  line += "}\n";
   const auto lock = std::scoped_lock{mutex_};
   file_ << line;
   if (now - flushed_ >= flush_every) { // a user may watch the file with `tail -f`

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/agents/agent_options.hpp>
 #include <superstep/base/error.hpp>
 
 #include <cstdint>
@@ -11,10 +12,8 @@
 
 namespace superstep::cli {
 
-/// A file of JSON lines that records the start and end of each model and tool call of a job:
-/// {"row":"…","event":"tool_start"|"tool_end"|"model_start"|"model_end","call_id":"…","t_ns":…}.
-/// The `call_id` of a model call is its number in the row, from 0. `t_ns` is a monotonic time in
-/// nanoseconds with an arbitrary origin, so only differences of two times are meaningful.
+/// A file of JSON lines that records the start and end of each model and tool call of a job, and
+/// the retries of model calls. docs/batch-files.md describes the members of a line.
 /// @par Threads
 /// add() may be called by any thread.
 class event_log {
@@ -25,7 +24,7 @@ public:
   /// Clears the log of an earlier run, or creates the file so that only its owner can read it.
   [[nodiscard]] result<void> open();
   /// Adds a line.
-  void add(std::string_view row, std::string_view event, std::string_view call_id);
+  void add(std::string_view row, const call_event& event);
   /// Writes all buffered lines and closes the file. Fails if a line was lost. No effect if the log
   /// is not open.
   [[nodiscard]] result<void> close();

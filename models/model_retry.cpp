@@ -54,6 +54,8 @@ private:
       if (answer || number >= options.attempts_max || *watched.was_streamed ||
           !options.retry_on(answer.error()))
         co_return answer;
+      if (watched.request.on_retry)
+        watched.request.on_retry(model_attempt{number, options.attempts_max, answer.error().text});
       auto rest = sleep_for{models::backoff(options.backoff_base, options.backoff_max,
                                             watched.request.run_key, watched.request.turn, number)};
       co_await rest;

@@ -59,7 +59,7 @@ public:
       const auto is_final = tried.why.next == next_step::try_once && ++unusable > 1;
       if (++counter >= most || is_final)
         co_return given_up(tried, counter);
-      report(tried, counter, most);
+      report(request, {counter, most, tried.answer.error().text});
       auto rest = sleep_for{wait_after(tried, request, counter)};
       co_await rest;
     }
@@ -139,9 +139,11 @@ private:
     return std::max(jitter, tried.wait.value_or(milliseconds{0}));
   }
 
-  void report(const attempt& failed, std::uint32_t number, std::uint32_t most) const {
+  void report(const model_request& request, const model_attempt& failed) const {
     if (options_.on_retry)
-      options_.on_retry({number, most, failed.answer.error().text});
+      options_.on_retry(failed);
+    if (request.on_retry)
+      request.on_retry(failed);
   }
 
   [[nodiscard]] static error given_up(const attempt& last, std::uint32_t count) {

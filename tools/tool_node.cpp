@@ -174,25 +174,29 @@ std::unique_ptr<tool_call> inject(const tool_node::table& t, const tool_node::ta
 class observed_call {
 public:
   observed_call(std::shared_ptr<const call_observer> observer, const tool_call& call,
-                execution_context& at)
-      : observer_{std::move(observer)}, id_{call.id}, tool_{call.name}, start_{at.where->now()} {
-    observer_->on_start(id_);
+                std::uint32_t attempt, execution_context& at)
+      : observer_{std::move(observer)}, start_{at.where->now()} {
+    observed_.call_id = call.id;
+    observed_.tool = call.name;
+    observed_.attempt = attempt;
+    observer_->on_start(observed_.call_id);
   }
   observed_call(const observed_call&) = delete;
   observed_call& operator=(const observed_call&) = delete;
   ~observed_call() {
+    observed_.took = std::chrono::nanoseconds{-1};
     if (observer_)
-      observer_->on_end({std::move(id_), std::move(tool_), std::chrono::nanoseconds{-1}});
+      observer_->on_end(std::move(observed_));
   }
-  void end(execution_context& at) {
-    std::exchange(observer_, nullptr)
-        ->on_end({std::move(id_), std::move(tool_), at.where->now() - start_});
+  void end(execution_context& at, bool is_error) {
+    observed_.took = at.where->now() - start_;
+    observed_.is_error = is_error;
+    std::exchange(observer_, nullptr)->on_end(std::move(observed_));
   }
 
 private:
   std::shared_ptr<const call_observer> observer_;
-  std::string id_;
-  std::string tool_;
+  call_time observed_;
   executor::time_point start_;
 };
 
@@ -223,10 +227,16 @@ task<tool_answer> execute(table_ptr t, tool_call call, tool_context context) {
 /// are smaller.
 task<tool_answer> execute_observed(table_ptr t, tool_call call, tool_context context) {
   auto& at = co_await this_context{};
-  auto observed = observed_call{std::move(context.observer), call, at};
+  auto observed = observed_call{std::move(context.observer), call, context.attempt, at};
   auto running = execute(std::move(t), std::move(call), std::move(context));
-  auto answer = co_await running;
-  observed.end(at);
+  auto answer = tool_answer{};
+  try {
+    answer = co_await running;
+  } catch (...) {
+    observed.end(at, true);
+    throw;
+  }
+  observed.end(at, answer.answer != nullptr && answer.answer->is_error);
   co_return answer;
 }
 

@@ -86,7 +86,7 @@ class Job:
         out = {}
         for line in self.output.read_text().splitlines():
             row = json.loads(line)
-            for name in ("wall_ms", "attempt", "job_id"):
+            for name in ("wall_ms", "barrier_wait_ms", "attempt", "job_id"):
                 row.pop(name, None)
             if out.setdefault(row["id"], row) is not row:
                 raise AssertionError(f"{row['id']} is in the output twice")

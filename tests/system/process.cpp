@@ -156,7 +156,7 @@ rows_by_key read_rows(std::string_view jsonl) {
   auto out = rows_by_key{};
   for (auto& row : read_objects(jsonl)) {
     auto key = text_at(row, row.contains("custom_id") ? "custom_id" : "id");
-    for (const auto* name : {"wall_ms", "attempt", "job_id"})
+    for (const auto* name : {"wall_ms", "barrier_wait_ms", "attempt", "job_id"})
       row.erase(name);
     if (!out.emplace(key, std::move(row)).second)
       throw std::runtime_error{"repeated row: " + key};

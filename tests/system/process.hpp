@@ -84,7 +84,7 @@ struct cli_job {
 using rows_by_key = std::map<std::string, json::object>;
 
 /// Returns the complete lines of a JSONL text by `custom_id` or `id`, without members that differ
-/// between runs (wall_ms, attempt, job_id). Throws if a key occurs twice.
+/// between runs (wall_ms, barrier_wait_ms, attempt, job_id). Throws if a key occurs twice.
 [[nodiscard]] rows_by_key read_rows(std::string_view jsonl);
 [[nodiscard]] std::vector<json::object> read_objects(std::string_view jsonl);
 [[nodiscard]] std::string text_at(const json::object& object, std::string_view name);

@@ -57,21 +57,35 @@ private:
   mutable std::vector<call_time> times_;
 };
 
+/// A notification of agent_context::observe. The references are valid during the call.
+struct call_event {
+  /// - `tool_start` and `tool_end`: a tool call. Cancelled calls end as well.
+  /// - `tool_discarded`: the result of a call that was started early (agent_options::early_tools)
+  ///   was dropped. Either the model's final answer does not contain the call, or the call failed
+  ///   or returned a command and runs again in the step of the tools.
+  /// - `model_start` and `model_end`: a call of the model
+  /// - `model_retry`: an attempt of a model call failed and is repeated
+  std::string_view event;
+  std::string_view call_id; ///< id of the tool call; number of the model's call in the run, from 0
+  /// `ok`, `error` or `cancelled` in `tool_end` and `model_end`; otherwise empty.
+  std::string_view status{};
+  /// In `tool_end`, the attempt of the node. In `model_end`, the number of attempts of the call. In
+  /// `model_retry`, the number of the failed attempt. 0 in the other events.
+  std::uint32_t attempt = 0;
+  std::chrono::nanoseconds took{0};   ///< duration of the call, in `tool_end` and `model_end`
+  const token_usage* usage = nullptr; ///< in `model_end`, the reported token counts; may be null
+  std::string_view error{};           ///< in `model_retry`, why the attempt failed
+};
+
 /// Options of one run for the agents in it: pass them as run_config::context. Optional.
 struct agent_context {
   json::object parameters{};                      ///< overrides of the model's parameters
   std::shared_ptr<const call_times> tool_times{}; ///< filled during the run if set
   /// See model_request::sample. Also applies to agents that are called as tools.
   std::uint32_t sample = 1;
-  /// Called with `tool_start` and `tool_end` and the id of the call, and with `model_start` and
-  /// `model_end` and the number of the model's call in the run. Cancelled calls end as well.
-  /// `tool_discarded` means that the result of a call which was started early
-  /// (agent_options::early_tools) was dropped. Either the model's final answer does not contain the
-  /// call, or the call failed or returned a command and runs again in the step of the tools.
-  ///
-  /// Any thread may call it, also several at once. It must be short and must not throw. May be
-  /// empty.
-  std::function<void(std::string_view event, std::string_view call_id)> observe{};
+  /// Called at the start and end of each call of a tool or of the model. Any thread may call it,
+  /// also several at once. It must be short and must not throw. May be empty.
+  std::function<void(const call_event&)> observe{};
 };
 
 /// Whether a type can be the state of an agent: a described struct with the conversation in

@@ -97,6 +97,15 @@ struct answer_schema {
 /// call's task, and by one thread at a time. Must not block. The piece is valid during the call.
 using chunk_handler = std::function<void(const message_chunk&)>;
 
+/// Describes a failed attempt that will be followed by another.
+struct model_attempt {
+  /// Number of the failed attempt, from 1. Attempts that got HTTP 429 are counted separately.
+  std::uint32_t number = 1;
+  /// The limit of `number`. For a provider model, attempts_max, or rate_limited_max after HTTP 429.
+  std::uint32_t attempts_max = 1;
+  std::string why; ///< the error of the attempt
+};
+
 /// One request to a model. The call owns it; its messages share their memory with the state.
 struct model_request {
   /// The system message, sent before the messages; null if there is none. It is a separate member,
@@ -120,6 +129,9 @@ struct model_request {
   /// answer that breaks off after its first piece is an error at once, because another attempt
   /// would produce a different text.
   chunk_handler on_chunk{};
+  /// Called before each wait for another attempt, on the thread of the call. Must be short and must
+  /// not throw. May be empty.
+  std::function<void(const model_attempt&)> on_retry{};
 };
 
 /// A chat model: the interface of all providers, recordings, scripts and wrappers.

@@ -172,15 +172,6 @@ private:
 /// The supported wire formats; see models/providers.
 enum class provider_api : std::uint8_t { openai_chat, openai_responses, anthropic, ollama };
 
-/// Describes a failed attempt that will be followed by another.
-struct model_attempt {
-  /// Number of the failed attempt, from 1. Attempts that got HTTP 429 are counted separately.
-  std::uint32_t number = 1;
-  /// The option that limits `number`: attempts_max, or rate_limited_max after HTTP 429.
-  std::uint32_t attempts_max = 1;
-  std::string why; ///< the error of the attempt
-};
-
 /// Options of make_provider_model().
 struct provider_model_options {
   provider_api api = provider_api::openai_chat; ///< wire format of the server

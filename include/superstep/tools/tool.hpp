@@ -145,7 +145,9 @@ struct tool_context;
 struct call_time {
   std::string call_id;              ///< id of the tool call
   std::string tool;                 ///< name of the tool
-  std::chrono::nanoseconds took{0}; ///< from its start to its end
+  std::chrono::nanoseconds took{0}; ///< from its start to its end; negative if it was cancelled
+  bool is_error = false;            ///< whether the result is an error, or the call threw
+  std::uint32_t attempt = 1;        ///< attempt of the node, from 1
 };
 
 /// Receives notifications of the calls that a tool_node runs; see tool_context::observer.
@@ -161,7 +163,7 @@ public:
   /// @param call_id id of the tool call
   virtual void on_start(std::string_view call_id) const = 0;
   /// Called when a call ends.
-  /// @param ended the call; `took` is negative if it was cancelled
+  /// @param ended the call
   virtual void on_end(call_time ended) const = 0;
 };
 

@@ -183,7 +183,9 @@ told run(result<message> answer, react_version version, bool is_early) {
       std::move(answer), [events = out.events] { return events->count("tool_end a") > 0; });
   const auto graph = create_react_agent(std::move(options));
   auto context = std::make_shared<agent_context>();
-  context->observe = [events = out.events](auto event, auto id) { events->note(event, id); };
+  context->observe = [events = out.events](const call_event& seen) {
+    events->note(seen.event, seen.call_id);
+  };
   auto config = run_config{};
   config.context = context;
   auto e = engine{};

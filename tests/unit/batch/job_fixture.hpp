@@ -141,7 +141,7 @@ inline std::map<std::string, json::object> rows_of(const std::string& text) {
     auto row = parse_json(line).value().as_object();
     auto key = std::string{row.if_contains("custom_id") ? row["custom_id"].as_string()
                                                         : row["id"].as_string()};
-    for (auto volatile_member : {"wall_ms", "attempt", "job_id"})
+    for (auto volatile_member : {"wall_ms", "barrier_wait_ms", "attempt", "job_id"})
       row.erase(volatile_member);
     if (!out.emplace(key, row).second)
       out.emplace(key + " (twice)", row);

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event log: status, duration, attempts and tokens of the calls of a row.
+#include "models/loopback_server.hpp"
+#include "process.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <regex>
+#include <set>
+
+BOOST_AUTO_TEST_SUITE(events)
+
+namespace {
+
+using namespace superstep::testing;
+using superstep::test::loopback_server;
+
+constexpr auto usage =
+    R"(,"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}})";
+
+/// Returns the response to the request with this number: a failure, an answer with two tool calls,
+/// and an answer without calls.
+std::pair<std::string, std::string> response_to(int number) {
+  if (number == 0)
+    return {"500 Internal Server Error", R"({"error":{"message":"no luck"}})"};
+  if (number > 1)
+    return {"200 OK", R"({"choices":[{"message":{"role":"assistant","content":"2"}}])" +
+                          std::string{usage}};
+  return {"200 OK",
+          R"({"choices":[{"message":{"role":"assistant","content":"","tool_calls":[)"
+          R"({"id":"good","type":"function","function":{"name":"calculator",)"
+          R"("arguments":"{\"expression\":\"1+1\"}"}},)"
+          R"({"id":"bad","type":"function","function":{"name":"calculator",)"
+          R"("arguments":"{\"expression\":\"one\"}"}}]}}])" +
+              std::string{usage}};
+}
+
+void respond(loopback_server::socket& socket, int number) {
+  if (loopback_server::read_head(socket).empty())
+    return;
+  const auto [status, body] = response_to(number);
+  loopback_server::write(socket, "HTTP/1.1 " + status +
+                                     "\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                                     "Content-Length: " +
+                                     std::to_string(body.size()) + "\r\n\r\n" + body);
+}
+
+std::set<std::string> keys_of(const json::object& line) {
+  auto out = std::set<std::string>{};
+  for (const auto& [name, value] : line)
+    if (name != "row" && name != "event" && name != "call_id" && name != "time" && name != "t_ns")
+      out.insert(name);
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(event_log_contains_status_attempts_and_tokens) {
+  auto server = loopback_server{respond};
+  auto job = cli_job{};
+  job.write("agent.yaml", "name: adds\ntools: [calculator]\nmodel: {provider: openai, model: m, "
+                          "base_url: \"" +
+                              server.address() +
+                              "\", api_key_env: \"\", attempts_max: 2, backoff_base_ms: 1}\n");
+  job.write("in.jsonl", R"({"id":"r","messages":[{"role":"user","content":"1+1?"}]})"
+                        "\n");
+  const auto end = job.run({"--events", job.folder / "events.jsonl"});
+  BOOST_TEST_REQUIRE(end.exit_code == 0, end.out << end.err);
+  auto seen = std::map<std::string, json::object>{};
+  for (const auto& line : read_objects(job.read("events.jsonl"))) {
+    seen.emplace(text_at(line, "event") + ' ' + text_at(line, "call_id"), line);
+    const auto time = std::regex{R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"};
+    BOOST_TEST(std::regex_match(text_at(line, "time"), time), text_at(line, "time"));
+  }
+  BOOST_TEST_REQUIRE(seen.size() == 9U);
+  BOOST_TEST((keys_of(seen.at("model_start 0")).empty()));
+  BOOST_TEST((keys_of(seen.at("model_retry 0")) == std::set<std::string>{"attempt", "error"}));
+  BOOST_TEST(text_at(seen.at("model_retry 0"), "error").find("no luck") != std::string::npos);
+  const auto model_keys = std::set<std::string>{"attempt", "status", "wall_ms", "usage"};
+  BOOST_TEST((keys_of(seen.at("model_end 0")) == model_keys));
+  BOOST_TEST(seen.at("model_end 0").at("attempt").to_number<int>() == 2);
+  BOOST_TEST(seen.at("model_end 1").at("attempt").to_number<int>() == 1);
+  BOOST_TEST(text_at(seen.at("model_end 0"), "status") == "ok");
+  const auto& tokens = seen.at("model_end 0").at("usage").as_object();
+  BOOST_TEST(json::serialize(tokens) ==
+             R"({"input_tokens":10,"output_tokens":5,"total_tokens":15})");
+  const auto tool_keys = std::set<std::string>{"attempt", "status", "wall_ms"};
+  BOOST_TEST((keys_of(seen.at("tool_end good")) == tool_keys));
+  BOOST_TEST(text_at(seen.at("tool_end good"), "status") == "ok");
+  BOOST_TEST(text_at(seen.at("tool_end bad"), "status") == "error");
+  BOOST_TEST(seen.at("tool_end bad").at("attempt").to_number<int>() == 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
