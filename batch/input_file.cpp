@@ -35,7 +35,9 @@ char separator_of(const batch_options& options) {
     else if (name.ends_with(".tsv"))
       format = input_format::tsv;
   }
-  return format == input_format::csv ? ',' : format == input_format::tsv ? '\t' : '\0';
+  if (format == input_format::csv)
+    return options.delimiter != '\0' ? options.delimiter : ',';
+  return format == input_format::tsv ? '\t' : '\0';
 }
 
 /// Opens a file whose bytes can be read at any position.
@@ -106,7 +108,7 @@ result<void> read_header(input_file& into, char separator, const batch_options& 
   if (auto read = into.bytes.read_at(0, static_cast<std::size_t>(end), into.header); !read)
     return read.error();
   into.lines = static_cast<std::uint64_t>(std::ranges::count(into.header, '\n'));
-  return check_columns(*into.format.columns, options);
+  return {};
 }
 
 } // namespace
@@ -126,7 +128,7 @@ std::string find_fault_of_file(std::string_view first_line) {
   return fault && fault->is_whole ? fault->text + "; " + fault->advice : std::string{};
 }
 
-result<input_file> open_rows(const batch_options& options) {
+result<input_file> open_records(const batch_options& options) {
   auto bytes = open_bytes(options);
   if (!bytes)
     return bytes.error();
@@ -138,6 +140,20 @@ result<input_file> open_rows(const batch_options& options) {
   if (const auto separator = separator_of(options); separator != '\0')
     if (auto read = read_header(out, separator, options); !read)
       return read.error();
+  return out;
+}
+
+result<input_file> open_rows(const batch_options& options) {
+  auto out = open_records(options);
+  if (!out)
+    return out;
+  if (options.delimiter != '\0' &&
+      (!out->format.columns || out->format.columns->separator() != options.delimiter))
+    return error{errc::invalid_argument, "--delimiter: " + out->name +
+                                             " is not a CSV file; use it with --input-format csv"};
+  if (out->format.columns)
+    if (auto checked = check_columns(*out->format.columns, options); !checked)
+      return checked.error();
   return out;
 }
 

@@ -36,6 +36,10 @@ struct input_file {
 ///   the table lacks a column that the options name
 [[nodiscard]] result<input_file> open_rows(const batch_options& options);
 
+/// Opens a file as open_rows() does, but accepts any columns: for files whose lines are not run.
+/// Uses the options `input`, `input_as`, `delimiter`, `line_bytes_max` and `output`.
+[[nodiscard]] result<input_file> open_records(const batch_options& options);
+
 /// Returns the text of a file's first line without the byte order mark with which editors on
 /// Windows begin UTF-8 files.
 [[nodiscard]] std::string_view without_byte_order_mark(std::string_view first_line) noexcept;

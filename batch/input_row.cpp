@@ -347,6 +347,16 @@ result<void> read_columns(dom::object row, const message_template& messages, inp
 
 } // namespace
 
+std::string find_row_key(const json::object& row, const std::string& id_field, std::uint64_t line) {
+  const auto is_native = row.contains("input") && !row.contains("body") && !row.contains("url");
+  for (const auto* name : {id_field.c_str(), is_native ? "id" : "custom_id", "id"})
+    if (const auto* const found = row.if_contains(name); found && found->is_string())
+      return std::string{found->get_string()};
+    else if (found != nullptr && (found->is_int64() || found->is_uint64()))
+      return to_text(*found);
+  return std::to_string(line);
+}
+
 std::string_view name_of(row_shape shape) noexcept {
   switch (shape) {
   case row_shape::openai:

@@ -43,6 +43,12 @@ struct input_row {
   std::string columns;
 };
 
+/// Returns the key of a row as row_parser finds it, without checks of the row: `custom_id` or `id`,
+/// or the line number.
+/// @param id_field batch_options::id_field; ignored if the row has no such member
+[[nodiscard]] std::string find_row_key(const json::object& row, const std::string& id_field,
+                                       std::uint64_t line);
+
 /// Parses and checks the lines of one file. It rejects lines that are not JSON, lines in another
 /// format than the first valid line, and members that are duplicate, missing or of the wrong type.
 /// Unknown members are columns, which are copied to the output. An `error` member is accepted and

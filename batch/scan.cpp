@@ -124,8 +124,12 @@ result<input_facts> scan_input(const input_file& input, const batch_options& opt
     return std::move(faults).finish(input.name);
   facts.columns = reader.columns();
   facts.digest = sum.finish();
-  if (input.format.columns)
-    facts.format = input.format.columns->separator() == ',' ? "csv" : "tsv";
+  if (input.format.columns) {
+    const auto separator = input.format.columns->separator();
+    facts.format = separator == '\t' ? "tsv" : "csv";
+    if (separator != ',' && separator != '\t')
+      facts.format += std::string{" with the delimiter "} + separator;
+  }
   return facts;
 }
 

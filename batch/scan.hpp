@@ -70,7 +70,7 @@ struct input_facts {
   row_numbers rows;        ///< numbers of rows of the job, including invalid lines
   std::uint64_t bytes = 0;
   std::string digest;               ///< of all bytes; identifies the input in the journal
-  std::string format;               ///< `csv` or `tsv`; empty for JSON
+  std::string format;               ///< `csv`, also with a delimiter, or `tsv`; empty for JSON
   std::vector<std::string> columns; ///< names of the columns in the output lines; at most 1,000
 };
 

@@ -4,6 +4,7 @@
 #include "cli/batch_api.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
+#include "cli/score.hpp"
 #include "cli/usage.hpp"
 #include "results/report.hpp"
 
@@ -27,7 +28,8 @@ namespace {
 struct batch_api_arguments {
   inspect_arguments agent;
   std::string input;
-  std::string id_field; // empty: id or custom_id
+  std::string id_field;  // empty: id or custom_id
+  char delimiter = '\0'; // '\0': a comma
   std::string output;
   std::vector<std::string> answers; // import only
   request_files::limits limits;     // export only
@@ -68,6 +70,7 @@ result<batch_summary> run_rows(const agent& like, chat_model_ptr model,
   auto options = batch_options{};
   options.input = given.input;
   options.id_field = given.id_field;
+  options.delimiter = given.delimiter;
   options.input_template = like.spec().input;
   options.output = output;
   options.fresh = given.fresh;
@@ -177,6 +180,7 @@ void add_common(CLI::App& verb, batch_api_arguments& into) {
       ->check(named_file());
   verb.add_option("--id-field", into.id_field, "Member or column with the id of a row")
       ->check(not_empty());
+  add_delimiter(verb, into.delimiter);
 }
 
 } // namespace

@@ -117,7 +117,8 @@ exit_code code_of(std::error_code failed) {
 }
 
 /// Scores the rows of a job that has ended, and completes its event log and its trace.
-result<void> finish_reports(const run_arguments& given, event_log& events, trace_log& trace) {
+result<void> finish_reports(const run_arguments& given, const batch_options& job, event_log& events,
+                            trace_log& trace) {
   if (trace.rows_skipped() > 0)
     std::cerr << "superstep run: the trace is full; " << trace.rows_skipped()
               << " rows are not in it. Use a larger --trace-mb\n";
@@ -126,7 +127,13 @@ result<void> finish_reports(const run_arguments& given, event_log& events, trace
       return closed;
   if (given.gold.field.empty())
     return {};
-  const auto scored = score_output(given.batch.output, given.gold);
+  auto gold = given.gold;
+  gold.id_field = job.id_field;
+  gold.delimiter = job.delimiter;
+  gold.input_as = job.input_as;
+  if (job.input != "-") // standard input cannot be read again
+    gold.input = job.input;
+  const auto scored = score_output(job.output, gold);
   if (!scored)
     return scored.error();
   std::cout << *scored << std::endl;
@@ -134,13 +141,13 @@ result<void> finish_reports(const run_arguments& given, event_log& events, trace
 }
 
 /// Fails for options that need files if rows are read from or written to standard streams.
-result<void> check_gold(const run_arguments& given) {
+result<void> check_gold(const run_arguments& given, const batch_options& job) {
   if (given.gold.field.empty())
     return given.gold.file.empty() ? result<void>{}
                                    : error{errc::invalid_argument, "--gold-file: needs --gold"};
-  if (given.batch.output == "-")
+  if (job.output == "-")
     return error{errc::invalid_argument, "--gold: needs an output file, not standard output"};
-  if (given.batch.format != output_format::jsonl)
+  if (job.format != output_format::jsonl)
     return error{errc::invalid_argument, "--gold: needs an output with JSON lines, not CSV"};
   return {};
 }
@@ -168,7 +175,8 @@ int run(const run_arguments& given) {
     return static_cast<int>(exit_code::failed);
   if (const auto checked = check_files(given, *built.agent); !checked)
     return fail_with(checked.error().text);
-  if (const auto checked = check_gold(given); !checked)
+  const auto job = options_of(given, *built.agent);
+  if (const auto checked = check_gold(given, job); !checked)
     return fail_with(checked.error().text);
   auto prices = prices_of(given.stop, *built.agent);
   if (!prices)
@@ -201,7 +209,7 @@ int run(const run_arguments& given) {
   }
   if (const auto note = missing_price_note(*built.agent, *prices); !note.empty())
     progress->note(note);
-  const auto ended = run_batch(options_of(given, *built.agent), *runner, *progress, interrupted());
+  const auto ended = run_batch(job, *runner, *progress, interrupted());
   lanes.reset();
   runner.reset(); // closes the checkpoint database, which may be deleted now
   // Keep the database if rows have failed: --retry-dead resumes them from their checkpoints.
@@ -217,7 +225,7 @@ int run(const run_arguments& given) {
   if (!std::cout)
     return fail_with("the summary could not be written to standard output; the rows are in " +
                      ended->output);
-  if (const auto reported = finish_reports(given, events, trace); !reported)
+  if (const auto reported = finish_reports(given, job, events, trace); !reported)
     return fail_with(reported.error().text);
   return static_cast<int>(ended->code);
 }

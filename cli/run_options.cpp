@@ -71,6 +71,7 @@ void add_input_options(CLI::App& verb, run_arguments& into) {
                   "Format of the input; auto: csv or tsv if the name ends so, else jsonl")
       ->check(one_of({"auto", "jsonl", "csv", "tsv"}))
       ->capture_default_str();
+  add_delimiter(verb, into.batch.delimiter);
   verb.add_option("--id-field", into.batch.id_field,
                   "Member or column with the row's id; default: id or custom_id")
       ->check(not_empty());

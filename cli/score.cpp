@@ -66,6 +66,24 @@ int run_score(const score_arguments& given) {
 
 } // namespace
 
+void add_delimiter(CLI::App& verb, char& into) {
+  const auto set = [&into](const std::string& text) {
+    into = text == "tab" || text == "\\t" ? '\t' : text.front();
+  };
+  verb.add_option_function<std::string>(
+          "--delimiter", set, "Separator of the fields of CSV files; tab for a tab; default: ,")
+      ->check(CLI::Validator{[](const std::string& text) {
+                               const auto is_usable = text.size() == 1 && text[0] > ' ' &&
+                                                      text[0] <= '~' && text[0] != '"';
+                               return is_usable || text == " " || text == "tab" || text == "\\t" ||
+                                              text == "\t"
+                                          ? std::string{}
+                                          : "must be one ASCII character except \", or tab";
+                             },
+                             ""})
+      ->type_name("CHAR");
+}
+
 void add_gold_options(CLI::App& verb, gold_options& into) {
   verb.add_option("--gold", into.field,
                   "Column of the input with the expected answer, such as label or metadata.answer; "
@@ -73,7 +91,8 @@ void add_gold_options(CLI::App& verb, gold_options& into) {
       ->check(not_empty());
   verb.add_option(
           "--gold-file", into.file,
-          "JSONL file with the expected answers, by row id; default: the columns of the input")
+          "File with the expected answers by row id: JSONL, CSV or TSV, also compressed with gzip; "
+          "default: the columns of the input")
       ->check(named_file());
   verb.add_option("--score", into.method, "How answers are compared with expected answers")
       ->check(one_of(results::score_method_names()))
@@ -86,6 +105,10 @@ result<std::string> score_output(const std::string& output, const gold_options& 
   options.gold_file = gold.file;
   options.field = gold.field;
   options.method = *results::score_method_of(gold.method);
+  options.input = gold.input;
+  options.input_as = gold.input_as;
+  options.id_field = gold.id_field;
+  options.delimiter = gold.delimiter;
   const auto scored = results::score_file(options);
   if (!scored)
     return scored.error();
@@ -100,6 +123,10 @@ void add_score(CLI::App& program, action& chosen) {
   verb.add_option("FILE", given->output, "The output file")->required()->check(named_file());
   add_gold_options(verb, given->gold);
   verb.get_option("--gold")->required();
+  verb.add_option("--id-field", given->gold.id_field,
+                  "Member or column of the --gold-file with the row's id; default: id or custom_id")
+      ->check(not_empty());
+  add_delimiter(verb, given->gold.delimiter);
   verb.footer("Example:\n  superstep score out.jsonl --gold label --score exact");
   verb.callback([given, &chosen] { chosen = [given] { return run_score(*given); }; });
 }

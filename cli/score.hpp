@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/error.hpp>
+#include <superstep/batch/batch_options.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -14,7 +15,15 @@ struct gold_options {
   std::string field; ///< empty: no scores
   std::string method = "exact";
   std::string file; ///< empty: the columns of the output
+  /// The input of the job, for expected answers that are not in the output; empty: not known.
+  std::string input;
+  input_format input_as = input_format::by_name; ///< format of `input`
+  std::string id_field;                          ///< empty: id or custom_id
+  char delimiter = '\0';                         ///< '\0': a comma
 };
+
+/// Adds --delimiter to a verb.
+void add_delimiter(CLI::App& verb, char& into);
 
 /// Adds --gold, --gold-file and --score to a verb.
 void add_gold_options(CLI::App& verb, gold_options& into);

@@ -3,6 +3,7 @@
 #include "results/score.hpp"
 
 #include "base/error_words.hpp"
+#include "results/gold.hpp"
 #include "results/report.hpp"
 
 #include <superstep/batch/batch.hpp>
@@ -16,7 +17,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 #include <utility>
 
 #include <fcntl.h>
@@ -108,126 +108,6 @@ bool is_same_json(const result_line& row, const json::value& gold) {
   return parsed && comparable(*answer) == comparable(*parsed);
 }
 
-std::uint64_t key_hash(std::string_view key) noexcept {
-  return std::hash<std::string_view>{}(key);
-}
-
-/// A file with expected answers, indexed by the ids of its lines.
-class gold_file {
-public:
-  [[nodiscard]] static result<gold_file> open(const std::string& path) {
-    auto reader = result_reader::open(path);
-    if (!reader)
-      return reader.error();
-    auto out = gold_file{*std::move(reader)};
-    auto number = std::uint64_t{0};
-    while (true) {
-      const auto more = out.reader_.next();
-      if (!more)
-        return error{more.error().code,
-                     path + ": the expected answers must be in a file with JSON lines; " +
-                         more.error().text};
-      if (!*more)
-        break;
-      ++number;
-      const auto key = detail::key_of(out.reader_.object());
-      out.rows_.push_back({key_hash(key.empty() ? std::to_string(number) : std::string{key}),
-                           out.reader_.offset(), static_cast<std::uint32_t>(out.reader_.size()),
-                           static_cast<std::uint32_t>(number)});
-    }
-    std::ranges::stable_sort(out.rows_, {}, &place::hash);
-    return out;
-  }
-
-  /// Returns the line for a row, or for the row of which it is a repetition (`id#2`). An empty
-  /// object if there is none.
-  [[nodiscard]] result<json::object> find(const std::string& key) {
-    auto found = line_of(key);
-    const auto mark = key.rfind('#');
-    if (!found || !found->empty() || mark == std::string::npos ||
-        key.find_first_not_of("0123456789", mark + 1) != std::string::npos)
-      return found;
-    return line_of(key.substr(0, mark));
-  }
-
-private:
-  [[nodiscard]] result<json::object> line_of(const std::string& key) {
-    const auto hash = key_hash(key);
-    for (auto at = std::ranges::lower_bound(rows_, hash, {}, &place::hash);
-         at != rows_.end() && at->hash == hash; ++at) {
-      auto text = std::string{};
-      if (auto read = reader_.file().read_at(at->offset, at->size, text); !read)
-        return read.error();
-      auto parsed = parse_json(text);
-      if (!parsed || !parsed->is_object())
-        return error{errc::parse_failed, reader_.file().path() + " was changed while it was read"};
-      auto& line = parsed->as_object();
-      const auto is_key = [&](std::string_view name) {
-        const auto* const found = line.if_contains(name);
-        return found != nullptr && found->is_string() && found->get_string() == key;
-      };
-      const auto has_none = !line.contains("id") && !line.contains("custom_id");
-      if (is_key("custom_id") || is_key("id") || (has_none && std::to_string(at->number) == key))
-        return std::move(line);
-    }
-    return json::object{};
-  }
-
-  struct place {
-    std::uint64_t hash;
-    std::uint64_t offset;
-    std::uint32_t size;
-    std::uint32_t number; // of the line, which is the id of a row without id
-  };
-  explicit gold_file(result_reader reader) : reader_{std::move(reader)} {}
-
-  result_reader reader_;
-  std::vector<place> rows_;
-};
-
-/// Returns the expected answer in the columns of an output line; null if there is none.
-json::value gold_in_columns(simdjson::dom::object line, const std::string& field) {
-  auto columns = simdjson::dom::element{};
-  if (line.at_key("columns").get(columns) != simdjson::SUCCESS)
-    return nullptr;
-  const auto parsed = parse_json(simdjson::to_string(columns));
-  if (!parsed || !parsed->is_object())
-    return nullptr;
-  const auto* const found = member_at(parsed->get_object(), field);
-  return found != nullptr ? *found : json::value{};
-}
-
-/// Finds expected answers in a gold file or in the columns of output lines.
-class gold_source {
-public:
-  [[nodiscard]] static result<gold_source> open(const score_options& options) {
-    auto out = gold_source{};
-    out.field_ = options.field;
-    if (options.gold_file.empty())
-      return out;
-    auto opened = gold_file::open(options.gold_file);
-    if (!opened)
-      return opened.error();
-    out.file_.emplace(*std::move(opened));
-    return out;
-  }
-
-  /// Returns the expected answer of a row; null if there is none.
-  [[nodiscard]] result<json::value> find(const std::string& key, simdjson::dom::object line) {
-    if (!file_)
-      return gold_in_columns(line, field_);
-    const auto found = file_->find(key);
-    if (!found)
-      return found.error();
-    const auto* const wanted = member_at(*found, field_);
-    return wanted != nullptr ? *wanted : json::value{};
-  }
-
-private:
-  std::string field_;
-  std::optional<gold_file> file_;
-};
-
 /// Returns the line of a scored row.
 json::object scored_line(const result_line& row, double score, const json::value& gold) {
   auto out = json::object{};
@@ -243,7 +123,7 @@ error without_gold(const score_options& options) {
   if (options.gold_file.empty())
     return {errc::not_found, "no row of " + options.output + " has the column '" + options.field +
                                  "' with an expected answer; if the output has no columns, use "
-                                 "--gold-file"};
+                                 "--gold-file with the input of the job"};
   return {errc::not_found, "no line of " + options.gold_file + " for a row of " + options.output +
                                " has the member '" + options.field + "'"};
 }
@@ -286,17 +166,6 @@ std::optional<double> judged_score(const result_line& row) {
         return std::nullopt;
     }
   return score && *score >= 0 && *score <= 1 ? score : std::nullopt;
-}
-
-const json::value* member_at(const json::object& from, std::string_view path) {
-  if (const auto* const found = from.if_contains(path))
-    return found;
-  for (auto dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.', dot + 1))
-    if (const auto* const below = from.if_contains(path.substr(0, dot));
-        below && below->is_object())
-      if (const auto* const found = member_at(below->get_object(), path.substr(dot + 1)))
-        return found;
-  return nullptr;
 }
 
 result<double> score_answer(score_method method, const result_line& row, const json::value& gold) {

@@ -5,6 +5,7 @@
 
 #include <superstep/base/error.hpp>
 #include <superstep/base/json.hpp>
+#include <superstep/batch/batch_options.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -43,17 +44,18 @@ enum class score_method : std::uint8_t {
 /// exponent. nullopt if there is none.
 [[nodiscard]] std::optional<double> last_number(std::string_view text);
 
-/// Returns the member of an object at a path such as `metadata.answer`. A member whose name
-/// contains the dots is found first. nullptr if there is none.
-[[nodiscard]] const json::value* member_at(const json::object& from, std::string_view path);
-
 /// Options of score_file().
 struct score_options {
   std::string output; ///< the output of the job
-  /// JSONL file with the expected answers, by id; empty: they are in the columns of the output
-  /// lines
+  /// File with the expected answers by row id, in a format of job inputs; empty: they are in the
+  /// columns of the output lines
   std::string gold_file;
-  std::string field; ///< name of the column, or of the member of the lines of `gold_file`
+  /// The input of the job, which is read for rows whose output line lacks the column; empty: none
+  std::string input;
+  input_format input_as = input_format::by_name; ///< format of `input`
+  char delimiter = '\0'; ///< batch_options::delimiter, for `gold_file` and `input`
+  std::string id_field;  ///< batch_options::id_field, for `gold_file` and `input`
+  std::string field;     ///< name of the column; dots lead to nested members
   score_method method = score_method::exact;
 };
 
@@ -72,7 +74,7 @@ struct score_summary {
 /// Scores all rows of an output and replaces the file of scores_path_of(): one line for each row,
 /// with `id`, `score`, `status`, `answer` and `gold`. Needs 24 bytes of memory per row of the
 /// input.
-/// @return errc::parse_failed for a gold file that is not JSONL, and for an unusable expected
+/// @return errc::parse_failed for a gold file that cannot be read, and for an unusable expected
 /// answer; errc::not_found if no row has an expected answer
 [[nodiscard]] result<score_summary> score_file(const score_options& options);
 

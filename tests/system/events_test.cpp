@@ -15,8 +15,7 @@ namespace {
 using namespace superstep::testing;
 using superstep::test::loopback_server;
 
-constexpr auto usage =
-    R"(,"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}})";
+constexpr auto usage = R"(,"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}})";
 
 /// Returns the response to the request with this number: a failure, an answer with two tool calls,
 /// and an answer without calls.
@@ -24,15 +23,14 @@ std::pair<std::string, std::string> response_to(int number) {
   if (number == 0)
     return {"500 Internal Server Error", R"({"error":{"message":"no luck"}})"};
   if (number > 1)
-    return {"200 OK", R"({"choices":[{"message":{"role":"assistant","content":"2"}}])" +
-                          std::string{usage}};
-  return {"200 OK",
-          R"({"choices":[{"message":{"role":"assistant","content":"","tool_calls":[)"
-          R"({"id":"good","type":"function","function":{"name":"calculator",)"
-          R"("arguments":"{\"expression\":\"1+1\"}"}},)"
-          R"({"id":"bad","type":"function","function":{"name":"calculator",)"
-          R"("arguments":"{\"expression\":\"one\"}"}}]}}])" +
-              std::string{usage}};
+    return {"200 OK",
+            R"({"choices":[{"message":{"role":"assistant","content":"2"}}])" + std::string{usage}};
+  return {"200 OK", R"({"choices":[{"message":{"role":"assistant","content":"","tool_calls":[)"
+                    R"({"id":"good","type":"function","function":{"name":"calculator",)"
+                    R"("arguments":"{\"expression\":\"1+1\"}"}},)"
+                    R"({"id":"bad","type":"function","function":{"name":"calculator",)"
+                    R"("arguments":"{\"expression\":\"one\"}"}}]}}])" +
+                        std::string{usage}};
 }
 
 void respond(loopback_server::socket& socket, int number) {

@@ -67,6 +67,7 @@ struct batch_options {
   on_bad_line bad_lines = on_bad_line::fail;          ///< --on-bad-line fail|dead-letter
   std::size_t line_bytes_max = std::size_t{16} << 20; ///< --max-line-bytes: limit of an input line
   input_format input_as = input_format::by_name;      ///< --input-format
+  char delimiter = '\0'; ///< --delimiter: separator of the fields of CSV; '\0': a comma
   /// Messages of rows that have columns of their own; the key `input` of the agent file. If it is
   /// not set, each row must contain its messages.
   std::optional<message_template> input_template{};

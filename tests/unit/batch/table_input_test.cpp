@@ -111,6 +111,22 @@ BOOST_AUTO_TEST_CASE(tab_separated_input_is_told_by_name_or_option) {
   BOOST_TEST(other.question_of("a") == "Q: one, two");
 }
 
+BOOST_AUTO_TEST_CASE(delimiter_separates_fields_of_csv_only) {
+  auto job = table_job{"in.csv", "id;question\na;one, two\nb;\"x;y\"\n"};
+  job.options.delimiter = ';';
+  BOOST_TEST(job.run().value().ok == 2U);
+  BOOST_TEST(job.question_of("a") == "Q: one, two");
+  BOOST_TEST(job.question_of("b") == "Q: x;y");
+  job.options.delimiter = '|';
+  const auto changed = job.run();
+  BOOST_REQUIRE(!changed.has_value());
+  auto lines = table_job{"in.jsonl", R"({"id":"a","question":"one"})"};
+  lines.options.delimiter = ';';
+  const auto refused = lines.run();
+  BOOST_REQUIRE(!refused.has_value());
+  BOOST_TEST(has(refused.error().text, "is not a CSV file"), refused.error().text);
+}
+
 BOOST_AUTO_TEST_CASE(row_without_id_has_the_number_of_its_first_line) {
   auto job = table_job{"in.csv", "question,n\n\"a\nb\nc\",1\nsecond,2\n"};
   BOOST_TEST(job.run().value().ok == 2U);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scores: the methods of comparison, and the file with the scores of a job.
+#include "results/gold.hpp"
 #include "results/report.hpp"
 #include "results/score.hpp"
 #include "unit/results/output_file.hpp"
@@ -187,9 +188,52 @@ BOOST_AUTO_TEST_CASE(unusable_expected_answers_are_errors) {
   options.field = "gold";
   options.method = score_method::regex;
   BOOST_TEST(score_file(options).error().text.find("row 'a'") != std::string::npos);
-  options.gold_file = write("in.csv", "id,gold\na,1\n");
-  BOOST_TEST(score_file(options).error().text.find("must be in a file with JSON lines") !=
-             std::string::npos);
+  options.gold_file = write("in.csv", "id,gold\na,1,2\n");
+  BOOST_TEST(score_file(options).error().text.find("in.csv:2: has 3 fields") != std::string::npos);
+  options.gold_file = write("in.jsonl", "gold of a\n");
+  BOOST_TEST(score_file(options).error().text.find("in.jsonl:1: ") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(expected_answers_are_read_from_tables) {
+  struct table {
+    const char* name;
+    const char* text;
+    const char* id_field;
+    char delimiter;
+  };
+  for (const auto& [name, text, id_field, delimiter] :
+       {table{"a.csv", "id,gold,note\na,x,\"1,\n2\"\nb,y,\n", "", '\0'},
+        table{"b.csv", "\xEF\xBB\xBFnr;gold\na;x\nb;\"y\"\n", "nr", ';'},
+        table{"c.tsv", "custom_id\tgold\r\na\tx\r\nb\ty\r\n", "", '\0'}}) {
+    auto options = score_options{};
+    options.output = write("out.jsonl", ok_line("b#1", "y") + ok_line("a", "x"));
+    options.gold_file = write(name, text);
+    options.field = "gold";
+    options.id_field = id_field;
+    options.delimiter = delimiter;
+    const auto got = score_file(options);
+    BOOST_TEST_REQUIRE(got.has_value(), got.error().text);
+    BOOST_TEST(got->sum == 2.0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(integer_ids_match_rows) {
+  auto options = score_options{};
+  options.output = write("out.jsonl", ok_line("17", "x"));
+  options.gold_file = write("in.jsonl", "{\"nr\":17,\"id\":\"a\",\"gold\":\"x\"}\n");
+  options.field = "gold";
+  options.id_field = "nr";
+  BOOST_TEST(score_file(options).value().sum == 1.0);
+}
+
+BOOST_AUTO_TEST_CASE(input_of_job_completes_columns_of_output) {
+  auto first = ok_line("a", "1");
+  first.insert(first.size() - 2, R"(,"columns":{"label":"1"})");
+  auto options = score_options{};
+  options.output = write("out.jsonl", first + ok_line("b", "2"));
+  options.input = write("in.csv", "id,label\na,other\nb,2\n");
+  options.field = "label";
+  BOOST_TEST(score_file(options).value().sum == 2.0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

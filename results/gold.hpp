@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "batch/input_file.hpp"
+#include "results/score.hpp"
+
+#include <superstep/base/error.hpp>
+#include <superstep/base/json.hpp>
+
+#include <simdjson.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace superstep::results {
+
+/// Returns the member of an object at a path such as `metadata.answer`. A member whose name
+/// contains the dots is found first. nullptr if there is none.
+[[nodiscard]] const json::value* member_at(const json::object& from, std::string_view path);
+
+/// A file with expected answers, indexed by the ids of its lines. Reads all formats of the input of
+/// a job. Needs 32 bytes of memory per line.
+class gold_file {
+public:
+  /// Reads the ids of all lines.
+  /// @param from `input`, `input_as`, `delimiter` and `id_field` describe the file; `output` is the
+  /// folder for a decompressed copy
+  [[nodiscard]] static result<gold_file> open(const batch_options& from);
+
+  /// Returns the line for a row, or for the row of which it is a repetition (`id#2`). An empty
+  /// object if there is none.
+  [[nodiscard]] result<json::object> find(const std::string& key) const;
+
+private:
+  struct place {
+    std::uint64_t hash; ///< of the id
+    std::uint64_t offset;
+    std::uint64_t size;
+    std::uint64_t number; ///< of the line, which is the id of a row without id
+  };
+  explicit gold_file(detail::input_file file, std::string id_field)
+      : file_{std::move(file)}, id_field_{std::move(id_field)} {}
+  [[nodiscard]] result<json::object> line_of(const std::string& key) const;
+  [[nodiscard]] result<json::object> object_of(std::string_view line, std::uint64_t number) const;
+
+  detail::input_file file_;
+  std::string id_field_;
+  std::vector<place> rows_; ///< sorted by hash
+};
+
+/// Finds expected answers: in a gold file, or in the columns of output lines and then in the input
+/// of the job.
+class gold_source {
+public:
+  /// Opens the gold file, if there is one.
+  /// @param options must outlive the object
+  [[nodiscard]] static result<gold_source> open(const score_options& options);
+
+  /// Returns the expected answer of a row; null if there is none.
+  /// @param line the output line of the row
+  [[nodiscard]] result<json::value> find(const std::string& key, simdjson::dom::object line);
+
+private:
+  explicit gold_source(const score_options& options) : options_{&options} {}
+  [[nodiscard]] result<void> open_file(const std::string& path, input_format format);
+
+  const score_options* options_;
+  std::optional<gold_file> file_; ///< not set: only the columns are read so far
+};
+
+} // namespace superstep::results
