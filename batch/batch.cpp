@@ -72,8 +72,16 @@ std::optional<double> known_cost(const row_counts& counts, std::uint64_t rows) {
   return static_cast<double>(counts.cost) / 1e9;
 }
 
-/// Stores the cost of the job. It is not known if the price of no row is known.
-void set_cost(batch_summary& summary, const row_counts& counts) {
+/// Stores the sums over all rows. The cost is not known if the price of no row is known.
+/// @pre `ok` and `failed` of the summary are set
+void set_counts(batch_summary& summary, const row_counts& counts) {
+  summary.steps = counts.steps;
+  summary.model_calls = counts.model_calls;
+  summary.tool_calls = counts.tool_calls;
+  summary.input_tokens = counts.input_tokens;
+  summary.output_tokens = counts.output_tokens;
+  summary.total_tokens = counts.total_tokens;
+  summary.cached_answers = counts.cached_answers;
   summary.rows_unpriced = counts.rows_unpriced;
   if (const auto cost = known_cost(counts, summary.ok + summary.failed))
     summary.cost = *cost;
@@ -95,15 +103,8 @@ std::optional<batch_summary> finished_before(const job_files& files, const input
   summary.bad_lines = done.bad_lines.size();
   summary.failed = done.dead + summary.bad_lines;
   summary.resumed = summary.ok + summary.failed;
-  summary.steps = done.counts.steps;
-  summary.model_calls = done.counts.model_calls;
-  summary.tool_calls = done.counts.tool_calls;
+  set_counts(summary, done.counts);
   summary.rows_with_failed_calls = done.rows_with_failed_calls;
-  summary.input_tokens = done.counts.input_tokens;
-  summary.output_tokens = done.counts.output_tokens;
-  summary.total_tokens = done.counts.total_tokens;
-  summary.cached_answers = done.counts.cached_answers;
-  set_cost(summary, done.counts);
   set_paths(summary, files);
   if (summary.failed > 0)
     summary.code = exit_code::dead_rows;
@@ -182,15 +183,8 @@ batch_summary detail::batch_run::summarise(feed_end end) const {
   summary.resumed = files_.content.ok + files_.content.dead + files_.content.bad_lines.size();
   if (files_.content.has_other_input)
     summary.other = summary.resumed - rows_skipped_;
-  summary.steps = totals.counts.steps;
-  summary.model_calls = totals.counts.model_calls;
-  summary.tool_calls = totals.counts.tool_calls;
+  set_counts(summary, totals.counts);
   summary.rows_with_failed_calls = totals.rows_with_failed_calls;
-  summary.input_tokens = totals.counts.input_tokens;
-  summary.output_tokens = totals.counts.output_tokens;
-  summary.total_tokens = totals.counts.total_tokens;
-  summary.cached_answers = totals.counts.cached_answers;
-  set_cost(summary, totals.counts);
   summary.seconds = std::chrono::duration<double>(monotonic::now() - begun_).count();
   summary.rows_this_run = totals.rows_this_run;
   summary.row_times = totals.row_times;

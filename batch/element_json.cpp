@@ -86,6 +86,18 @@ json::value to_json_value(dom::element element) {
   return nullptr;
 }
 
+std::optional<dom::element> value_at(dom::object from, std::string_view path) noexcept {
+  auto value = dom::element{};
+  if (from.at_key(path).get(value) == simdjson::SUCCESS)
+    return value;
+  const auto dot = path.find('.');
+  auto inner = dom::object{};
+  if (dot == std::string_view::npos ||
+      from.at_key(path.substr(0, dot)).get(inner) != simdjson::SUCCESS)
+    return std::nullopt;
+  return value_at(inner, path.substr(dot + 1));
+}
+
 result<message> read_message(dom::element element, std::string_view where) {
   if (auto simple = read_simple_message(element))
     return std::move(*simple);

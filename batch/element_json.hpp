@@ -5,6 +5,7 @@
 #include <superstep/base/json.hpp>
 #include <superstep/messages/messages.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,11 @@ namespace superstep::detail {
 /// Converts a value that simdjson has parsed to a JSON value of the project.
 [[nodiscard]] json::value to_json_value(simdjson::dom::element element);
 [[nodiscard]] json::object to_json_object(simdjson::dom::object object);
+
+/// Returns the value at a path of names with dots between them; nullopt if there is none. A member
+/// whose own name contains the dots comes first.
+[[nodiscard]] std::optional<simdjson::dom::element> value_at(simdjson::dom::object from,
+                                                             std::string_view path) noexcept;
 
 /// Reads a message in any form that message_from_json() accepts. Error texts begin with `where`.
 /// The most frequent form, a role and a text, is read without intermediate JSON values.

@@ -326,15 +326,8 @@ std::string text_of(dom::element value) {
 
 // Returns the text of a member, or of a member of nested objects if `name` contains dots.
 std::optional<std::string> find_column(dom::object row, std::string_view name) {
-  auto value = dom::element{};
-  if (row.at_key(name).get(value) == simdjson::SUCCESS)
-    return text_of(value);
-  const auto dot = name.find('.');
-  auto below = dom::object{};
-  if (dot == std::string_view::npos ||
-      row.at_key(name.substr(0, dot)).get(below) != simdjson::SUCCESS)
-    return std::nullopt;
-  return find_column(below, name.substr(dot + 1));
+  const auto value = detail::value_at(row, name);
+  return value ? std::optional{text_of(*value)} : std::nullopt;
 }
 
 result<void> read_columns(dom::object row, const message_template& messages, input_row& into) {

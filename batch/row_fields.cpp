@@ -128,20 +128,6 @@ bool add_columns(std::vector<output_column>& out, const std::string& name, outpu
   return true;
 }
 
-/// Returns the value at a path of names with dots between them; nullopt if there is none. A member
-/// whose own name contains the dots comes first.
-std::optional<dom::element> value_at(dom::object from, std::string_view path) noexcept {
-  auto value = dom::element{};
-  if (from.at_key(path).get(value) == simdjson::SUCCESS)
-    return value;
-  const auto dot = path.find('.');
-  auto inner = dom::object{};
-  if (dot == std::string_view::npos ||
-      from.at_key(path.substr(0, dot)).get(inner) != simdjson::SUCCESS)
-    return std::nullopt;
-  return value_at(inner, path.substr(dot + 1));
-}
-
 void append_text_of(std::string& out, dom::element content) {
   auto text = std::string_view{};
   auto blocks = dom::array{};

@@ -28,6 +28,24 @@ std::string form_of(const std::optional<std::vector<output_column>>& columns,
   return out;
 }
 
+/// Calls a function after each complete line of a rows file. An error that it returns ends the
+/// loop.
+template <class F>
+result<void> for_each_row(const file& rows, F see) {
+  auto lines = written_lines{rows, 0};
+  while (true) {
+    const auto line = lines.next();
+    if (!line)
+      return line.error();
+    if (*line == written_lines::found::end)
+      return {};
+    if (*line != written_lines::found::object)
+      continue;
+    if (result<void> seen = see(lines); !seen)
+      return seen;
+  }
+}
+
 } // namespace
 
 row_view::row_view(job_files& files, const batch_options& options,
@@ -99,31 +117,16 @@ result<void> row_view::record(std::uint64_t size, std::string_view form) {
 }
 
 result<void> row_view::write_earlier_rows() {
-  auto lines = written_lines{files_.output, 0};
-  while (true) {
-    auto line = lines.next();
-    if (!line)
-      return line.error();
-    if (*line == written_lines::found::end)
-      return {};
-    if (*line == written_lines::found::object)
-      if (auto written = put_line(lines.text()); !written)
-        return written;
-  }
+  return for_each_row(files_.output,
+                      [this](const written_lines& line) { return put_line(line.text()); });
 }
 
 result<void> row_view::find_earlier_rows() {
-  auto lines = written_lines{files_.output, 0};
-  while (true) {
-    auto line = lines.next();
-    if (!line)
-      return line.error();
-    if (*line == written_lines::found::end)
-      return {};
-    const auto begin = lines.end() - lines.text().size() - 1;
-    if (*line == written_lines::found::object)
-      earlier_[digest_of(key_of(lines.object()))] = {begin, lines.end()};
-  }
+  return for_each_row(files_.output, [this](const written_lines& line) -> result<void> {
+    const auto begin = line.end() - line.text().size() - 1;
+    earlier_[digest_of(key_of(line.object()))] = {begin, line.end()};
+    return {};
+  });
 }
 
 std::uint64_t row_view::expect() {

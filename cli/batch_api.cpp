@@ -184,12 +184,7 @@ answer_files::open(const std::vector<std::string>& paths) {
     auto reader = results::result_reader::open(path);
     if (!reader)
       return reader.error();
-    while (true) {
-      const auto more = reader->next();
-      if (!more)
-        return more.error();
-      if (!*more)
-        break;
+    const auto indexed = reader->for_each([&]() -> result<void> {
       const auto key = std::string{detail::key_of(reader->object())};
       if (key.empty())
         return error{errc::parse_failed, path + ": has a line without custom_id"};
@@ -197,7 +192,10 @@ answer_files::open(const std::vector<std::string>& paths) {
       if (!out->answers_.emplace(key, at).second)
         return error{errc::parse_failed, path + ": has a second answer to the request '" + key +
                                              "'; specify the files of one batch only"};
-    }
+      return {};
+    });
+    if (!indexed)
+      return indexed.error();
     auto opened = detail::file::open_regular(path, O_RDONLY);
     if (!opened)
       return opened.error();

@@ -102,12 +102,7 @@ private:
   }
 
   [[nodiscard]] result<void> read() {
-    while (true) {
-      const auto more = reader_.next();
-      if (!more)
-        return more.error();
-      if (!*more)
-        break;
+    auto indexed = reader_.for_each([this]() -> result<void> {
       auto row = read_result_line(reader_.object());
       if (row.key.empty())
         return without_id(reader_);
@@ -115,7 +110,10 @@ private:
       statistics_.add(row);
       rows_.push_back(
           {hash_of(row.key), reader_.offset(), static_cast<std::uint32_t>(reader_.size())});
-    }
+      return {};
+    });
+    if (!indexed)
+      return indexed;
     std::ranges::sort(rows_, {}, &indexed_row::hash);
     return find_repeated();
   }
@@ -208,38 +206,11 @@ std::string numbers_of(const std::optional<result_line>& side) {
   return out;
 }
 
-std::string percent_change(double from, double to) {
-  return from > 0 ? fmt::format("{:+.1f} %", 100 * (to - from) / from) : std::string{"-"};
-}
-
-/// A line of the table of totals.
-std::string total_line(std::string_view name, double left, double right, std::string_view unit,
-                       int digits) {
-  return fmt::format("{:<22}{:>16}{:>16}{:>12}\n", name,
-                     fmt::format("{:.{}f}{}", left, digits, unit),
-                     fmt::format("{:.{}f}{}", right, digits, unit), percent_change(left, right));
-}
-
 std::string totals_text(const comparison& c) {
   auto out = fmt::format("{:<22}{:>16}{:>16}{:>12}\n", "", "left", "right", "change");
-  const auto& a = c.left;
-  const auto& b = c.right;
-  const auto number = [](auto value) { return static_cast<double>(value); };
-  out += total_line("rows", number(a.rows()), number(b.rows()), "", 0);
-  out += total_line("failed rows", number(a.failed), number(b.failed), "", 0);
-  if (a.rows_scored > 0 || b.rows_scored > 0)
-    out += total_line("score", 100 * wilson(a.score_sum, a.rows_scored).value,
-                      100 * wilson(b.score_sum, b.rows_scored).value, " %", 1);
-  if (a.latency.count() > 0 || b.latency.count() > 0) {
-    out += total_line("latency p50", number(a.latency.percentile(0.5)),
-                      number(b.latency.percentile(0.5)), " ms", 0);
-    out += total_line("latency p95", number(a.latency.percentile(0.95)),
-                      number(b.latency.percentile(0.95)), " ms", 0);
-  }
-  out += total_line("input tokens", number(a.input_tokens), number(b.input_tokens), "", 0);
-  out += total_line("output tokens", number(a.output_tokens), number(b.output_tokens), "", 0);
-  if (a.rows_priced > 0 && b.rows_priced > 0)
-    out += total_line("cost", a.cost, b.cost, " USD", 4);
+  for (const auto& total : totals_of(c))
+    out += fmt::format("{:<22}{:>16}{:>16}{:>12}\n", total.name, total.left, total.right,
+                       total.change);
   return out;
 }
 
@@ -267,6 +238,34 @@ std::size_t characters(std::string_view text) {
 }
 
 } // namespace
+
+std::vector<total> totals_of(const comparison& c) {
+  auto out = std::vector<total>{};
+  const auto& a = c.left;
+  const auto& b = c.right;
+  const auto add = [&](std::string_view name, auto left, auto right, std::string_view unit = "",
+                       int digits = 0) {
+    const auto from = static_cast<double>(left);
+    const auto to = static_cast<double>(right);
+    const auto change = from > 0 ? fmt::format("{:+.1f} %", 100 * (to - from) / from) : "-";
+    out.push_back({name, fmt::format("{:.{}f}{}", from, digits, unit),
+                   fmt::format("{:.{}f}{}", to, digits, unit), change});
+  };
+  add("rows", a.rows(), b.rows());
+  add("failed rows", a.failed, b.failed);
+  if (a.rows_scored > 0 || b.rows_scored > 0)
+    add("score", 100 * wilson(a.score_sum, a.rows_scored).value,
+        100 * wilson(b.score_sum, b.rows_scored).value, " %", 1);
+  if (a.latency.count() > 0 || b.latency.count() > 0) {
+    add("latency p50", a.latency.percentile(0.5), b.latency.percentile(0.5), " ms");
+    add("latency p95", a.latency.percentile(0.95), b.latency.percentile(0.95), " ms");
+  }
+  add("input tokens", a.input_tokens, b.input_tokens);
+  add("output tokens", a.output_tokens, b.output_tokens);
+  if (a.rows_priced > 0 && b.rows_priced > 0)
+    add("cost", a.cost, b.cost, " USD", 4);
+  return out;
+}
 
 std::string_view to_string(row_match match) noexcept {
   switch (match) {
@@ -299,12 +298,7 @@ result<comparison> compare(const std::string& left, const std::string& right,
   out.left_path = left;
   out.right_path = right;
   auto seen = std::vector<std::uint64_t>{}; // hashes of ids that the right file does not have
-  while (true) {
-    const auto more = reader->next();
-    if (!more)
-      return more.error();
-    if (!*more)
-      break;
+  const auto paired = reader->for_each([&]() -> result<void> {
     auto pair = row_pair{};
     pair.left = read_result_line(reader->object());
     pair.key = pair.left->key;
@@ -321,7 +315,10 @@ result<comparison> compare(const std::string& left, const std::string& right,
                  : are_same(*pair.left, *pair.right) ? row_match::same
                                                      : row_match::different;
     take_pair(out, std::move(pair), options, see);
-  }
+    return {};
+  });
+  if (!paired)
+    return paired.error();
   out.right = indexed->statistics();
   const auto rest = indexed->for_rest([&](result_line row) {
     auto pair = row_pair{};

@@ -68,6 +68,16 @@ struct comparison {
                                          const compare_options& options,
                                          const std::function<void(const row_pair&)>& see = {});
 
+/// A line of the table of totals.
+struct total {
+  std::string_view name; ///< such as `failed rows`
+  std::string left;      ///< value of the left file, with its unit
+  std::string right;
+  std::string change; ///< in percent; `-` if the left value is 0
+};
+/// Returns the totals of both files. Values that no file has are omitted.
+[[nodiscard]] std::vector<total> totals_of(const comparison&);
+
 /// Returns the comparison as text, without a trailing newline. @param width columns of the terminal
 [[nodiscard]] std::string to_text(const comparison&, std::size_t width);
 /// Returns the counts and totals as JSON.

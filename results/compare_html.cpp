@@ -9,37 +9,14 @@ namespace superstep::results {
 
 namespace {
 
-std::string total_row(std::string_view name, double left, double right, std::string_view unit,
-                      int digits) {
-  const auto change =
-      left > 0 ? fmt::format("{:+.1f} %", 100 * (right - left) / left) : std::string{"-"};
-  return fmt::format("<tr><td>{}</td><td class=\"n\">{:.{}f}{}</td><td class=\"n\">{:.{}f}{}</td>"
-                     "<td class=\"n\">{}</td></tr>\n",
-                     name, left, digits, unit, right, digits, unit, change);
-}
-
 std::string totals_table(const comparison& c) {
-  const auto& a = c.left;
-  const auto& b = c.right;
-  const auto number = [](auto value) { return static_cast<double>(value); };
   auto out = fmt::format("<table><tr><th></th><th class=\"n\">{}</th><th class=\"n\">{}</th>"
                          "<th class=\"n\">change</th></tr>\n",
                          html_escape(c.left_path), html_escape(c.right_path));
-  out += total_row("rows", number(a.rows()), number(b.rows()), "", 0);
-  out += total_row("failed rows", number(a.failed), number(b.failed), "", 0);
-  if (a.rows_scored > 0 || b.rows_scored > 0)
-    out += total_row("score", 100 * wilson(a.score_sum, a.rows_scored).value,
-                     100 * wilson(b.score_sum, b.rows_scored).value, " %", 1);
-  if (a.latency.count() > 0 || b.latency.count() > 0) {
-    out += total_row("latency p50", number(a.latency.percentile(0.5)),
-                     number(b.latency.percentile(0.5)), " ms", 0);
-    out += total_row("latency p95", number(a.latency.percentile(0.95)),
-                     number(b.latency.percentile(0.95)), " ms", 0);
-  }
-  out += total_row("input tokens", number(a.input_tokens), number(b.input_tokens), "", 0);
-  out += total_row("output tokens", number(a.output_tokens), number(b.output_tokens), "", 0);
-  if (a.rows_priced > 0 && b.rows_priced > 0)
-    out += total_row("cost", a.cost, b.cost, " USD", 4);
+  for (const auto& total : totals_of(c))
+    out += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
+                       "<td class=\"n\">{}</td></tr>\n",
+                       total.name, total.left, total.right, total.change);
   return out + "</table>\n";
 }
 

@@ -59,8 +59,8 @@ result<gold_file> gold_file::open(const batch_options& from) {
                             ? result<json::object>{error{errc::too_large, "the line is too long"}}
                             : out.object_of((*line)->text, (*line)->number);
     if (!object)
-      return error{object.error().code, from.input + ':' + std::to_string((*line)->number) + ": " +
-                                            object.error().text};
+      return error{object.error().code,
+                   from.input + ':' + std::to_string((*line)->number) + ": " + object.error().text};
     const auto key = find_row_key(*object, from.id_field, (*line)->number);
     out.rows_.push_back({key_hash(key), (*line)->offset, (*line)->size, (*line)->number});
   }

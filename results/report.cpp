@@ -120,17 +120,15 @@ result<report> report::of_file(const std::string& path, report_options options) 
     return scores.error();
   auto out = report{options};
   out.path = path;
-  while (true) {
-    const auto more = reader->next();
-    if (!more)
-      return more.error();
-    if (!*more)
-      break;
+  const auto read = reader->for_each([&]() -> result<void> {
     auto row = read_result_line(reader->object());
     if (!row.score)
       row.score = scores->find(row.key);
     out.add(row);
-  }
+    return {};
+  });
+  if (!read)
+    return read.error();
   out.is_torn = reader->is_torn();
   out.set_summary(read_summary(path));
   return out;

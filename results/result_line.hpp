@@ -66,6 +66,22 @@ public:
   /// Reads the next line that is a JSON object. Returns false at the end of the file. An incomplete
   /// last line is skipped; errc::parse_failed for any other line that is not a JSON object.
   [[nodiscard]] result<bool> next();
+  /// Reads the remaining lines.
+  /// @param see called after each line, which object() returns: `result<void>()`. An error that it
+  /// returns ends the loop
+  /// @return the first error of next() or of `see`
+  template <class F>
+  [[nodiscard]] result<void> for_each(F see) {
+    while (true) {
+      const auto more = next();
+      if (!more)
+        return more.error();
+      if (!*more)
+        return {};
+      if (result<void> seen = see(); !seen)
+        return seen;
+    }
+  }
   /// The object of the last line read; valid until the next call of next().
   [[nodiscard]] simdjson::dom::object object() const noexcept {
     return is_unended_ ? unended_ : lines_->object();

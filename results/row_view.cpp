@@ -161,19 +161,16 @@ result<std::optional<json::object>> find_row(const std::string& path, const std:
   if (!reader)
     return reader.error();
   auto found = std::optional<json::object>{};
-  while (true) {
-    const auto more = reader->next();
-    if (!more)
-      return more.error();
-    if (!*more)
-      return found;
+  const auto read = reader->for_each([&]() -> result<void> {
     if (detail::key_of(reader->object()) != key)
-      continue;
+      return {};
     auto parsed = parse_json(simdjson::to_string(reader->object()));
     if (!parsed)
       return parsed.error();
     found = std::move(parsed->as_object());
-  }
+    return {};
+  });
+  return read ? result<std::optional<json::object>>{std::move(found)} : read.error();
 }
 
 std::string row_text(const json::object& line) {

@@ -229,36 +229,30 @@ result<score_summary> score_file(const score_options& options) {
   };
   auto buffer = std::string{};
   constexpr auto buffer_max = std::size_t{1} << 20U;
-  while (true) {
-    const auto more = reader->next();
-    if (!more)
-      return fail(more.error());
-    if (!*more)
-      break;
+  const auto scored = reader->for_each([&]() -> result<void> {
     const auto row = read_result_line(reader->object());
     const auto wanted = gold->find(row.key, reader->object());
     if (!wanted)
-      return fail(wanted.error());
+      return wanted.error();
     const auto is_ok = row.status == result_status::ok;
     const auto is_unjudged =
         options.method == score_method::judge && (!is_ok || !judged_score(row));
     if (wanted->is_null() || is_unjudged) {
       ++out.without;
-      continue;
+      return {};
     }
     const auto score = is_ok ? score_answer(options.method, row, *wanted) : result<double>{0.0};
     if (!score)
-      return fail({score.error().code, "row '" + row.key + "': " + score.error().text});
+      return error{score.error().code, "row '" + row.key + "': " + score.error().text};
     ++out.scored;
     out.failed += is_ok ? 0U : 1U;
     out.sum += *score;
     append_text(buffer, scored_line(row, *score, *wanted));
     buffer += '\n';
-    if (buffer.size() < buffer_max)
-      continue;
-    if (auto saved = file->append(std::exchange(buffer, {})); !saved)
-      return fail(saved.error());
-  }
+    return buffer.size() < buffer_max ? result<void>{} : file->append(std::exchange(buffer, {}));
+  });
+  if (!scored)
+    return fail(scored.error());
   if (out.scored == 0)
     return fail(without_gold(options));
   if (auto saved = file->append(buffer); !saved)

@@ -24,16 +24,14 @@ result<score_table> score_table::beside(const std::string& output) {
   auto reader = result_reader::open(path);
   if (!reader)
     return reader.error();
-  while (true) {
-    const auto more = reader->next();
-    if (!more)
-      return more.error();
-    if (!*more)
-      break;
+  const auto read = reader->for_each([&]() -> result<void> {
     const auto row = read_result_line(reader->object());
     if (row.score)
       out.scores_.emplace_back(std::hash<std::string_view>{}(row.key), *row.score);
-  }
+    return {};
+  });
+  if (!read)
+    return read.error();
   std::ranges::sort(out.scores_, {}, &hashed_score::first);
   return out;
 }
