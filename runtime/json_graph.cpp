@@ -372,8 +372,10 @@ void json_graph::add_folding(std::string name, Reducer reduce, std::optional<jso
   using folding = binary_operator_aggregate<single_place, json::value, Reducer>;
   using slot = slot_block::slot_of<std::optional<json::value>>;
   const auto number = layout_->channels.size();
-  layout_->blank.add(std::make_unique<slot>(std::move(initial)));
-  builder_.add_channel(std::make_unique<folding>(name, single_place{number}, std::move(reduce)));
+  const auto at = layout_->blank.add(std::make_unique<slot>(std::move(initial)));
+  const auto added = builder_.add_channel(
+      std::make_unique<folding>(name, single_place{number}, std::move(reduce)));
+  SUPERSTEP_ASSERT(at == number && added == number);
   layout_->numbers.emplace(name, static_cast<std::uint32_t>(number));
   layout_->channels.push_back({std::move(name), json_kind::folded});
 }

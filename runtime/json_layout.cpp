@@ -61,6 +61,7 @@ json::object json_layout::read(const state_block& state,
   const auto& slots = static_cast<const slot_block&>(state);
   auto object = json::object{};
   const auto add = [&](std::uint32_t i) {
+    SUPERSTEP_ASSERT(i < channels.size());
     const auto& channel = channels[i];
     if (channel.kind == json_kind::items) {
       if (const auto& items = slots.at<item_slot>(i); !items.empty())

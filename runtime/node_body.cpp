@@ -131,6 +131,7 @@ void detail::run_routers(const body_input& input, node_output& output) {
       branch.router->route(input, *input.state, output);
     return;
   }
+  SUPERSTEP_ASSERT(output.adopted == nullptr);
   // If no other task runs in this step, the state computed here is the next state. The barrier
   // adopts it from the output, so the writes are not needed again and may be moved from.
   const auto adopt = input.sole_task && !input.keep_writes;
@@ -171,6 +172,7 @@ bool guarded(const body_input& input, detail::node_body::outcome& out, std::exce
       out.output = out.rest.take();
       out.rest = {};
     }
+    SUPERSTEP_ASSERT(!out.output.has_ended); // the call ends once
     has_ended = out.output.has_ended = true;
     detail::run_routers(input, out.output);
     // the output is reused, possibly for a node of another front end

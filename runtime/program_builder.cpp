@@ -70,6 +70,7 @@ void detail::program_builder::fill_defaults() {
 void detail::program_builder::connect_handlers(detail::program& table) const {
   for (const auto& [node, handler] : handlers_) {
     const auto found = table.find(handler);
+    SUPERSTEP_ASSERT(found != detail::program::no_node); // add_error_handler() has added it
     if (!node.empty()) {
       table.nodes_[table.find(node)]->handler = found;
       continue;
@@ -300,6 +301,7 @@ void detail::program_builder::connect(detail::program& table) {
       continue;
     }
     const auto to = table.find(e.target);
+    SUPERSTEP_ASSERT(to != detail::program::no_node); // check() has reported unknown nodes
     if (e.sources.size() == 1) {
       auto& edges = node_of(e.sources.front()).edges;
       // A duplicate edge has no effect, as in LangGraph.

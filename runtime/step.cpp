@@ -94,6 +94,7 @@ void super_step::record(std::uint32_t number, const task_output& output) {
 
 task_output super_step::output_of(const step_task& t) const {
   const auto part = [](const auto& all, range r) {
+    SUPERSTEP_ASSERT(r.begin + std::size_t{r.count} <= all.size());
     const auto from = all.begin() + r.begin;
     return std::vector(from, from + r.count);
   };
@@ -138,6 +139,7 @@ run_state run_state::stand_in() const {
 }
 
 void run_state::trigger(std::uint32_t node, trigger_cause cause) {
+  SUPERSTEP_ASSERT(node < causes_.size());
   auto& causes = causes_[node];
   if (causes == 0)
     (table_->node(node).is_deferred ? deferred_ : triggered_).push_back(node);
@@ -184,6 +186,7 @@ result<void> begin(run_state& run, super_step& step, std::span<write> input) {
 next_step prepare(run_state& run, super_step& step) {
   step.clear();
   ++run.step_;
+  SUPERSTEP_ASSERT(run.sends_.size() < step_task::pull); // each gets a push index
   std::swap(*step.inputs, run.sends_);
   std::sort(run.triggered_.begin(), run.triggered_.end());
   step.tasks.reserve(step.inputs->size() + run.triggered_.size());
@@ -216,6 +219,7 @@ next_step prepare(run_state& run, super_step& step) {
 
 result<void> run_state::apply_writes(super_step& step) {
   if (step.adopted) {
+    SUPERSTEP_ASSERT(step.finished.size() == 1); // its routers saw the writes of the whole step
     state_ = std::move(step.adopted);
     changes_.assign(step.adopted_changes.begin(), step.adopted_changes.end());
     return {};
@@ -277,6 +281,8 @@ result<void> run_state::apply_tasks(super_step& step) {
       !std::is_sorted(step.finished.begin(), step.finished.end(), in_path_order))
     std::sort(step.finished.begin(), step.finished.end(), in_path_order);
 #endif
+  SUPERSTEP_ASSERT(std::adjacent_find(step.finished.begin(), step.finished.end()) ==
+                   step.finished.end()); // no task ended twice
   if (!std::exchange(keep_changes_, false))
     changes_.clear();
   ids_.begin_step(step_);

@@ -45,6 +45,8 @@ void run_state::restore(const checkpoint* from) {
   const auto& where = from->where;
   *versions_ = where.versions;
   joins_ = where.joins;
+  SUPERSTEP_ASSERT(joins_.size() == table_->joins().size());
+  SUPERSTEP_ASSERT(versions_->branch.size() == table_->nodes().size());
   sends_ = where.sends;
   input_ = where.input;
   input_targets_ = where.input_targets;

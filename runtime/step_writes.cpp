@@ -53,6 +53,7 @@ void sort_by_channel(std::span<write*> writes, std::size_t channels) {
 /// Removes from `rest` the writes to the first write's channel and returns them.
 /// @pre `rest` is sorted and not empty
 group take_group(group& rest) noexcept {
+  SUPERSTEP_ASSERT(!rest.empty());
   auto n = std::size_t{1};
   while (n < rest.size() && rest[n]->channel == rest.front()->channel)
     ++n;
@@ -82,6 +83,7 @@ bool is_of_one_channel(group writes) noexcept {
 result<void> update_channel(const detail::program& table, state_block& state, group own,
                             id_source& ids, std::vector<std::uint32_t>& changes) {
   const auto number = own.front()->channel;
+  SUPERSTEP_ASSERT(number < table.channels().size());
   const auto& c = *table.channels()[number];
   try {
     const auto updated = c.update(state, own, ids);
@@ -115,6 +117,7 @@ update_plan plan_of(const detail::program& table, std::span<write*> writes) {
     return plan;
   }
   sort_by_channel(writes, channels.size());
+  SUPERSTEP_ASSERT(std::is_sorted(writes.begin(), writes.end(), comes_before));
   for (auto rest = plan.all; !rest.empty();) {
     const auto own = take_group(rest);
     const auto& c = *channels[own.front()->channel];
@@ -163,6 +166,7 @@ public:
       if (auto done = update(own, false); !done)
         return done;
     }
+    SUPERSTEP_ASSERT(next == plan.risky.end()); // `risky` has the order of `all`
     if (!plan.risky.empty())
       std::sort(changes_.begin() + had, changes_.end());
     return {};
