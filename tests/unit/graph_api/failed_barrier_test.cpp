@@ -21,8 +21,8 @@ BOOST_AUTO_TEST_SUITE(failed_barrier)
 
 namespace {
 
-/// Who else runs in the failing step, and whether the step's state is already computed for a
-/// router.
+/// The failing step: whether the run is saved, another node runs in the step, and the failing node
+/// has a router.
 struct variant {
   bool is_saved = false;
   bool has_sibling = false;
