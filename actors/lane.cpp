@@ -15,8 +15,8 @@ thread_local lane* lane::current = nullptr;
 
 namespace {
 
-/// The number of messages that a lane handles before it runs the next entry of the ready queue. A
-/// body may have forked 100,000 calls, with a message for each.
+/// The number of messages, and of requests of bodies, that a lane handles before it runs the next
+/// entry of the ready queue. A body may have forked 100,000 calls, with a request for each.
 constexpr auto arrivals_per_turn = 256U;
 
 /// The number of timers of runs and calls, and of timers of bodies, that a lane handles before the
@@ -96,8 +96,8 @@ void lane::let_go() noexcept {
   host_.clear();
 }
 
-void lane::post(lane_message* m) noexcept {
-  if (!inbox_.push(m))
+void lane::post(lane_message* m, lane_inbox::kind of) noexcept {
+  if (!inbox_.push(m, of))
     m->refuse(*this);
 }
 
@@ -115,12 +115,14 @@ void lane::wake_at(time_point when, wait_ptr w) noexcept {
 }
 
 void lane::fork(execution_context& parent, task<void> body, boost::intrusive_ptr<fork_join> join) {
-  post(new fork_request{*static_cast<call*>(parent.owner), std::move(body), std::move(join)});
+  post(new fork_request{*static_cast<call*>(parent.owner), std::move(body), std::move(join)},
+       lane_inbox::kind::request);
 }
 
 void lane::nest(call& parent, detail::program_ptr table, write_list input,
                 completer<detail::nested_outcome> done) {
-  post(new nest_request{parent, std::move(table), std::move(input), std::move(done)});
+  post(new nest_request{parent, std::move(table), std::move(input), std::move(done)},
+       lane_inbox::kind::request);
 }
 
 void lane::give_up(execution_context& at) noexcept {

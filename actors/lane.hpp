@@ -59,7 +59,7 @@ public:
   lane(detail::engine_core& core, std::uint32_t index);
 
   // Callable from any thread.
-  void post(lane_message* m) noexcept;
+  void post(lane_message* m, lane_inbox::kind of = lane_inbox::kind::message) noexcept;
   void resume_soon(wait_ptr w) noexcept override { inbox_.push(std::move(w)); }
   void wake_at(time_point when, wait_ptr w) noexcept override;
   void fork(execution_context& parent, task<void> body,

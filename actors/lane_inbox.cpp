@@ -19,8 +19,8 @@ void lane_inbox::drop(wait* first) noexcept {
   }
 }
 
-bool lane_inbox::push(lane_message* m) noexcept {
-  if (!messages_.push(m))
+bool lane_inbox::push(lane_message* m, kind of) noexcept {
+  if (!(of == kind::request ? requests_ : messages_).push(m))
     return false;
   wake();
   return true;
@@ -35,8 +35,13 @@ void lane_inbox::push(wait_ptr w) noexcept {
 }
 
 void lane_inbox::close(lane& owner) noexcept {
+  messages_.close(owner);
+  requests_.close(owner);
+}
+
+void lane_inbox::queue::close(lane& owner) noexcept {
   auto* const arrived = arrived_.exchange(nullptr, std::memory_order_acq_rel);
-  for (auto* list : {arrived, messages_.close()})
+  for (auto* list : {arrived, pushed_.close()})
     for (auto* m = list; m != nullptr;) {
       auto* const following = m->next;
       m->refuse(owner);
@@ -48,9 +53,8 @@ void lane_inbox::close_waits() noexcept {
   drop(waits_.close());
 }
 
-void lane_inbox::handle_messages(lane& owner, unsigned max) {
-  auto* m =
-      has_more() ? arrived_.exchange(nullptr, std::memory_order_relaxed) : messages_.take_all();
+void lane_inbox::queue::handle(lane& owner, unsigned max) {
+  auto* m = has_more() ? arrived_.exchange(nullptr, std::memory_order_relaxed) : pushed_.take_all();
   for (; m != nullptr && max > 0; --max) {
     auto* const following = m->next;
     m->arrive(owner);

@@ -13,11 +13,20 @@
 
 namespace superstep {
 
-/// The queues of a lane for other threads: messages, and waits that have ended. The lane's thread
-/// sleeps here while it has nothing to do.
+/// The queues of a lane for other threads: messages, requests of bodies, and waits that have ended.
+/// The lane's thread sleeps here while it has nothing to do.
+///
+/// Requests have a queue of their own. A body may fork 100,000 calls, with a request for each, and
+/// messages such as new runs and cancellations must not wait behind them.
 class lane_inbox {
 public:
   using time_point = std::chrono::steady_clock::time_point;
+
+  /// The kinds of messages. Each kind has its own queue.
+  enum class kind : bool {
+    message,
+    request, ///< of a body, for a forked call or a nested run
+  };
 
   lane_inbox() = default;
   lane_inbox(const lane_inbox&) = delete;
@@ -27,7 +36,7 @@ public:
   // Callable from any thread.
   /// Adds a message and wakes the lane. Returns false if the inbox is closed; the caller then still
   /// owns the message.
-  [[nodiscard]] bool push(lane_message* m) noexcept;
+  [[nodiscard]] bool push(lane_message* m, kind of) noexcept;
   /// Adds a wait that has ended, or a timer of a body. Drops it if the inbox is closed.
   void push(wait_ptr w) noexcept;
   void wake() noexcept;
@@ -39,19 +48,22 @@ public:
   [[nodiscard]] bool is_interrupted() const noexcept {
     return interrupted_.load(std::memory_order_relaxed);
   }
-  /// Refuses the messages that were not handled and all later ones.
+  /// Refuses the messages and requests that were not handled and all later ones.
   void close(lane& owner) noexcept;
   /// Also drops the waits. Called when no thread serves the lane any more.
   void close_waits() noexcept;
 
   // Called by the lane's thread.
-  /// Passes up to `max` messages to the lane.
-  void handle_messages(lane& owner, unsigned max);
+  /// Passes up to `max` messages and up to `max` requests to the lane.
+  void handle_messages(lane& owner, unsigned max) {
+    messages_.handle(owner, max);
+    requests_.handle(owner, max);
+  }
   /// Returns the waits that have arrived, linked by `next`. The caller owns them.
   [[nodiscard]] wait* take_waits() noexcept { return waits_.take_all(); }
-  /// Whether messages were taken from the inbox that handle_messages() has not handled.
+  /// Whether messages or requests have arrived that handle_messages() has left for later.
   [[nodiscard]] bool has_more() const noexcept {
-    return arrived_.load(std::memory_order_relaxed) != nullptr;
+    return messages_.has_more() || requests_.has_more();
   }
   /// Whether the thread sleeps or is about to. Thread-safe.
   [[nodiscard]] bool is_asleep() const noexcept { return asleep_.load(std::memory_order_relaxed); }
@@ -59,15 +71,31 @@ public:
   void sleep(time_point until);
 
 private:
+  /// Messages of one kind.
+  class queue {
+  public:
+    [[nodiscard]] bool push(lane_message* m) noexcept { return pushed_.push(m); }
+    [[nodiscard]] bool empty() const noexcept { return pushed_.empty(); }
+    [[nodiscard]] bool has_more() const noexcept {
+      return arrived_.load(std::memory_order_relaxed) != nullptr;
+    }
+    void handle(lane& owner, unsigned max);
+    void close(lane& owner) noexcept;
+
+  private:
+    inbox<lane_message> pushed_;
+    // messages taken from `pushed_` and not handled yet; atomic because of close()
+    std::atomic<lane_message*> arrived_{nullptr};
+  };
+
   static void drop(wait* first) noexcept;
 
-  alignas(64) inbox<lane_message> messages_;
+  alignas(64) queue messages_;
+  queue requests_;
   inbox<wait> waits_;
   std::atomic<bool> asleep_{false};
   /// set by interrupt(): sleep() does not wait any more
   std::atomic<bool> interrupted_{false};
-  // messages taken from `messages_` and not handled yet; atomic because of close()
-  std::atomic<lane_message*> arrived_{nullptr};
   std::mutex mutex_;
   std::condition_variable woken_;
 };

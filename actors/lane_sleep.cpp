@@ -19,7 +19,8 @@ void lane_inbox::sleep(time_point until) {
   asleep_.store(true, std::memory_order_seq_cst);
   // Another thread may have pushed an item before it could see `asleep_`, and then does not wake
   // this thread. The check below sees that item.
-  if (messages_.empty() && waits_.empty() && !interrupted_.load(std::memory_order_seq_cst)) {
+  if (messages_.empty() && requests_.empty() && waits_.empty() &&
+      !interrupted_.load(std::memory_order_seq_cst)) {
     const auto is_up = [this] { return !asleep_.load(std::memory_order_relaxed); };
     if (until == time_point::max())
       woken_.wait(lock, is_up);

@@ -140,6 +140,29 @@ BOOST_DATA_TEST_CASE(many_resumed_bodies_let_other_runs_continue,
   BOOST_TEST(other.bodies_before() < bodies / 10);
 }
 
+BOOST_AUTO_TEST_CASE(many_forks_let_other_runs_begin) {
+  constexpr auto forks = 10'000;
+  auto e = ss::engine{one_lane()};
+  auto other = race{e};
+  const auto fork = [&other](int one) -> ss::task<int> {
+    other.count();
+    co_return one;
+  };
+  auto g = ss::graph<numbers>{};
+  g.add(a, [fork](const numbers&) -> ss::task<ss::update<numbers>> {
+    auto all = std::vector<ss::task<int>>{};
+    for (auto i = 0; i < forks; ++i)
+      all.push_back(fork(1));
+    auto running = ss::when_all(std::move(all));
+    const auto done = co_await running;
+    co_return ss::update{ss::set<&numbers::total>(static_cast<int>(done.size()))};
+  });
+  g.edge(ss::start, a);
+  BOOST_TEST(e.invoke(g.compile(), numbers{}).state.total == forks);
+  // The lane handles the requests of the forks in portions, and runs one body between two of them.
+  BOOST_TEST(other.bodies_before() < 8);
+}
+
 BOOST_AUTO_TEST_CASE(wide_step_lets_other_runs_continue_after_turn_time) {
   constexpr auto bodies = 1'000; // fewer than engine_options::steps_per_turn
   auto e = ss::engine{one_lane()};

@@ -29,7 +29,7 @@ void lane_inbox::wake() noexcept {
 
 void lane_inbox::sleep(time_point until) {
   asleep_ = true;
-  if (messages_.empty() && waits_.empty() && !interrupted_)
+  if (messages_.empty() && requests_.empty() && waits_.empty() && !interrupted_)
     world::current()->park(this, until);
   asleep_ = false;
 }
