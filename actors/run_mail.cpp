@@ -50,20 +50,13 @@ void answer_ended(const caf::mailbox_element& message) {
   return content.match_elements<drain_atom>() || content.match_elements<drain_atom, std::string>();
 }
 
-/// Returns the outermost of the runs in which a run is nested, or the run itself.
-[[nodiscard]] const run& outermost(const run& r) noexcept {
-  const auto* last = &r;
-  each_above(r, [&](const auto& link) { last = link.above; });
-  return *last;
-}
-
 /// Handles a message at the lane of its run.
 void handle(lane& l, run& r, caf::mailbox_element_ptr message) {
   const auto& content = message->content();
   if (is_cancel(content)) {
-    l.runs().cancel(outermost(r).number);
+    l.runs().cancel(r.root->number);
   } else if (is_drain(content)) {
-    l.runs().drain(outermost(r).number,
+    l.runs().drain(r.root->number,
                    content.size() > 1 ? content.get_as<std::string>(1) : "requested");
   } else {
     l.mail().add(r, std::move(message));
