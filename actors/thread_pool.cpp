@@ -314,11 +314,12 @@ bool thread_pool::is_busy() {
 }
 
 void thread_pool::stop(std::chrono::milliseconds grace) {
+  const auto over_at = std::chrono::steady_clock::now() + grace;
   auto lock = std::unique_lock{mutex_};
   stopping_ = true;
   changed_.notify_all();
   const auto all_ended =
-      changed_.wait_for(lock, grace, [this] { return ended_ == members_.size(); });
+      changed_.wait_until(lock, over_at, [this] { return ended_ == members_.size(); });
   auto members = std::vector<std::thread>{};
   for (auto& m : members_)
     members.push_back(std::move(m->thread_));
@@ -328,11 +329,15 @@ void thread_pool::stop(std::chrono::milliseconds grace) {
     retired.join();
   core_.close_lanes(); // for lanes whose threads are still inside a body
   lock.lock();
+  // A callback may submit another run, which is refused in turn. When the grace period is over,
+  // only the runs that were refused before are completed.
+  for (auto left = refused_.size();
+       !refused_.empty() && (left > 0 || std::chrono::steady_clock::now() < over_at);
+       left -= left > 0 ? 1 : 0)
+    answer_refused(lock);
   is_over_ = true;
-  auto unanswered = std::exchange(refused_, {});
+  const auto unanswered = std::exchange(refused_, {}); // destroyed without the lock
   lock.unlock();
-  for (auto& request : unanswered)
-    call_back_refused(request);
   for (auto& t : members) {
     // A body that never returns keeps its thread. The destructor of the engine does not wait for
     // it.

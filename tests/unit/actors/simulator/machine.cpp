@@ -121,7 +121,9 @@ bool thread_pool::is_busy() {
 
 namespace {
 
-void answer(run_request& request) {
+void answer_first(std::deque<run_request>& refused) {
+  const auto request = std::move(refused.front());
+  refused.pop_front();
   auto raw = detail::raw_result{};
   raw.error =
       make_run_error(graph_errc::cancelled, run_in_text(*request.config) +
@@ -136,11 +138,8 @@ void thread_pool::refuse(run_request&& request) noexcept {
     return;
   refused_.push_back(std::move(request));
   world::current()->post([this, keep = core_.shared_from_this()] {
-    if (refused_.empty())
-      return;
-    auto first = std::move(refused_.front());
-    refused_.pop_front();
-    answer(first);
+    if (!refused_.empty())
+      answer_first(refused_);
   });
 }
 
@@ -151,9 +150,9 @@ void thread_pool::stop(std::chrono::milliseconds grace) {
   w.at(w.now() + grace, [is_late] { *is_late = true; });
   w.run_until([&] { return *is_late || ended_ == members_.size(); });
   core_.close_lanes();
+  while (!refused_.empty()) // a callback may submit another run, which is refused in turn
+    answer_first(refused_);
   is_over_ = true;
-  for (auto& request : std::exchange(refused_, {}))
-    answer(request);
 }
 
 // ---- the watcher ----
