@@ -139,7 +139,7 @@ private:
     g.worker = make_node(index);
     g.worker.has_handler = false;
     if (random_.one_in(8))
-      g.step_timeout_ms = random_.one_in(2) ? 5 : 2'000;
+      g.step_timeout_ms = random_.one_in(2) ? 5 : 60'000;
     if (index == 0 && random_.one_in(8))
       g.stops_before.push_back(pick(0, count - 1));
     if (index == 0 && random_.one_in(8))
