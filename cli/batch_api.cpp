@@ -189,9 +189,12 @@ answer_files::open(const std::vector<std::string>& paths) {
       if (key.empty())
         return error{errc::parse_failed, path + ": has a line without custom_id"};
       const auto at = place{out->files_.size(), reader->offset(), reader->size()};
-      if (!out->answers_.emplace(key, at).second)
-        return error{errc::parse_failed, path + ": has a second answer to the request '" + key +
-                                             "'; specify the files of one batch only"};
+      if (!out->answers_.emplace(key, at).second) {
+        auto why = path + ": has a second answer to the request '";
+        why += key;
+        why += "'; specify the files of one batch only";
+        return error{errc::parse_failed, std::move(why)};
+      }
       return {};
     });
     if (!indexed)
