@@ -6,7 +6,7 @@
 #include "phases.hpp"
 #include "ready_list.hpp"
 #include "runtime/step.hpp"
-#include "runtime/thread_run.hpp"
+#include "threads/thread_run.hpp"
 #include "timer_heap.hpp"
 
 #include <superstep/actors/debug.hpp>

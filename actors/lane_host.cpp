@@ -159,10 +159,7 @@ std::optional<result<lease_ptr>> lane_host::take_lease(run& r) {
   try {
     checkpointer->take(r.thread->key().thread_id, set ? set->on_busy : busy_policy::wait, arrived);
   } catch (...) {
-    const auto cause = std::current_exception();
-    arrived(error{failure_code(cause, graph_errc::user_code_failed),
-                  "the checkpointer of thread '" + r.thread->key().thread_id +
-                      "' failed: " + describe(cause)});
+    arrived(checkpointer_failure(r.thread->key(), std::current_exception()));
   }
   auto now = std::optional<result<lease_ptr>>{};
   {

@@ -3,7 +3,7 @@
 #include "agents/agent_graph.hpp"
 
 #include <superstep/agents/agent_file.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <utility>
 

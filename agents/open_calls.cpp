@@ -5,7 +5,7 @@
 #include <superstep/agents/detail/middleware_parts.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/agents/open_calls.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <algorithm>
 #include <optional>

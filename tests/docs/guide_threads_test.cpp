@@ -8,7 +8,7 @@
 #include <superstep/runtime/drawing.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/runtime/json_graph.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 //! [includes]
 
 #include <boost/describe/class.hpp>

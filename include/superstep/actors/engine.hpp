@@ -8,7 +8,7 @@
 #include <superstep/base/detail/cache_lines.hpp>
 #include <superstep/runtime/graph.hpp>
 #include <superstep/runtime/run_config.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -7,7 +7,6 @@
 #include <superstep/runtime/detail/json_body.hpp>
 #include <superstep/runtime/detail/program.hpp>
 #include <superstep/runtime/inputs.hpp>
-#include <superstep/runtime/snapshot.hpp>
 
 #include <chrono>
 #include <concepts>

@@ -5,7 +5,7 @@
 #include "case_agent.hpp"
 
 #include <superstep/actors/engine.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <algorithm>
 #include <atomic>

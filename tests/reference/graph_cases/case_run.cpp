@@ -7,7 +7,7 @@
 #include "graph_cases/trace.hpp"
 
 #include <superstep/checkpoint/store.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <algorithm>
 #include <memory>

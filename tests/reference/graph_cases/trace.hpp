@@ -4,7 +4,7 @@
 #include "graph_cases/case_graph.hpp"
 
 #include <superstep/actors/detail/run_event.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 // Converts results of superstep to the form of the traces.
 namespace superstep::graph_cases {

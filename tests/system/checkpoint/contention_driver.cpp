@@ -8,7 +8,7 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/runtime/json_graph.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <cstdlib>
 #include <iostream>

@@ -13,7 +13,7 @@
 #include <superstep/base/await.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
 #include <superstep/runtime/json_graph.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <cstdlib>
 #include <filesystem>

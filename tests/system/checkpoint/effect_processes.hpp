@@ -6,7 +6,7 @@
 #include <superstep/actors/engine.hpp>
 #include <superstep/base/await.hpp>
 #include <superstep/runtime/json_graph.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 #include <superstep/tools/make_tool.hpp>
 #include <superstep/tools/tool_node.hpp>
 #include <superstep/tools/tool_wrappers.hpp>

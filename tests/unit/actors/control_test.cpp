@@ -3,7 +3,7 @@
 #include "graphs.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <boost/test/unit_test.hpp>
 

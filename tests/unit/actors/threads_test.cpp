@@ -4,7 +4,7 @@
 
 #include <superstep/base/await.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <boost/test/unit_test.hpp>
 

@@ -10,7 +10,7 @@
 #include <superstep/agents/prebuilt_middleware.hpp>
 #include <superstep/base/await.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 #include <superstep/tools/tool_wrappers.hpp>
 
 #include <boost/test/data/test_case.hpp>

@@ -2,7 +2,7 @@
 // State updates on threads. Comments give the behaviours of docs/behaviours.md that a test covers.
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "graph_api/threads.hpp"
-#include "runtime/thread_run.hpp"
+#include "threads/thread_run.hpp"
 
 #include <superstep/checkpoint/sqlite.hpp>
 

@@ -6,7 +6,7 @@
 #include <superstep/actors/engine.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/runtime/json_graph.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <memory>
 #include <string>

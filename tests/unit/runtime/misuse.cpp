@@ -3,7 +3,7 @@
 #include <superstep/actors/stream.hpp>
 #include <superstep/runtime/channel_graph.hpp>
 #include <superstep/runtime/graph.hpp>
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <cstddef>
 #include <cstdint>

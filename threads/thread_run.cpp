@@ -2,7 +2,7 @@
 // The part of a run that exists only if the run has a thread (a conversation with a thread_id):
 // loads the thread, decides whether the input starts, resumes or branches it, and saves checkpoints
 // and task records. The coordinator of the run calls it (actors/coordinator*.cpp).
-#include "runtime/thread_run.hpp"
+#include "threads/thread_run.hpp"
 
 #include "base/utf8.hpp"
 
@@ -196,19 +196,23 @@ result<void> thread_run::take_command(detail::thread_command& c, bool forks) {
   return {};
 }
 
-error thread_run::failed_checkpointer(const std::exception_ptr& cause) const {
-  return {failure_code(cause, graph_errc::user_code_failed),
-          "the checkpointer of thread '" + key_.thread_id + "' failed: " + describe(cause)};
+error checkpointer_failure(const thread_key& key, const std::exception_ptr& cause) {
+  try {
+    std::rethrow_exception(cause);
+  } catch (const checkpoint_error& e) {
+    return {e.code(), e.what()};
+  } catch (...) {
+    return {failure_code(cause, graph_errc::user_code_failed),
+            "the checkpointer of thread '" + key.thread_id + "' failed: " + describe(cause)};
+  }
 }
 
 result<void> thread_run::open(run_state& run, detail::run_input&& input, const run_config& config,
                               const nesting* below) {
   try { // checkpointers throw, but a run reports errors in its result
     return take_up(run, std::move(input), config, below);
-  } catch (const checkpoint_error& e) {
-    return error{e.code(), e.what()};
   } catch (...) { // checkpointers and the values that they store are user code
-    return failed_checkpointer(std::current_exception());
+    return checkpointer_failure(key_, std::current_exception());
   }
 }
 
@@ -347,10 +351,8 @@ void thread_run::attempt(Call call) {
   }
   try {
     call();
-  } catch (const checkpoint_error& e) {
-    failure_ = error{e.code(), e.what()};
   } catch (...) {
-    failure_ = failed_checkpointer(std::current_exception());
+    failure_ = checkpointer_failure(key_, std::current_exception());
   }
 }
 

@@ -2,10 +2,10 @@
 // Reads the state of a saved thread: get_state() and get_state_history(). To find the pending tasks
 // of a checkpoint, prepares the step that would follow it, but does not run it. state_edit.cpp
 // shares the helpers in thread_access.hpp.
-#include "runtime/thread_run.hpp"
-#include "thread_access.hpp"
+#include "threads/thread_access.hpp"
+#include "threads/thread_run.hpp"
 
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <algorithm>
 #include <utility>

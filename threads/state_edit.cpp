@@ -3,10 +3,10 @@
 // prepares and applies a step like a run, but runs only the routers of nodes and no bodies, and
 // saves one checkpoint. The rules are those of update_state() in langgraph/pregel/main.py
 // (LangGraph 1.2.22).
-#include "runtime/thread_run.hpp"
-#include "thread_access.hpp"
+#include "threads/thread_access.hpp"
+#include "threads/thread_run.hpp"
 
-#include <superstep/runtime/snapshot.hpp>
+#include <superstep/threads/snapshot.hpp>
 
 #include <algorithm>
 #include <future>

@@ -9,6 +9,7 @@
 #include <superstep/runtime/detail/run_input.hpp>
 #include <superstep/runtime/run_config.hpp>
 
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -144,7 +145,6 @@ private:
   [[nodiscard]] bool is_edit() const noexcept;
   [[nodiscard]] result<void> take_up(run_state&, detail::run_input&&, const run_config&,
                                      const nesting*);
-  [[nodiscard]] error failed_checkpointer(const std::exception_ptr& cause) const;
   [[nodiscard]] std::size_t count_waiting() const noexcept;
   void store(bool may_wait = false);
   template <class Call>
@@ -173,6 +173,9 @@ private:
   bool is_resuming_ = false;
   bool is_first_step_ = false;
 };
+
+/// Returns the error of a run whose checkpointer threw `cause` in a call for the thread `key`.
+[[nodiscard]] error checkpointer_failure(const thread_key& key, const std::exception_ptr& cause);
 
 /// Returns the id of the checkpoint that follows `last`, the newest id of its namespace. In nested
 /// runs, `prefix` is the id of the parent's checkpoint with a dot, so that ids show which
