@@ -194,7 +194,7 @@ void run_coordinator::open(run& r) {
     end(r, make_run_error(begun.error().code, begun.error().text));
     return;
   }
-  r.request.input = {};
+  r.request.input.clear();
   // without routers at the entry there is no user code to run
   if (r.table().entry().branches.empty()) {
     r.step.record(0, node_output{});
@@ -232,7 +232,7 @@ bool run_coordinator::load(run& r) {
     end(r, make_run_error(opened.error().code, opened.error().text, r.state.step()));
     return false;
   }
-  r.request.input = {};
+  r.request.input.clear();
   // checked before any task runs, so that no body runs on a thread that cannot be saved
   if (r.thread->failure()) {
     steps_.fail_step(r, *r.thread->failure());
@@ -487,7 +487,7 @@ void run_coordinator::release(run& r) noexcept {
   r.broken.reset();
   r.cancelled.reset();
   r.barriers_offloaded = 0;
-  r.request = {};
+  r.request.clear();
   r.state.clear();
   r.step.clear();
   r.shown = {};

@@ -72,8 +72,8 @@ std::optional<run_error> admit(run_limit& limit, const engine_options& options) 
 
 } // namespace
 
-run_handle engine::start(const detail::program_ptr& table, detail::run_input input,
-                         run_config config, std::function<void(detail::raw_result)> done,
+run_handle engine::start(const detail::program_ptr& table, detail::run_input&& input,
+                         run_config&& config, std::function<void(detail::raw_result)>&& done,
                          stream_mode modes, std::shared_ptr<detail::event_sink> sink) {
   SUPERSTEP_ASSERT(table != nullptr);
   SUPERSTEP_ASSERT(modes == stream_mode::none || sink != nullptr);

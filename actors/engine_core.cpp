@@ -148,7 +148,7 @@ lane& detail::engine_core::choose_lane() noexcept {
   return is_ours && here->load() <= 2 * least->load() + 8 ? *here : *least;
 }
 
-detail::engine_core::ticket detail::engine_core::submit(lane& l, run_request request) {
+detail::engine_core::ticket detail::engine_core::submit(lane& l, run_request&& request) {
   const auto number = l.expect_run();
   l.post(new submission{number, std::move(request)});
   return {number, l.index()};

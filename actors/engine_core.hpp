@@ -39,7 +39,7 @@ public:
     std::uint32_t lane;
   };
   /// Submits a run to the lane `l`, which choose_lane() has returned.
-  ticket submit(lane& l, run_request request);
+  ticket submit(lane& l, run_request&& request);
   [[nodiscard]] lane& choose_lane() noexcept;
   void cancel(ticket t);
   void resume(ticket t);

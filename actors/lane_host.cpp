@@ -187,7 +187,7 @@ std::function<void()> lane_host::canceller(std::uint64_t number) {
   };
 }
 
-void lane_host::deliver(std::function<void(detail::raw_result)> done, detail::raw_result&& raw,
+void lane_host::deliver(std::function<void(detail::raw_result)>&& done, detail::raw_result&& raw,
                         std::shared_ptr<saved_result> saved, lease_ptr lease) noexcept {
   count_end();
   if (!done || core_.is_over()) // no callback is called after the engine was destroyed

@@ -188,7 +188,8 @@ next_step prepare(run_state& run, super_step& step) {
   ++run.step_;
   SUPERSTEP_ASSERT(run.sends_.size() < step_task::pull); // each gets a push index
   std::swap(*step.inputs, run.sends_);
-  std::sort(run.triggered_.begin(), run.triggered_.end());
+  if (run.triggered_.size() > 1)
+    std::sort(run.triggered_.begin(), run.triggered_.end());
   step.tasks.reserve(step.inputs->size() + run.triggered_.size());
   if (run.input_) {
     step.input = std::exchange(run.input_, std::nullopt);

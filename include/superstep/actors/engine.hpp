@@ -346,8 +346,8 @@ private:
     ~batch_end() { ended(); }
   };
 
-  run_handle start(const detail::program_ptr& program, detail::run_input input, run_config config,
-                   std::function<void(detail::raw_result)> done,
+  run_handle start(const detail::program_ptr& program, detail::run_input&& input,
+                   run_config&& config, std::function<void(detail::raw_result)>&& done,
                    stream_mode modes = stream_mode::none,
                    std::shared_ptr<detail::event_sink> sink = nullptr);
   detail::raw_result wait_for(const detail::program_ptr& program, detail::run_input input,

@@ -58,6 +58,13 @@ public:
   [[nodiscard]] write_list& writes() noexcept { return writes_; }
   /// Returns the command. @pre what() == kind::command
   [[nodiscard]] thread_command& command() noexcept { return *command_; }
+  /// Removes the input and frees its memory.
+  void clear() noexcept {
+    kind_ = kind::writes;
+    is_whole_state_ = false;
+    write_list{}.swap(writes_);
+    command_.reset();
+  }
 
 private:
   kind kind_ = kind::writes;
