@@ -50,6 +50,7 @@ public:
     definition_.parameters = {{"type", "object"}};
   }
   const tool_definition& definition() const noexcept override { return definition_; }
+  bool reads_surroundings() const noexcept override { return false; } // as the tool of W7
   task<tool_output> run(tool_call, tool_context) const override {
     auto guard = frame_guard{counts_};
     co_await sleep_for{std::chrono::hours{24}};

@@ -5,6 +5,7 @@
 #include "tool_table.hpp"
 #include "tools/failed_call.hpp"
 
+#include <superstep/base/detail/assert.hpp>
 #include <superstep/base/detail/limiter.hpp>
 #include <superstep/tools/tool_node.hpp>
 
@@ -30,18 +31,6 @@ task<tool_answer> run_limited(limiter limit, task<tool_answer> call) {
   auto permit = co_await entering;
   auto answer = co_await call;
   co_return answer;
-}
-
-/// Runs a single call without a fork, because a fork would cost as much as the call itself.
-task<std::vector<settled<tool_answer>>> run_alone(task<tool_answer> call) {
-  auto out = std::vector<settled<tool_answer>>(1);
-  try {
-    auto answer = co_await call;
-    out.front().value.emplace(std::move(answer));
-  } catch (...) {
-    out.front().failure = std::current_exception();
-  }
-  co_return out;
 }
 
 task<tool_answer> at_once(message_ptr answer) {
@@ -93,6 +82,67 @@ void check_store(const tool_node& node, const std::vector<tool_call>& calls,
   }
 }
 
+/// What the calls of one activation share.
+struct activation {
+  tool_context context;
+  std::vector<message_ptr> known; ///< see known_answers()
+};
+
+/// Prepares the calls of an input. Moves from its observer and, unless all tools are bare, from its
+/// state.
+activation prepare(const tool_node& node, tool_node_input& input, runtime&& rt) {
+  auto out = activation{};
+  out.context.come_from(rt);
+  out.context.observer = std::move(input.observer);
+  out.known = known_answers(node, input.calls, rt);
+  if (std::ranges::all_of(input.calls,
+                          [&](const auto& call) { return node.runs_bare(call.name); })) {
+    out.context.environment = bare_environment(input.form);
+    return out;
+  }
+  auto* store = rt.store();
+  auto environment = tool_environment{input.form, std::move(input.state), store, std::move(rt)};
+  check_store(node, input.calls, environment);
+  out.context.environment = std::make_shared<const tool_environment>(std::move(environment));
+  return out;
+}
+
+// These functions create the tasks of calls. They are not part of the coroutines that await the
+// calls, whose frames exist for as long as the slowest call.
+
+/// Returns the task of the only call of an input.
+task<tool_answer> begin_only(const tool_node& node, tool_node_input&& input, runtime&& rt) {
+  SUPERSTEP_ASSERT(input.calls.size() == 1);
+  auto [context, known] = prepare(node, input, std::move(rt));
+  return !known.empty() && known[0] ? at_once(std::move(known[0]))
+                                    : node.run(std::move(input.calls[0]), std::move(context));
+}
+
+/// Returns the tasks of all calls of an input, with the limit of the run's max_concurrency.
+std::vector<task<tool_answer>> begin_all(const tool_node& node, tool_node_input& input,
+                                         runtime&& rt) {
+  const auto at_once_max = rt.config().max_concurrency.value_or(0);
+  auto [context, known] = prepare(node, input, std::move(rt));
+  const auto limit = limiter{at_once_max};
+  auto bodies = std::vector<task<tool_answer>>{};
+  bodies.reserve(input.calls.size());
+  const auto repeats = repeats_of(input.calls);
+  for (auto i = std::size_t{0}; i < input.calls.size(); ++i) {
+    context.repeat = repeats[i];
+    auto call = !known.empty() && known[i] ? at_once(std::move(known[i]))
+                                           : node.run(input.calls[i], context);
+    bodies.push_back(at_once_max > 0 ? run_limited(limit, std::move(call)) : std::move(call));
+  }
+  return bodies;
+}
+
+/// Returns the output of a node that has run one call.
+tool_node_output output_of(tool_answer&& answer, tool_input_form form) {
+  auto answers = std::vector<tool_answer>{};
+  answers.push_back(std::move(answer));
+  return detail::combine(std::move(answers), form);
+}
+
 } // namespace
 
 tool_node_input tool_node::from_state(tool_state_ptr state) const {
@@ -119,40 +169,19 @@ tool_node_input tool_node::from_call(tool_call call, tool_state_ptr state) const
 
 task<std::vector<settled<tool_answer>>> tool_node::run_each(tool_node_input input,
                                                             runtime rt) const {
-  const auto self = *this; // shares the table, which this coroutine needs until its end
-  auto context = tool_context{};
-  context.come_from(rt);
-  context.observer = std::move(input.observer);
-  const auto at_once_max = rt.config().max_concurrency.value_or(0);
-  auto known = known_answers(self, input.calls, rt);
-  if (std::ranges::all_of(input.calls,
-                          [&](const auto& call) { return self.runs_bare(call.name); })) {
-    context.environment = bare_environment(input.form);
-  } else {
-    auto* store = rt.store();
-    auto environment = tool_environment{input.form, std::move(input.state), store, std::move(rt)};
-    check_store(self, input.calls, environment);
-    context.environment = std::make_shared<const tool_environment>(std::move(environment));
+  const auto self = *this;       // shares the table, which this coroutine needs until its end
+  if (input.calls.size() == 1) { // a fork would cost as much as the call itself
+    auto call = begin_only(self, std::move(input), std::move(rt));
+    auto out = std::vector<settled<tool_answer>>(1);
+    try {
+      auto answer = co_await call;
+      out.front().value.emplace(std::move(answer));
+    } catch (...) {
+      out.front().failure = std::current_exception();
+    }
+    co_return out;
   }
-  if (input.calls.size() == 1) {
-    auto call = !known.empty() && known[0]
-                    ? at_once(std::move(known[0]))
-                    : self.run(std::move(input.calls[0]), std::move(context));
-    auto alone = run_alone(std::move(call));
-    auto only = co_await alone;
-    co_return only;
-  }
-  const auto limit = limiter{at_once_max};
-  auto bodies = std::vector<task<tool_answer>>{};
-  bodies.reserve(input.calls.size());
-  const auto repeats = repeats_of(input.calls);
-  for (auto i = std::size_t{0}; i < input.calls.size(); ++i) {
-    context.repeat = repeats[i];
-    auto call = !known.empty() && known[i] ? at_once(std::move(known[i]))
-                                           : self.run(input.calls[i], context);
-    bodies.push_back(at_once_max > 0 ? run_limited(limit, std::move(call)) : std::move(call));
-  }
-  auto all = when_all(std::move(bodies));
+  auto all = when_all(begin_all(self, input, std::move(rt)));
   auto ended = co_await all;
   for (auto i = std::size_t{0}; i < ended.size(); ++i)
     if (!ended[i].value && !ended[i].failure)
@@ -174,6 +203,11 @@ task<tool_answer> tool_node::run_bare(const tool_call& call, const runtime& rt,
 
 task<tool_node_output> tool_node::run(tool_node_input input, runtime rt) const {
   const auto form = input.form;
+  if (input.calls.size() == 1) {
+    auto call = begin_only(*this, std::move(input), std::move(rt));
+    auto answer = co_await call;
+    co_return output_of(std::move(answer), form);
+  }
   auto running = run_each(std::move(input), std::move(rt));
   auto ended = co_await running;
   auto answers = std::vector<tool_answer>{};
