@@ -251,6 +251,7 @@ void batch_run::submit(input_row row, row_origin origin) {
   if (config.recursion_limit == 0)
     config.recursion_limit = options_.recursion_limit;
   row.request.job = files_.content.header->job_id;
+  row.request.attempt = origin.attempt;
   // The slot must exist before submit(), which may call back before it returns. The callback shares
   // ownership of the table, because an aborted row may end after this object is destroyed.
   const auto slot = table_->begin(std::move(origin));

@@ -352,9 +352,10 @@ agent_runner::context_for(row_request& request, const std::shared_ptr<row_trace>
   out.sample = request.sample;
   out.tool_times = std::make_shared<const call_times>();
   if (events_ || trace)
-    out.observe = [events = events_, trace, key = request.key](const call_event& event) {
+    out.observe = [events = events_, trace, key = request.key,
+                   attempt = request.attempt](const call_event& event) {
       if (events)
-        events->add(key, event);
+        events->add(key, attempt, event);
       if (trace)
         trace->observe(event.event, event.call_id);
     };

@@ -123,12 +123,12 @@ result<void> event_log::open() {
   return {};
 }
 
-void event_log::add(std::string_view row, const call_event& event) {
+void event_log::add(std::string_view row, std::uint32_t row_attempt, const call_event& event) {
   constexpr auto flush_every = std::int64_t{500'000'000};
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   auto line = std::string{line_start};
   append_quoted(line, row);
-  line += ",\"event\":";
+  line += fmt::format(",\"row_attempt\":{},\"event\":", row_attempt);
   append_quoted(line, event.event);
   line += ",\"call_id\":";
   append_quoted(line, event.call_id);

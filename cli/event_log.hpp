@@ -24,7 +24,8 @@ public:
   /// Clears the log of an earlier run, or creates the file so that only its owner can read it.
   [[nodiscard]] result<void> open();
   /// Adds a line.
-  void add(std::string_view row, const call_event& event);
+  /// @param row_attempt row_request::attempt
+  void add(std::string_view row, std::uint32_t row_attempt, const call_event& event);
   /// Writes all buffered lines and closes the file. Fails if a line was lost. No effect if the log
   /// is not open.
   [[nodiscard]] result<void> close();

@@ -6,6 +6,7 @@
 #include "results/compare.hpp"
 #include "results/html_page.hpp"
 #include "results/report.hpp"
+#include "results/row_timeline.hpp"
 #include "results/row_view.hpp"
 
 #include <superstep/base/detail/distinct_files.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows one row of an output file: numbers, conversation, error, and the calls of an event log.
+// Shows one row of an output file: numbers, conversation and error.
 #include "results/row_view.hpp"
 
 #include "base/visible_text.hpp"
@@ -7,10 +7,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <fstream>
-#include <map>
-#include <vector>
+#include <cstdint>
+#include <string>
+#include <string_view>
 
 namespace superstep::results {
 
@@ -18,9 +17,6 @@ namespace {
 
 /// Longest content of a message that is printed as a whole.
 constexpr auto content_bytes_max = std::size_t{100'000};
-
-/// Longest timeline; a row may have many calls.
-constexpr auto calls_max = std::size_t{10'000};
 
 const json::value* find(const json::object& from, std::string_view name) {
   const auto* const found = from.if_contains(name);
@@ -147,13 +143,6 @@ std::string error_text(const json::value& failed) {
   return out + '\n' + indented(text_at(failed.get_object(), "message"), "  ");
 }
 
-/// A call in the event log.
-struct logged_call {
-  std::string name;
-  std::int64_t begin = 0;
-  std::int64_t end = -1;
-};
-
 } // namespace
 
 result<std::optional<json::object>> find_row(const std::string& path, const std::string& key) {
@@ -193,63 +182,6 @@ std::string row_text(const json::object& line) {
     out += "\nerror: " + error_text(*failed);
   while (out.ends_with('\n'))
     out.pop_back();
-  return visible_text(out);
-}
-
-result<std::string> row_timeline(const std::string& events, const std::string& key) {
-  auto reader = result_reader::open(events);
-  if (!reader)
-    return reader.error();
-  auto calls = std::vector<logged_call>{};
-  auto open = std::map<std::string, std::size_t>{}; // position of the call that has not ended
-  while (calls.size() < calls_max) {
-    const auto more = reader->next();
-    if (!more)
-      return more.error();
-    if (!*more)
-      break;
-    auto row = std::string_view{};
-    auto event = std::string_view{};
-    auto id = std::string_view{};
-    auto at = std::int64_t{0};
-    const auto line = reader->object();
-    if (line.at_key("row").get(row) != simdjson::SUCCESS || row != key ||
-        line.at_key("event").get(event) != simdjson::SUCCESS ||
-        line.at_key("call_id").get(id) != simdjson::SUCCESS ||
-        line.at_key("t_ns").get(at) != simdjson::SUCCESS)
-      continue;
-    const auto name = std::string{event.substr(0, event.find('_'))} + ' ' + std::string{id};
-    if (event.ends_with("_start")) {
-      open[name] = calls.size();
-      calls.push_back({name, at, -1});
-    } else if (const auto begun = open.find(name); begun != open.end()) {
-      calls[begun->second].end = at;
-      open.erase(begun);
-    }
-  }
-  if (calls.empty())
-    return std::string{};
-  constexpr auto ns_per_ms = 1e6;
-  constexpr auto columns = 40.0;
-  const auto first = std::ranges::min(calls, {}, &logged_call::begin).begin;
-  const auto last =
-      std::ranges::max(calls, {}, [](const auto& c) { return std::max(c.begin, c.end); });
-  const auto whole =
-      std::max<double>(1.0, static_cast<double>(std::max(last.begin, last.end) - first));
-  auto out = std::string{"timeline\n      start   duration\n"};
-  for (const auto& call : calls) {
-    const auto begin = static_cast<double>(call.begin - first);
-    const auto took = call.end < 0 ? whole - begin : static_cast<double>(call.end - call.begin);
-    const auto from = static_cast<std::size_t>(columns * begin / whole);
-    const auto length = std::clamp<std::size_t>(static_cast<std::size_t>(columns * took / whole), 1,
-                                                static_cast<std::size_t>(columns) + 1 - from);
-    out += fmt::format("{:>8.1f} ms {:>8} |{}{}{}| {}\n", begin / ns_per_ms,
-                       call.end < 0 ? "open" : fmt::format("{:.1f} ms", took / ns_per_ms),
-                       std::string(from, ' '), std::string(length, '#'),
-                       std::string(static_cast<std::size_t>(columns) + 1 - from - length, ' '),
-                       call.name);
-  }
-  out.pop_back();
   return visible_text(out);
 }
 

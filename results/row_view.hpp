@@ -18,8 +18,4 @@ namespace superstep::results {
 /// error. No trailing newline.
 [[nodiscard]] std::string row_text(const json::object& line);
 
-/// Returns the model and tool calls of a row in an event log (`superstep run --events`), as text:
-/// start, duration and id of each call. Empty if the log has none.
-[[nodiscard]] result<std::string> row_timeline(const std::string& events, const std::string& key);
-
 } // namespace superstep::results

@@ -5,8 +5,13 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <regex>
 #include <set>
+#include <string>
+#include <utility>
 
 BOOST_AUTO_TEST_SUITE(events)
 
@@ -33,10 +38,11 @@ std::pair<std::string, std::string> response_to(int number) {
                         std::string{usage}};
 }
 
-void respond(loopback_server::socket& socket, int number) {
+/// @param response status line and body
+void respond(loopback_server::socket& socket, const std::pair<std::string, std::string>& response) {
   if (loopback_server::read_head(socket).empty())
     return;
-  const auto [status, body] = response_to(number);
+  const auto& [status, body] = response;
   loopback_server::write(socket, "HTTP/1.1 " + status +
                                      "\r\nContent-Type: application/json\r\nConnection: close\r\n"
                                      "Content-Length: " +
@@ -46,30 +52,58 @@ void respond(loopback_server::socket& socket, int number) {
 std::set<std::string> keys_of(const json::object& line) {
   auto out = std::set<std::string>{};
   for (const auto& [name, value] : line)
-    if (name != "row" && name != "event" && name != "call_id" && name != "time" && name != "t_ns")
+    if (name != "row" && name != "row_attempt" && name != "event" && name != "call_id" &&
+        name != "time" && name != "t_ns")
       out.insert(name);
   return out;
 }
 
+/// Returns the first cells of the table in a section of a page, without backquotes.
+std::set<std::string> first_cells(const std::string& path, const std::string& heading) {
+  auto in = std::ifstream{path};
+  const auto page = std::string{std::istreambuf_iterator<char>{in}, {}};
+  const auto begin = page.find(heading);
+  BOOST_TEST_REQUIRE(begin != std::string::npos, path);
+  const auto section = page.substr(begin, page.find("\n## ", begin + 1) - begin);
+  const auto row = std::regex{R"(\n\| `([^`|\n]+)` \|)"};
+  auto out = std::set<std::string>{};
+  for (auto i = std::sregex_iterator{section.begin(), section.end(), row};
+       i != std::sregex_iterator{}; ++i)
+    out.insert((*i)[1]);
+  return out;
+}
+
+/// A job of one row against a server, with an event log.
+struct logged_job : cli_job {
+  explicit logged_job(const std::string& address) {
+    write("agent.yaml", "name: adds\ntools: [calculator]\nmodel: {provider: openai, model: m, "
+                        "base_url: \"" +
+                            address +
+                            "\", api_key_env: \"\", attempts_max: 2, backoff_base_ms: 1}\n");
+    write("in.jsonl", R"({"id":"r","messages":[{"role":"user","content":"1+1?"}]})"
+                      "\n");
+  }
+  [[nodiscard]] std::string log() const { return folder / "events.jsonl"; }
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(event_log_contains_status_attempts_and_tokens) {
-  auto server = loopback_server{respond};
-  auto job = cli_job{};
-  job.write("agent.yaml", "name: adds\ntools: [calculator]\nmodel: {provider: openai, model: m, "
-                          "base_url: \"" +
-                              server.address() +
-                              "\", api_key_env: \"\", attempts_max: 2, backoff_base_ms: 1}\n");
-  job.write("in.jsonl", R"({"id":"r","messages":[{"role":"user","content":"1+1?"}]})"
-                        "\n");
-  const auto end = job.run({"--events", job.folder / "events.jsonl"});
+  auto server = loopback_server{
+      [](loopback_server::socket& socket, int number) { respond(socket, response_to(number)); }};
+  const auto job = logged_job{server.address()};
+  const auto end = job.run({"--events", job.log()});
   BOOST_TEST_REQUIRE(end.exit_code == 0, end.out << end.err);
   auto seen = std::map<std::string, json::object>{};
+  auto names = std::set<std::string>{};
   for (const auto& line : read_objects(job.read("events.jsonl"))) {
     seen.emplace(text_at(line, "event") + ' ' + text_at(line, "call_id"), line);
     const auto time = std::regex{R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"};
     BOOST_TEST(std::regex_match(text_at(line, "time"), time), text_at(line, "time"));
+    for (const auto& [name, value] : line)
+      names.insert(name);
   }
+  BOOST_TEST((names == first_cells(SUPERSTEP_BATCH_PAGE, "\n## Event log\n")));
   BOOST_TEST_REQUIRE(seen.size() == 9U);
   BOOST_TEST((keys_of(seen.at("model_start 0")).empty()));
   BOOST_TEST((keys_of(seen.at("model_retry 0")) == std::set<std::string>{"attempt", "error"}));
@@ -87,6 +121,38 @@ BOOST_AUTO_TEST_CASE(event_log_contains_status_attempts_and_tokens) {
   BOOST_TEST(text_at(seen.at("tool_end good"), "status") == "ok");
   BOOST_TEST(text_at(seen.at("tool_end bad"), "status") == "error");
   BOOST_TEST(seen.at("tool_end bad").at("attempt").to_number<int>() == 1);
+  const auto shown =
+      process{{superstep_program(), "row", job.output, "r", "--events", job.log()}}.wait();
+  for (const auto* part : {"model 0 ok, 2 attempts, 10 tokens in, 5 out\n",
+                           " attempt 1 failed: ", "no luck", "tool good ok\n", "tool bad error\n"})
+    BOOST_TEST(shown.out.find(part) != std::string::npos, part << " is missing in\n" << shown.out);
+}
+
+BOOST_AUTO_TEST_CASE(events_of_repeated_row_are_distinct) {
+  static constexpr auto no_quota = R"({"error":{"message":"no","code":"insufficient_quota"}})";
+  // The quota is exhausted in the second call of the row, so the row runs again.
+  auto server = loopback_server{[](loopback_server::socket& socket, int number) {
+    if (number == 1)
+      respond(socket, {"429 Too Many Requests", no_quota});
+    else
+      respond(socket, response_to(number == 3 ? 2 : 1));
+  }};
+  const auto job = logged_job{server.address()};
+  const auto end = job.run({"--events", job.log(), "--quota-wait", "20s"});
+  BOOST_TEST_REQUIRE(end.exit_code == 0, end.out << end.err);
+  auto attempts = std::set<int>{};
+  auto seen = std::set<std::string>{};
+  for (const auto& line : read_objects(job.read("events.jsonl"))) {
+    const auto attempt = line.at("row_attempt").to_number<int>();
+    attempts.insert(attempt);
+    const auto name =
+        std::to_string(attempt) + ' ' + text_at(line, "event") + ' ' + text_at(line, "call_id");
+    BOOST_TEST(seen.insert(name).second, name << " is in the log twice");
+  }
+  BOOST_TEST((attempts == std::set<int>{1, 2}));
+  const auto shown =
+      process{{superstep_program(), "row", job.output, "r", "--events", job.log()}}.wait();
+  BOOST_TEST(shown.out.find("-- start 2 of the row\n") != std::string::npos, shown.out);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

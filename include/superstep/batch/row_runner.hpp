@@ -26,6 +26,7 @@ struct row_request {
   std::string job{};         ///< id of the job, the same in all its runs: batch_summary::job_id
   /// Number of this sample of the row, from 1. Samples of a row must not share cached answers.
   std::uint32_t sample = 1;
+  std::uint32_t attempt = 1; ///< number of starts of the row, including this one, over all runs
   std::optional<std::uint64_t> seed{}; ///< seed for the model; set if the row is repeated
 };
 

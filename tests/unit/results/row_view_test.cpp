@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The view of one row: its conversation by super-step, its error, and the timeline of its calls.
+#include "results/row_timeline.hpp"
 #include "results/row_view.hpp"
 #include "unit/results/output_file.hpp"
 
@@ -75,8 +76,27 @@ BOOST_AUTO_TEST_CASE(timeline_lists_calls_of_one_row) {
   const auto text = row_timeline(path, "a").value();
   check_parts(text, {"0.0 ms", "2.0 ms", "model 0", "2.0 ms", "2.0 ms", "tool c0", "3.0 ms", "open",
                      "tool c1"});
+  BOOST_TEST(text.find("of the row") == std::string::npos);
   BOOST_TEST(text.find("tool x") == std::string::npos);
   BOOST_TEST(row_timeline(path, "c").value().empty());
+}
+
+BOOST_AUTO_TEST_CASE(timeline_separates_starts_of_row) {
+  const auto path = write(
+      "events",
+      R"({"row":"a","row_attempt":1,"event":"model_start","call_id":"0","time":"2026-03-01T09:30:00.125Z","t_ns":0}
+{"row":"a","row_attempt":2,"event":"model_start","call_id":"0","t_ns":2000000}
+{"row":"a","row_attempt":1,"event":"model_end","call_id":"0","t_ns":3000000,"attempt":1,"status":"error"}
+{"row":"a","row_attempt":2,"event":"model_retry","call_id":"0","t_ns":4000000,"attempt":1,"error":"HTTP 500"}
+{"row":"a","row_attempt":2,"event":"model_end","call_id":"0","t_ns":5000000,"attempt":2,"status":"ok","usage":{"input_tokens":4,"output_tokens":2,"total_tokens":6}}
+{"row":"a","row_attempt":2,"event":"tool_start","call_id":"c","t_ns":6000000}
+{"row":"a","row_attempt":2,"event":"tool_discarded","call_id":"c","t_ns":7000000}
+)");
+  check_parts(row_timeline(path, "a").value(),
+              {"-- start 1 of the row\n", "09:30:00.125      0.0 ms     3.0 ms", "model 0 error\n",
+               "-- start 2 of the row\n", "2.0 ms     3.0 ms",
+               "model 0 ok, 2 attempts, 4 tokens in, 2 out\n",
+               "4.0 ms   attempt 1 failed: HTTP 500\n", "open", "tool c, discarded"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

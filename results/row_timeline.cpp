@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints the calls of one row in an event log as bars over time.
+#include "results/row_timeline.hpp"
+
+#include "base/visible_text.hpp"
+#include "results/result_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace superstep::results {
+
+namespace {
+
+/// Longest timeline; a row may have many calls.
+constexpr auto calls_max = std::size_t{10'000};
+
+/// A call in the event log.
+struct logged_call {
+  std::uint64_t row_attempt = 1;
+  std::string name;
+  std::string time; ///< time of day of the start
+  std::int64_t begin = 0;
+  std::int64_t end = -1;     ///< -1: has not ended
+  std::string details;       ///< status, attempts and tokens
+  std::string retries;       ///< a line for each failed attempt
+  bool is_discarded = false; ///< whether the result was not used
+};
+
+std::string_view text_of(simdjson::dom::object line, std::string_view name) {
+  auto out = std::string_view{};
+  return line.at_key(name).get(out) == simdjson::SUCCESS ? out : std::string_view{};
+}
+
+std::optional<std::uint64_t> number_of(simdjson::dom::object line, std::string_view name) {
+  auto out = std::uint64_t{0};
+  return line.at_key(name).get(out) == simdjson::SUCCESS ? std::optional{out} : std::nullopt;
+}
+
+/// Returns the time of day with milliseconds in a time of the form of RFC 3339.
+std::string time_of_day(std::string_view time) {
+  constexpr auto length = std::string_view{"09:30:00.125"}.size();
+  const auto at = time.find('T');
+  return std::string{at == time.npos ? std::string_view{} : time.substr(at + 1, length)};
+}
+
+/// Returns the status, attempts and tokens at the end of a call.
+std::string details_of(simdjson::dom::object line) {
+  auto out = std::string{text_of(line, "status")};
+  const auto attempts = number_of(line, "attempt").value_or(1);
+  if (attempts > 1)
+    out += text_of(line, "event") == "model_end" ? fmt::format(", {} attempts", attempts)
+                                                 : fmt::format(", attempt {}", attempts);
+  auto usage = simdjson::dom::object{};
+  if (line.at_key("usage").get(usage) == simdjson::SUCCESS)
+    out += fmt::format(", {} tokens in, {} out", number_of(usage, "input_tokens").value_or(0),
+                       number_of(usage, "output_tokens").value_or(0));
+  return out;
+}
+
+/// Collects the calls of one row.
+class call_list {
+public:
+  void add(simdjson::dom::object line) {
+    const auto event = text_of(line, "event");
+    auto at = std::int64_t{0};
+    if (line.at_key("t_ns").get(at) != simdjson::SUCCESS)
+      return;
+    const auto attempt = number_of(line, "row_attempt").value_or(1);
+    auto name = fmt::format("{} {}", event.substr(0, event.find('_')), text_of(line, "call_id"));
+    if (event.ends_with("_start")) {
+      open_[{attempt, name}] = calls_.size();
+      auto& call = calls_.emplace_back();
+      call.row_attempt = attempt;
+      call.name = std::move(name);
+      call.time = time_of_day(text_of(line, "time"));
+      call.begin = at;
+      return;
+    }
+    const auto begun = open_.find({attempt, std::move(name)});
+    if (begun == open_.end())
+      return;
+    auto& call = calls_[begun->second];
+    if (event.ends_with("_retry")) {
+      call.retries += fmt::format("{:>13}{:>8.1f} ms   attempt {} failed: {}\n",
+                                  time_of_day(text_of(line, "time")) + ' ', ms(at),
+                                  number_of(line, "attempt").value_or(0), text_of(line, "error"));
+    } else if (event.ends_with("_discarded")) {
+      call.is_discarded = true;
+    } else if (call.end < 0) {
+      call.end = at;
+      call.details = details_of(line);
+    }
+  }
+  [[nodiscard]] bool is_full() const noexcept { return calls_.size() >= calls_max; }
+
+  [[nodiscard]] std::string text() const {
+    if (calls_.empty())
+      return {};
+    auto out = std::string{"timeline (UTC)      start   duration\n"};
+    const auto has_attempts = calls_.back().row_attempt != 1;
+    auto shown = std::uint64_t{0};
+    for (const auto& call : calls_) {
+      if (has_attempts && call.row_attempt != shown)
+        out += fmt::format("-- start {} of the row\n", call.row_attempt);
+      shown = call.row_attempt;
+      append(out, call);
+    }
+    out.pop_back();
+    return visible_text(out);
+  }
+
+private:
+  /// Returns the milliseconds from the first event to a time.
+  [[nodiscard]] double ms(std::int64_t at) const {
+    return static_cast<double>(at - calls_.front().begin) / 1e6;
+  }
+  /// Returns the milliseconds from the first event to the last one.
+  [[nodiscard]] double whole() const {
+    auto last = calls_.front().begin;
+    for (const auto& call : calls_)
+      last = std::max({last, call.begin, call.end});
+    return std::max(ms(last), 1e-6);
+  }
+  void append(std::string& out, const logged_call& call) const {
+    constexpr auto columns = std::size_t{30};
+    const auto begin = ms(call.begin);
+    const auto took = (call.end < 0 ? whole() : ms(call.end)) - begin;
+    const auto columns_of = [&](double duration) {
+      return static_cast<std::size_t>(static_cast<double>(columns) * duration / whole());
+    };
+    const auto from = columns_of(begin);
+    const auto length = std::clamp<std::size_t>(columns_of(took), 1, columns + 1 - from);
+    out +=
+        fmt::format("{:>12} {:>8.1f} ms {:>10} |{}{}{}| {}{}{}\n", call.time, begin,
+                    call.end < 0 ? "open" : fmt::format("{:.1f} ms", took), std::string(from, ' '),
+                    std::string(length, '#'), std::string(columns + 1 - from - length, ' '),
+                    call.name, (call.details.empty() ? std::string{} : ' ' + call.details),
+                    call.is_discarded ? ", discarded" : "");
+    out += call.retries;
+  }
+
+  std::vector<logged_call> calls_;
+  /// Position of the latest call with this attempt of the row and this name.
+  std::map<std::pair<std::uint64_t, std::string>, std::size_t> open_;
+};
+
+} // namespace
+
+result<std::string> row_timeline(const std::string& events, const std::string& key) {
+  auto reader = result_reader::open(events);
+  if (!reader)
+    return reader.error();
+  auto calls = call_list{};
+  while (!calls.is_full()) {
+    const auto more = reader->next();
+    if (!more)
+      return more.error();
+    if (!*more)
+      break;
+    if (text_of(reader->object(), "row") == key)
+      calls.add(reader->object());
+  }
+  return calls.text();
+}
+
+} // namespace superstep::results
