@@ -68,17 +68,21 @@ public:
       set_limit(learned_ > 0 ? std::min(learned_, limit) : limit);
     }
   }
-  /// Applies what the server reports, if its limit is one per minute.
-  void observe(const server_rate& seen, time_point sent, time_point now) noexcept {
+  [[nodiscard]] bool is_per_minute(const server_rate& seen) const noexcept {
     const auto used = seen.limit - seen.remaining;
     if (seen.limit <= 0 || used <= 0 || seen.reset.count() <= 0)
-      return;
+      return false;
     // `reset` is rounded by the server, so the period is known only roughly.
     const auto period = static_cast<double>(seen.reset.count()) * static_cast<double>(seen.limit) /
                         static_cast<double>(used);
     const auto minute = static_cast<double>(window_.length().count());
-    if (period < minute / 3 || period > minute * 3)
+    return period >= minute / 3 && period <= minute * 3;
+  }
+  /// Applies what the server reports, if its limit is one per minute.
+  void observe(const server_rate& seen, time_point sent, time_point now) noexcept {
+    if (!is_per_minute(seen))
       return;
+    const auto used = seen.limit - seen.remaining;
     learned_ = static_cast<double>(seen.limit);
     set_limit(configured_ > 0 ? std::min(configured_, learned_) : learned_);
     foreign_ = std::max(0.0, static_cast<double>(used) - window_.sum_until(sent));
@@ -265,6 +269,11 @@ void rate_limiter::observe(std::optional<server_rate> requests, std::optional<se
     if (tokens)
       state_->tokens.observe(*tokens, sent, now);
   });
+}
+
+bool rate_limiter::is_per_minute(const server_rate& seen) const {
+  const auto lock = std::scoped_lock{state_->mutex};
+  return state_->requests.is_per_minute(seen);
 }
 
 void rate_limiter::restrict_to(const rate_limits& limits) const {

@@ -111,8 +111,6 @@ private:
               const model_limits::admission& admitted, model_limits::time_point sent,
               model_limits::time_point now) const {
     const auto& rate = limits_->rate();
-    if (tried.requests || tried.tokens)
-      rate.observe(tried.requests, tried.tokens, sent, now);
     if (tried.answer) {
       limits_->answered(now);
       if (const auto& usage = (*tried.answer)->usage) {

@@ -73,17 +73,22 @@ milliseconds time_until(std::chrono::system_clock::time_point date,
 struct remainder {
   std::string_view left;
   std::string_view reset;
-  bool is_date; ///< whether `reset` is a point in time; otherwise it is a duration
+  bool ignored_remainders::*of; ///< null for input and output tokens
+  bool is_date;                 ///< whether `reset` is a point in time; otherwise it is a duration
 };
 constexpr auto remainders = std::array{
-    remainder{"x-ratelimit-remaining-requests", "x-ratelimit-reset-requests", false},
-    remainder{"x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens", false},
-    remainder{"anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset", true},
-    remainder{"anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset", true},
+    remainder{"x-ratelimit-remaining-requests", "x-ratelimit-reset-requests",
+              &ignored_remainders::requests, false},
+    remainder{"x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens",
+              &ignored_remainders::tokens, false},
+    remainder{"anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset",
+              &ignored_remainders::requests, true},
+    remainder{"anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset",
+              &ignored_remainders::tokens, true},
     remainder{"anthropic-ratelimit-input-tokens-remaining",
-              "anthropic-ratelimit-input-tokens-reset", true},
+              "anthropic-ratelimit-input-tokens-reset", nullptr, true},
     remainder{"anthropic-ratelimit-output-tokens-remaining",
-              "anthropic-ratelimit-output-tokens-reset", true},
+              "anthropic-ratelimit-output-tokens-reset", nullptr, true},
 };
 
 /// Parses an RFC 3339 timestamp in UTC, such as 2026-11-21T08:49:37Z. Ignores fractions of a
@@ -211,11 +216,12 @@ std::optional<milliseconds> read_duration(std::string_view text) {
 }
 
 std::optional<milliseconds> read_exhausted(const http_headers& headers,
-                                           std::chrono::system_clock::time_point now) {
+                                           std::chrono::system_clock::time_point now,
+                                           ignored_remainders ignored) {
   auto longest = std::optional<milliseconds>{};
   for (const auto& one : remainders) {
     const auto* left = find_header(headers, one.left);
-    if (left == nullptr || *left != "0")
+    if (left == nullptr || *left != "0" || (one.of != nullptr && ignored.*one.of))
       continue;
     const auto* reset = find_header(headers, one.reset);
     if (reset == nullptr)

@@ -44,10 +44,17 @@ struct failure {
 [[nodiscard]] std::optional<std::chrono::milliseconds>
 read_retry_after(const http_headers& headers, std::chrono::system_clock::time_point now);
 
+/// The limits whose remainder read_exhausted() ignores.
+struct ignored_remainders {
+  bool requests = false;
+  bool tokens = false;
+};
+
 /// Returns the time until exhausted requests or tokens are available again; nullopt if none are
 /// exhausted. Reads the rate-limit headers of OpenAI (durations) and Anthropic (timestamps).
 [[nodiscard]] std::optional<std::chrono::milliseconds>
-read_exhausted(const http_headers& headers, std::chrono::system_clock::time_point now);
+read_exhausted(const http_headers& headers, std::chrono::system_clock::time_point now,
+               ignored_remainders ignored = {});
 
 /// Returns the limit that rate-limit headers of OpenAI or Anthropic report; nullopt if they do not
 /// report its limit, remainder and reset.

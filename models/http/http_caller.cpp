@@ -114,6 +114,8 @@ http_caller::http_caller(const provider_model_options& options, const std::strin
 
 task<attempt> http_caller::ask(const wire_request& asked, const chunk_handler& on_chunk) const {
   const auto is_held = std::make_shared<std::atomic<bool>>(false);
+  auto& at = co_await this_context{};
+  const auto sent = at.where->now();
   auto opening = client_.open(make_request(asked, is_held));
   auto opened = co_await opening;
   if (*is_held)
@@ -121,17 +123,12 @@ task<attempt> http_caller::ask(const wire_request& asked, const chunk_handler& o
   if (!opened)
     co_return broken(opened.error());
   auto& stream = *opened;
-  // The pause begins before the body is read, because other calls could be sent in the meantime.
-  if (const auto exhausted = find_exhausted(stream.head())) {
-    auto& at = co_await this_context{};
-    limits_->pause_until(at.where->now() + *exhausted);
-  }
+  // Before the body is read, because other calls could be sent in the meantime.
+  apply_rates(stream.head(), sent, at.where->now());
   const auto streams = stream.head().status == 200 && is_stream(api_, media_type(stream.head()));
   auto reading = streams ? read_events(stream, asked, on_chunk) : read_whole(stream, on_chunk);
   auto out = co_await reading;
   out.wait = find_wait(stream.head());
-  out.requests = read_rate(stream.head().headers, "requests", time_->now());
-  out.tokens = read_rate(stream.head().headers, "tokens", time_->now());
   co_return out;
 }
 
@@ -220,11 +217,20 @@ attempt http_caller::judge_answer(const http_response& head, const std::string& 
   return answered(std::move(answer));
 }
 
-/// Returns how long all calls must pause. If rate-limit headers report that nothing is left, the
-/// pause begins before the provider refuses a call.
-std::optional<milliseconds> http_caller::find_exhausted(const http_response& head) const {
-  const auto wait = read_exhausted(head.headers, time_->now());
-  return wait ? std::optional{std::min(*wait, wait_max_)} : std::nullopt;
+/// Applies the limits that rate-limit headers report. The limiter knows which requests count
+/// against a limit per minute, so it waits only until the oldest of them leaves the minute. If
+/// nothing is left of another limit, all calls pause before the provider refuses one.
+void http_caller::apply_rates(const http_response& head, model_limits::time_point sent,
+                              model_limits::time_point now) const {
+  const auto requests = read_rate(head.headers, "requests", time_->now());
+  const auto tokens = read_rate(head.headers, "tokens", time_->now());
+  const auto& rate = limits_->rate();
+  if (requests || tokens)
+    rate.observe(requests, tokens, sent, now);
+  const auto ignored = ignored_remainders{requests && rate.is_per_minute(*requests),
+                                          tokens && rate.is_per_minute(*tokens)};
+  if (const auto wait = read_exhausted(head.headers, time_->now(), ignored))
+    limits_->pause_until(now + std::min(*wait, wait_max_));
 }
 
 /// Returns the wait that the server requests before this call is repeated.
@@ -232,7 +238,8 @@ std::optional<milliseconds> http_caller::find_wait(const http_response& head) co
   if (head.status == 200)
     return std::nullopt;
   const auto asked = read_retry_after(head.headers, time_->now());
-  return asked ? std::optional{std::min(*asked, wait_max_)} : find_exhausted(head);
+  const auto wait = asked ? asked : read_exhausted(head.headers, time_->now());
+  return wait ? std::optional{std::min(*wait, wait_max_)} : std::nullopt;
 }
 
 attempt http_caller::answered(result<message> answer) const {

@@ -26,10 +26,6 @@ struct attempt {
   /// The wait that the server requests for this call.
   std::optional<std::chrono::milliseconds> wait;
   bool is_held_back = false; ///< whether the request was not sent
-  /// The limits that the headers of the answer report. @{
-  std::optional<server_rate> requests{};
-  std::optional<server_rate> tokens{};
-  /// @}
 };
 
 /// Sends one request to a provider's server and reads the answer. Applies neither limits nor
@@ -40,8 +36,8 @@ public:
   http_caller(const provider_model_options& options, const std::string& key, http_client client,
               std::shared_ptr<model_limits> limits);
 
-  /// Makes one attempt. Both arguments must outlive the task. If rate-limit headers report that
-  /// nothing is left, the limits are paused before the body is read.
+  /// Makes one attempt. Both arguments must outlive the task. The limits that
+  /// rate-limit headers report are applied before the body is read.
   [[nodiscard]] task<attempt> ask(const wire_request& asked, const chunk_handler& on_chunk) const;
   /// Returns the URL without its query, for errors.
   [[nodiscard]] const std::string& url() const noexcept { return shown_url_; }
@@ -55,8 +51,8 @@ private:
                             const chunk_handler& on_chunk) const;
   task<attempt> read_whole(http_stream& stream, const chunk_handler& on_chunk) const;
   [[nodiscard]] attempt judge_answer(const http_response& head, const std::string& body) const;
-  [[nodiscard]] std::optional<std::chrono::milliseconds>
-  find_exhausted(const http_response& head) const;
+  void apply_rates(const http_response& head, model_limits::time_point sent,
+                   model_limits::time_point now) const;
   [[nodiscard]] std::optional<std::chrono::milliseconds> find_wait(const http_response& head) const;
   [[nodiscard]] http_request make_request(const wire_request& asked,
                                           std::shared_ptr<std::atomic<bool>> is_held) const;

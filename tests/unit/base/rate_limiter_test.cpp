@@ -221,6 +221,15 @@ BOOST_AUTO_TEST_CASE(limits_per_day_are_ignored) {
   BOOST_TEST(!limited.has_limit());
 }
 
+BOOST_AUTO_TEST_CASE(limits_per_minute_are_recognised) {
+  const auto limited = rate_limiter{rate_limits{}};
+  BOOST_TEST(limited.is_per_minute({60, 0, 60s}));
+  BOOST_TEST(limited.is_per_minute({60, 30, 30s}));
+  BOOST_TEST(!limited.is_per_minute({60, 0, 1s}));
+  BOOST_TEST(!limited.is_per_minute({60, 60, 0s}));
+  BOOST_TEST(!limited.is_per_minute({60, 0, 24h}));
+}
+
 BOOST_AUTO_TEST_CASE(requests_of_other_processes_count) {
   const auto limited = rate_limiter{{.requests_per_minute = 100, .burst = 60s}};
   BOOST_TEST((limited.try_reserve(0, start) == start));

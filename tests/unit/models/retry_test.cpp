@@ -116,6 +116,8 @@ BOOST_AUTO_TEST_CASE(exhausted_limits_in_headers_give_longest_reset_time) {
                                  {"x-ratelimit-remaining-tokens", "0"},
                                  {"x-ratelimit-reset-tokens", "2s"}};
   BOOST_TEST(read_exhausted(none, now)->count() == 2000);
+  BOOST_TEST(read_exhausted(none, now, {.tokens = true})->count() == 120);
+  BOOST_TEST(!read_exhausted(none, now, {.requests = true, .tokens = true}));
   const auto anthropic =
       http_headers{{"anthropic-ratelimit-input-tokens-remaining", "0"},
                    {"anthropic-ratelimit-input-tokens-reset", "1994-11-06T08:49:40Z"},

@@ -93,6 +93,9 @@ public:
   /// @param sent when the answered request was sent
   void observe(std::optional<server_rate> requests, std::optional<server_rate> tokens,
                time_point sent, time_point now) const;
+  /// Whether a reported limit is one per minute, so that observe() applies it. A limit of which
+  /// nothing is used, or that is reported without its reset, is not recognised.
+  [[nodiscard]] bool is_per_minute(const server_rate& seen) const;
   /// Lowers limits to those given; 0: unchanged.
   void restrict_to(const rate_limits& limits) const;
   /// Whether there is any limit.
