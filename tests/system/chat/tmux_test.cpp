@@ -2,6 +2,7 @@
 // `superstep chat` in a terminal with line editing, run in tmux. Skipped without tmux.
 #include "system/process.hpp"
 
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -48,13 +49,13 @@ constexpr auto dead_server = std::string_view{
     "model: {provider: openai, model: m, base_url: 'http://127.0.0.1:1/v1', api_key_env: '', "
     "attempts_max: 3}\n"};
 
-/// A chat in a window of 90 x 30 characters.
+/// A chat in a window of 30 lines.
 class window {
 public:
-  explicit window(std::string_view file = agent) {
+  explicit window(std::string_view file = agent, std::size_t columns = 90) {
     write_file(folder_ / "rules.yaml", rules);
     write_file(folder_ / "agent.yaml", file);
-    run({"new-session", "-d", "-x", "90", "-y", "30",
+    run({"new-session", "-d", "-x", std::to_string(columns), "-y", "30",
          "exec '" + superstep_program() + "' chat '" + (folder_ / "agent.yaml") + "' --thread t"});
     wait_for("/help lists the commands\n>");
   }
@@ -62,6 +63,9 @@ public:
   window& operator=(const window&) = delete;
   ~window() { run({"kill-server"}); }
 
+  void resize(std::size_t columns) const {
+    run({"resize-window", "-x", std::to_string(columns), "-y", "30"});
+  }
   void type(const std::string& text) const { run({"send-keys", "-l", text}); }
   void key(const std::string& name) const { run({"send-keys", name}); }
   void say(const std::string& text) const {
@@ -250,6 +254,24 @@ BOOST_AUTO_TEST_CASE(ctrl_c_discards_input_typed_during_answer) {
   chat.say("hello");
   const auto shown = chat.wait_for("I heard: hello");
   BOOST_TEST(shown.find("It is 3.") == shown.npos, shown);
+}
+
+BOOST_DATA_TEST_CASE(resized_chat_shows_each_line_once, utf::data::make({60, 80, 120, 200}),
+                     columns) {
+  const auto chat = window{agent, static_cast<std::size_t>(columns)};
+  chat.say("pause");
+  chat.wait_for("-> pause");
+  for (const auto width : {200, 60, 120, 80})
+    chat.resize(static_cast<std::size_t>(width));
+  chat.wait_for("Paused.");
+  chat.type("add 20 and 22, which is a question of more than sixty characters");
+  chat.resize(60);
+  chat.resize(static_cast<std::size_t>(columns));
+  chat.key("Enter");
+  const auto shown = chat.wait_for("It is 42.");
+  for (const auto* line :
+       {"> pause\n", "Pausing.", "-> pause", "Paused.", "-> calculator", "It is 42."})
+    BOOST_TEST(window::count(shown, line) == 1u, line << " in\n" << shown);
 }
 
 BOOST_AUTO_TEST_CASE(chat_shows_each_retry_of_unreachable_server) {
