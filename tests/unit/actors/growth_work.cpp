@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "growth_work.hpp"
+
+#include "graphs.hpp"
+
+#include <superstep/checkpoint/memory_checkpointer.hpp>
+#include <superstep/checkpoint/write_cache.hpp>
+
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <stdexcept>
+#include <string>
+
+#include <malloc.h>
+
+namespace testing::work {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+void expect(bool holds, const char* what) {
+  if (!holds)
+    throw std::runtime_error{what};
+}
+
+double process_clock() {
+  auto now = timespec{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// Returns the CPU time of this process when its other threads are idle; other processes on the
+/// machine do not count. The clock counts a running thread only up to the last tick of its core, so
+/// it is read until it stands still for several ticks.
+double cpu_seconds() {
+  constexpr auto own_use = 0.0005; // of this loop
+  auto now = process_clock();
+  for (auto i = 0; i < 100; ++i) {
+    std::this_thread::sleep_for(20ms);
+    const auto before = std::exchange(now, process_clock());
+    if (now - before < own_use)
+      break;
+  }
+  return now;
+}
+
+void await_count(const std::atomic<int>& count, int n) {
+  while (count < n)
+    std::this_thread::yield();
+}
+
+double wide_step(int n, const ss::compile_options& compile, const ss::node_options& node) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(
+      worker, [](const int&) { return ss::update{ss::set<&numbers::total>(1)}; }, node);
+  g.branch(ss::start, fan_out);
+  const auto graph = g.compile(compile);
+  auto config = ss::run_config{};
+  if (compile.checkpointer)
+    config.thread_id = "t";
+  const auto begin = cpu_seconds();
+  const auto out = e.invoke(graph, numbers{.n = n, .total = 0, .seen = {}}, config).state;
+  const auto spent = cpu_seconds() - begin;
+  expect(out.total == n, "a task of the step is missing");
+  return spent;
+}
+
+} // namespace
+
+double cancel_wide(int n) {
+  auto started = std::atomic<int>{0};
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [&](const int&) -> ss::task<void> {
+    ++started;
+    auto nap = ss::sleep_for{1h};
+    co_await nap;
+  });
+  g.branch(ss::start, fan_out);
+  auto run = background_run<numbers>{e, g.compile(), numbers{.n = n, .total = 0, .seen = {}}};
+  await_count(started, n);
+  static_cast<void>(e.debug().actors({})); // returns when the lane has processed its earlier work
+  const auto begin = cpu_seconds();
+  run.handle.cancel();
+  expect(run.result().error.has_value(), "the run was not cancelled");
+  return cpu_seconds() - begin;
+}
+
+double cancel_many(int n) {
+  auto started = std::atomic<int>{0};
+  auto ended = std::latch{n};
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers&) -> ss::task<void> {
+    ++started;
+    auto nap = ss::sleep_for{1h};
+    co_await nap;
+  });
+  g.edge(ss::start, a);
+  const auto graph = g.compile();
+  auto handles = std::vector<ss::run_handle>{};
+  for (auto i = 0; i < n; ++i)
+    handles.push_back(e.submit(graph, numbers{}, {},
+                               [&](const ss::run_result<numbers>&) { ended.count_down(); }));
+  await_count(started, n);
+  const auto begin = cpu_seconds();
+  for (const auto& h : handles)
+    h.cancel();
+  ended.wait();
+  return cpu_seconds() - begin;
+}
+
+double resume_interrupted(int n) {
+  auto options = ss::compile_options{};
+  options.checkpointer = ss::memory_checkpointer();
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [](const int& i, ss::runtime rt) -> ss::task<ss::update<numbers>> {
+    auto question = rt.interrupt(i);
+    co_await question;
+    co_return ss::update{ss::set<&numbers::total>(1)};
+  });
+  g.branch(ss::start, fan_out);
+  const auto graph = g.compile(options);
+  auto config = ss::run_config{};
+  config.thread_id = "t";
+  auto values = std::map<std::string, ss::json::value>{};
+  for (const auto& asked :
+       e.invoke(graph, numbers{.n = n, .total = 0, .seen = {}}, config).interrupts)
+    values[asked.id] = "yes";
+  expect(values.size() == std::size_t(n), "an interrupt is missing");
+  const auto begin = cpu_seconds();
+  const auto out = e.invoke(graph, ss::resume(std::move(values)), config).state;
+  const auto spent = cpu_seconds() - begin;
+  expect(out.total == n, "a task of the step is missing");
+  return spent;
+}
+
+double slow_readers(int n) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).edge(ss::start, a);
+  g.branch(a,
+           [](const numbers& s) -> ss::destination {
+             if (s.n < 8)
+               return a;
+             return ss::end;
+           },
+           {a, ss::end});
+  const auto graph = g.compile();
+  auto all = std::vector<ss::event_range<numbers>>{};
+  for (auto i = 0; i < n; ++i)
+    all.push_back(e.stream(graph, numbers{}, ss::stream_mode::updates, {}, 2));
+  const auto begin = cpu_seconds();
+  for (auto more = true; more;) {
+    more = false;
+    for (auto& s : all)
+      more = s.next().has_value() || more;
+  }
+  return cpu_seconds() - begin;
+}
+
+double kept_sends(int n) {
+  auto options = ss::compile_options{};
+  options.checkpointer = ss::memory_checkpointer();
+  return wide_step(n, options, {});
+}
+
+double cached_sends(int n) {
+  auto options = ss::compile_options{};
+  options.cache = std::make_shared<ss::memory_cache>();
+  auto node = ss::node_options{};
+  node.cache = ss::cache_policy{
+      [](const ss::body_input& in) { return std::to_string(ss::input_as<int>(in)); }, {}};
+  return wide_step(n, options, node);
+}
+
+std::size_t memory_after_timed_runs(int n) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).edge(ss::start, a);
+  g.add(b, add_one).edge(a, b);
+  const auto with_step_limit = g.compile({.step_timeout = 1h});
+  auto config = ss::run_config{};
+  config.deadline = 1h;
+  for (auto i = 0; i < n; ++i)
+    (void)e.invoke(with_step_limit, numbers{}, config);
+  return ::mallinfo2().uordblks;
+}
+
+} // namespace testing::work
