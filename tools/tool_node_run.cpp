@@ -82,7 +82,7 @@ void check_store(const tool_node& node, const std::vector<tool_call>& calls,
   }
 }
 
-/// What the calls of one activation share.
+/// The data that all calls of one activation use.
 struct activation {
   tool_context context;
   std::vector<message_ptr> known; ///< see known_answers()
