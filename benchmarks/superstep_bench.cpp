@@ -52,6 +52,10 @@ constexpr auto workloads = std::array{
     workload{"send-state", "N=100 M=2000 runs=1: W2 with M messages in the state", send_state},
     workload{"wide-step", "N=1|10|…|100000|all: W2 and, for all, the fit a + b·N", wide_step},
     workload{"runs", "ms=2000: chain3 by 64 concurrent clients", concurrent_runs},
+    workload{
+        "mixed",
+        "R=64 every=4 heavy_bodies=5 heavy_us=10000 light_bodies=5 light_us=100: R runs at once",
+        mixed_runs},
     workload{"early", "C=8 gap=50 lat=300 limit=0 early=1: a model that streams calls one by one",
              early_dispatch},
     workload{"idle", "N=1000: N agents that wait in their tools", idle},
@@ -82,6 +86,8 @@ Members besides the common ones:
   send-state        send_cpu_us: CPU per Send after the first, without copying the input
   wide-step N=all   a_us, b_ns (CPU), worst_deviation from the fit, cpu_us by N
   runs              runs_per_s, runs_per_cpu_s
+  mixed             of_ideal: the CPU time of the bodies / cores or workers / time; of_threads: the
+                    time of bare threads that take one run after the other / time
   idle              bytes_per_run
   cancel            marked_us: until every cancellation was requested; unwound_us: until every run
                     has ended and every frame is destroyed

@@ -23,6 +23,7 @@ namespace superstep::bench {
 [[nodiscard]] report kept_loop(parameters&);  // checkpoints.cpp: W8
 [[nodiscard]] report kept_chat(parameters&);
 [[nodiscard]] report cpu_tools(parameters&);      // cpu_tools.cpp: W9
+[[nodiscard]] report mixed_runs(parameters&);     // mixed_runs.cpp
 [[nodiscard]] report react(parameters&);          // react.cpp: W4
 [[nodiscard]] report batch(parameters&);          // W7
 [[nodiscard]] report early_dispatch(parameters&); // early.cpp
