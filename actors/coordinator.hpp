@@ -32,6 +32,7 @@ namespace superstep {
 /// The member functions are defined in several files:
 /// - coordinator.cpp: how runs start and end, and events from outside
 /// - coordinator_cancel.cpp: cancellation
+/// - coordinator_move.cpp: moves of runs between coordinators
 /// The classes step_policy (the barrier and the next step) and task_policy (calls and the results
 /// of tasks) belong to it.
 class run_coordinator {
@@ -81,6 +82,12 @@ public:
   /// Reports the end of the wait that coordinator_host::wait_until_saved() has started.
   /// @param step the step in which the wait was started
   void saved(std::uint64_t number, std::int64_t step) noexcept;
+  /// Moves a run that has reached its next super-step to the record `to`, which no coordinator has.
+  /// The run has not ended, but this coordinator does not have it any more.
+  /// @pre no task of the step has started, and the run has no parent, thread or pending failure
+  void give_away(run& r, run& to) noexcept;
+  /// Continues a run that another coordinator has given away. Leaves `from` empty.
+  void adopt(run& from) noexcept;
   /// Reports that a reader has made room in the stream of a run.
   void reader_ready(std::uint64_t number) noexcept;
   void cancel(std::uint64_t number) noexcept;

@@ -68,11 +68,12 @@ call_state seen_state(const call& c) noexcept {
 } // namespace
 
 std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
-  // Only the message owns the promise. If the lane is no longer served, it drops the message, which
-  // breaks the promise and ends the wait below.
+  // Only the message owns the promise. If the lane is no longer served, or if the run has ended,
+  // the message is dropped, which breaks the promise and ends the wait below.
   auto answer = std::make_shared<std::promise<std::vector<actor_info>>>();
   auto found = answer->get_future();
-  core_->on_lane(handle.lane_, [this, handle, answer = std::move(answer)](lane& l) {
+  const auto at = detail::engine_core::ticket{handle.run_, handle.lane_};
+  core_->on_run(at, [this, answer = std::move(answer)](lane& /*its lane*/, run& r) {
     auto all = std::vector<actor_info>{};
     const auto add = [&](const pooled_actor_ptr& s, actor_kind kind, call_state state,
                          std::string node, std::string task) {
@@ -80,34 +81,40 @@ std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
       ref.actor_ = std::make_shared<actor_ref::held>(core_, s);
       all.push_back({std::move(ref), kind, state, std::move(node), std::move(task)});
     };
-    if (auto* const r = l.runs().find_run(handle.run_)) {
-      const auto& on = on_lane(*r);
-      add(on.coordinator, actor_kind::coordinator, call_state::idle, {}, {});
-      auto busy = std::vector<bool>(on.node_actors.size());
-      for (const auto* c : r->open) {
-        if (!on_lane(*c).actor)
-          continue;
-        const auto& t = r->step.tasks[c->task_number];
-        const auto kind = c->join || t.is_push() ? actor_kind::tool : actor_kind::node;
-        if (kind == actor_kind::node)
-          busy[t.node] = true;
-        add(on_lane(*c).actor, kind, seen_state(*c), r->table().node(t.node).name, r->task_path(t));
-      }
-      for (auto n = std::uint32_t{0}; n < on.node_actors.size(); ++n)
-        if (on.node_actors[n] && !busy[n])
-          add(on.node_actors[n], actor_kind::node, call_state::idle, r->table().node(n).name, {});
+    auto& on = on_lane(r);
+    on.is_shown.store(true, std::memory_order_relaxed);
+    add(on.coordinator, actor_kind::coordinator, call_state::idle, {}, {});
+    auto busy = std::vector<bool>(on.node_actors.size());
+    for (const auto* c : r.open) {
+      if (!on_lane(*c).actor)
+        continue;
+      const auto& t = r.step.tasks[c->task_number];
+      const auto kind = c->join || t.is_push() ? actor_kind::tool : actor_kind::node;
+      if (kind == actor_kind::node)
+        busy[t.node] = true;
+      add(on_lane(*c).actor, kind, seen_state(*c), r.table().node(t.node).name, r.task_path(t));
     }
+    for (auto n = std::uint32_t{0}; n < on.node_actors.size(); ++n)
+      if (on.node_actors[n] && !busy[n])
+        add(on.node_actors[n], actor_kind::node, call_state::idle, r.table().node(n).name, {});
     answer->set_value(std::move(all));
   });
   try {
     return found.get();
-  } catch (const std::future_error&) { // the engine has shut down, so no actor is left
+  } catch (const std::future_error&) { // the run has ended, so it has no actors
     return {};
   }
 }
 
 std::size_t engine_debug::live_runs() const {
   return core_->live_runs();
+}
+
+std::uint64_t engine_debug::moved_runs() const {
+  auto all = std::uint64_t{0};
+  for (const auto& l : core_->lanes())
+    all += l->sharing().given();
+  return all;
 }
 
 } // namespace superstep

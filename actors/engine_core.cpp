@@ -72,6 +72,29 @@ private:
   std::function<void(lane&)> f_;
 };
 
+/// A function on its way to the lane of a run. A lane that does not have the run passes the message
+/// on; see run_sharing.
+class run_errand final : public lane_message {
+public:
+  run_errand(detail::engine_core& core, std::uint64_t number, std::function<void(lane&, run&)> f)
+      : core_{core}, number_{number}, f_{std::move(f)} {}
+  void arrive(lane& l) override {
+    if (auto* const r = l.runs().find_run(number_)) {
+      f_(l, *r);
+    } else if (const auto other = l.sharing().find(number_)) {
+      core_.lanes()[*other]->post(this);
+      return;
+    }
+    delete this;
+  }
+  void refuse(lane&) noexcept override { delete this; }
+
+private:
+  detail::engine_core& core_;
+  std::uint64_t number_;
+  std::function<void(lane&, run&)> f_;
+};
+
 } // namespace
 
 detail::engine_core::engine_core(engine_options options)
@@ -155,21 +178,23 @@ detail::engine_core::ticket detail::engine_core::submit(lane& l, run_request&& r
 }
 
 void detail::engine_core::cancel(ticket t) {
-  on_lane(t.lane, [number = t.number](lane& l) { l.runs().cancel(number); });
+  on_run(t, [](lane& l, run& r) { l.runs().cancel(r.number); });
 }
 
 void detail::engine_core::drain(ticket t, std::string reason) {
-  on_lane(t.lane, [number = t.number, reason = std::move(reason)](lane& l) {
-    l.runs().drain(number, reason);
-  });
+  on_run(t, [reason = std::move(reason)](lane& l, run& r) { l.runs().drain(r.number, reason); });
 }
 
 void detail::engine_core::resume(ticket t) {
-  on_lane(t.lane, [number = t.number](lane& l) { l.runs().reader_ready(number); });
+  on_run(t, [](lane& l, run& r) { l.runs().reader_ready(r.number); });
 }
 
 void detail::engine_core::on_lane(std::uint32_t lane, std::function<void(superstep::lane&)> f) {
   lanes_[lane]->post(new errand{std::move(f)});
+}
+
+void detail::engine_core::on_run(ticket t, std::function<void(superstep::lane&, run&)> f) {
+  lanes_[t.lane]->post(new run_errand{*this, t.number, std::move(f)});
 }
 
 } // namespace superstep

@@ -47,6 +47,9 @@ public:
   /// Calls a function on a lane's thread between two bodies. Thread-safe. The function is dropped
   /// if the lane is no longer served.
   void on_lane(std::uint32_t lane, std::function<void(superstep::lane&)> f);
+  /// Calls a function on the thread of the lane that has a run, as on_lane(). The function is
+  /// dropped if the run has ended.
+  void on_run(ticket t, std::function<void(superstep::lane&, run&)> f);
 
   // Used by lanes and the watcher.
   [[nodiscard]] const engine_options& options() const noexcept { return options_; }

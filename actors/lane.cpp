@@ -83,7 +83,8 @@ private:
 } // namespace
 
 lane::lane(detail::engine_core& core, std::uint32_t index)
-    : core_{core}, options_{core.options()}, index_{index}, host_{core, *this} {
+    : core_{core}, options_{core.options()}, index_{index}, host_{core, *this},
+      sharing_{core, *this, host_, inbox_} {
   in_place_ = &runs_.calls().take();
 }
 
@@ -211,6 +212,7 @@ void lane::serve(worker& by, bool took_over) {
 
 void lane::sleep() {
   pinned_.clear();
+  sharing_.stop();
   inbox_.sleep(std::min(sleepers_.earliest(), runs_.timers().earliest()));
   core_.watch();
 }

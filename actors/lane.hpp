@@ -5,6 +5,7 @@
 #include "coordinator.hpp"
 #include "lane_host.hpp"
 #include "lane_inbox.hpp"
+#include "run_sharing.hpp"
 #include "sleepers.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -71,7 +72,7 @@ public:
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
   /// The number of runs that were submitted to the lane and have not ended.
   [[nodiscard]] std::size_t load() const noexcept { return host_.load(); }
-  /// Counts a run as submitted and returns its number, which is unique on this lane and never 0.
+  /// Counts a run as submitted and returns its number, which is unique in the engine and never 0.
   [[nodiscard]] std::uint64_t expect_run() noexcept { return host_.expect_run(); }
   [[nodiscard]] bool is_of(const detail::engine_core& core) const noexcept {
     return &core_ == &core;
@@ -95,6 +96,8 @@ public:
   [[nodiscard]] run_mail& mail() noexcept { return host_.mail(); }
   /// The runs of the lane.
   [[nodiscard]] run_coordinator& runs() noexcept { return runs_; }
+  /// The runs that the lane gives to other lanes, or gets from them.
+  [[nodiscard]] run_sharing& sharing() noexcept { return sharing_; }
   void begin_run(std::uint64_t number, run_request&& request) noexcept;
   void actor_died(const actor_assignment& t) noexcept;
   /// Releases the objects of an ended run that the in-place record still holds. The record normally
@@ -149,6 +152,7 @@ private:
   const std::uint32_t index_;
   lane_host host_;
   run_coordinator runs_{host_};
+  run_sharing sharing_;
   sleepers sleepers_;
   call* in_place_ = nullptr; // the record that all bodies run in place share
   call* running_ = nullptr;  // the call whose body the guard protects

@@ -114,9 +114,10 @@ lane::kept lane::drive(run& r) {
     if (next.what == next_action::kind::wait)
       return kept::yes;
     if (next.what == next_action::kind::new_step) {
-      if (++steps < options_.steps_per_turn)
+      if (++steps < sharing_.turn_steps())
         continue;
-      runs_.queue(r);
+      if (!sharing_.give(r))
+        runs_.queue(r);
       return kept::yes;
     }
     const auto* const used = in_place_;

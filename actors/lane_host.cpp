@@ -58,7 +58,10 @@ struct lease_answer {
 
 lane_host::lane_host(detail::engine_core& core, lane& owner)
     : core_{core}, lane_{owner},
-      actors_{core.system(), core.options().pool_actors ? core.options().pooled_actors_max : 0} {}
+      actors_{core.system(), core.options().pool_actors ? core.options().pooled_actors_max : 0},
+      numbers_{owner.index()} {
+  SUPERSTEP_ASSERT(owner.index() < run_sharing::numbers_step);
+}
 
 std::unique_ptr<run> lane_host::make_run() {
   return std::make_unique<lane_run>();
@@ -73,12 +76,15 @@ std::unique_ptr<call> lane_host::make_call() {
 void lane_host::acquire(run& r) {
   auto& on = on_lane(r);
   on.node_actors.resize(r.request.table->nodes().size());
+  on.is_shown.store(false, std::memory_order_relaxed);
   on.coordinator = actors_.take(
       {actor_kind::coordinator, &lane_, &r, nullptr, r.generation, 0, detail::program::no_node});
 }
 
 void lane_host::release(run& r) noexcept {
   auto& on = on_lane(r);
+  if (on.coordinator && r.number != 0)
+    lane_.sharing().ended(r.number);
   for (auto& a : on.node_actors)
     if (a)
       actors_.give_back(std::move(a));
@@ -133,7 +139,8 @@ bool lane_host::start_job(call& c) {
 
 std::uint64_t lane_host::expect_run() noexcept {
   load_.fetch_add(1, std::memory_order_relaxed);
-  return numbers_.fetch_add(1, std::memory_order_relaxed) + 1;
+  return numbers_.fetch_add(run_sharing::numbers_step, std::memory_order_relaxed) +
+         run_sharing::numbers_step;
 }
 
 std::optional<result<lease_ptr>> lane_host::take_lease(run& r) {

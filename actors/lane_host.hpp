@@ -52,6 +52,8 @@ public:
   void assign(run& r, lane_call& c, std::uint32_t number);
   /// The number of runs that were submitted to the lane and have not ended. Thread-safe.
   [[nodiscard]] std::size_t load() const noexcept { return load_.load(std::memory_order_relaxed); }
+  /// Counts a run that another lane gives to this one.
+  void expect_moved() noexcept { load_.fetch_add(1, std::memory_order_relaxed); }
   /// Counts a run as ended.
   void count_end() noexcept {
     SUPERSTEP_ASSERT(load() > 0);
@@ -72,7 +74,7 @@ private:
   std::minstd_rand luck_{std::random_device{}()};
   // shared with other threads and therefore on their own cache line
   alignas(64) std::atomic<std::size_t> load_{0};
-  std::atomic<std::uint64_t> numbers_{0};
+  std::atomic<std::uint64_t> numbers_;
 };
 
 } // namespace superstep

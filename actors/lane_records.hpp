@@ -5,6 +5,7 @@
 #include "pooled_actor.hpp"
 #include "run.hpp"
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -15,6 +16,9 @@ namespace superstep {
 struct lane_run final : run {
   pooled_actor_ptr coordinator; ///< the actor of the run; an exit message to it ends the run
   std::vector<pooled_actor_ptr> node_actors; ///< by node number; null until the node first runs
+  /// Whether other threads have got the coordinator, so that messages to it may be on their way.
+  /// Set by bodies, on any thread.
+  std::atomic<bool> is_shown{false};
 };
 
 /// The record of a call on a lane, with the actor that it uses.
@@ -31,7 +35,11 @@ struct lane_call final : call {
   [[nodiscard]] pooled_actor_ptr coordinator_handle() {
     // The run keeps its coordinator until it has abandoned its calls.
     const auto lock = std::scoped_lock{stop_mutex_};
-    return owner != nullptr ? static_cast<lane_run*>(owner)->coordinator : nullptr;
+    if (owner == nullptr)
+      return nullptr;
+    auto& r = static_cast<lane_run&>(*owner);
+    r.is_shown.store(true, std::memory_order_relaxed);
+    return r.coordinator;
   }
   /// Returns the actor and clears it.
   [[nodiscard]] pooled_actor_ptr take_actor() noexcept {

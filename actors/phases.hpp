@@ -14,7 +14,7 @@ namespace superstep {
 /// The phases of a run. `run_moves` lists the transitions, and transition() is the only function
 /// that writes a run's phase.
 enum class run_phase : std::uint8_t {
-  idle,       ///< the record is not used by a run
+  idle,       ///< the record is not used by a run; a run from another lane continues as running
   opening,    ///< waits for the lease on its thread, or loads the thread
   preparing,  ///< creates the next super-step and decides whether the run ends before it
   saving,     ///< waits until its checkpoint is durable
@@ -54,7 +54,7 @@ consteval std::array<std::uint16_t, run_phases> make_run_moves() {
   using enum run_phase;
   using p = run_phase;
   return {
-      phases<p>(opening),                                // idle
+      phases<p>(opening, running),                       // idle
       phases<p>(preparing, running, ending),             // opening
       phases<p>(running, saving, paused, ending),        // preparing
       phases<p>(running, paused, cancelling, ending),    // saving

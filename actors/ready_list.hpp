@@ -39,6 +39,13 @@ public:
 
   [[nodiscard]] bool empty() const noexcept { return head_.next == &head_; }
   [[nodiscard]] ready_entry* front() const noexcept { return empty() ? nullptr : head_.next; }
+  /// Returns the number of entries, but at most `max`. Takes linear time.
+  [[nodiscard]] std::uint32_t count(std::uint32_t max) const noexcept {
+    auto n = std::uint32_t{0};
+    for (const auto* e = head_.next; e != &head_ && n < max; e = e->next)
+      ++n;
+    return n;
+  }
   /// Adds an entry at the end. Does nothing if the entry is in a list.
   void push_back(ready_entry& e) noexcept { insert(e, *head_.prev, head_); }
   /// Adds an entry at the front. Does nothing if the entry is in a list.
@@ -90,6 +97,8 @@ struct ready_group {
 class ready_queue {
 public:
   [[nodiscard]] bool empty() const noexcept { return groups_.empty(); }
+  /// Returns the number of groups, but at most `max`. Takes linear time.
+  [[nodiscard]] std::uint32_t count(std::uint32_t max) const noexcept { return groups_.count(max); }
   /// Adds an entry at the end of a group. Does nothing if the entry is in a list.
   void push_back(ready_group& g, ready_entry& e) noexcept {
     if (e.is_listed())

@@ -50,6 +50,7 @@ watcher::~watcher() {
 
 void watcher::start() {
   seen_.assign(core_.lanes().size(), 0);
+  running_.reserve(seen_.size());
   set_timer(tick_);
   try {
     thread_ = std::thread{[this] { run(); }};
@@ -108,12 +109,15 @@ void watcher::run() {
 bool watcher::look() {
   SUPERSTEP_ASSERT(seen_.size() == core_.lanes().size());
   auto busy = core_.threads().is_busy();
+  running_.clear();
   for (auto i = std::size_t{0}; i < seen_.size(); ++i) {
     auto& l = *core_.lanes()[i];
     const auto guard = l.guard().seen();
     const auto before = std::exchange(seen_[i], guard);
     const auto inside = (guard & 1) != 0;
     busy = busy || inside || guard != before;
+    if ((inside || guard != before) && !l.sharing().is_idle())
+      running_.push_back(&l);
     if (!inside)
       continue;
     if (guard == before) {
@@ -132,7 +136,21 @@ bool watcher::look() {
     }
   }
   core_.threads().pace();
+  share();
   return busy;
+}
+
+/// Asks lanes that run bodies to give runs to the idle lanes.
+void watcher::share() {
+  auto askable = running_.size();
+  for (const auto& l : core_.lanes()) {
+    if (askable == 0)
+      return;
+    if (!l->sharing().is_idle())
+      continue;
+    --askable;
+    running_[next_asked_++ % running_.size()]->sharing().ask(*l);
+  }
 }
 
 } // namespace superstep

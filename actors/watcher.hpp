@@ -16,8 +16,8 @@ class engine_core;
 /// The thread that keeps lanes from being blocked. It polls every lane each tick. If a lane is
 /// inside the same body in two consecutive polls, the watcher gives the lane to another thread. If
 /// a lane's bodies take more than 1/25 of a tick on average (20 us by default), the watcher gives
-/// the lane a hint. The lane then runs the bodies of such nodes as jobs. The watcher sleeps while
-/// nothing runs.
+/// the lane a hint. The lane then runs the bodies of such nodes as jobs. If a lane is idle, the
+/// watcher asks a lane that runs bodies to give runs away. The watcher sleeps while nothing runs.
 ///
 /// The watcher waits for a kernel timer, not for a condition variable. A thread that starts to run
 /// something only sets the timer. Waking the watcher directly would cost that thread a thread
@@ -44,11 +44,14 @@ private:
   void wait_for_timer() noexcept;
   void run();
   [[nodiscard]] bool look();
+  void share();
 
   detail::engine_core& core_;
   const std::chrono::microseconds tick_;
   const int timer_;                 // a timerfd (Linux)
   std::vector<std::uint64_t> seen_; // the guard of each lane at the last poll
+  std::vector<lane*> running_;      // the lanes that run bodies, filled at each poll
+  std::size_t next_asked_ = 0;      // where share() starts in running_, so that lanes take turns
   std::atomic<bool> asleep_{false};
   std::atomic<bool> stopping_{false};
   std::thread thread_;

@@ -74,6 +74,8 @@ public:
   [[nodiscard]] std::vector<actor_info> actors(const run_handle&) const;
   /// Returns the number of runs that have not ended, nested runs included.
   [[nodiscard]] std::size_t live_runs() const;
+  /// Returns the number of times that a run was moved from a busy lane to an idle one.
+  [[nodiscard]] std::uint64_t moved_runs() const;
 
 private:
   friend class engine;

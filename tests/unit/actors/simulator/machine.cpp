@@ -20,6 +20,28 @@ using simulation::world;
 
 } // namespace
 
+namespace {
+
+std::vector<detail::engine_core*>& engines();
+
+/// Asks lanes to share their runs with other lanes, in place of the real watcher.
+void share_at_random() {
+  auto& w = *world::current();
+  if (w.is_calm())
+    return;
+  for (auto* const core : engines()) {
+    const auto& lanes = core->lanes();
+    if (lanes.size() < 2 || !w.random().one_in(2))
+      continue;
+    const auto from = w.random().below(lanes.size());
+    const auto to = (from + 1 + w.random().below(lanes.size() - 1)) % lanes.size();
+    if (!lanes[from]->sharing().is_idle())
+      lanes[from]->sharing().ask(*lanes[to]);
+  }
+}
+
+} // namespace
+
 // ---- the sleep of a lane ----
 
 void lane_inbox::wake() noexcept {
@@ -29,6 +51,7 @@ void lane_inbox::wake() noexcept {
 
 void lane_inbox::sleep(time_point until) {
   asleep_ = true;
+  share_at_random();
   if (messages_.empty() && requests_.empty() && waits_.empty() && !interrupted_)
     world::current()->park(this, until);
   asleep_ = false;
@@ -176,7 +199,21 @@ std::vector<started_watcher>& watchers() {
 void simulation::let_watchers_look() {
   for (auto i = std::size_t{0}; i < watchers().size(); ++i)
     watchers()[i].look();
+  share_at_random();
 }
+
+namespace {
+
+/// Returns the engines whose watcher has been started and not destroyed.
+std::vector<detail::engine_core*>& engines() {
+  static auto all = std::vector<detail::engine_core*>{};
+  all.clear();
+  for (const auto& w : watchers())
+    all.push_back(w.core);
+  return all;
+}
+
+} // namespace
 
 std::vector<lane*> simulation::all_lanes() {
   auto all = std::vector<lane*>{};

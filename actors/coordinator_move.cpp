@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a run leaves a coordinator and continues on another one (run_sharing.hpp).
+#include "coordinator.hpp"
+#include "user_code.hpp"
+
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// Moves the contents of a run at the start of a super-step to another record. The members that are
+/// not moved are empty at this point, or belong to the record.
+void move_contents(run& from, run& to) noexcept {
+  to.number = std::exchange(from.number, 0);
+  to.traits = from.traits;
+  to.events_of_tasks = from.events_of_tasks;
+  to.shows = from.shows;
+  to.active_stops = from.active_stops;
+  to.request = std::exchange(from.request, {});
+  std::swap(to.state, from.state);
+  std::swap(to.step, from.step);
+  to.next_task = from.next_task;
+  to.stats = std::exchange(from.stats, {});
+  to.stops = std::exchange(from.stops, {});
+  to.shown = std::exchange(from.shown, {});
+  std::swap(to.held, from.held);
+  std::swap(to.late, from.late);
+  to.activity = from.activity;
+  to.memory = from.memory;
+  to.cache = from.cache;
+  std::swap(to.cache_keys, from.cache_keys);
+  std::swap(to.drained_for, from.drained_for);
+  to.detached_tasks_max = from.detached_tasks_max;
+  to.due = from.due;
+  to.step_due = from.step_due;
+}
+
+/// Whether the members that move_contents() does not move are empty.
+[[maybe_unused]] bool is_at_boundary(const run& r) noexcept {
+  return r.root == &r && !r.turn.is_listed() && !r.turn_of_forks.is_listed() && r.starts.empty() &&
+         r.detached_tasks == 0 && r.open.empty() && r.again.empty() && r.retries.empty() &&
+         !r.failure && !r.broken && !r.cancelled && !r.thread && !r.saved && r.offloaded == 0 &&
+         r.barriers_offloaded == 0 && !r.interrupts && !r.to_parent && r.talks.empty() &&
+         r.handled.empty() && r.first_end_ns == 0 && !r.patience_timer.is_set();
+}
+
+} // namespace
+
+void run_coordinator::give_away(run& r, run& to) noexcept {
+  SUPERSTEP_ASSERT(r.phase == run_phase::running && is_at_boundary(r));
+  transition(r, run_phase::ending);
+  live_.erase(r.number);
+  ++r.generation;
+  const auto number = std::exchange(r.number, 0); // 0: the run has not ended
+  host_.release(r);
+  r.number = number;
+  move_contents(r, to);
+  release(r);
+}
+
+void run_coordinator::adopt(run& from) noexcept {
+  auto* taken = static_cast<run*>(nullptr);
+  try {
+    taken = &take_run();
+    live_.emplace(from.number, taken);
+  } catch (...) {
+    if (taken != nullptr)
+      free_runs_.push_back(taken);
+    auto raw = detail::raw_result{};
+    raw.error = current_error("a move of the run to another thread", from.state.step());
+    host_.deliver(std::move(from.request.done), std::move(raw), nullptr, nullptr);
+    return;
+  }
+  auto& r = *taken;
+  r.root = &r;
+  move_contents(from, r);
+  SUPERSTEP_ASSERT(is_at_boundary(r));
+  transition(r, run_phase::running);
+  guard(r, "a move of the run to another thread", [&] {
+    r.request.table = r.state.table_ptr(); // as for a new run
+    host_.acquire(r);
+    r.request.table.reset();
+    if (r.due != time_point::max())
+      timers_.set(r.deadline_timer, r.due);
+    if (r.step_due != time_point::max())
+      timers_.set(r.step_timer, r.step_due);
+    queue(r);
+  });
+}
+
+} // namespace superstep

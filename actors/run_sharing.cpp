@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves runs from busy lanes to idle ones.
+#include "run_sharing.hpp"
+
+#include "engine_core.hpp"
+#include "lane.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// The number of polls for which the watcher does not ask a lane again that had nothing to share.
+constexpr auto pause_polls = 4U;
+
+/// The largest number of runs that are counted, and of which a request moves half.
+constexpr auto counted_max = std::uint32_t{256};
+
+/// A run on its way to another lane.
+class parcel final : public lane_message {
+public:
+  explicit parcel(std::unique_ptr<run> r) : run_{std::move(r)} {}
+  [[nodiscard]] run& contents() noexcept { return *run_; }
+  void arrive(lane& l) override {
+    l.sharing().arrived(run_->number);
+    l.runs().adopt(*run_);
+    delete this;
+  }
+  void refuse(lane& l) noexcept override {
+    l.refuse_run(std::move(run_->request));
+    delete this;
+  }
+
+private:
+  std::unique_ptr<run> run_;
+};
+
+} // namespace
+
+run_sharing::run_sharing(detail::engine_core& core, lane& owner, lane_host& host,
+                         lane_inbox& inbox) noexcept
+    : core_{core}, lane_{owner}, host_{host}, inbox_{inbox}, index_{owner.index()},
+      steps_per_turn_{core.options().steps_per_turn}, turn_steps_{steps_per_turn_} {}
+
+bool run_sharing::is_idle() const noexcept {
+  return inbox_.is_asleep();
+}
+
+void run_sharing::ask(lane& idle) {
+  if (pause_ > 0) {
+    --pause_;
+    return;
+  }
+  const auto before = request_.load(std::memory_order_relaxed);
+  if (before == request::waits)
+    return;
+  if (before == request::had_nothing) {
+    request_.store(request::none, std::memory_order_relaxed);
+    pause_ = pause_polls;
+    return;
+  }
+  request_.store(request::waits, std::memory_order_relaxed);
+  core_.on_lane(lane_.index(), [&idle](lane& l) { l.sharing().begin(idle); });
+}
+
+/// Starts sharing if at least two runs are ready.
+void run_sharing::begin(lane& idle) {
+  const auto ready = lane_.runs().ready().count(counted_max);
+  left_ = ready / 2;
+  request_.store(left_ > 0 ? request::none : request::had_nothing, std::memory_order_relaxed);
+  if (left_ == 0)
+    return;
+  idle_ = &idle;
+  turns_left_ = ready;
+  turn_steps_ = 1;
+}
+
+bool run_sharing::is_movable(run& r) noexcept {
+  if (r.phase != run_phase::running || r.request.below || r.thread || !r.open.empty() ||
+      !r.again.empty() || !r.retries.empty() || r.next_task != 0 || r.broken)
+    return false;
+  const auto& on = on_lane(r);
+  const auto is_alone = [](const pooled_actor_ptr& a) {
+    return !a || pooled_actor_of(a).is_ours_alone();
+  };
+  return !on.is_shown.load(std::memory_order_relaxed) && is_alone(on.coordinator) &&
+         std::ranges::all_of(on.node_actors, is_alone);
+}
+
+bool run_sharing::give(run& r) noexcept {
+  if (idle_ == nullptr)
+    return false;
+  auto& to = *idle_;
+  if (--turns_left_ == 0)
+    stop();
+  if (!is_movable(r))
+    return false;
+  auto message = std::unique_ptr<parcel>{};
+  try {
+    message = std::make_unique<parcel>(std::make_unique<lane_run>());
+    note(r.number, to.index());
+  } catch (...) { // memory is short, and the home was not informed
+    return false;
+  }
+  lane_.runs().give_away(r, message->contents());
+  given_.fetch_add(1, std::memory_order_relaxed);
+  host_.count_end();
+  to.sharing().host_.expect_moved();
+  to.post(message.release());
+  if (--left_ == 0)
+    stop();
+  return true;
+}
+
+/// Informs the home of a run of the lane on which the run will be.
+void run_sharing::note(std::uint64_t number, std::uint32_t at) {
+  const auto home = home_of(number);
+  if (home != index_)
+    core_.on_lane(home, [number, at](lane& l) { l.sharing().note(number, at); });
+  else
+    moved_.insert_or_assign(number, at);
+}
+
+std::optional<std::uint32_t> run_sharing::find(std::uint64_t number) const {
+  const auto home = home_of(number);
+  if (home != index_)
+    return home;
+  const auto found = moved_.find(number);
+  return found == moved_.end() ? std::nullopt : std::optional{found->second};
+}
+
+void run_sharing::ended_abroad(std::uint64_t number) noexcept {
+  // Without memory the process ends: the home would pass messages for this run in a circle.
+  core_.on_lane(home_of(number), [number](lane& l) { l.sharing().moved_.erase(number); });
+}
+
+} // namespace superstep

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// A busy lane gives runs to an idle one. Handles, streams and deadlines of these runs still work.
+#include "graphs.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <vector>
+
+using namespace testing;
+using namespace std::chrono_literals;
+
+BOOST_AUTO_TEST_SUITE(sharing)
+
+namespace {
+
+constexpr auto runs = 8;
+
+/// Runs that all start on one lane of an engine with two, and loop until they are told to stop.
+class crowded_lane {
+public:
+  explicit crowded_lane(ss::run_config config = {}) : config_{std::move(config)} {
+    config_.recursion_limit = 2'000'000'000;
+    auto g = ss::graph<numbers>{};
+    g.add(a, [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n + 1)}; });
+    g.add(b, [](const numbers&) { return ss::update{ss::set<&numbers::total>(1)}; });
+    g.edge(ss::start, a).edge(a, b);
+    g.branch(
+        b, [this](const numbers&) { return stops_ ? ss::destination{ss::end} : ss::destination{a}; },
+        {a, ss::end});
+    loop_ = g.compile();
+    auto once = ss::graph<numbers>{};
+    once.add(a, add_one).edge(ss::start, a);
+    auto submitted = std::latch{1};
+    // a callback starts its runs on its own lane
+    engine_.submit(once.compile(), numbers{}, {}, [&](const ss::run_result<numbers>&) {
+      for (auto i = 0; i < runs; ++i)
+        handles_.push_back(engine_.submit(*loop_, numbers{}, config_,
+                                          [this, i](ss::run_result<numbers> r) {
+                                            results_[static_cast<std::size_t>(i)] = std::move(r);
+                                            ended_.count_down();
+                                          }));
+      submitted.count_down();
+    });
+    submitted.wait();
+  }
+  crowded_lane(const crowded_lane&) = delete;
+  crowded_lane& operator=(const crowded_lane&) = delete;
+
+  /// Waits until a run was moved. Returns false if that takes too long.
+  [[nodiscard]] bool waits_for_move() {
+    const auto until = std::chrono::steady_clock::now() + 60s;
+    while (engine_.debug().moved_runs() == 0 && std::chrono::steady_clock::now() < until)
+      std::this_thread::yield();
+    return engine_.debug().moved_runs() > 0;
+  }
+  void stop() { stops_ = true; }
+  [[nodiscard]] const std::vector<ss::run_handle>& handles() const { return handles_; }
+  [[nodiscard]] ss::engine& engine() { return engine_; }
+  const std::vector<ss::run_result<numbers>>& results() {
+    ended_.wait();
+    return results_;
+  }
+
+private:
+  std::atomic<bool> stops_{false};
+  ss::run_config config_;
+  std::optional<ss::compiled_graph<numbers>> loop_;
+  std::vector<ss::run_handle> handles_;
+  std::vector<ss::run_result<numbers>> results_{runs};
+  std::latch ended_{runs};
+  ss::engine engine_{{.workers = 2}}; // last: its threads use the members above
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(idle_lane_takes_runs_of_busy_lane) {
+  auto lane = crowded_lane{};
+  BOOST_TEST(lane.waits_for_move());
+  lane.stop();
+  for (const auto& r : lane.results()) {
+    BOOST_TEST(!r.error);
+    BOOST_TEST(r.state.n > 0);
+    BOOST_TEST(r.state.n == r.state.total);
+    BOOST_TEST(r.stats.steps == 2 * r.state.n);
+  }
+  BOOST_TEST(lane.engine().debug().live_runs() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(handle_cancels_run_that_was_moved) {
+  auto lane = crowded_lane{};
+  BOOST_TEST(lane.waits_for_move());
+  for (const auto& h : lane.handles())
+    h.cancel();
+  for (const auto& r : lane.results()) {
+    BOOST_REQUIRE(r.error);
+    BOOST_TEST((r.error->code == ss::graph_errc::cancelled));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(handle_drains_run_that_was_moved) {
+  auto lane = crowded_lane{};
+  BOOST_TEST(lane.waits_for_move());
+  for (const auto& h : lane.handles())
+    h.drain("enough");
+  for (const auto& r : lane.results()) {
+    BOOST_REQUIRE(r.error);
+    BOOST_TEST((r.error->code == ss::graph_errc::drained));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(deadline_applies_to_run_that_was_moved) {
+  auto config = ss::run_config{};
+  config.deadline = 500ms;
+  auto lane = crowded_lane{config};
+  for (const auto& r : lane.results()) {
+    BOOST_REQUIRE(r.error);
+    BOOST_TEST((r.error->code == ss::graph_errc::deadline));
+  }
+  BOOST_TEST(lane.engine().debug().moved_runs() > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(debug_finds_actors_of_run_that_was_moved) {
+  auto lane = crowded_lane{};
+  BOOST_TEST(lane.waits_for_move());
+  for (const auto& h : lane.handles()) {
+    const auto all = lane.engine().debug().actors(h);
+    BOOST_REQUIRE(!all.empty());
+    all.front().actor.exit(); // the coordinator
+  }
+  for (const auto& r : lane.results()) {
+    BOOST_REQUIRE(r.error);
+    BOOST_TEST((r.error->code == ss::graph_errc::actor_exited));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(destroyed_engine_ends_runs_that_were_moved) {
+  for (auto i = 0; i < 20; ++i) {
+    auto lane = std::make_unique<crowded_lane>();
+    BOOST_TEST(lane->waits_for_move());
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
