@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers tool calls that have no answer in a thread because their run was stopped.
+#include "agents/chat_history.hpp"
 #include "tools/failed_call.hpp"
 
 #include <superstep/agents/detail/middleware_parts.hpp>
@@ -15,17 +16,19 @@ namespace superstep {
 
 namespace {
 
-/// Returns the message that answers a call, from the messages of a state; nullopt if there is none.
-/// The message's id is removed, because it was assigned in a step that did not complete.
+/// Returns the message that answers a call of the last AI message, from the messages of a state;
+/// nullopt if there is none. Answers of earlier calls with the same id do not count. The message's
+/// id is removed, because it was assigned in a step that did not complete.
 std::optional<message> answer_in(const message_list& messages, const tool_call& call) {
-  const auto found = std::ranges::find_if(messages, [&](const message& m) {
-    return m.type == message_type::tool && m.tool_call_id == call.id;
-  });
-  if (found == messages.end())
-    return std::nullopt;
-  auto out = *found;
-  out.id.clear();
-  return out;
+  const auto* last = last_ai_message(messages);
+  for (auto i = messages.size(); i > 0 && &messages[i - 1] != last; --i)
+    if (const auto& m = messages[i - 1];
+        m.type == message_type::tool && m.tool_call_id == call.id) {
+      auto out = m;
+      out.id.clear();
+      return out;
+    }
+  return std::nullopt;
 }
 
 message stopped_answer(const tool_call& call, std::string_view why) {

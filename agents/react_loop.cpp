@@ -277,17 +277,13 @@ std::vector<tool_call> pending_calls(const message_list& messages) {
   const auto* last = last_ai_message(messages);
   if (last == nullptr)
     return {};
-  // This runs in every turn. It collects the ids of one answer's calls, which are few, rather than
-  // the ids of all tool messages.
   auto open = std::unordered_set<std::string_view>{};
   for (const auto& call : last->tool_calls)
     open.insert(call.id);
-  for (const auto& m : messages) {
-    if (open.empty())
-      return {};
-    if (m.type == message_type::tool)
-      open.erase(m.tool_call_id);
-  }
+  // Only messages after the last answer count: some servers use the same ids in each answer.
+  for (auto i = messages.size(); i > 0 && &messages[i - 1] != last; --i)
+    if (messages[i - 1].type == message_type::tool)
+      open.erase(messages[i - 1].tool_call_id);
   auto pending = std::vector<tool_call>{};
   for (const auto& call : last->tool_calls)
     if (open.contains(call.id))

@@ -103,6 +103,18 @@ BOOST_AUTO_TEST_CASE(model_and_tools_alternate_without_middleware) {
   BOOST_TEST(model->asked()[0].tools->at(0).name == "echo");
 }
 
+BOOST_AUTO_TEST_CASE(answers_may_use_ids_of_earlier_calls) {
+  const auto again = calling("echo", "c1");
+  const auto model = scripted({again, again, again, ai_message("done")});
+  auto options = design(model);
+  const auto all = diary{};
+  options.middleware = {noting("a", all)}; // its hooks make the loop look for pending calls
+  const auto ended = run(std::move(options));
+  BOOST_REQUIRE(!ended.error);
+  BOOST_TEST(ended.state.messages.size() == 8U);
+  BOOST_TEST(ended.state.messages.back().content == "done");
+}
+
 BOOST_AUTO_TEST_CASE(middlewares_nest_with_the_first_one_outermost) {
   const auto all = diary{};
   auto options = design(scripted({calling("echo", "c1"), ai_message("done")}));
