@@ -169,8 +169,10 @@ void take_pair(comparison& into, row_pair pair, const compare_options& options,
     const auto right_failed = pair.right->status != result_status::ok;
     into.failed_left += left_failed && !right_failed ? 1U : 0U;
     into.failed_right += right_failed && !left_failed ? 1U : 0U;
-    into.better_left += pair.left->score > pair.right->score ? 1U : 0U;
-    into.better_right += pair.right->score > pair.left->score ? 1U : 0U;
+    if (pair.left->score && pair.right->score) {
+      into.better_left += *pair.left->score > *pair.right->score ? 1U : 0U;
+      into.better_right += *pair.right->score > *pair.left->score ? 1U : 0U;
+    }
   }
   if (see)
     see(pair);
@@ -253,9 +255,17 @@ std::vector<total> totals_of(const comparison& c) {
   };
   add("rows", a.rows(), b.rows());
   add("failed rows", a.failed, b.failed);
-  if (a.rows_scored > 0 || b.rows_scored > 0)
+  if (a.rows_scored > 0 && b.rows_scored > 0) {
     add("score", 100 * wilson(a.score_sum, a.rows_scored).value,
         100 * wilson(b.score_sum, b.rows_scored).value, " %", 1);
+  } else if (a.rows_scored > 0 || b.rows_scored > 0) {
+    const auto shown = [](const auto& side) {
+      return side.rows_scored > 0
+                 ? fmt::format("{:.1f} %", 100 * wilson(side.score_sum, side.rows_scored).value)
+                 : std::string{"-"};
+    };
+    out.push_back({"score", shown(a), shown(b), "-"});
+  }
   if (a.latency.count() > 0 || b.latency.count() > 0) {
     add("latency p50", a.latency.percentile(0.5), b.latency.percentile(0.5), " ms");
     add("latency p95", a.latency.percentile(0.95), b.latency.percentile(0.95), " ms");

@@ -31,7 +31,7 @@ th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);ve
 overflow-wrap:anywhere}
 th{color:var(--soft);font-weight:500}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;
 white-space:nowrap}
-.error{color:var(--bad)}pre{white-space:pre-wrap;margin:0;font:inherit}
+.error{color:var(--bad)}td.error:first-child{overflow-wrap:normal}pre{white-space:pre-wrap;margin:0;font:inherit}
 @media(max-width:32rem){.grid{grid-template-columns:1fr}}
 )";
 

@@ -77,6 +77,18 @@ BOOST_AUTO_TEST_CASE(higher_scores_are_counted) {
   BOOST_TEST(to_text(got, 80).find("score") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(missing_scores_are_not_compared) {
+  auto scored = ok_line("1", "x");
+  scored.insert(scored.size() - 2, ",\"score\":1");
+  const auto got = compare(write("a", ok_line("1", "x")), write("b", scored), {}).value();
+  BOOST_TEST(got.better_left == 0U);
+  BOOST_TEST(got.better_right == 0U);
+  const auto text = to_text(got, 80);
+  const auto line = text.substr(text.find("score"));
+  BOOST_TEST(line.substr(0, line.find('\n')).find(" 0.0 %") == std::string::npos, text);
+  BOOST_TEST(line.find("100.0 %") < line.find('\n'), text);
+}
+
 BOOST_AUTO_TEST_CASE(repeated_and_missing_ids_are_errors) {
   const auto twice = write("a", ok_line("1", "x") + ok_line("1", "y"));
   const auto once = write("b", ok_line("1", "x"));
