@@ -1,97 +1,136 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compresses rows with zlib, and computes checksums. sqlite_db.cpp compresses every row before it
-// encrypts the row (row_cipher.cpp).
+// Compresses rows with Zstandard, and computes checksums. sqlite_db.cpp compresses every row before
+// it encrypts the row (row_cipher.cpp).
 #include "row_bytes.hpp"
 
 #include "checkpoint_codec.hpp"
+#include "row_dictionary.hpp"
 
-#include <array>
+#include <memory>
 #include <new>
 
 #include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
 
 namespace superstep::detail {
 
 namespace {
 
 constexpr auto header_size = std::size_t{5};
-constexpr auto short_row = std::size_t{8} << 10U;
-constexpr auto few_tables = 5;   // zlib memory level for short rows: 8 KB of tables
-constexpr auto usual_tables = 8; // zlib's default level: 64 KB of tables
+/// Set in the length of a row that Zstandard has compressed; not set for a zlib stream. Lengths are
+/// at most row_bytes_max, so the bit is free.
+constexpr auto zstd_bit = std::uint32_t{1} << 31U;
+static_assert(row_bytes_max < zstd_bit);
+constexpr auto level = 1;
 
-/// A zlib stream that one operating-system thread reuses for all its rows, because allocating the
-/// tables of a stream costs more than compressing a row. zlib also clears the tables before each
-/// row, so short rows use a stream with small tables.
-class deflater {
-public:
-  explicit deflater(int memory_level) {
-    is_ready_ = deflateInit2(&stream_, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS, memory_level,
-                             Z_DEFAULT_STRATEGY) == Z_OK;
+template <auto Free>
+struct freed_by {
+  template <class T>
+  void operator()(T* object) const noexcept {
+    Free(object);
   }
-  deflater(const deflater&) = delete;
-  deflater& operator=(const deflater&) = delete;
-  ~deflater() {
-    if (is_ready_)
-      deflateEnd(&stream_);
-  }
-
-  /// Returns the compressed form with its header; empty if it would exceed `bytes_max`.
-  std::string pack(std::string_view text, std::size_t bytes_max) {
-    auto out = std::string(bytes_max, '\0');
-    if (!is_ready_ || deflateReset(&stream_) != Z_OK)
-      return {};
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-    stream_.avail_in = static_cast<uInt>(text.size());
-    stream_.next_out = reinterpret_cast<Bytef*>(out.data() + header_size);
-    stream_.avail_out = static_cast<uInt>(out.size() - header_size);
-    if (deflate(&stream_, Z_FINISH) != Z_STREAM_END)
-      return {};
-    out[0] = 'z';
-    for (auto i = 0U; i < 4; ++i)
-      out[1 + i] = static_cast<char>(text.size() >> (8 * i) & 0xffU);
-    out.resize(out.size() - stream_.avail_out);
-    return out;
-  }
-
-private:
-  z_stream stream_{};
-  bool is_ready_ = false;
 };
+
+const ZSTD_CDict& writing_dictionary() {
+  static const auto dictionary = std::unique_ptr<ZSTD_CDict, freed_by<ZSTD_freeCDict>>{
+      ZSTD_createCDict(row_dictionary.data(), row_dictionary.size(), level)};
+  if (!dictionary)
+    throw std::bad_alloc{};
+  return *dictionary;
+}
+
+const ZSTD_DDict& reading_dictionary() {
+  static const auto dictionary = std::unique_ptr<ZSTD_DDict, freed_by<ZSTD_freeDDict>>{
+      ZSTD_createDDict(row_dictionary.data(), row_dictionary.size())};
+  if (!dictionary)
+    throw std::bad_alloc{};
+  return *dictionary;
+}
+
+/// Writes a compressed row with its header to `out`. Returns its size; 0 if `out` is too small or
+/// memory is short, and the text is then stored as it is.
+std::size_t compress_into(std::string& out, std::string_view text) {
+  // A thread reuses its context, because creating one costs more than compressing a row.
+  thread_local const auto context =
+      std::unique_ptr<ZSTD_CCtx, freed_by<ZSTD_freeCCtx>>{ZSTD_createCCtx()};
+  if (!context)
+    return 0;
+  const auto size =
+      ZSTD_compress_usingCDict(context.get(), out.data() + header_size, out.size() - header_size,
+                               text.data(), text.size(), &writing_dictionary());
+  if (ZSTD_isError(size) != 0)
+    return 0;
+  out[0] = 'z';
+  const auto length = static_cast<std::uint32_t>(text.size()) | zstd_bit;
+  for (auto i = 0U; i < 4; ++i)
+    out[1 + i] = static_cast<char>(length >> (8 * i) & 0xffU);
+  return header_size + size;
+}
+
+/// Decompresses a Zstandard frame. Returns whether its text has exactly the size of `out`.
+bool decompress_zstd(std::string_view frame, std::string& out) {
+  thread_local const auto context =
+      std::unique_ptr<ZSTD_DCtx, freed_by<ZSTD_freeDCtx>>{ZSTD_createDCtx()};
+  if (!context)
+    throw std::bad_alloc{}; // too little memory does not mean a damaged row
+  const auto size = ZSTD_decompress_usingDDict(context.get(), out.data(), out.size(), frame.data(),
+                                               frame.size(), &reading_dictionary());
+  if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
+    throw std::bad_alloc{};
+  return ZSTD_isError(size) == 0 && size == out.size();
+}
+
+/// Decompresses a zlib stream, the form of rows in files of version 3 and earlier. Returns whether
+/// its text has exactly the size of `out`.
+bool decompress_zlib(std::string_view stream, std::string& out) {
+  auto length = static_cast<uLongf>(out.size());
+  const auto code =
+      uncompress(reinterpret_cast<Bytef*>(out.data()), &length,
+                 reinterpret_cast<const Bytef*>(stream.data()), static_cast<uLong>(stream.size()));
+  if (code == Z_MEM_ERROR)
+    throw std::bad_alloc{};
+  return code == Z_OK && length == out.size();
+}
 
 } // namespace
 
 std::string pack_row(std::string text) {
   // Checkpoints are JSON, but the result of an effect is arbitrary text. If it starts with `z`, the
   // marker of compressed rows, it is always compressed. So `z` on disk always means compressed.
-  constexpr auto room = std::size_t{64};
   const auto must_be = text.starts_with('z');
-  if (text.size() < packed_min && !must_be)
+  if ((text.size() < packed_min || text.size() > row_bytes_max) && !must_be)
     return text;
-  thread_local auto for_short = deflater{few_tables};
-  thread_local auto for_long = deflater{usual_tables};
-  auto packed = (text.size() < short_row ? for_short : for_long)
-                    .pack(text, must_be ? text.size() + text.size() / 8 + room : text.size());
-  return packed.empty() ? std::move(text) : packed;
+  auto packed =
+      std::string(must_be ? header_size + ZSTD_compressBound(text.size()) : text.size(), '\0');
+  const auto size = compress_into(packed, text);
+  if (size == 0) {
+    if (must_be)
+      throw std::bad_alloc{};
+    return text;
+  }
+  packed.resize(size);
+  return packed;
 }
 
 result<std::string> unpack_row(std::string_view bytes) {
   if (!bytes.starts_with('z'))
     return std::string{bytes};
-  auto size = std::size_t{0};
+  auto length = std::uint32_t{0};
   for (auto i = std::size_t{0}; i < 4 && bytes.size() >= header_size; ++i)
-    size |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[1 + i])) << (8 * i);
+    length |= std::uint32_t{static_cast<unsigned char>(bytes[1 + i])} << (8 * i);
+  const auto size = std::size_t{length & ~zstd_bit};
   if (size == 0 || size > row_bytes_max)
     return error{errc::parse_failed, "the header of a compressed row has an invalid length"};
-  auto out = std::string(size, '\0');
-  auto length = static_cast<uLongf>(size);
-  const auto code = uncompress(reinterpret_cast<Bytef*>(out.data()), &length,
-                               reinterpret_cast<const Bytef*>(bytes.data()) + header_size,
-                               static_cast<uLong>(bytes.size() - header_size));
-  if (code == Z_MEM_ERROR)
-    throw std::bad_alloc{}; // too little memory does not mean a damaged row
-  if (code != Z_OK || length != size)
-    return error{errc::parse_failed, "a compressed row cannot be decompressed"};
-  return out;
+  const auto body = bytes.substr(header_size);
+  const auto is_zstd = (length & zstd_bit) != 0;
+  // the frame contains the size too, so that a damaged length allocates nothing
+  if (!is_zstd || ZSTD_getFrameContentSize(body.data(), body.size()) == size) {
+    auto out = std::string(size, '\0');
+    if (is_zstd ? decompress_zstd(body, out) : decompress_zlib(body, out))
+      return out;
+  }
+  return error{errc::parse_failed, "a compressed row cannot be decompressed"};
 }
 
 std::uint32_t checksum_of(std::initializer_list<std::string_view> parts) noexcept {

@@ -56,6 +56,9 @@ CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 )sql",
                                   R"sql(
 -- Rows are bound to their thread when encrypted, and unencrypted files are marked (check_key).
+)sql",
+                                  R"sql(
+-- Rows are compressed with Zstandard (row_bytes.hpp); earlier versions cannot read them.
 )sql"};
 constexpr auto current_version = static_cast<std::int64_t>(steps.size());
 /// The oldest version whose tables are the same as the current ones. A file of this version can be

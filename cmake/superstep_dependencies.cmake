@@ -35,6 +35,7 @@ endfunction()
 
 superstep_find_library(CAF::core caf_core caf/all.hpp)
 superstep_find_library(re2::re2 re2 re2/re2.h)
+superstep_find_library(zstd::zstd zstd zstd.h)
 target_link_libraries(CAF::core INTERFACE Threads::Threads)
 
 # yaml-cpp 0.7 exports `yaml-cpp`, 0.8 `yaml-cpp::yaml-cpp`; this project uses `yaml-cpp`.

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <zlib.h>
+
 namespace ss = superstep;
 using namespace checkpointer_contract;
 
@@ -165,6 +167,55 @@ BOOST_AUTO_TEST_CASE(effect_result_with_any_first_letter_is_restored) {
       BOOST_TEST(s->find_effect("t", "e")->result == text);
     }
   }
+}
+
+namespace {
+
+/// A row of a checkpoint that is long enough to be compressed.
+std::string usual_row() {
+  return R"({"c":{"messages":[2,[{"type":"tool","content":")" + std::string(300, 'x') +
+         R"(","id":"-2-0","tool_call_id":"call_1"}]],"tool_calls":[1]},"v":[4,2,1]})";
+}
+
+/// Returns the compressed form of versions up to 3.
+std::string packed_by_zlib(const std::string& text) {
+  auto out = std::string(5 + compressBound(text.size()), '\0');
+  auto size = static_cast<uLongf>(out.size() - 5);
+  BOOST_REQUIRE(compress(reinterpret_cast<Bytef*>(out.data() + 5), &size,
+                         reinterpret_cast<const Bytef*>(text.data()), text.size()) == Z_OK);
+  out.resize(5 + size);
+  out[0] = 'z';
+  for (auto i = std::size_t{0}; i < 4; ++i)
+    out[1 + i] = static_cast<char>(text.size() >> (8 * i) & 0xffU);
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(row_is_compressed_and_restored) {
+  const auto text = usual_row();
+  const auto packed = ss::detail::pack_row(text);
+  BOOST_TEST(packed.size() < text.size() / 4);
+  BOOST_TEST(ss::detail::unpack_row(packed).value() == text);
+}
+
+BOOST_AUTO_TEST_CASE(row_compressed_by_earlier_version_is_read) {
+  const auto text = usual_row();
+  BOOST_TEST(ss::detail::unpack_row(packed_by_zlib(text)).value() == text);
+}
+
+/// Each byte of a compressed row is changed, and the row is cut at each byte. Reading gives an
+/// error or, because a frame has no checksum of its own, another text of the same length.
+BOOST_AUTO_TEST_CASE(damaged_row_gives_error_or_text_of_same_length) {
+  const auto text = usual_row();
+  for (const auto& packed : {ss::detail::pack_row(text), packed_by_zlib(text)})
+    for (auto i = std::size_t{1}; i < packed.size(); ++i) {
+      BOOST_TEST(!ss::detail::unpack_row(packed.substr(0, i)).has_value());
+      auto changed = packed;
+      changed[i] = static_cast<char>(changed[i] ^ 0x55);
+      if (const auto read = ss::detail::unpack_row(changed); read.has_value())
+        BOOST_TEST(read->size() == text.size());
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

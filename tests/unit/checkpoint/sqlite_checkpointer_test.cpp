@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(thread_of_version_1_file_resumes_after_migration) {
   make_version_1(folder.file(), folder.file("today"));
   run_sql(folder.file(), R"(INSERT INTO items (ns, key, value) VALUES (x'75', 'k', '{"x":1}'))");
   s = open(folder.file());
-  BOOST_TEST(ask_sql(folder.file(), "PRAGMA user_version") == 3);
+  BOOST_TEST(ask_sql(folder.file(), "PRAGMA user_version") == 4);
   const auto back = *s->load(key, "", layout);
   BOOST_TEST((log_of(back.checkpoint) == log_type{"one", "two"} && back.tasks.size() == 1));
   BOOST_TEST(s->list(key, {}, layout).size() == 2U);
