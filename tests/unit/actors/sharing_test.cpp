@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto runs = 8;
 
-/// Runs that all start on one lane of an engine with two, and loop until they are told to stop.
+/// Starts all runs on one lane of an engine with two lanes. They loop until they are told to stop.
 class crowded_lane {
 public:
   explicit crowded_lane(ss::run_config config = {}) : config_{std::move(config)} {
