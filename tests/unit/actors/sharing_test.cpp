@@ -18,7 +18,7 @@ namespace {
 
 constexpr auto runs = 8;
 
-/// Starts all runs on one lane of an engine with two lanes. They loop until they are told to stop.
+/// An engine with two lanes whose runs all start on one lane. The runs loop until stop() is called.
 class crowded_lane {
 public:
   explicit crowded_lane(ss::run_config config = {}) : config_{std::move(config)} {
