@@ -5,6 +5,7 @@
 #include "threads/thread_access.hpp"
 #include "threads/thread_run.hpp"
 
+#include <superstep/base/detail/assert.hpp>
 #include <superstep/threads/snapshot.hpp>
 
 #include <algorithm>
@@ -87,6 +88,7 @@ public:
       : table_{table}, key_{key}, checkpointer_{checkpointer}, with_subgraphs_{with_subgraphs} {}
 
   state_snapshot read(const saved_checkpoint& saved, bool is_live) const {
+    SUPERSTEP_ASSERT(saved.checkpoint != nullptr && saved.checkpoint->layout != nullptr);
     // The tasks and their order are those of a run that starts from this checkpoint.
     auto run = run_state{};
     run.reset(table_, key_.thread_id, 1);

@@ -6,6 +6,7 @@
 #include "threads/thread_access.hpp"
 #include "threads/thread_run.hpp"
 
+#include <superstep/base/detail/assert.hpp>
 #include <superstep/threads/snapshot.hpp>
 
 #include <algorithm>
@@ -49,6 +50,7 @@ public:
   /// Saves the edits; returns the id of the last checkpoint. Waits until they are durable, because
   /// no later call could report that they are not.
   std::string save(prepared_edits edits) {
+    SUPERSTEP_ASSERT(!edits.points.empty());
     auto id = edits.points.back()->id;
     for (auto& point : edits.points)
       put(std::move(point));

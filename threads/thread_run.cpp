@@ -115,6 +115,7 @@ std::string next_checkpoint_id(std::string_view last, std::string_view prefix) {
 }
 
 result<void> thread_run::load(run_state& run, const run_config& config, const nesting* below) {
+  SUPERSTEP_ASSERT(!at_ && records_.empty() && stored_.empty()); // a run opens its thread once
   auto saved = std::optional<saved_checkpoint>{};
   if (below != nullptr)
     id_prefix_ = below->id_prefix + '.';
@@ -227,6 +228,7 @@ bool thread_run::goes_back(detail::run_input& input, const run_config& config) c
 }
 
 bool thread_run::is_edit() const noexcept {
+  SUPERSTEP_ASSERT(at_ != nullptr);
   return at_->source == checkpoint_source::update || at_->source == checkpoint_source::fork;
 }
 
@@ -314,6 +316,7 @@ void thread_run::save(const run_state& run, checkpoint_source source, bool may_w
   auto made = std::make_shared<checkpoint>();
   made->id = last_id_ = next_checkpoint_id(last_id_, id_prefix_);
   made->parent = stored_;
+  SUPERSTEP_ASSERT(made->id != made->parent);
   made->source = source;
   made->step = run.step();
   made->layout = run.table().layout();
@@ -398,6 +401,7 @@ void thread_run::close(bool ended_well, bool keep_anyway) {
   if (when_ != durability::exit || !checkpointer_ || (ended_well && !keep_anyway))
     return;
   store();
+  SUPERSTEP_ASSERT(held_back_.empty() || at_ != nullptr);
   // `records_` also contains records that were loaded. The checkpointer already has them and would
   // add their writes again.
   for (const auto& record : held_back_)

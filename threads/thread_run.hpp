@@ -3,6 +3,7 @@
 
 #include "runtime/step.hpp"
 
+#include <superstep/base/detail/assert.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
@@ -84,7 +85,10 @@ public:
              durability when);
 
   /// Stores the lease, which is the right to write to the thread.
-  void hold(lease_ptr lease) noexcept { lease_ = std::move(lease); }
+  void hold(lease_ptr lease) noexcept {
+    SUPERSTEP_ASSERT(lease_ == nullptr);
+    lease_ = std::move(lease);
+  }
   /// Returns the lease, so that the caller may release it later.
   [[nodiscard]] lease_ptr give_up_lease() noexcept { return std::exchange(lease_, nullptr); }
   /// Loads the thread and applies the caller's input. Afterwards prepare() can create the first
