@@ -197,8 +197,12 @@ std::function<void(value)> call::message_emitter() {
 }
 
 void call::note_progress(bool is_heartbeat) noexcept {
-  if (is(call_trait::is_timed) && !SUPERSTEP_MUTANT(lose_heartbeat) &&
-      (is_heartbeat || !is(call_trait::heartbeats_only)))
+  if (!SUPERSTEP_MUTANT(lose_heartbeat) && (is_heartbeat || !is(call_trait::heartbeats_only)))
+    restart_idle_limit();
+}
+
+void call::restart_idle_limit() noexcept {
+  if (is(call_trait::is_timed))
     progressed.store(std::chrono::steady_clock::now().time_since_epoch().count(),
                      std::memory_order_relaxed);
 }

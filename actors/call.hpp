@@ -178,6 +178,8 @@ struct alignas(64) call : lane_message, detail::call_services {
   std::optional<json::value> ask(const json::value& question) override;
   void pass_on(std::vector<interrupt> questions) override;
   void note_progress(bool is_heartbeat) noexcept override;
+  /// Starts the idle timeout of the call again.
+  void restart_idle_limit() noexcept;
   [[nodiscard]] std::function<void(value)> message_emitter() override;
   [[nodiscard]] detail::task_place_ptr place() override;
   void start_nested(detail::program_ptr table, write_list input,

@@ -134,6 +134,23 @@ void fill_call(run& r, call& c, std::uint32_t number, const coordinator_host& cl
     attach_observers(r, c, number);
 }
 
+namespace {
+
+/// Whether a nested run of a call, or of a call that it has forked, waits for the reader of its
+/// stream.
+bool waits_for_reader(const call& c) noexcept {
+  for (const auto* f = c.first_fork; f != nullptr; f = f->next_fork)
+    if (waits_for_reader(*f))
+      return true;
+  for (const auto* r = c.first_child; r != nullptr; r = r->next_child)
+    if (r->phase == run_phase::paused ||
+        std::ranges::any_of(r->open, [](const call* open) { return waits_for_reader(*open); }))
+      return true;
+  return false;
+}
+
+} // namespace
+
 time_point first_limit(const run& r, const call& c) {
   const auto limit = timeout_of(r, c);
   SUPERSTEP_ASSERT(limit.has_value());
@@ -144,8 +161,11 @@ time_point first_limit(const run& r, const call& c) {
 
 limit_check check_limits(run& r, const call& c, time_point time) {
   const auto limit = timeout_of(r, c).value_or(timeout_policy{});
+  // While the run waits for its reader, the reader is slow and not the node.
   const auto progressed =
-      time_point{time_point::duration{c.progressed.load(std::memory_order_relaxed)}};
+      limit.idle && waits_for_reader(c)
+          ? time
+          : time_point{time_point::duration{c.progressed.load(std::memory_order_relaxed)}};
   auto due = time_point::max();
   if (limit.run)
     due = detail::deadline_after(c.started, *limit.run);

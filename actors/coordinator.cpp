@@ -279,10 +279,16 @@ void run_coordinator::saved(std::uint64_t number, std::int64_t step) noexcept {
 
 namespace {
 
-/// Resumes a run that waits for its reader, and its nested runs, which share the reader.
+/// Resumes a run that waits for its reader, and its nested runs, which share the reader. The idle
+/// timeouts of the calls above a nested run start again: the time of the wait does not count.
 void resume_tree(run_coordinator& at, run& r) noexcept {
   if (r.phase == run_phase::paused) {
     transition(r, run_phase::running);
+    each_above(r, [](const nested_in& link) {
+      if (link.caller->generation == link.caller_generation)
+        for (auto* c = link.caller; c != nullptr; c = c->parent)
+          c->restart_idle_limit();
+    });
     at.queue(r);
   }
   if (!SUPERSTEP_MUTANT(forget_reader))

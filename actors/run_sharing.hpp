@@ -22,12 +22,12 @@ class lane_inbox;
 
 /// Moves runs of a busy lane to an idle one, and finds the runs that were moved. A part of a lane.
 ///
-/// Each poll, the watcher looks for lanes that sleep and lanes that run bodies, and asks a busy lane
-/// to share with an idle one. The busy lane then gives away half of the runs in its ready queue, each
-/// when it reaches its next super-step. A run is moved only if nothing but its number refers to it:
-/// it has no task that has started, no parent run, no checkpointer, and no actor that other threads
-/// can reach. The idle lane gets the contents of the record, acquires actors of its own, and
-/// continues with the next step.
+/// Each poll, the watcher looks for lanes that sleep and lanes that run bodies, and asks a busy
+/// lane to share with an idle one. The busy lane then gives away half of the runs in its ready
+/// queue, each when it reaches its next super-step. A run is moved only if nothing but its number
+/// refers to it: it has no task that has started, no parent run, no checkpointer, and no actor that
+/// other threads can reach. The idle lane gets the contents of the record, acquires actors of its
+/// own, and continues with the next step.
 ///
 /// The number of a run contains the index of its home, the lane to which it was submitted. The home
 /// knows where its runs are. A message that does not find its run is passed on: to the home by any
@@ -52,16 +52,16 @@ public:
   [[nodiscard]] std::uint64_t given() const noexcept {
     return given_.load(std::memory_order_relaxed);
   }
-  /// Asks the lane to share its runs with an idle lane. Does nothing while an earlier request waits,
-  /// or if the lane had nothing to share at one of the last polls. Called by the watcher.
+  /// Asks the lane to share its runs with an idle lane. Does nothing while an earlier request
+  /// waits, or if the lane had nothing to share at one of the last polls. Called by the watcher.
   void ask(lane& idle);
 
   // Called by the lane's thread.
   /// The number of super-steps of one run after which the lane serves its other runs. 1 while the
   /// lane shares runs, so that each turn ends at a super-step.
   [[nodiscard]] std::uint32_t turn_steps() const noexcept { return turn_steps_; }
-  /// Moves a run that has reached its next super-step, if the lane shares runs. Returns false if the
-  /// run stays; otherwise the record belongs to no run.
+  /// Moves a run that has reached its next super-step, if the lane shares runs. Returns false if
+  /// the run stays; otherwise the record belongs to no run.
   [[nodiscard]] bool give(run& r) noexcept;
   /// Stops sharing. Called before the lane sleeps.
   void stop() noexcept {
@@ -98,8 +98,8 @@ private:
   lane* idle_ = nullptr;         // the lane that gets the runs; null if the lane does not share
   std::uint32_t left_ = 0;       // number of runs that are still to be given away
   std::uint32_t turns_left_ = 0; // number of turns after which the lane stops sharing
-  // The present lanes of the runs whose home this lane is and that were moved. The lane itself while
-  // a run is on its way back.
+  // The present lanes of the runs whose home this lane is and that were moved. The lane itself
+  // while a run is on its way back.
   boost::unordered_flat_map<std::uint64_t, std::uint32_t> moved_;
   std::uint32_t pause_ = 0; // used by the watcher: number of polls until it asks again
   std::atomic<request> request_{request::none};

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that are submitted at once and of which every n-th is heavy. The bodies use the CPU. The same
-// work on bare threads, which take one run after the other, is measured alternately with it.
+// Runs that are submitted at once and of which every n-th is heavy. The bodies use the CPU. The
+// same work on bare threads, which take one run after the other, is measured alternately with it.
 #include "workloads.hpp"
-
 
 #include <boost/describe/class.hpp>
 
@@ -39,9 +38,8 @@ compiled_graph<burden> make_mixed() {
     return update{set<&burden::left>(s.left - 1)};
   });
   g.edge(start, body);
-  g.branch(
-      body, [](const burden& s) { return s.left > 0 ? destination{body} : destination{end}; },
-      {body, end});
+  g.branch(body, [](const burden& s) { return s.left > 0 ? destination{body} : destination{end}; },
+           {body, end});
   return g.compile({.name = "mixed"});
 }
 

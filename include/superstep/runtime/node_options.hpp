@@ -71,7 +71,8 @@ struct retry_policy {
 struct timeout_policy {
   /// Limit for the time since the start of the attempt. Not set: no limit.
   std::optional<std::chrono::milliseconds> run{};
-  /// Limit for the time since the last progress of the body. Not set: no limit.
+  /// Limit for the time since the last progress of the body. Not set: no limit. The time for which
+  /// a graph that the body runs waits for the reader of its stream does not count.
   std::optional<std::chrono::milliseconds> idle{};
   /// Whether only runtime::heartbeat() counts as progress. Otherwise the events that the body
   /// emits, and progress of the graphs that it runs, count as well.

@@ -115,6 +115,28 @@ BOOST_AUTO_TEST_CASE(idle_timeout_fires_only_without_progress) {
                                    "progress (elapsed: "));
 }
 
+/// The reader reads nothing for longer than the idle timeout, while the nested run waits for it.
+BOOST_AUTO_TEST_CASE(wait_for_slow_reader_does_not_count_as_idle) {
+  for (const auto only : {false, true}) {
+    auto inner = ss::graph<numbers>{};
+    inner.add(a, add_one).edge(ss::start, a);
+    inner.branch(a, [](const numbers& s) {
+      return s.n < 8 ? ss::destination{a} : ss::destination{ss::end};
+    });
+    auto g = ss::graph<numbers>{};
+    g.add("nested", inner.compile(), limited({.idle = 80ms, .heartbeats_only = only}));
+    g.edge(ss::start, ss::node<numbers>{"nested"});
+    auto e = ss::engine{{.workers = 1}};
+    auto stream = ss::detail::engine_access::stream(
+        e, g.compile(), numbers{}, ss::stream_mode::values | ss::stream_mode::subgraphs, {}, 2);
+    for (auto read = 0; stream.next(); ++read)
+      if (read == 2)
+        std::this_thread::sleep_for(300ms);
+    BOOST_TEST(!stream.result().error.has_value());
+    BOOST_TEST(stream.result().stats.steps == 1);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(emitted_events_count_as_progress_unless_heartbeats_only) {
   const auto emitting = [](const numbers&, ss::runtime rt) -> ss::task<ss::update<numbers>> {
     for (auto i = 0; i < 10; ++i) {

@@ -28,7 +28,8 @@ public:
     g.add(b, [](const numbers&) { return ss::update{ss::set<&numbers::total>(1)}; });
     g.edge(ss::start, a).edge(a, b);
     g.branch(
-        b, [this](const numbers&) { return stops_ ? ss::destination{ss::end} : ss::destination{a}; },
+        b,
+        [this](const numbers&) { return stops_ ? ss::destination{ss::end} : ss::destination{a}; },
         {a, ss::end});
     loop_ = g.compile();
     auto once = ss::graph<numbers>{};
@@ -37,11 +38,11 @@ public:
     // a callback starts its runs on its own lane
     engine_.submit(once.compile(), numbers{}, {}, [&](const ss::run_result<numbers>&) {
       for (auto i = 0; i < runs; ++i)
-        handles_.push_back(engine_.submit(*loop_, numbers{}, config_,
-                                          [this, i](ss::run_result<numbers> r) {
-                                            results_[static_cast<std::size_t>(i)] = std::move(r);
-                                            ended_.count_down();
-                                          }));
+        handles_.push_back(
+            engine_.submit(*loop_, numbers{}, config_, [this, i](ss::run_result<numbers> r) {
+              results_[static_cast<std::size_t>(i)] = std::move(r);
+              ended_.count_down();
+            }));
       submitted.count_down();
     });
     submitted.wait();
