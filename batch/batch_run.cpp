@@ -241,11 +241,11 @@ result<void> batch_run::feed_item(input_item& item) {
     origin.attempt = before->second + 1;
   if (view_ != nullptr)
     origin.place = view_->expect();
-  submit(std::move(row), std::move(origin));
+  submit(std::move(row), std::move(origin), item.group);
   return {};
 }
 
-void batch_run::submit(input_row row, row_origin origin) {
+void batch_run::submit(input_row row, row_origin origin, std::uint32_t group) {
   auto& config = row.request.config;
   config.deadline = options_.row_deadline;
   if (config.recursion_limit == 0)
@@ -256,16 +256,26 @@ void batch_run::submit(input_row row, row_origin origin) {
   // ownership of the table, because an aborted row may end after this object is destroyed.
   const auto slot = table_->begin(std::move(origin));
   quota_.started(monotonic::now());
+  const auto& groups = source_.groups();
+  const auto is_grouped = group != prefix_groups::ungrouped;
+  if (is_grouped)
+    groups->started(group);
   try {
-    auto handle =
-        runner_.submit(std::move(row.request), [table = table_, slot](row_outcome outcome) {
-          table->finish(slot, std::move(outcome));
-        });
+    auto done = row_runner::done_function{
+        [table = table_, slot](row_outcome outcome) { table->finish(slot, std::move(outcome)); }};
+    if (is_grouped)
+      done = [table = table_, slot, groups, group](row_outcome outcome) {
+        table->finish(slot, std::move(outcome));
+        groups->ended(group);
+      };
+    auto handle = runner_.submit(std::move(row.request), std::move(done));
     table_->attach(slot, std::move(handle));
   } catch (const std::bad_alloc&) { // the row was not started
     auto outcome = row_outcome{};
     outcome.fault.emplace(row_fault{row_fault::kind::shortage, "out of memory"});
     table_->finish(slot, std::move(outcome));
+    if (is_grouped)
+      groups->ended(group);
   }
 }
 
@@ -282,9 +292,11 @@ bool batch_run::wait_for_room() {
       return false;
     const auto now = monotonic::now();
     const auto pause = std::max(shortages_.pause(now), quota_.pause(now));
-    if (has_room && pause.count() == 0 && quota_.may_start(now))
+    // Rows that run again do not wait for the warm-up of a group.
+    const auto is_ready = !again_.empty() || source_.is_ready();
+    if (has_room && pause.count() == 0 && is_ready && quota_.may_start(now))
       return true;
-    if (has_room && pause.count() == 0) // a probe of the quota runs
+    if (has_room && pause.count() == 0) // a probe of the quota or a warm-up runs
       std::this_thread::sleep_for(probe_poll);
     if (pause.count() > 0)
       std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, stop_poll));

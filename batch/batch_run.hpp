@@ -53,7 +53,7 @@ private:
   void take_returned();
   result<void> feed_item(input_item& item);
   [[nodiscard]] error rescue(const error& why);
-  void submit(input_row row, row_origin origin);
+  void submit(input_row row, row_origin origin, std::uint32_t group = prefix_groups::ungrouped);
   bool wait_for_room();
   void wait_until_idle();
   void take_returned_row(finished_row& row, monotonic::time_point now);

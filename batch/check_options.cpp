@@ -47,6 +47,10 @@ result<void> check_options(const batch_options& options) {
   if (options.fresh && options.retry_dead)
     return error{errc::invalid_argument,
                  "--fresh runs all rows and --retry-dead only failed ones; use only one of them"};
+  if (options.prefix_bytes > 0 && options.order == row_order::input)
+    return error{errc::invalid_argument,
+                 "--group-prefix changes the order in which rows run, and --order input would keep "
+                 "them waiting for earlier rows; use only one of them"};
   return check_piped(options);
 }
 

@@ -10,7 +10,10 @@ row_source::row_source(const input_file& from, const input_facts& facts,
                        const batch_options& options)
     : reader_{from, options.line_bytes_max, options.bad_lines == on_bad_line::dead_letter,
               facts.bytes},
-      selection_{facts.selection}, options_{options} {}
+      selection_{facts.selection}, options_{options} {
+  if (options.prefix_bytes > 0)
+    groups_ = std::make_shared<prefix_groups>(options.prefix_bytes, options.concurrency);
+}
 
 /// Turns a row into one of its samples. A row that runs once stays as it is.
 input_row row_source::sample_of(input_row row, std::uint32_t sample) const {
@@ -27,8 +30,9 @@ input_row row_source::sample_of(input_row row, std::uint32_t sample) const {
   return row;
 }
 
-result<std::optional<input_item>> row_source::next() {
-  while (!repeated_) {
+/// Returns the next row or invalid line of the job, in the order of the input.
+result<std::optional<input_item>> row_source::next_of_input() {
+  while (true) {
     if (options_.limit && rows_ >= *options_.limit) {
       is_limited_ = true;
       return std::optional<input_item>{};
@@ -39,6 +43,45 @@ result<std::optional<input_item>> row_source::next() {
     if (!selection_.contains(selection_digest(**item)))
       continue;
     ++rows_;
+    return item;
+  }
+}
+
+/// Returns first the invalid lines of the job and then its rows by group.
+result<std::optional<input_item>> row_source::next_of_groups() {
+  while (!is_grouped_) {
+    auto item = next_of_input();
+    if (!item || (*item && !(*item)->row))
+      return item;
+    if (*item) {
+      groups_->add((*item)->line, (*item)->row->request.messages);
+      continue;
+    }
+    groups_->close();
+    is_grouped_ = true;
+  }
+  const auto at = groups_->next();
+  if (!at)
+    return std::optional<input_item>{};
+  auto line = text_line{};
+  line.number = at->number;
+  line.offset = at->offset;
+  line.size = at->size;
+  return std::optional{
+      input_item{line, reader_.reread(at->number, at->offset, at->size), false, at->group}};
+}
+
+bool row_source::is_ready() const {
+  if (!is_grouped_)
+    return true;
+  return repeated_ ? !groups_->is_warming(repeated_->group) : groups_->is_ready();
+}
+
+result<std::optional<input_item>> row_source::next() {
+  while (!repeated_) {
+    auto item = groups_ ? next_of_groups() : next_of_input();
+    if (!item || !*item)
+      return item;
     if (!(*item)->row || options_.repeat == 1)
       return item;
     repeated_ = std::move(*item);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "prefix_groups.hpp"
 #include "scan.hpp"
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 
 namespace superstep::detail {
@@ -17,6 +20,11 @@ public:
   /// Returns the next row or invalid line; nullopt at the end. `line.text` is valid until the next
   /// call.
   [[nodiscard]] result<std::optional<input_item>> next();
+  /// Whether next() may be called: with batch_options::prefix_bytes, it must wait while the first
+  /// row of a group runs.
+  [[nodiscard]] bool is_ready() const;
+  /// The groups of rows; null without batch_options::prefix_bytes.
+  [[nodiscard]] const std::shared_ptr<prefix_groups>& groups() const noexcept { return groups_; }
   /// Returns the digest of the key of a line that is too long for --max-line-bytes but valid
   /// otherwise; nullopt for all other lines.
   [[nodiscard]] std::optional<key_digest> key_of_long_line(const input_item& item);
@@ -28,6 +36,8 @@ public:
   [[nodiscard]] bool is_limited() const noexcept { return is_limited_; }
 
 private:
+  [[nodiscard]] result<std::optional<input_item>> next_of_input();
+  [[nodiscard]] result<std::optional<input_item>> next_of_groups();
   [[nodiscard]] input_row sample_of(input_row row, std::uint32_t sample) const;
 
   input_reader reader_;
@@ -37,6 +47,8 @@ private:
   std::uint32_t samples_ = 0;          ///< samples of `repeated_` that were returned
   std::uint64_t rows_ = 0;             ///< rows of the job that were read
   bool is_limited_ = false;
+  std::shared_ptr<prefix_groups> groups_; ///< shared with the callbacks of rows
+  bool is_grouped_ = false;               ///< whether all rows have been added to groups_
 };
 
 } // namespace superstep::detail

@@ -12,6 +12,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct input_item {
   text_line line;
   result<input_row> row;
   bool is_duplicate = false; ///< whether the only error is that an earlier line has the same key
+  std::uint32_t group = 0;   ///< see prefix_groups
 };
 
 /// Returns the digest by which a row is selected for a job: that of its id. An invalid line has no

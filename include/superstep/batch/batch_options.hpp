@@ -84,6 +84,10 @@ struct batch_options {
   /// --limit: the job stops after this number of rows of the input, counted from its first row;
   /// not set: no limit
   std::optional<std::uint64_t> limit{};
+  /// --group-prefix: rows whose messages share their first bytes run together, for the prompt cache
+  /// of the provider. The first row of a group runs alone. 0: the order of the input. Needs 32
+  /// bytes of memory per row.
+  std::size_t prefix_bytes = 0;
 
   // --- the output ---
   /// --fields: fields of the output. If empty, JSON lines contain the whole row, and CSV has the
