@@ -8,9 +8,9 @@
 #include <string_view>
 
 // Compression and checksums of rows. A row on disk is either its JSON text or, if that is shorter,
-// its compressed form: the letter `z`, the length of the text in four bytes (little-endian) with the
-// highest bit set, and a Zstandard frame made with the dictionary in row_dictionary.hpp. Without that
-// bit, as older versions wrote rows, a zlib stream follows.
+// its compressed form: the letter `z`, the length of the text in four bytes (little-endian) with
+// the highest bit set, and a Zstandard frame made with the dictionary in row_dictionary.hpp.
+// Without that bit, as older versions wrote rows, a zlib stream follows.
 namespace superstep::detail {
 
 /// Minimum size in bytes of a text that is compressed. For shorter texts, the saved space is not
