@@ -232,7 +232,7 @@ private:
         });
         const auto version = ask_sql(database(), "PRAGMA user_version");
         check_integrity(database());
-        if (version < 1 || version > 3 || !look() || text_of(result()) != expected_)
+        if (version < 1 || version > 4 || !look() || text_of(result()) != expected_)
           return fail("a file is not as it was", ss::durability::exit, kind, at);
         if (is_over)
           break;
