@@ -316,7 +316,6 @@ void thread_run::save(const run_state& run, checkpoint_source source, bool may_w
   auto made = std::make_shared<checkpoint>();
   made->id = last_id_ = next_checkpoint_id(last_id_, id_prefix_);
   made->parent = stored_;
-  SUPERSTEP_ASSERT(made->id != made->parent);
   made->source = source;
   made->step = run.step();
   made->layout = run.table().layout();
