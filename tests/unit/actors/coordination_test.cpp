@@ -155,7 +155,7 @@ BOOST_AUTO_TEST_CASE(retried_subgraph_ignores_step_of_first_attempt) {
     ++reduced;
   };
   auto options = ss::node_options{};
-  options.timeout.emplace().run = 300ms;
+  options.timeout.emplace().run = 2s;
   auto policy = ss::retry_policy{};
   policy.initial_interval = 0ms;
   policy.jitter = false;

@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(high_concurrency_starts_few_rows_without_success) {
   runner.on_submit = [&](std::size_t held) { most = std::max(most, held); };
   auto releaser = std::jthread{[&](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds{50});
+      std::this_thread::sleep_for(std::chrono::milliseconds{300});
       runner.release();
     }
   }};
