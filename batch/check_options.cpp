@@ -4,15 +4,19 @@
 
 namespace superstep::detail {
 
+namespace {
+
 /// Rejects options that need the files of an earlier run, which a job does not have if it writes to
 /// standard output.
-static result<void> check_piped(const batch_options& options) {
+result<void> check_piped(const batch_options& options) {
   if (options.output == "-" && (options.fresh || options.force || options.retry_dead))
     return error{errc::invalid_argument,
                  "--fresh, --force and --retry-dead need a file as --output: a job that writes to "
                  "standard output has no other files and cannot be resumed"};
   return {};
 }
+
+} // namespace
 
 result<void> check_options(const batch_options& options) {
   if (options.input.empty() || options.output.empty())
