@@ -256,26 +256,20 @@ void batch_run::submit(input_row row, row_origin origin, std::uint32_t group) {
   // ownership of the table, because an aborted row may end after this object is destroyed.
   const auto slot = table_->begin(std::move(origin));
   quota_.started(monotonic::now());
-  const auto& groups = source_.groups();
-  const auto is_grouped = group != prefix_groups::ungrouped;
-  if (is_grouped)
-    groups->started(group);
+  if (group != prefix_groups::ungrouped)
+    source_.groups()->started(group);
+  const auto end = [table = table_, slot, groups = source_.groups(), group](row_outcome outcome) {
+    table->finish(slot, std::move(outcome));
+    if (group != prefix_groups::ungrouped)
+      groups->ended(group);
+  };
   try {
-    auto done = row_runner::done_function{
-        [table = table_, slot](row_outcome outcome) { table->finish(slot, std::move(outcome)); }};
-    if (is_grouped)
-      done = [table = table_, slot, groups, group](row_outcome outcome) {
-        table->finish(slot, std::move(outcome));
-        groups->ended(group);
-      };
-    auto handle = runner_.submit(std::move(row.request), std::move(done));
+    auto handle = runner_.submit(std::move(row.request), end);
     table_->attach(slot, std::move(handle));
   } catch (const std::bad_alloc&) { // the row was not started
     auto outcome = row_outcome{};
     outcome.fault.emplace(row_fault{row_fault::kind::shortage, "out of memory"});
-    table_->finish(slot, std::move(outcome));
-    if (is_grouped)
-      groups->ended(group);
+    end(std::move(outcome));
   }
 }
 

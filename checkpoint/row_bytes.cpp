@@ -32,33 +32,25 @@ struct freed_by {
   }
 };
 
-const ZSTD_CDict& writing_dictionary() {
-  static const auto dictionary = std::unique_ptr<ZSTD_CDict, freed_by<ZSTD_freeCDict>>{
-      ZSTD_createCDict(row_dictionary.data(), row_dictionary.size(), level)};
-  if (!dictionary)
+/// Returns the owner of a new Zstandard object. Throws bad_alloc if memory was short for it, so
+/// that the initialization of a static object is repeated at its next use.
+template <auto Free, class T>
+std::unique_ptr<T, freed_by<Free>> owned(T* created) {
+  if (created == nullptr)
     throw std::bad_alloc{};
-  return *dictionary;
-}
-
-const ZSTD_DDict& reading_dictionary() {
-  static const auto dictionary = std::unique_ptr<ZSTD_DDict, freed_by<ZSTD_freeDDict>>{
-      ZSTD_createDDict(row_dictionary.data(), row_dictionary.size())};
-  if (!dictionary)
-    throw std::bad_alloc{};
-  return *dictionary;
+  return std::unique_ptr<T, freed_by<Free>>{created};
 }
 
 /// Writes a compressed row with its header to `out`. Returns its size; 0 if `out` is too small or
-/// memory is short, and the text is then stored as it is.
+/// Zstandard lacks memory, and the text is then stored as it is.
 std::size_t compress_into(std::string& out, std::string_view text) {
+  static const auto dictionary =
+      owned<ZSTD_freeCDict>(ZSTD_createCDict(row_dictionary.data(), row_dictionary.size(), level));
   // A thread reuses its context, because creating one costs more than compressing a row.
-  thread_local const auto context =
-      std::unique_ptr<ZSTD_CCtx, freed_by<ZSTD_freeCCtx>>{ZSTD_createCCtx()};
-  if (!context)
-    return 0;
+  thread_local const auto context = owned<ZSTD_freeCCtx>(ZSTD_createCCtx());
   const auto size =
       ZSTD_compress_usingCDict(context.get(), out.data() + header_size, out.size() - header_size,
-                               text.data(), text.size(), &writing_dictionary());
+                               text.data(), text.size(), dictionary.get());
   if (ZSTD_isError(size) != 0)
     return 0;
   out[0] = 'z';
@@ -70,14 +62,13 @@ std::size_t compress_into(std::string& out, std::string_view text) {
 
 /// Decompresses a Zstandard frame. Returns whether its text has exactly the size of `out`.
 bool decompress_zstd(std::string_view frame, std::string& out) {
-  thread_local const auto context =
-      std::unique_ptr<ZSTD_DCtx, freed_by<ZSTD_freeDCtx>>{ZSTD_createDCtx()};
-  if (!context)
-    throw std::bad_alloc{}; // too little memory does not mean a damaged row
+  static const auto dictionary =
+      owned<ZSTD_freeDDict>(ZSTD_createDDict(row_dictionary.data(), row_dictionary.size()));
+  thread_local const auto context = owned<ZSTD_freeDCtx>(ZSTD_createDCtx());
   const auto size = ZSTD_decompress_usingDDict(context.get(), out.data(), out.size(), frame.data(),
-                                               frame.size(), &reading_dictionary());
+                                               frame.size(), dictionary.get());
   if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
-    throw std::bad_alloc{};
+    throw std::bad_alloc{}; // too little memory does not mean a damaged row
   return ZSTD_isError(size) == 0 && size == out.size();
 }
 
