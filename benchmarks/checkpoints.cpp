@@ -74,6 +74,8 @@ public:
   }
   [[nodiscard]] durability when() const noexcept { return when_; }
   [[nodiscard]] bool is_file() const noexcept { return kind_ == "sqlite"; }
+  [[nodiscard]] bool is_kept() const noexcept { return keep_; }
+  [[nodiscard]] std::string file() const { return path().string(); }
 
 private:
   [[nodiscard]] std::filesystem::path path() const {
@@ -293,6 +295,8 @@ report kept_chat(parameters& p) {
   if (place.is_file()) {
     out.extra["bytes"] = place.bytes();
     out.extra["bytes_per_turn"] = static_cast<double>(place.bytes()) / static_cast<double>(turns);
+    if (place.is_kept())
+      out.extra["file"] = place.file();
   }
   expect(messages.size() == static_cast<std::size_t>(4 * turns), "messages are missing");
   out.checks = {{"messages", messages.size()}};

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "echo_agent.hpp"
-
 #include <superstep/actors/engine.hpp>
 
 #include <algorithm>
@@ -15,17 +13,20 @@
 
 namespace superstep::bench {
 
-/// Runs one graph many times, with at most `in_flight_max` runs at a time (0: all), and keeps all
-/// results.
+/// Runs one graph many times with the same input, with at most `in_flight_max` runs at a time (0:
+/// all), and keeps all results.
+template <class State>
 class crowd {
 public:
-  crowd(engine& e, const compiled_graph<chat_state>& graph, std::size_t runs,
+  crowd(engine& e, const compiled_graph<State>& graph, State input, std::size_t runs,
         std::size_t in_flight_max)
-      : engine_{e}, graph_{graph}, in_flight_max_{in_flight_max == 0 ? runs : in_flight_max},
-        results_(runs) {}
+      : engine_{e}, graph_{graph}, input_{std::move(input)},
+        in_flight_max_{in_flight_max == 0 ? runs : in_flight_max}, results_(runs) {}
+  crowd(const crowd&) = delete;
+  crowd& operator=(const crowd&) = delete;
 
   /// Returns all results. Throws if a run failed.
-  std::vector<run_result<chat_state>> run() {
+  std::vector<run_result<State>> run() {
     for (auto i = std::size_t{0}; i < std::min(in_flight_max_, results_.size()); ++i)
       start_next();
     over_.get_future().get();
@@ -41,7 +42,7 @@ private:
     const auto index = next_.fetch_add(1, std::memory_order_relaxed);
     if (index >= results_.size())
       return;
-    engine_.submit(graph_, hi(), {}, [this, index](run_result<chat_state> r) {
+    engine_.submit(graph_, input_, {}, [this, index](run_result<State> r) {
       results_[index] = std::move(r);
       if (ended_.fetch_add(1, std::memory_order_acq_rel) + 1 == results_.size())
         over_.set_value();
@@ -51,9 +52,10 @@ private:
   }
 
   engine& engine_;
-  const compiled_graph<chat_state>& graph_;
+  const compiled_graph<State>& graph_;
+  State input_;
   std::size_t in_flight_max_;
-  std::vector<run_result<chat_state>> results_;
+  std::vector<run_result<State>> results_;
   std::atomic<std::size_t> next_{0};
   std::atomic<std::size_t> ended_{0};
   std::promise<void> over_;

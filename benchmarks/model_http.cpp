@@ -2,6 +2,7 @@
 // W13: the prebuilt agent with a model behind HTTP. The server is another process at `url=`, for
 // example the tests' server: `chat_server --scripted --latency-ms 20 --daemon`.
 #include "crowd.hpp"
+#include "echo_agent.hpp"
 #include "workloads.hpp"
 
 #include <superstep/models/provider_model.hpp>
@@ -47,12 +48,12 @@ report model_http(parameters& p) {
   agent.tools = {make_echo(std::chrono::milliseconds{0}, false)};
   const auto graph = create_react_agent(std::move(agent));
   // Opens all connections before the measurement.
-  static_cast<void>(crowd{e, graph, in_flight_max, in_flight_max}.run());
+  static_cast<void>(crowd{e, graph, hi(), in_flight_max, in_flight_max}.run());
 
   auto out = report{.unit = "run", .units = static_cast<double>(runs)};
   auto messages = std::size_t{0};
   out.time = measure(repetitions, [&] {
-    auto results = crowd{e, graph, runs, in_flight_max}.run();
+    auto results = crowd{e, graph, hi(), runs, in_flight_max}.run();
     messages = 0;
     for (const auto& r : results)
       messages += r.state.messages.size();

@@ -113,7 +113,7 @@ report batch(parameters& p) {
   p.done();
   auto e = engine{options};
   const auto graph = make_echo_agent(batch_script, react_version::v2, make_echo(latency, false));
-  static_cast<void>(crowd{e, graph, 1, 1}.run());
+  static_cast<void>(crowd{e, graph, hi(), 1, 1}.run());
 
   auto out = report{.unit = "run", .units = static_cast<double>(runs)};
   const auto before = resident_bytes();
@@ -121,7 +121,7 @@ report batch(parameters& p) {
   auto messages = std::size_t{0};
   auto dones = std::size_t{0};
   out.time = measure(repetitions, [&] {
-    auto results = crowd{e, graph, runs, in_flight_max}.run();
+    auto results = crowd{e, graph, hi(), runs, in_flight_max}.run();
     if (rss_per_run == 0) // only the first batch allocates memory; later batches reuse it
       rss_per_run = static_cast<double>(peak_resident_bytes() - before) / static_cast<double>(runs);
     messages = 0;

@@ -33,6 +33,8 @@ constexpr auto workloads = std::array{
     workload{"W3", "S=1000 runs=1: two nodes in a loop", loop},
     workload{"W4", "C=1 T=3 version=v2|v1 agent=plain|react new=0 pay=0 runs=1: the ReAct agent",
              react},
+    workload{"W5", "size=25x300|15x600|9x1200: a state of fifteen keys with growing lists",
+             wide_lists},
     workload{"W5k", "M=300 S=100: M keys written in each of S steps", wide_state},
     workload{"W6", "N=100 runs=1: N Sends that each run a subgraph of twelve steps", subgraphs},
     workload{"W7", "R=1000 lat=0 conc=0: R agents at once", batch},
@@ -44,7 +46,9 @@ constexpr auto workloads = std::array{
         kept_loop},
     workload{"W8chat", "H=100 saver=sqlite|mem dur=… dir=. keep=0: one thread of H turns",
              kept_chat},
+    workload{"W8resume", "file=w8.db: opens the database that W8chat keep=1 left", resumed_chat},
     workload{"W9", "iters=2500000: 16 tool calls that compute", cpu_tools},
+    workload{"W11", "N=100000 vec=0: items of the long-term store in memory", long_term_store},
     workload{"W12", "one small run, for timing the process from outside", start_up},
     workload{"chain3", "fresh=0 runs=20000: whole runs of W1 with K=3", chain3},
     workload{"fan5", "fresh=0 runs=20000: whole runs of five nodes and a join", fan5},
@@ -56,6 +60,9 @@ constexpr auto workloads = std::array{
         "mixed",
         "R=64 every=4 heavy_bodies=5 heavy_us=10000 light_bodies=5 light_us=100: R runs at once",
         mixed_runs},
+    workload{"batch", "R=2000 conc=64 dir=.: a batch job with files, three tool calls per row",
+             batch_rows},
+    workload{"http", "conc=1 R= url=: requests of the HTTP client", http_requests},
     workload{"early", "C=8 gap=50 lat=300 limit=0 early=1: a model that streams calls one by one",
              early_dispatch},
     workload{"idle", "N=1000: N agents that wait in their tools", idle},
@@ -76,11 +83,16 @@ Members besides the common ones:
   W10               cpu_per_token_us
   W13               runs_per_s, cpu_per_run_ms
   W8loop            transactions and rows written; runs= are concurrent, one thread each
-  W8chat            bytes on disk after closing, bytes_per_turn; json_bytes of the messages;
+  W8chat            bytes on disk after closing, bytes_per_turn; json_bytes of the messages; file
+                    with keep=1;
                     first_ms, last_ms and first_cpu_ms, last_cpu_ms: means of ten turns
   W9                speedup: time with one worker / with workers=; threads_speedup: the same calls
                     with one / with two bare std::threads, alternating in the same process;
                     seconds_1_worker, seconds_1_thread, seconds_2_threads
+  W8resume          read_ms, turn_ms
+  W11               put_us, get_us, search_us: CPU per operation
+  batch             rows_per_s, cpu_us_per_row
+  http              requests_per_s, cpu_us_per_request
   W12               import_s: CPU time of loading; rss_kb: resident memory after the run
   append            last_us: CPU per step over the last tenth
   send-state        send_cpu_us: CPU per Send after the first, without copying the input
