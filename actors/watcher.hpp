@@ -13,6 +13,8 @@ namespace detail {
 class engine_core;
 } // namespace detail
 
+class lane;
+
 /// The thread that keeps lanes from being blocked. It polls every lane each tick. If a lane is
 /// inside the same body in two consecutive polls, the watcher gives the lane to another thread. If
 /// a lane's bodies take more than 1/25 of a tick on average (20 us by default), the watcher gives
