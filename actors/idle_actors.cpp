@@ -30,8 +30,8 @@ void idle_actors::give_back(pooled_actor_ptr&& given) noexcept {
   auto& actor = pooled_actor_of(returned);
   // While the actor is acquired, no other thread runs it; without other handles it receives no
   // messages. Otherwise a late exit message could kill it during its next assignment. An actor that
-  // is not reused ends now, which notifies its monitors and links; so nothing that was attached to
-  // it belongs to a later assignment.
+  // is not reused ends, which notifies its monitors and links; so nothing that was attached to it
+  // belongs to a later assignment.
   if (idle_.size() < idle_max_ && idle_.size() < idle_.capacity() && actor.try_acquire()) {
     const auto is_alone = actor.is_ours_alone();
     actor.assignment = {};

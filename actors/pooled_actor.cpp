@@ -74,8 +74,10 @@ pooled_actor::resume_result pooled_actor::resume(caf::execution_unit* host,
       return done;
     auto* head = oldest_first(inbox_.take_head());
     if (head == nullptr) {
-      if (inbox_.try_block())
+      if (inbox_.try_block()) {
+        end_if_retired();
         return awaiting_message;
+      }
       continue;
     }
     while (head != nullptr) {
@@ -110,7 +112,16 @@ void pooled_actor::release() {
 }
 
 void pooled_actor::retire() noexcept {
-  cleanup(make_error(caf::exit_reason::normal), nullptr);
+  retires_.store(true, std::memory_order_seq_cst);
+  end_if_retired();
+}
+
+/// Ends the actor if its lane has retired it. The lane sets `retires_` before it tries to acquire
+/// the actor, and a CAF worker gives the actor free before it reads `retires_`. Therefore at least
+/// one of them finds that both has happened, and at most one acquires the actor.
+void pooled_actor::end_if_retired() noexcept {
+  if (retires_.load(std::memory_order_seq_cst) && inbox_.try_unblock())
+    cleanup(make_error(caf::exit_reason::normal), nullptr);
 }
 
 bool pooled_actor::is_ours_alone() const noexcept {

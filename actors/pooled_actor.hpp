@@ -65,7 +65,8 @@ public:
   /// meanwhile. One of them may have killed the actor.
   void release();
   /// Ends the actor with the reason `normal`, because its assignment is over: notifies its monitors
-  /// and links, and answers later requests with an error. Called by its lane.
+  /// and links, and answers later requests with an error. If a CAF worker runs the actor, the actor
+  /// ends when it has handled its messages. Called by its lane, which must not have acquired it.
   void retire() noexcept;
   [[nodiscard]] bool is_dead() const noexcept { return dead_.load(std::memory_order_acquire); }
   /// Whether the lane holds the only handle and there is no monitor or link, so that the actor may
@@ -88,8 +89,12 @@ public:
   void intrusive_ptr_release_impl() override;
 
 private:
+  void end_if_retired() noexcept;
+
+  // Only the thread that runs the actor, or has acquired it, takes messages or closes the inbox.
   caf::intrusive::lifo_inbox<inbox_policy> inbox_;
   std::atomic<bool> dead_{false};
+  std::atomic<bool> retires_{false}; // set by retire()
 };
 
 /// A handle to an actor; its reference count keeps the actor alive.
