@@ -105,7 +105,12 @@ run& run_coordinator::take_run() {
   return r;
 }
 
-void run_coordinator::begin_run(std::uint64_t number, run_request&& request) noexcept {
+/// Takes a record for a run and enters it in `live_`. If memory is short, ends the run with an error
+/// and returns null.
+/// @param what the activity, for the error text
+/// @param done the callback of the run; left unchanged unless the run ends
+run* run_coordinator::enter(std::uint64_t number, std::function<void(detail::raw_result)>& done,
+                            const char* what, std::int64_t step) noexcept {
   auto* taken = static_cast<run*>(nullptr);
   try {
     taken = &take_run();
@@ -114,13 +119,20 @@ void run_coordinator::begin_run(std::uint64_t number, run_request&& request) noe
     if (taken != nullptr)
       free_runs_.push_back(taken);
     auto raw = detail::raw_result{};
-    raw.error = current_error("the start of the run", 0);
-    host_.deliver(std::move(request.done), std::move(raw), nullptr, nullptr);
-    return;
+    raw.error = current_error(what, step);
+    host_.deliver(number, std::move(done), std::move(raw), nullptr, nullptr);
+    return nullptr;
   }
-  auto& r = *taken;
+  taken->number = number;
+  return taken;
+}
+
+void run_coordinator::begin_run(std::uint64_t number, run_request&& request) noexcept {
+  auto* const entered = enter(number, request.done, "the start of the run", 0);
+  if (entered == nullptr)
+    return;
+  auto& r = *entered;
   transition(r, run_phase::opening);
-  r.number = number;
   r.request = std::move(request);
   r.root = r.request.below ? r.request.below->above->root : &r;
   r.traits = 0;
@@ -473,8 +485,9 @@ void run_coordinator::end(run& r, std::optional<run_error> error) noexcept {
   auto done = std::exchange(r.request.done, nullptr);
   auto saved = std::move(r.saved);
   auto lease = r.thread ? r.thread->give_up_lease() : lease_ptr{};
+  const auto number = r.number;
   release(r);
-  host_.deliver(std::move(done), std::move(result), std::move(saved), std::move(lease));
+  host_.deliver(number, std::move(done), std::move(result), std::move(saved), std::move(lease));
 }
 
 /// Makes the record of an ended run available again.

@@ -129,6 +129,8 @@ private:
 
   // Defined in coordinator.cpp.
   [[nodiscard]] run& take_run();
+  [[nodiscard]] run* enter(std::uint64_t number, std::function<void(detail::raw_result)>& done,
+                           const char* what, std::int64_t step) noexcept;
   void open(run& r);
   void open_with(run& r, result<lease_ptr> got);
   [[nodiscard]] bool load(run& r);

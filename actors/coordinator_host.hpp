@@ -31,7 +31,7 @@ public:
 
   /// Acquires the actor of a new run.
   virtual void acquire(run& r) = 0;
-  /// Releases the actors of a run that ends, and what else the driver keeps for it.
+  /// Releases the actors of a run that ends or moves, and what else the driver keeps for it.
   virtual void release(run& r) noexcept = 0;
   /// Acquires the actor of a forked call.
   virtual void acquire(call& c) = 0;
@@ -52,8 +52,8 @@ public:
   [[nodiscard]] virtual bool wait_until_saved(run& r) = 0;
   /// Returns a function that cancels the run with this number, and may be called on any thread.
   [[nodiscard]] virtual std::function<void()> canceller(std::uint64_t number) = 0;
-  /// Counts a run as ended and calls its callback.
-  virtual void deliver(std::function<void(detail::raw_result)>&& done, detail::raw_result&& raw,
+  /// Reports the end of a run, counts it as ended, and calls its callback.
+  virtual void deliver(std::uint64_t number, std::function<void(detail::raw_result)>&& done, detail::raw_result&& raw,
                        std::shared_ptr<saved_result> saved, lease_ptr lease) noexcept = 0;
   /// Whether other actors have sent messages to runs of the driver.
   [[nodiscard]] bool has_mail() const noexcept { return has_mail_; }

@@ -52,32 +52,22 @@ void run_coordinator::give_away(run& r, run& to) noexcept {
   transition(r, run_phase::ending);
   live_.erase(r.number);
   ++r.generation;
-  const auto number = std::exchange(r.number, 0); // 0: the run has not ended
   host_.release(r);
-  r.number = number;
   move_contents(r, to);
   release(r);
 }
 
 void run_coordinator::adopt(run& from) noexcept {
-  auto* taken = static_cast<run*>(nullptr);
-  try {
-    taken = &take_run();
-    live_.emplace(from.number, taken);
-  } catch (...) {
-    if (taken != nullptr)
-      free_runs_.push_back(taken);
-    auto raw = detail::raw_result{};
-    raw.error = current_error("a move of the run to another thread", from.state.step());
-    host_.deliver(std::move(from.request.done), std::move(raw), nullptr, nullptr);
+  constexpr auto* what = "a move of the run to another thread";
+  auto* const entered = enter(from.number, from.request.done, what, from.state.step());
+  if (entered == nullptr)
     return;
-  }
-  auto& r = *taken;
+  auto& r = *entered;
   r.root = &r;
   move_contents(from, r);
   SUPERSTEP_ASSERT(is_at_boundary(r));
   transition(r, run_phase::running);
-  guard(r, "a move of the run to another thread", [&] {
+  guard(r, what, [&] {
     r.request.table = r.state.table_ptr(); // as for a new run
     host_.acquire(r);
     r.request.table.reset();

@@ -83,8 +83,6 @@ void lane_host::acquire(run& r) {
 
 void lane_host::release(run& r) noexcept {
   auto& on = on_lane(r);
-  if (on.coordinator && r.number != 0)
-    lane_.sharing().ended(r.number);
   for (auto& a : on.node_actors)
     if (a)
       actors_.give_back(std::move(a));
@@ -194,8 +192,10 @@ std::function<void()> lane_host::canceller(std::uint64_t number) {
   };
 }
 
-void lane_host::deliver(std::function<void(detail::raw_result)>&& done, detail::raw_result&& raw,
-                        std::shared_ptr<saved_result> saved, lease_ptr lease) noexcept {
+void lane_host::deliver(std::uint64_t number, std::function<void(detail::raw_result)>&& done,
+                        detail::raw_result&& raw, std::shared_ptr<saved_result> saved,
+                        lease_ptr lease) noexcept {
+  lane_.sharing().ended(number);
   count_end();
   if (!done || core_.is_over()) // no callback is called after the engine was destroyed
     return;

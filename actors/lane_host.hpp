@@ -37,8 +37,9 @@ public:
   [[nodiscard]] std::optional<result<lease_ptr>> take_lease(run& r) override;
   [[nodiscard]] bool wait_until_saved(run& r) override;
   [[nodiscard]] std::function<void()> canceller(std::uint64_t number) override;
-  void deliver(std::function<void(detail::raw_result)>&& done, detail::raw_result&& raw,
-               std::shared_ptr<saved_result> saved, lease_ptr lease) noexcept override;
+  void deliver(std::uint64_t number, std::function<void(detail::raw_result)>&& done,
+               detail::raw_result&& raw, std::shared_ptr<saved_result> saved,
+               lease_ptr lease) noexcept override;
 
   void apply_mail(run& r) override;
   void drop_mail(run& r) override;
