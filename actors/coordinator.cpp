@@ -105,8 +105,8 @@ run& run_coordinator::take_run() {
   return r;
 }
 
-/// Takes a record for a run and enters it in `live_`. If memory is short, ends the run with an error
-/// and returns null.
+/// Takes a record for a run and enters it in `live_`. If memory is short, ends the run with an
+/// error and returns null.
 /// @param what the activity, for the error text
 /// @param done the callback of the run; left unchanged unless the run ends
 run* run_coordinator::enter(std::uint64_t number, std::function<void(detail::raw_result)>& done,

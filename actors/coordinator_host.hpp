@@ -53,8 +53,9 @@ public:
   /// Returns a function that cancels the run with this number, and may be called on any thread.
   [[nodiscard]] virtual std::function<void()> canceller(std::uint64_t number) = 0;
   /// Reports the end of a run, counts it as ended, and calls its callback.
-  virtual void deliver(std::uint64_t number, std::function<void(detail::raw_result)>&& done, detail::raw_result&& raw,
-                       std::shared_ptr<saved_result> saved, lease_ptr lease) noexcept = 0;
+  virtual void deliver(std::uint64_t number, std::function<void(detail::raw_result)>&& done,
+                       detail::raw_result&& raw, std::shared_ptr<saved_result> saved,
+                       lease_ptr lease) noexcept = 0;
   /// Whether other actors have sent messages to runs of the driver.
   [[nodiscard]] bool has_mail() const noexcept { return has_mail_; }
   /// Applies the writes of other actors to a run, after the outputs of its step were applied.

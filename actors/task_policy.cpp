@@ -78,6 +78,7 @@ std::shared_ptr<nested_in> link_to(call& parent, persistence how) {
   below->ns = nested_namespace(parent_ns, how, node, key, parent.nested++);
   if (r.thread && how != persistence::none) {
     below->checkpointer = r.thread->checkpointer();
+    below->thread_above = r.thread.get();
     below->id_prefix = r.thread->at() ? r.thread->at()->id : std::string{};
     below->is_persistent = how == persistence::per_thread;
     // A run that starts from an older checkpoint does not resume its subgraphs: they start again

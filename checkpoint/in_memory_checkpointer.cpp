@@ -111,12 +111,20 @@ std::string in_memory_checkpointer::head(const thread_key& key) {
 void in_memory_checkpointer::put(const thread_key& key, checkpoint_ptr point) {
   SUPERSTEP_ASSERT(point != nullptr && !point->id.empty());
   const auto lock = std::scoped_lock{mutex_};
+  auto& points = threads_[key];
+  if (!points.empty() && points.rbegin()->first >= point->id)
+    throw checkpoint_error{make_error_code(checkpoint_errc::conflict),
+                           "thread '" + key.thread_id + "' has checkpoint '" +
+                               points.rbegin()->first + "', so checkpoint '" + point->id +
+                               "' was not stored: another run has written to the thread; run again "
+                               "to resume from the stored state"};
   // The new checkpoint contains the outputs of the tasks that had these effects. The tasks are not
   // repeated, so their effect records are no longer needed.
   if (key.ns.empty())
     effects_.erase(key.thread_id);
   auto id = point->id;
-  threads_[key].insert_or_assign(std::move(id), entry{{storable_part(std::move(point)), {}}, {}});
+  points.emplace_hint(points.end(), std::move(id),
+                      entry{{storable_part(std::move(point)), {}}, {}});
 }
 
 void in_memory_checkpointer::put_task(const thread_key& key, const checkpoint& parent,

@@ -108,17 +108,27 @@ std::string thread_run::task_key(const std::string& path) const {
 }
 
 std::string next_checkpoint_id(std::string_view last, std::string_view prefix) {
-  auto n = std::uint64_t{0};
-  if (last.size() == prefix.size() + id_digits && last.starts_with(prefix))
-    std::from_chars(last.data() + prefix.size(), last.data() + last.size(), n);
-  return std::string{prefix} + padded(n + 1);
+  const auto after = [last](std::string_view beginning) {
+    auto n = std::uint64_t{0};
+    if (last.size() == beginning.size() + id_digits && last.starts_with(beginning))
+      std::from_chars(last.data() + beginning.size(), last.data() + last.size(), n);
+    return std::string{beginning} + padded(n + 1);
+  };
+  auto next = after(prefix);
+  // The newest checkpoint belongs to a checkpoint of the parent that was never stored, because its
+  // run was taken over or its process has died.
+  if (next <= last)
+    next = after(last.substr(0, last.rfind('.') + 1));
+  return next;
 }
 
 result<void> thread_run::load(run_state& run, const run_config& config, const nesting* below) {
   SUPERSTEP_ASSERT(!at_ && records_.empty() && stored_.empty()); // a run opens its thread once
   auto saved = std::optional<saved_checkpoint>{};
-  if (below != nullptr)
+  if (below != nullptr) {
     id_prefix_ = below->id_prefix + '.';
+    above_ = below->thread_above;
+  }
   if (checkpointer_) {
     last_id_ = checkpointer_->head(key_);
     const auto wanted =
@@ -142,6 +152,8 @@ result<void> thread_run::load(run_state& run, const run_config& config, const ne
   if (saved) {
     at_ = saved->checkpoint;
     stored_ = at_->id;
+    // A run that was taken over may have stored one more checkpoint after the call of head().
+    last_id_ = std::max(last_id_, stored_);
     records_ = std::move(saved->tasks);
     index_.clear();
     waiting_ = count_waiting();
@@ -316,6 +328,7 @@ void thread_run::save(const run_state& run, checkpoint_source source, bool may_w
   auto made = std::make_shared<checkpoint>();
   made->id = last_id_ = next_checkpoint_id(last_id_, id_prefix_);
   made->parent = stored_;
+  SUPERSTEP_ASSERT(made->id > made->parent);
   made->source = source;
   made->step = run.step();
   made->layout = run.table().layout();
@@ -338,13 +351,20 @@ void thread_run::store(bool may_wait) {
   attempt([&] { may_wait ? checkpointer_->put_now(key_, at_) : checkpointer_->put(key_, at_); });
 }
 
+/// Whether no other run has taken the thread over. Nested runs use the lease of the outermost run.
+bool thread_run::may_write() const noexcept {
+  if (above_ != nullptr)
+    return above_->may_write();
+  return !lease_ || lease_->is_held();
+}
+
 /// Calls a checkpointer. If it fails, failure() returns the error, and the lane fails the run at
 /// its next check.
 template <class Call>
 void thread_run::attempt(Call call) {
   if (failure_)
     return;
-  if (lease_ && !lease_->is_held()) {
+  if (!may_write()) {
     failure_ = error{make_error_code(checkpoint_errc::conflict),
                      "thread '" + key_.thread_id +
                          "' was taken over by another run: run again to resume from the stored "

@@ -56,6 +56,8 @@ private:
   std::set<std::string> called_;
 };
 
+class thread_run;
+
 /// The data that a nested run inherits from the run whose task started it.
 struct nesting {
   std::vector<std::string> path; ///< the nodes that lead to this run
@@ -64,6 +66,9 @@ struct nesting {
   std::shared_ptr<superstep::checkpointer> checkpointer; ///< null: the run has no checkpoints
   std::shared_ptr<superstep::checkpointer>
       journal; ///< stores effect records, also if the run has no checkpoints
+  /// the thread of the run above, which holds the lease or passes it on from above; null if the run
+  /// above has none. It exists at least as long as the nested run.
+  const thread_run* thread_above = nullptr;
   /// persistence::per_thread: it starts from the state that its last call left
   bool is_persistent = false;
   /// the parent runs its step again, so the nested run continues from its own checkpoint
@@ -150,6 +155,7 @@ private:
   [[nodiscard]] result<void> take_up(run_state&, detail::run_input&&, const run_config&,
                                      const nesting*);
   [[nodiscard]] std::size_t count_waiting() const noexcept;
+  [[nodiscard]] bool may_write() const noexcept;
   void store(bool may_wait = false);
   template <class Call>
   void attempt(Call call);
@@ -172,6 +178,7 @@ private:
   std::string last_id_; ///< the id that was generated last
   std::shared_ptr<time_travel> travel_;
   lease_ptr lease_;
+  const thread_run* above_ = nullptr; ///< see nesting::thread_above
   std::optional<error> failure_;
   bool is_nested_ = false;
   bool is_resuming_ = false;
@@ -181,9 +188,10 @@ private:
 /// Returns the error of a run whose checkpointer threw `cause` in a call for the thread `key`.
 [[nodiscard]] error checkpointer_failure(const thread_key& key, const std::exception_ptr& cause);
 
-/// Returns the id of the checkpoint that follows `last`, the newest id of its namespace. In nested
-/// runs, `prefix` is the id of the parent's checkpoint with a dot, so that ids show which
-/// checkpoint a nested one belongs to.
+/// Returns the id of the checkpoint that follows `last`, the newest id of its namespace. It is
+/// greater than `last`. In nested runs, `prefix` is the id of the parent's checkpoint with a dot,
+/// so that ids show which checkpoint a nested one belongs to. If such an id would not be greater,
+/// the id has the prefix of `last`.
 [[nodiscard]] std::string next_checkpoint_id(std::string_view last, std::string_view prefix);
 
 /// Returns the namespace of the checkpoints of a task's subgraph. `count` is the number of

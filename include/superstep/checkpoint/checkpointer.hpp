@@ -384,7 +384,7 @@ public:
   /// Stores a checkpoint. It may become durable later; see when_saved().
   /// @throws checkpoint_error{not_storable} for a value that cannot be written, {conflict} if a
   /// checkpoint with this or a later id exists, or the error of an earlier write to the thread.
-  /// memory_checkpointer() throws none of these
+  /// memory_checkpointer() throws only {conflict}
   virtual void put(const thread_key&, checkpoint_ptr) = 0;
   /// Stores a checkpoint like put(), for a caller that then waits until it is durable. If nothing
   /// else is being written, an implementation may write on the calling thread before it returns,

@@ -2,6 +2,7 @@
 // Events that reach a run at unusual moments: between the end of a step's last task and its
 // barrier, while a job thread applies the step of a nested run, or after the run has ended.
 #include "actors/engine_access.hpp"
+#include "forwarding_checkpointer.hpp"
 #include "graphs.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>
@@ -400,40 +401,11 @@ BOOST_AUTO_TEST_CASE(destructor_without_grace_period_ends_runs) {
 namespace {
 
 /// A checkpointer that reports the end of each wait, and then throws.
-class hasty_checkpointer final : public ss::checkpointer {
+class hasty_checkpointer final : public forwarding_checkpointer {
 public:
-  std::optional<ss::saved_checkpoint> load(const ss::thread_key& key, std::string_view id,
-                                           const ss::layout_ptr& as) override {
-    return inner_->load(key, id, as);
-  }
-  std::vector<ss::saved_checkpoint> list(const ss::thread_key& key, const ss::checkpoint_query& q,
-                                         const ss::layout_ptr& as) override {
-    return inner_->list(key, q, as);
-  }
-  std::string head(const ss::thread_key& key) override { return inner_->head(key); }
-  void put(const ss::thread_key& key, ss::checkpoint_ptr point) override {
-    inner_->put(key, std::move(point));
-  }
-  void put_task(const ss::thread_key& key, const ss::checkpoint& of,
-                ss::task_record record) override {
-    inner_->put_task(key, of, std::move(record));
-  }
-  void delete_thread(std::string_view id) override { inner_->delete_thread(id); }
-  std::size_t delete_runs(const std::vector<std::string>& ids) override {
-    return inner_->delete_runs(ids);
-  }
   bool when_saved(const ss::thread_key&, std::function<void()> done) override {
     kept_.push_back(std::move(done));
     throw std::runtime_error{"hasty"};
-  }
-  void check(const ss::thread_key& key) override { inner_->check(key); }
-  std::string export_thread(std::string_view id) override { return inner_->export_thread(id); }
-  void import_thread(std::string_view id, std::string_view bytes) override {
-    inner_->import_thread(id, bytes);
-  }
-  void take(const std::string& id, ss::busy_policy how,
-            std::function<void(ss::result<ss::lease_ptr>)> done) override {
-    inner_->take(id, how, std::move(done));
   }
   /// Calls the kept functions and drops them: they own this checkpointer.
   void report() {
@@ -442,7 +414,6 @@ public:
   }
 
 private:
-  std::shared_ptr<ss::checkpointer> inner_ = ss::memory_checkpointer();
   std::vector<std::function<void()>> kept_;
 };
 

@@ -4,7 +4,6 @@
 #include "actors/idle_actors.hpp"
 
 #include <boost/test/unit_test.hpp>
-
 #include <caf/actor_config.hpp>
 #include <caf/actor_system_config.hpp>
 #include <caf/make_actor.hpp>

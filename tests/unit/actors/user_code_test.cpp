@@ -2,6 +2,7 @@
 // Application code outside node bodies throws: the run ends with an error that names the code, and
 // the engine continues.
 #include "actors/engine_access.hpp"
+#include "forwarding_checkpointer.hpp"
 #include "graphs.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>
@@ -325,7 +326,7 @@ BOOST_AUTO_TEST_CASE(throwing_router_fails_the_task) {
 namespace {
 
 /// A checkpointer whose n-th call throws.
-class throwing_checkpointer final : public ss::checkpointer {
+class throwing_checkpointer final : public forwarding_checkpointer {
 public:
   using failure = void (*)();
   throwing_checkpointer(int n, failure fail) : left_{n}, fail_{fail} {}
@@ -334,46 +335,38 @@ public:
   std::optional<ss::saved_checkpoint> load(const ss::thread_key& key, std::string_view id,
                                            const ss::layout_ptr& as) override {
     count();
-    return inner_->load(key, id, as);
+    return forwarding_checkpointer::load(key, id, as);
   }
   std::vector<ss::saved_checkpoint> list(const ss::thread_key& key, const ss::checkpoint_query& q,
                                          const ss::layout_ptr& as) override {
     count();
-    return inner_->list(key, q, as);
+    return forwarding_checkpointer::list(key, q, as);
   }
   std::string head(const ss::thread_key& key) override {
     count();
-    return inner_->head(key);
+    return forwarding_checkpointer::head(key);
   }
   void put(const ss::thread_key& key, ss::checkpoint_ptr point) override {
     count();
-    inner_->put(key, std::move(point));
+    forwarding_checkpointer::put(key, std::move(point));
   }
   void put_task(const ss::thread_key& key, const ss::checkpoint& of,
                 ss::task_record record) override {
     count();
-    inner_->put_task(key, of, std::move(record));
-  }
-  void delete_thread(std::string_view id) override { inner_->delete_thread(id); }
-  std::size_t delete_runs(const std::vector<std::string>& ids) override {
-    return inner_->delete_runs(ids);
+    forwarding_checkpointer::put_task(key, of, std::move(record));
   }
   bool when_saved(const ss::thread_key& key, std::function<void()> done) override {
     count();
-    return inner_->when_saved(key, std::move(done));
+    return forwarding_checkpointer::when_saved(key, std::move(done));
   }
   void check(const ss::thread_key& key) override {
     count();
-    inner_->check(key);
-  }
-  std::string export_thread(std::string_view id) override { return inner_->export_thread(id); }
-  void import_thread(std::string_view id, std::string_view bytes) override {
-    inner_->import_thread(id, bytes);
+    forwarding_checkpointer::check(key);
   }
   void take(const std::string& id, ss::busy_policy how,
             std::function<void(ss::result<ss::lease_ptr>)> done) override {
     count();
-    inner_->take(id, how, std::move(done));
+    forwarding_checkpointer::take(id, how, std::move(done));
   }
 
 private:
@@ -381,7 +374,6 @@ private:
     if (--left_ == 0)
       fail_();
   }
-  std::shared_ptr<ss::checkpointer> inner_ = ss::memory_checkpointer();
   std::atomic<int> left_;
   failure fail_;
 };

@@ -122,6 +122,23 @@ void list_filters_by_metadata(Place& place) {
 }
 
 template <class Place>
+void checkpoint_that_is_not_newest_is_a_conflict(Place& place) {
+  const auto put = [&](int n) {
+    (void)maker{usual_layout()}.put(place.get(), n, nullptr, {});
+    settle(place.get());
+    place.get().check(key);
+  };
+  put(2);
+  for (const auto n : {2, 1})
+    BOOST_CHECK_EXCEPTION(put(n), ss::checkpoint_error,
+                          [](const auto& e) { return has_code(e, ss::checkpoint_errc::conflict); });
+  place.reopen();
+  BOOST_TEST(place.get().list(key, {}, usual_layout()).size() == 1U);
+  put(3);
+  BOOST_TEST(place.get().head(key) == id_of(3));
+}
+
+template <class Place>
 void delete_runs_deletes_checkpoints_of_given_runs_only(Place& place) {
   const auto m = maker{usual_layout()};
   auto last = ss::checkpoint_ptr{};

@@ -30,6 +30,7 @@ using places = std::tuple<in_memory, in_file, in_reopened_file>;
   }
 
 CONTRACT(load_returns_newest_or_requested_checkpoint)
+CONTRACT(checkpoint_that_is_not_newest_is_a_conflict)
 CONTRACT(put_now_stores_same_data_as_put)
 CONTRACT(list_filters_by_metadata)
 CONTRACT(delete_runs_deletes_checkpoints_of_given_runs_only)
