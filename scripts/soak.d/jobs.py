@@ -1,11 +1,23 @@
 """Jobs of `superstep run` for the long checks, whose tool appends to a log, and checks of results."""
+import ctypes
 import json
 import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import sys
+
+PR_SET_PDEATHSIG = 1
+
+# A check that is terminated removes its temporary folders first.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+
+
+def end_with_parent():
+    """Kills this process when its parent ends. Called in new children (preexec_fn)."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def program():
@@ -69,7 +81,8 @@ class Job:
 
     def start(self, *more, **options):
         return subprocess.Popen(self.arguments(*more), cwd=self.folder, stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True, errors="replace", **options)
+                                stderr=subprocess.STDOUT, text=True, errors="replace",
+                                **{"preexec_fn": end_with_parent, **options})
 
     def run(self, *more, timeout=120, **options):
         child = self.start(*more, **options)
