@@ -6,6 +6,7 @@
 //                 [--cert PEM --key PEM] [faults]
 //     chat_server --scripted …: answers by the rule of the benchmarks, two rounds of two calls
 //     chat_server --fixed …: one call and one text, prepared once; requests are not parsed
+//     chat_server --log FILE …: writes a line for the begin and the answer of each request
 //
 // The server prints its port and serves until it is killed or its standard input ends. Then it
 // prints its statistics, which GET /stats also returns. A request is answered from the row with the
@@ -60,6 +61,7 @@ struct server_options {
   unsigned outage_ms = 0;       ///< duration of an outage
   bool is_scripted = false;
   bool is_fixed = false;
+  std::string log;  ///< file for the begins and answers of requests; empty: none
   std::string cert; ///< PEM files; empty disables TLS
   std::string key;
   superstep::test::fault_rates faults;
@@ -166,6 +168,8 @@ public:
         acceptor_{io, tcp::endpoint{asio::ip::address_v4::loopback(), options.port}} {
     if (!options.is_scripted && !options.is_fixed)
       recording_.load(options);
+    if (!options.log.empty())
+      log_.open(options.log);
     if (!options.cert.empty()) {
       tls_.use_certificate_chain_file(options.cert);
       tls_.use_private_key_file(options.key, asio::ssl::context::pem);
@@ -249,6 +253,7 @@ private:
     ++seen_.requests;
     seen_.in_flight_max = std::max(seen_.in_flight_max, ++seen_.in_flight);
     look_for_early_request(request.body());
+    log("begin", request);
     if (const auto over = refused_until(arrived); over != steady::time_point{})
       co_return co_await refuse_at_once(stream, request, over);
     ++accepted_;
@@ -280,10 +285,25 @@ private:
       text = to_text(response);
     else if (what == fault::half_sent)
       text.resize(text.size() / 2);
-    else
+    else {
       ++seen_.answered;
+      log("answer", request);
+    }
     co_return co_await write(stream, std::move(text)) && response.keep_alive() &&
         what != fault::half_sent;
+  }
+
+  /// Writes what happens to a request, and the text of its last user message. The lines are in the
+  /// order of the events.
+  void log(std::string_view event, const request_type& request) {
+    if (options_.log.empty())
+      return;
+    auto text = std::string{};
+    const auto body = json::parse(request.body());
+    for (const auto& m : body.at("messages").as_array())
+      if (m.at("role").as_string() == "user")
+        text = m.at("content").as_string();
+    log_ << event << ' ' << text << std::endl;
   }
 
   static bool needs_answer(fault what) {
@@ -490,6 +510,7 @@ private:
   tcp::acceptor acceptor_;
   asio::ssl::context tls_{asio::ssl::context::tls_server};
   recording recording_;
+  std::ofstream log_;
   superstep::test::fixed_answers fixed_;
   superstep::test::hostile_answers hostile_;
   statistics seen_;
@@ -528,6 +549,7 @@ int main(int argc, char** argv) {
   app.add_option("--retry-after-ms", options.retry_after_ms, "of every 429");
   app.add_option("--outage-every-ms", options.outage_every_ms, "from one outage to the next");
   app.add_option("--outage-ms", options.outage_ms, "length of an outage, in which all is refused");
+  app.add_option("--log", options.log, "file for the begins and answers of requests");
   app.add_option("--cert", options.cert, "certificate chain, PEM");
   app.add_option("--key", options.key, "its key, PEM");
   for (auto i = std::size_t{1}; i < superstep::test::fault_count; ++i)
