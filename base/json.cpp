@@ -11,6 +11,10 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <simdjson.h>
 
+#if defined(__SSE2__)
+#  include <emmintrin.h>
+#endif
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -270,9 +274,25 @@ void write(std::string& out, const json::value& v, key_order order) {
   }
 }
 
+#if defined(__SSE2__)
+constexpr auto block_bytes = std::size_t{16};
+
+/// Returns the number of bytes before the first of the next 16 bytes that needs an escape; 16 if
+/// none does.
+std::size_t plain_in_block(const char* bytes) noexcept {
+  const auto block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+  const auto is = [block](char c) { return _mm_cmpeq_epi8(block, _mm_set1_epi8(c)); };
+  const auto is_control = _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8(0x1f)), block);
+  const auto marks = _mm_or_si128(is_control, _mm_or_si128(is('"'), is('\\')));
+  const auto mask = static_cast<unsigned>(_mm_movemask_epi8(marks)) | 1U << block_bytes;
+  return static_cast<std::size_t>(std::countr_zero(mask));
+}
+#else
+constexpr auto block_bytes = std::size_t{8};
+
 /// Returns the number of bytes before the first of the next 8 bytes that needs an escape; 8 if none
 /// does. Tests all 8 at once as one 64-bit word.
-std::size_t plain_in_word(const char* bytes) noexcept {
+std::size_t plain_in_block(const char* bytes) noexcept {
   static_assert(std::endian::native == std::endian::little);
   constexpr auto ones = std::uint64_t{0x0101010101010101};
   constexpr auto highs = ones << 7U;
@@ -285,6 +305,7 @@ std::size_t plain_in_word(const char* bytes) noexcept {
       below(word, 0x20) | below(word ^ (ones * '"'), 1) | below(word ^ (ones * '\\'), 1);
   return static_cast<std::size_t>(std::countr_zero(marks)) / 8; // without a mark: 64 / 8
 }
+#endif
 
 /// Whether a byte can be written without an escape. Bytes of multi-byte characters can.
 bool is_plain(char c) noexcept {
@@ -294,11 +315,16 @@ bool is_plain(char c) noexcept {
 /// Returns the number of leading bytes that need no escape.
 std::size_t plain_prefix(std::string_view text) noexcept {
   auto i = std::size_t{0};
-  while (text.size() - i >= 8) {
-    const auto n = plain_in_word(text.data() + i);
+  while (text.size() - i >= block_bytes) {
+    const auto n = plain_in_block(text.data() + i);
     i += n;
-    if (n < 8)
+    if (n < block_bytes)
       return i;
+  }
+  // The last block overlaps the one before, which is plain.
+  if (i < text.size() && text.size() >= block_bytes) {
+    const auto last = text.size() - block_bytes;
+    return last + plain_in_block(text.data() + last);
   }
   while (i < text.size() && is_plain(text[i]))
     ++i;

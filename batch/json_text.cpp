@@ -3,6 +3,8 @@
 // JSON values for them would cost too much.
 #include "json_text.hpp"
 
+#include <superstep/base/json.hpp>
+
 #include <simdjson.h>
 
 #include <cstdlib>
@@ -44,11 +46,12 @@ bool needs_escape(char c) noexcept {
 } // namespace
 
 void append_quoted(std::string& out, std::string_view text) {
-  const auto is_utf8 = simdjson::validate_utf8(text.data(), text.size());
+  if (simdjson::validate_utf8(text.data(), text.size()))
+    return superstep::append_quoted(out, text);
   out += '"';
   auto begin = std::size_t{0};
   for (auto i = std::size_t{0}; i < text.size(); ++i) {
-    auto is_bad_byte = !is_utf8 && static_cast<unsigned char>(text[i]) >= 0x80;
+    const auto is_bad_byte = static_cast<unsigned char>(text[i]) >= 0x80;
     if (!needs_escape(text[i]) && !is_bad_byte)
       continue;
     out.append(text, begin, i - begin);
