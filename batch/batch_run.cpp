@@ -39,7 +39,9 @@ row_origin origin_of(const input_item& item) {
 result<batch_summary> batch_run::run() {
   if (auto started = writer_.start(); !started)
     return started.error();
+  enable_chains();
   auto end = fed();
+  table_->disable_chains();
   if (!end)
     abort();
   wait_until_idle();
@@ -97,13 +99,16 @@ result<batch_run::feed_end> batch_run::fed() {
 /// Submits all rows. Rows that ended in a shortage are submitted again, until no row is left.
 result<batch_run::feed_end> batch_run::feed() {
   auto end = feed_input();
+  table_->end_ready();
   while (end && *end != feed_end::stop) {
     take_returned();
     if (is_stopping() || table_->failure())
       return feed_end::stop;
-    if (!again_.empty()) {
+    if (!again_.empty() || table_->has_ready()) {
       if (!wait_for_room())
         return feed_end::stop;
+      if (start_ready() || again_.empty())
+        continue;
       if (auto fed = feed_returned(); !fed)
         return fed.error();
       continue;
@@ -183,6 +188,8 @@ result<batch_run::feed_end> batch_run::feed_input() {
         return fed.error();
       continue;
     }
+    if (start_ready())
+      continue;
     auto item = source_.next();
     if (!item)
       return item.error();
@@ -252,25 +259,64 @@ void batch_run::submit(input_row row, row_origin origin, std::uint32_t group) {
     config.recursion_limit = options_.recursion_limit;
   row.request.job = files_.content.header->job_id;
   row.request.attempt = origin.attempt;
-  // The slot must exist before submit(), which may call back before it returns. The callback shares
-  // ownership of the table, because an aborted row may end after this object is destroyed.
+  if (is_chained_) {
+    table_->add_ready({std::move(row.request), std::move(origin)});
+    static_cast<void>(start_ready());
+    return;
+  }
   const auto slot = table_->begin(std::move(origin));
   quota_.started(monotonic::now());
   if (group != prefix_groups::ungrouped)
     source_.groups()->started(group);
+  start_row(slot, std::move(row.request), group);
+}
+
+/// Starts the first of the rows that were read ahead. Returns false if there is none or no further
+/// row may run.
+bool batch_run::start_ready() {
+  auto next = table_->take_ready();
+  if (!next)
+    return false;
+  quota_.started(monotonic::now());
+  start_row(next->slot, std::move(next->request), prefix_groups::ungrouped);
+  return true;
+}
+
+bool batch_run::may_start(const row_expenses& used) const {
+  return stop_.current() == stop_request::none &&
+         !decide_stop(options_.rules, used, expenses_before_);
+}
+
+void batch_run::start(std::size_t slot, row_request request) noexcept {
+  start_row(slot, std::move(request), prefix_groups::ungrouped);
+}
+
+/// Starts a row in its slot. May be called by any thread. After runner_.submit(), the job may have
+/// ended and this object may be destroyed, so only the table is used.
+void batch_run::start_row(row_table::slot_index slot, row_request request, std::uint32_t group) {
+  // The callback shares ownership of the table, because an aborted row may end after this object is
+  // destroyed.
   const auto end = [table = table_, slot, groups = source_.groups(), group](row_outcome outcome) {
     table->finish(slot, std::move(outcome));
     if (group != prefix_groups::ungrouped)
       groups->ended(group);
   };
+  const auto table = table_;
   try {
-    auto handle = runner_.submit(std::move(row.request), end);
-    table_->attach(slot, std::move(handle));
+    auto handle = runner_.submit(std::move(request), end);
+    table->attach(slot, std::move(handle));
   } catch (const std::bad_alloc&) { // the row was not started
     auto outcome = row_outcome{};
     outcome.fault.emplace(row_fault{row_fault::kind::shortage, "out of memory"});
     end(std::move(outcome));
   }
+}
+
+/// Lets the threads that end rows start the next ones, unless the job must decide before each
+/// start.
+void batch_run::enable_chains() {
+  if (is_chained_ && again_.empty() && !shortages_.is_active() && !quota_.is_active())
+    table_->enable_chains(*this);
 }
 
 /// Waits until another row may start. Returns false if no further row may start, because a stop was
@@ -284,6 +330,7 @@ bool batch_run::wait_for_room() {
       take_returned();
     if (table_->failure() || table_->halted())
       return false;
+    enable_chains();
     const auto now = monotonic::now();
     const auto pause = std::max(shortages_.pause(now), quota_.pause(now));
     // Rows that run again do not wait for the warm-up of a group.

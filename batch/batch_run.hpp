@@ -23,7 +23,7 @@
 namespace superstep::detail {
 
 /// One run of a job: submits rows until the input ends or the job is stopped.
-class batch_run {
+class batch_run final : private row_starter {
 public:
   using monotonic = std::chrono::steady_clock;
 
@@ -35,8 +35,9 @@ public:
         quota_{options.rules.quota_wait.value_or(std::chrono::hours{1})},
         expenses_before_{.cost = files.content.counts.cost,
                          .tokens = files.content.counts.total_tokens},
-        table_{std::make_shared<row_table>(options.concurrency, options.write_queue_max)},
-        source_{input, facts, options},
+        table_{std::make_shared<row_table>(options.concurrency, options.write_queue_max,
+                                           options.ready_rows_max)},
+        source_{input, facts, options}, is_chained_{runner.can_chain() && !source_.groups()},
         writer_{*table_, files, input, options, is_aborting_, view} {}
 
   result<batch_summary> run();
@@ -54,6 +55,11 @@ private:
   result<void> feed_item(input_item& item);
   [[nodiscard]] error rescue(const error& why);
   void submit(input_row row, row_origin origin, std::uint32_t group = prefix_groups::ungrouped);
+  [[nodiscard]] bool start_ready();
+  [[nodiscard]] bool may_start(const row_expenses& used) const override;
+  void start(std::size_t slot, row_request request) noexcept override;
+  void start_row(row_table::slot_index slot, row_request request, std::uint32_t group);
+  void enable_chains();
   bool wait_for_room();
   void wait_until_idle();
   void take_returned_row(finished_row& row, monotonic::time_point now);
@@ -79,6 +85,7 @@ private:
   std::atomic<bool> is_aborting_{false};
   std::shared_ptr<row_table> table_; // shared with the callbacks of rows
   row_source source_;
+  bool is_chained_; ///< whether the threads that end rows start the next ones
   row_writer writer_;
   monotonic::time_point begun_ = monotonic::now();
   monotonic::time_point next_report_ = begun_;

@@ -32,6 +32,8 @@ result<void> check_options(const batch_options& options) {
     return error{errc::invalid_argument, "batch_options::sample must be at least 1"};
   if (options.repeat == 0)
     return error{errc::invalid_argument, "batch_options::repeat must be at least 1"};
+  if (options.ready_rows_max == 0)
+    return error{errc::invalid_argument, "batch_options::ready_rows_max must be at least 1"};
   if (options.write_queue_max == 0)
     return error{errc::invalid_argument, "batch_options::write_queue_max must be at least 1"};
   if (options.recursion_limit == 0)

@@ -17,6 +17,9 @@ namespace superstep::detail {
 
 namespace {
 
+/// Sum of the sizes of the lines that are read ahead. A single line may be larger.
+constexpr auto ready_bytes_max = std::uint64_t{4} << 20U;
+
 /// Makes room for `size` entries, so that adding them does not throw.
 template <class T>
 void keep_room(std::vector<T>& in, std::size_t size) {
@@ -35,24 +38,97 @@ error shortage_of(const row_fault& fault) noexcept {
 
 } // namespace
 
-row_table::row_table(std::size_t concurrency, std::size_t write_queue_max)
-    : concurrency_{concurrency}, write_queue_max_{write_queue_max} {
-  SUPERSTEP_ASSERT(concurrency > 0 && write_queue_max > 0);
+row_table::row_table(std::size_t concurrency, std::size_t write_queue_max, std::size_t ready_max)
+    : concurrency_{concurrency}, write_queue_max_{write_queue_max}, ready_max_{ready_max} {
+  SUPERSTEP_ASSERT(concurrency > 0 && write_queue_max > 0 && ready_max > 0);
+}
+
+bool row_table::may_run() const noexcept {
+  return in_flight_ < concurrency_ && queue_.size() < write_queue_max_ &&
+         (!is_on_trial_ || trial_rows_ > 0);
+}
+
+bool row_table::needs_ready() const noexcept {
+  return starter_ != nullptr && is_filling_ && !has_all_ready_;
 }
 
 bool row_table::wait_for_room(time_point until) {
   auto lock = std::unique_lock{mutex_};
-  auto has_room = [this] {
-    return in_flight_ < concurrency_ && queue_.size() < write_queue_max_ &&
-           (!is_on_trial_ || trial_rows_ > 0);
-  };
+  const auto has_room = [this] { return may_run() || needs_ready(); };
   const auto has_ended = [this] { return failure_ || halted_; };
   feeder_.wait_until(lock, until, [&] { return has_ended() || has_room() || !returned_.empty(); });
   return !has_ended() && returned_.empty() && has_room();
 }
 
+void row_table::enable_chains(row_starter& starter) {
+  const auto guard = std::lock_guard{mutex_};
+  if (returned_.empty())
+    starter_ = &starter;
+}
+
+void row_table::disable_chains() {
+  const auto guard = std::lock_guard{mutex_};
+  starter_ = nullptr;
+}
+
+void row_table::add_ready(ready_row row) {
+  const auto guard = std::lock_guard{mutex_};
+  const auto size = row.origin.size;
+  ready_.push_back(std::move(row));
+  ready_bytes_ += size;
+  if (ready_.size() >= ready_max_ || ready_bytes_ >= ready_bytes_max)
+    is_filling_ = false;
+}
+
+bool row_table::has_ready() const {
+  const auto guard = std::lock_guard{mutex_};
+  return !ready_.empty();
+}
+
+void row_table::end_ready() {
+  const auto guard = std::lock_guard{mutex_};
+  has_all_ready_ = true;
+}
+
+/// Takes a slot for the first ready row. @pre there is one, and may_run()
+std::optional<row_table::started_row> row_table::take_first_ready() {
+  auto& first = ready_.front();
+  const auto size = first.origin.size;
+  const auto index = take_slot(first.origin); // the last operation that may throw
+  auto out = std::optional{started_row{index, std::move(first.request)}};
+  ready_.pop_front();
+  ready_bytes_ -= size;
+  if (ready_.size() <= ready_max_ / 2 && ready_bytes_ <= ready_bytes_max / 2)
+    is_filling_ = true;
+  return out;
+}
+
+std::optional<row_table::started_row> row_table::take_ready() {
+  const auto guard = std::lock_guard{mutex_};
+  if (ready_.empty() || !may_run())
+    return std::nullopt;
+  return take_first_ready();
+}
+
+/// Takes the row that follows a row that has ended. nullopt if there is none, or if the feeding
+/// thread must decide.
+std::optional<row_table::started_row> row_table::take_successor() noexcept {
+  if (starter_ == nullptr || ready_.empty() || !may_run() || failure_ || halted_ ||
+      !starter_->may_start(expenses_))
+    return std::nullopt;
+  try {
+    return take_first_ready();
+  } catch (const std::bad_alloc&) { // the feeding thread starts the row or reports the shortage
+    return std::nullopt;
+  }
+}
+
 row_table::slot_index row_table::begin(row_origin origin) {
   const auto guard = std::lock_guard{mutex_};
+  return take_slot(origin);
+}
+
+row_table::slot_index row_table::take_slot(row_origin& origin) {
   SUPERSTEP_ASSERT(in_flight_ < concurrency_ && !is_closed_);
   if (free_.empty()) {
     free_.push_back(slots_.size());
@@ -62,14 +138,15 @@ row_table::slot_index row_table::begin(row_origin origin) {
   keep_room(free_, slots_.size());
   keep_room(queue_, queue_.size() + in_flight_ + 1);
   keep_room(returned_, returned_.size() + in_flight_ + 1);
-  const auto index = free_.back();
-  free_.pop_back();
-  auto& taken = slots_[index];
   if (starts_.empty()) // the writer may be waiting; later records join this group
     writer_.notify_one();
   append_start(starts_, origin.key);
+  const auto index = free_.back();
+  free_.pop_back();
+  auto& taken = slots_[index];
   taken.origin = std::move(origin);
   taken.is_running = true;
+  taken.starting = std::this_thread::get_id();
   taken.begun = std::chrono::steady_clock::now();
   ++in_flight_;
   if (is_on_trial_)
@@ -77,13 +154,16 @@ row_table::slot_index row_table::begin(row_origin origin) {
   return index;
 }
 
-// The row may have ended before its handle arrives. Its slot cannot belong to another row by then,
-// because only the calling thread takes slots. `handle` is swapped, not moved, so that an unused
-// handle is destroyed by the caller, after the lock.
+// The row may have ended before its handle arrives, and another thread may have taken its slot
+// since then: the slot names the thread that starts its row. `handle` is swapped, not moved, so
+// that an unused handle is destroyed by the caller, after the lock.
 void row_table::attach(slot_index index, std::unique_ptr<running_row> handle) {
   const auto guard = std::lock_guard{mutex_};
-  if (slots_[index].is_running)
-    std::swap(slots_[index].handle, handle);
+  auto& started = slots_[index];
+  if (!started.is_running || started.starting != std::this_thread::get_id())
+    return;
+  std::swap(started.handle, handle);
+  started.starting = {};
 }
 
 void row_table::enqueue(finished_row row) {
@@ -198,7 +278,7 @@ row_table::returned_rows row_table::take_returned() {
 
 void row_table::finish(slot_index index, row_outcome outcome) noexcept {
   const auto now = std::chrono::steady_clock::now();
-  const auto guard = std::lock_guard{mutex_};
+  auto lock = std::unique_lock{mutex_};
   auto& ended = slots_[index];
   SUPERSTEP_ASSERT(ended.is_running);
   ended.is_running = false;
@@ -218,11 +298,20 @@ void row_table::finish(slot_index index, row_outcome outcome) noexcept {
     if (row.outcome.fault->what == row_fault::kind::broken && !failure_)
       failure_ = shortage_of(*row.outcome.fault);
     returned_.push_back(std::move(row));
+    starter_ = nullptr;
     trial_rows_ += is_on_trial_ ? 1U : 0U;
   }
   free_.push_back(index);
   --in_flight_;
-  feeder_.notify_one();
+  // A row that ends while it is started leaves the next one to the feeding thread, because chains
+  // of such rows would nest their starts.
+  auto* const starter = starter_;
+  auto next = ended.starting == std::this_thread::get_id() ? std::nullopt : take_successor();
+  if (!next || needs_ready())
+    feeder_.notify_one();
+  lock.unlock();
+  if (next)
+    starter->start(next->slot, std::move(next->request));
 }
 
 void row_table::take(work& into, std::optional<time_point> until) {

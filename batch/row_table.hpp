@@ -9,14 +9,35 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace superstep::detail {
+
+/// A row that was read and waits for its start.
+struct ready_row {
+  row_request request;
+  row_origin origin;
+};
+
+/// Starts rows for row_table::finish().
+class row_starter {
+public:
+  virtual ~row_starter() = default;
+  /// Whether the job may start a further row. Called by any thread.
+  /// @param used what the rows that have ended have used
+  [[nodiscard]] virtual bool may_start(const row_expenses& used) const = 0;
+  /// Starts a row in a slot that was taken for it. Called by any thread. Does not throw: a row that
+  /// cannot be started ends with a fault.
+  virtual void start(std::size_t slot, row_request request) noexcept = 0;
+};
 
 /// An entry of the writer's queue: a finished row, or an invalid input line if `bad_line` is set.
 struct finished_row {
@@ -32,18 +53,44 @@ struct finished_row {
 /// the table: the feeding thread, which submits rows, the engine's threads, which run them, and the
 /// writer thread. The table bounds the job's memory: at most `concurrency` rows run at a time, and
 /// no row starts while `write_queue_max` finished rows wait to be written.
+///
+/// If chains are enabled, the feeding thread reads rows ahead, and the thread that ends a row
+/// starts the next one. So the feeding thread is woken once for many rows. A row that ends in a
+/// fault stops the chains until the feeding thread enables them again.
 class row_table {
 public:
   using time_point = std::chrono::steady_clock::time_point;
   using slot_index = std::size_t;
 
-  row_table(std::size_t concurrency, std::size_t write_queue_max);
+  /// @param ready_max number of rows that are read ahead if chains are enabled, at least 1
+  row_table(std::size_t concurrency, std::size_t write_queue_max, std::size_t ready_max);
 
   // --- the feeding thread ---
 
-  /// Waits until another row may start. Returns false if none may start before `until`. After
-  /// fail() and halt(), and while take_returned() has rows, returns false at once.
+  /// Waits until another row may start or, if chains are enabled, may be read ahead. Returns false
+  /// if neither is possible before `until`. After fail() and halt(), and while take_returned() has
+  /// rows, returns false at once.
   [[nodiscard]] bool wait_for_room(time_point until);
+  /// Lets finish() start the rows of add_ready(), unless rows wait for take_returned(). No effect
+  /// if chains are enabled.
+  /// @param starter must outlive the rows in flight
+  void enable_chains(row_starter& starter);
+  /// Keeps finish() from starting rows. Ready rows stay.
+  void disable_chains();
+  /// Adds a row for take_ready() and finish().
+  void add_ready(ready_row row);
+  /// A ready row for which a slot was taken.
+  struct started_row {
+    std::size_t slot;
+    row_request request;
+  };
+  /// Takes a slot for the first ready row, which the caller starts. Returns nullopt if there is
+  /// none or no further row may run.
+  [[nodiscard]] std::optional<started_row> take_ready();
+  /// Whether ready rows are left.
+  [[nodiscard]] bool has_ready() const;
+  /// Announces that no further row is read ahead.
+  void end_ready();
   /// Takes a slot for a row that starts now. @pre wait_for_room() returned true
   [[nodiscard]] slot_index begin(row_origin origin);
   /// Stores the handle with which cancel_all() can cancel the row. No effect if the row has ended.
@@ -86,8 +133,8 @@ public:
 
   // --- any thread ---
 
-  /// Ends a row: queues it for the writer. A row that ended in a shortage is returned to the
-  /// feeding thread instead, which submits it again.
+  /// Ends a row: queues it for the writer, and starts the next one if chains are enabled. A row
+  /// that ended in a shortage is returned to the feeding thread instead, which submits it again.
   void finish(slot_index slot, row_outcome outcome) noexcept;
 
   // --- the writer thread ---
@@ -114,12 +161,21 @@ private:
   /// Number of queued rows at which the writer is woken before its group is due.
   [[nodiscard]] std::size_t wake_size() const noexcept { return write_queue_max_ / 2 + 1; }
   void enqueue(finished_row row);
+  /// Whether another row may run.
+  [[nodiscard]] bool may_run() const noexcept;
+  /// Whether the feeding thread must read further rows ahead.
+  [[nodiscard]] bool needs_ready() const noexcept;
+  slot_index take_slot(row_origin& origin);
+  [[nodiscard]] std::optional<started_row> take_first_ready();
+  [[nodiscard]] std::optional<started_row> take_successor() noexcept;
 
   struct slot {
     row_origin origin;
     time_point begun;
     std::unique_ptr<running_row> handle;
     bool is_running = false;
+    /// The thread that starts the row; no thread after attach().
+    std::thread::id starting{};
   };
 
   mutable std::mutex mutex_;
@@ -131,8 +187,14 @@ private:
   std::vector<finished_row> returned_;
   std::uint64_t finished_ = 0;
   std::string starts_;
+  std::deque<ready_row> ready_;
+  std::uint64_t ready_bytes_ = 0;  ///< size of the lines of `ready_`
+  bool is_filling_ = true;         ///< whether `ready_` is filled up; false until it is half empty
+  bool has_all_ready_ = false;     ///< whether no further row is added to `ready_`
+  row_starter* starter_ = nullptr; ///< null if chains are disabled
   std::size_t concurrency_;
   std::size_t write_queue_max_;
+  std::size_t ready_max_;
   std::size_t in_flight_ = 0;
   row_expenses expenses_;
   std::uint64_t trial_rows_ = 0; ///< rows that may still start, if `is_on_trial_`

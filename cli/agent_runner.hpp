@@ -40,6 +40,9 @@ public:
 
   [[nodiscard]] result<void> begin_job(const std::string& job) override;
 
+  /// Rows with checkpoints are started by one thread, because the start reads the database.
+  [[nodiscard]] bool can_chain() const noexcept override { return !open_; }
+
   [[nodiscard]] std::unique_ptr<running_row> submit(row_request request,
                                                     done_function done) override;
 

@@ -103,6 +103,7 @@ struct batch_options {
   bool force = false; ///< --force: resume although the fingerprint differs
   /// --retry-dead: run rows in the dead letters again, except invalid input lines
   bool retry_dead = false;
+  std::size_t ready_rows_max = 64;             ///< rows that are read ahead of their start
   std::size_t write_queue_max = 1024;          ///< finished rows that wait to be written
   std::chrono::milliseconds sync_interval{20}; ///< minimum time between two syncs of the output
   stop_rules rules{};                          ///< when the job stops early

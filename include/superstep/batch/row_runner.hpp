@@ -94,7 +94,7 @@ public:
 };
 
 /// The interface through which run_batch() runs rows. `superstep run` implements it with an agent
-/// and an engine. run_batch() calls all members on its own thread.
+/// and an engine. run_batch() calls all members on its own thread, except submit() if can_chain().
 class row_runner {
 public:
   virtual ~row_runner() = default;
@@ -107,7 +107,12 @@ public:
   /// @return an error to end the run before any row starts; run_batch() returns the same error
   [[nodiscard]] virtual result<void> begin_job(const std::string& job);
 
-  /// Starts a row without waiting for its end.
+  /// Whether the thread that ends a row may also call submit() for the next one. Then rows start
+  /// without a wake-up of run_batch()'s thread. False by default. Must not change.
+  [[nodiscard]] virtual bool can_chain() const noexcept { return false; }
+
+  /// Starts a row without waiting for its end. With can_chain(), it may be called by several
+  /// threads at the same time, also within a call of another row's `done`.
   /// @param request the row
   /// @param done called exactly once with the outcome, by any thread, possibly before submit()
   /// returns. It is short and does not throw. A row that cannot be started also reports its error

@@ -489,6 +489,7 @@ BOOST_AUTO_TEST_CASE(options_out_of_range_are_rejected) {
   const auto wrong = std::vector<std::function<void(batch_options&)>>{
       [](auto& o) { o.concurrency = 0; },
       [](auto& o) { o.line_bytes_max = 0; },
+      [](auto& o) { o.ready_rows_max = 0; },
       [](auto& o) { o.write_queue_max = 0; },
       [](auto& o) { o.recursion_limit = 0; },
       [](auto& o) { o.row_deadline = milliseconds{-1}; },
