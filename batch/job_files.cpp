@@ -299,7 +299,7 @@ result<void> resume_job(job_files& files, const batch_options& options, const jo
   if (auto found = find_rows_file(files, options); !found)
     return found;
   auto differ = differences(*files.content.header, wanted);
-  if (!differ.empty() && !options.force)
+  if (!differ.empty() && !options.force && !options.follows_input)
     return error{errc::invalid_argument, files.paths.journal +
                                              " belongs to a different job (changed: " + differ +
                                              "); --fresh starts again, --force resumes it anyway"};
@@ -410,6 +410,15 @@ result<job_files> open_job(const batch_options& options, const job_header& wante
   if (!content)
     return content.error();
   files.content = std::move(*content);
+  if (options.follows_input && !options.fresh && files.content.header) {
+    const auto differ = differences(*files.content.header, wanted);
+    if (!differ.empty() && differ != "input") {
+      files.journal = file{}; // releases the lock
+      auto again = options;
+      again.fresh = true;
+      return open_job(again, wanted);
+    }
+  }
   if (!files.content.header && files.content.has_records)
     if (auto replaced = replace_header(files, options, wanted); !replaced)
       return replaced.error();

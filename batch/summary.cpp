@@ -51,9 +51,10 @@ std::string_view status_of(const batch_summary& summary) noexcept {
 
 std::string to_text(const batch_summary& s) {
   if (s.already_finished)
-    return fmt::format("nothing to do: {} done ({} ok, {} failed); output in {}",
-                       s.rows == 1 ? "the only row is" : fmt::format("all {} rows are", s.rows),
-                       s.ok, s.failed, s.output);
+    return fmt::format(
+        "nothing to do: {} done ({} ok, {} failed{}); output in {}",
+        s.rows == 1 ? "the only row is" : fmt::format("all {} rows are", s.rows), s.ok, s.failed,
+        s.failed > s.bad_lines ? "; --retry-dead runs failed rows again" : "", s.output);
   auto text = fmt::format("{}: {} ok, {} failed", counted(s.rows, "row"), s.ok, s.failed);
   if (s.rows_with_failed_calls > 0)
     text += fmt::format(", {} with failed tool calls", s.rows_with_failed_calls);

@@ -2,6 +2,7 @@
 // superstep report, row and diff: read the output files of superstep run.
 #include "base/error_words.hpp"
 #include "cli/commands.hpp"
+#include "cli/score.hpp"
 #include "cli/usage.hpp"
 #include "results/compare.hpp"
 #include "results/html_page.hpp"
@@ -200,6 +201,7 @@ void add_diff(CLI::App& program, action& chosen) {
   verb.add_flag("--json", given->json,
                 "Print a JSON object for each row that differs, then one with the totals");
   verb.add_flag("--same", given->options.keeps_same, "Also list rows with the same answer");
+  add_answer(verb, given->options.answer);
   add_number(verb, "--rows", given->options.rows_max, "Number of rows to list", 0, rows_shown_max);
   verb.footer("Examples:\n  superstep diff small.jsonl large.jsonl\n"
               "  superstep diff small.jsonl large.jsonl --rows 200 --output diff.html");

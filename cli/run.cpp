@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep run AGENT --input in.jsonl --output out.jsonl: runs a batch job. This file checks the
 // arguments, builds the agent, and passes both to run_batch() (batch/batch.cpp).
+#include "cli/run.hpp"
+
 #include "base/malloc_arenas.hpp"
 #include "cli/agent_files.hpp"
 #include "cli/agent_runner.hpp"
@@ -128,6 +130,7 @@ result<void> finish_reports(const run_arguments& given, const batch_options& job
   if (given.gold.field.empty())
     return {};
   auto gold = given.gold;
+  gold.progress = given.progress;
   gold.id_field = job.id_field;
   gold.delimiter = job.delimiter;
   gold.input_as = job.input_as;
@@ -142,14 +145,32 @@ result<void> finish_reports(const run_arguments& given, const batch_options& job
 
 /// Fails for options that need files if rows are read from or written to standard streams.
 result<void> check_gold(const run_arguments& given, const batch_options& job) {
-  if (given.gold.field.empty())
-    return given.gold.file.empty() ? result<void>{}
-                                   : error{errc::invalid_argument, "--gold-file: needs --gold"};
+  if (given.gold.field.empty()) {
+    for (const auto& [name, value] : {std::pair{"--gold-file", &given.gold.file},
+                                      {"--answer", &given.gold.answer},
+                                      {"--judge", &given.gold.judge}})
+      if (!value->empty())
+        return error{errc::invalid_argument, name + std::string{": needs --gold"}};
+    return {};
+  }
   if (job.output == "-")
     return error{errc::invalid_argument, "--gold: needs an output file, not standard output"};
   if (job.format != output_format::jsonl)
     return error{errc::invalid_argument, "--gold: needs an output with JSON lines, not CSV"};
   return {};
+}
+
+/// Checks the agent file of the judge before the rows run. Reports its errors to the user.
+bool is_judge_usable(const std::string& file, const std::shared_ptr<io_runtime>& io) {
+  if (file.empty())
+    return true;
+  const auto judge = build_agent(read_agent_file(file, {}), io);
+  if (!judge.agent)
+    std::cerr << to_text(judge.faults) << '\n';
+  else if (!judge.agent->spec().input)
+    std::cerr << "superstep run: --judge: " << file
+              << " has no key input, whose template contains {{answer}} and {{gold}}\n";
+  return judge.agent && judge.agent->spec().input;
 }
 
 int run(const run_arguments& given) {
@@ -178,6 +199,8 @@ int run(const run_arguments& given) {
   const auto job = options_of(given, *built.agent);
   if (const auto checked = check_gold(given, job); !checked)
     return fail_with(checked.error().text);
+  if (!is_judge_usable(given.gold.judge, io))
+    return static_cast<int>(exit_code::failed);
   auto prices = prices_of(given.stop, *built.agent);
   if (!prices)
     return fail_with(prices.error().text);
@@ -230,25 +253,6 @@ int run(const run_arguments& given) {
   return static_cast<int>(ended->code);
 }
 
-/// Runs the job. If an exception means that the machine lacks memory, threads or another resource,
-/// returns exit_code::shortage.
-int run_or_report(const run_arguments& given) {
-  constexpr auto resume = "; finished rows are safe, rerun to resume";
-  try {
-    return run(given);
-  } catch (const std::bad_alloc&) {
-    return fail_with(std::string{"the machine is out of memory"} + resume, exit_code::shortage);
-  } catch (const std::system_error& e) {
-    if (!is_shortage(e.code()))
-      throw;
-    return fail_with(e.what() + std::string{resume}, exit_code::shortage);
-  } catch (const boost::system::system_error& e) { // thrown by Asio
-    if (!is_shortage(e.code()))
-      throw;
-    return fail_with(e.what() + std::string{resume}, exit_code::shortage);
-  }
-}
-
 /// Runs a job for each combination of --matrix.
 int run_combinations(const run_arguments& given) {
   if (given.batch.input == "-" || given.batch.output == "-")
@@ -264,7 +268,7 @@ int run_combinations(const run_arguments& given) {
     one.matrix.clear();
     one.batch.output = job.output;
     one.overrides.insert(one.overrides.end(), job.overrides.begin(), job.overrides.end());
-    return run_or_report(one);
+    return run_job(one);
   });
 }
 
@@ -283,6 +287,29 @@ early, 4 stopped because the machine lacks resources or disk space. After 3 and 
 
 } // namespace
 
+// If an exception means that the machine lacks memory, threads or another resource, the exit code
+// is exit_code::shortage.
+int run_job(const run_arguments& given) {
+  constexpr auto resume = "; finished rows are safe, rerun to resume";
+  try {
+    return run(given);
+  } catch (const std::bad_alloc&) {
+    return fail_with(std::string{"the machine is out of memory"} + resume, exit_code::shortage);
+  } catch (const std::system_error& e) {
+    if (!is_shortage(e.code()))
+      throw;
+    return fail_with(e.what() + std::string{resume}, exit_code::shortage);
+  } catch (const boost::system::system_error& e) { // thrown by Asio
+    if (!is_shortage(e.code()))
+      throw;
+    return fail_with(e.what() + std::string{resume}, exit_code::shortage);
+  }
+}
+
+bool is_stop_requested() noexcept {
+  return interrupted().current() != stop_request::none;
+}
+
 void add_run(CLI::App& program, action& chosen) {
   auto given = std::make_shared<run_arguments>();
   auto& verb = *program.add_subcommand("run", "Run every row of a JSONL file through an agent");
@@ -293,9 +320,7 @@ void add_run(CLI::App& program, action& chosen) {
   add_report_options(verb, *given);
   verb.footer(run_examples);
   verb.callback([given, &chosen] {
-    chosen = [given] {
-      return given->matrix.empty() ? run_or_report(*given) : run_combinations(*given);
-    };
+    chosen = [given] { return given->matrix.empty() ? run_job(*given) : run_combinations(*given); };
   });
 }
 

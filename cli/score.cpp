@@ -4,7 +4,9 @@
 #include "cli/score.hpp"
 
 #include "cli/commands.hpp"
+#include "cli/run.hpp"
 #include "cli/usage.hpp"
+#include "results/judge.hpp"
 #include "results/report.hpp"
 #include "results/score.hpp"
 
@@ -44,7 +46,7 @@ result<void> add_to_summary(const std::string& output, const results::score_summ
     const auto share = results::wilson(scored.sum, scored.scored);
     auto& score = parsed->as_object()["score"].emplace_object();
     score["gold"] = gold.field;
-    score["method"] = gold.method;
+    score["method"] = gold.judge.empty() ? gold.method : "judge";
     score["rows"] = scored.scored;
     score["mean"] = share.value;
     score["low"] = share.low;
@@ -52,6 +54,36 @@ result<void> add_to_summary(const std::string& output, const results::score_summ
     return detail::file::replace_content(written.path, to_text(*parsed) + '\n');
   }
   return {};
+}
+
+/// Runs the judge's job for the rows of an output, and scores them by its answers. The job resumes
+/// that of an earlier call: answers that it has scored are not sent again.
+result<results::score_summary> score_with_judge(const results::score_options& options,
+                                                const gold_options& gold) {
+  if (is_stop_requested())
+    return error{errc::cancelled,
+                 "the job was stopped, so the judge does not run; superstep score " +
+                     options.output + " --judge scores the rows"};
+  const auto stem = results::stem_of_scores(options.output);
+  auto job = run_arguments{};
+  job.agent = gold.judge;
+  job.progress = gold.progress;
+  job.batch.input = stem + ".judge.jsonl";
+  job.batch.output = stem + ".judged.jsonl";
+  job.batch.follows_input = true;
+  const auto rows = results::write_judge_rows(options, job.batch.input);
+  if (!rows)
+    return rows.error();
+  if (*rows == 0)
+    return error{errc::not_found, "no row of " + options.output +
+                                      " has succeeded and has an expected answer in '" +
+                                      options.field + "'"};
+  std::cout << "== judge " << gold.judge << std::endl;
+  const auto code = exit_code{run_job(job)};
+  if (code != exit_code::ok && code != exit_code::dead_rows)
+    return error{errc::cancelled,
+                 "the judge has not scored all rows; rerun superstep score to resume it"};
+  return results::score_judged(options, job.batch.output);
 }
 
 int run_score(const score_arguments& given) {
@@ -84,6 +116,14 @@ void add_delimiter(CLI::App& verb, char& into) {
       ->type_name("CHAR");
 }
 
+void add_answer(CLI::App& verb, std::string& into) {
+  verb.add_option("--answer", into,
+                  "Member of the structured response, or field of the output, that is compared; "
+                  "default: the whole answer")
+      ->type_name("FIELD")
+      ->check(not_empty());
+}
+
 void add_gold_options(CLI::App& verb, gold_options& into) {
   verb.add_option("--gold", into.field,
                   "Column of the input with the expected answer, such as label or metadata.answer; "
@@ -94,9 +134,16 @@ void add_gold_options(CLI::App& verb, gold_options& into) {
           "File with the expected answers by row id: JSONL, CSV or TSV, also compressed with gzip; "
           "default: the columns of the input")
       ->check(named_file());
+  add_answer(verb, into.answer);
   verb.add_option("--score", into.method, "How answers are compared with expected answers")
       ->check(one_of(results::score_method_names()))
       ->capture_default_str();
+  verb.add_option(
+          "--judge", into.judge,
+          "Agent file of a judge, a model that scores each answer from 0 to 1. Its template "
+          "uses {{question}}, {{answer}}, {{gold}} and {{columns.NAME}}")
+      ->check(named_file())
+      ->excludes("--score");
 }
 
 result<std::string> score_output(const std::string& output, const gold_options& gold) {
@@ -104,12 +151,14 @@ result<std::string> score_output(const std::string& output, const gold_options& 
   options.output = output;
   options.gold_file = gold.file;
   options.field = gold.field;
+  options.answer = gold.answer;
   options.method = *results::score_method_of(gold.method);
   options.input = gold.input;
   options.input_as = gold.input_as;
   options.id_field = gold.id_field;
   options.delimiter = gold.delimiter;
-  const auto scored = results::score_file(options);
+  const auto scored =
+      gold.judge.empty() ? results::score_file(options) : score_with_judge(options, gold);
   if (!scored)
     return scored.error();
   if (const auto added = add_to_summary(output, *scored, gold); !added)

@@ -14,7 +14,10 @@ namespace superstep::cli {
 struct gold_options {
   std::string field; ///< empty: no scores
   std::string method = "exact";
-  std::string file; ///< empty: the columns of the output
+  std::string answer;            ///< --answer; empty: the whole answer
+  std::string judge;             ///< agent file of a judge; empty: none
+  std::string progress = "auto"; ///< --progress, for the job of the judge
+  std::string file;              ///< empty: the columns of the output
   /// The input of the job, for expected answers that are not in the output; empty: not known.
   std::string input;
   input_format input_as = input_format::by_name; ///< format of `input`
@@ -25,10 +28,14 @@ struct gold_options {
 /// Adds --delimiter to a verb.
 void add_delimiter(CLI::App& verb, char& into);
 
-/// Adds --gold, --gold-file and --score to a verb.
+/// Adds --answer to a verb.
+void add_answer(CLI::App& verb, std::string& into);
+
+/// Adds --gold, --gold-file, --answer, --score and --judge to a verb.
 void add_gold_options(CLI::App& verb, gold_options& into);
 
-/// Scores the rows of an output, and adds the result to the summary of the job.
+/// Scores the rows of an output, with a job of the judge if there is one, and adds the result to
+/// the summary of the job.
 /// @return the text for the terminal
 [[nodiscard]] result<std::string> score_output(const std::string& output, const gold_options& gold);
 

@@ -42,7 +42,8 @@ error repeated(const std::string& path, const std::string& key) {
 /// The right file: its index and its statistics.
 class indexed_file {
 public:
-  [[nodiscard]] static result<indexed_file> open(const std::string& path) {
+  [[nodiscard]] static result<indexed_file> open(const std::string& path,
+                                                 const std::string& answer) {
     auto reader = result_reader::open(path);
     if (!reader)
       return reader.error();
@@ -50,6 +51,7 @@ public:
     if (!scores)
       return scores.error();
     auto out = indexed_file{*std::move(reader)};
+    out.answer_ = answer;
     out.scores_ = *std::move(scores);
     if (auto read = out.read(); !read)
       return read.error();
@@ -63,7 +65,7 @@ public:
     const auto hash = hash_of(key);
     for (auto at = std::ranges::lower_bound(rows_, hash, {}, &indexed_row::hash);
          at != rows_.end() && at->hash == hash; ++at) {
-      auto found = read_result_at(reader_.file(), at->offset, at->size, parser_);
+      auto found = read_result_at(reader_.file(), at->offset, at->size, parser_, answer_);
       if (!found)
         return found.error();
       if (found->key != key)
@@ -82,7 +84,7 @@ public:
     for (const auto& row : rows_) {
       if (row.is_used)
         continue;
-      auto found = read_result_at(reader_.file(), row.offset, row.size, parser_);
+      auto found = read_result_at(reader_.file(), row.offset, row.size, parser_, answer_);
       if (!found)
         return found.error();
       set_score(*found);
@@ -103,7 +105,7 @@ private:
 
   [[nodiscard]] result<void> read() {
     auto indexed = reader_.for_each([this]() -> result<void> {
-      auto row = read_result_line(reader_.object());
+      auto row = read_result_line(reader_.object(), answer_);
       if (row.key.empty())
         return without_id(reader_);
       set_score(row);
@@ -137,6 +139,7 @@ private:
   simdjson::dom::parser parser_;
   std::vector<indexed_row> rows_;
   report statistics_;
+  std::string answer_;
   score_table scores_;
 };
 
@@ -294,7 +297,7 @@ std::string_view to_string(row_match match) noexcept {
 result<comparison> compare(const std::string& left, const std::string& right,
                            const compare_options& options,
                            const std::function<void(const row_pair&)>& see) {
-  auto indexed = indexed_file::open(right);
+  auto indexed = indexed_file::open(right, options.answer);
   if (!indexed)
     return indexed.error();
   indexed->left_path = left;
@@ -310,7 +313,7 @@ result<comparison> compare(const std::string& left, const std::string& right,
   auto seen = std::vector<std::uint64_t>{}; // hashes of ids that the right file does not have
   const auto paired = reader->for_each([&]() -> result<void> {
     auto pair = row_pair{};
-    pair.left = read_result_line(reader->object());
+    pair.left = read_result_line(reader->object(), options.answer);
     pair.key = pair.left->key;
     if (!pair.left->score)
       pair.left->score = scores->find(pair.key);

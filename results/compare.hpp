@@ -40,6 +40,7 @@ struct compare_options {
   std::size_t rows_max = 20;         ///< rows to keep in comparison::rows
   bool keeps_same = false;           ///< whether rows with equal answers are kept as well
   std::size_t text_bytes = 4 * 1024; ///< bytes of an answer that are kept
+  std::string answer;                ///< member that is compared; see read_result_line()
 };
 
 /// The result of comparing two output files by row id.

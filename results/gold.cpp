@@ -150,4 +150,24 @@ result<json::value> gold_source::find(const std::string& key, simdjson::dom::obj
   return wanted != nullptr ? *wanted : json::value{};
 }
 
+result<expected_rows> expected_rows::open(const score_options& options) {
+  auto gold = gold_source::open(options);
+  if (!gold)
+    return gold.error();
+  auto reader = result_reader::open(options.output);
+  if (!reader)
+    return reader.error();
+  return expected_rows{options, *std::move(gold), *std::move(reader)};
+}
+
+result<void> expected_rows::for_each(
+    const std::function<result<void>(const result_line& row, simdjson::dom::object line,
+                                     const json::value& gold)>& see) {
+  return reader_.for_each([&]() -> result<void> {
+    const auto row = read_result_line(reader_.object(), options_->answer);
+    const auto wanted = gold_.find(row.key, reader_.object());
+    return wanted ? see(row, reader_.object(), *wanted) : wanted.error();
+  });
+}
+
 } // namespace superstep::results

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "batch/input_file.hpp"
+#include "results/result_line.hpp"
 #include "results/score.hpp"
 
 #include <superstep/base/error.hpp>
@@ -10,6 +11,7 @@
 #include <simdjson.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,6 +71,29 @@ private:
 
   const score_options* options_;
   std::optional<gold_file> file_; ///< not set: only the columns are read so far
+};
+
+/// The rows of an output with their expected answers.
+class expected_rows {
+public:
+  /// @param options must outlive the object
+  [[nodiscard]] static result<expected_rows> open(const score_options& options);
+
+  /// Reads all rows.
+  /// @param see called with each row, its output line and its expected answer, which is null if
+  /// there is none. An error that it returns ends the loop
+  [[nodiscard]] result<void>
+  for_each(const std::function<result<void>(const result_line& row, simdjson::dom::object line,
+                                            const json::value& gold)>& see);
+  [[nodiscard]] const detail::file& output() const noexcept { return reader_.file(); }
+
+private:
+  expected_rows(const score_options& options, gold_source gold, result_reader reader)
+      : options_{&options}, gold_{std::move(gold)}, reader_{std::move(reader)} {}
+
+  const score_options* options_;
+  gold_source gold_;
+  result_reader reader_;
 };
 
 } // namespace superstep::results

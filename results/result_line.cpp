@@ -2,6 +2,8 @@
 // Reads the output lines of a job for reports and comparisons.
 #include "results/result_line.hpp"
 
+#include "batch/element_json.hpp"
+
 #include <superstep/base/json.hpp>
 
 #include <utility>
@@ -59,6 +61,8 @@ void read_messages(dom::array messages, result_line& into) {
     const auto role = text_at(one, "role");
     if (type == "ai" || role == "assistant")
       into.answer = content_text(one);
+    else if (type == "human" || role == "user")
+      into.question = content_text(one);
     else if (type == "tool" || role == "tool")
       into.tools.push_back({std::string{text_at(one, "name")}, text_at(one, "status") == "error"});
   }
@@ -115,6 +119,26 @@ void read_response(dom::object response, result_line& into) {
     read_usage(usage, into);
 }
 
+/// Replaces the answer by a member of the structured response or of the line.
+void select_answer(dom::object line, std::string_view path, result_line& into) {
+  auto found = std::optional<dom::element>{};
+  auto structured = dom::object{};
+  auto state = dom::object{};
+  if (line.at_key("output").get(state) != simdjson::SUCCESS)
+    state = line;
+  if (state.at_key("structured_response").get(structured) == simdjson::SUCCESS)
+    found = detail::value_at(structured, path);
+  if (!found)
+    found = detail::value_at(line, path);
+  into.structured.clear();
+  into.answer.clear();
+  auto text = std::string_view{};
+  if (found && found->get(text) == simdjson::SUCCESS)
+    into.answer = text;
+  else if (found && !found->is_null())
+    into.answer = simdjson::minify(*found);
+}
+
 /// Returns a JSON value as canonical text.
 std::string canonical(dom::element value) {
   const auto text = simdjson::to_string(value);
@@ -136,7 +160,7 @@ std::string_view to_string(result_status status) noexcept {
   return "cancelled";
 }
 
-result_line read_result_line(dom::object line) {
+result_line read_result_line(dom::object line, std::string_view answer_member) {
   auto out = result_line{};
   out.key = detail::key_of(line);
   read_error(line, out);
@@ -167,6 +191,8 @@ result_line read_result_line(dom::object line) {
   read_integer(line, "model_calls", out.model_calls);
   read_integer(line, "tool_calls", out.tool_calls);
   read_integer(line, "attempt", out.attempt);
+  if (!answer_member.empty())
+    select_answer(line, answer_member, out);
   return out;
 }
 
@@ -215,14 +241,14 @@ result<bool> result_reader::next() {
 }
 
 result<result_line> read_result_at(const detail::file& from, std::uint64_t offset, std::size_t size,
-                                   dom::parser& parser) {
+                                   dom::parser& parser, std::string_view answer) {
   auto text = std::string{};
   if (auto read = from.read_at(offset, size, text); !read)
     return read.error();
   auto object = dom::object{};
   if (parser.parse(text).get(object) != simdjson::SUCCESS)
     return error{errc::parse_failed, from.path() + " was changed while it was read"};
-  return read_result_line(object);
+  return read_result_line(object, answer);
 }
 
 } // namespace superstep::results

@@ -36,6 +36,7 @@ struct result_line {
   result_status status = result_status::ok;
   std::string error_kind;
   std::string error_message;
+  std::string question;   ///< text of the last human message; empty if the line has no messages
   std::string answer;     ///< text of the last AI message
   std::string structured; ///< canonical JSON of the structured response; empty if there is none
   std::int64_t input_tokens = 0;
@@ -52,7 +53,10 @@ struct result_line {
 };
 
 /// Converts an output line.
-[[nodiscard]] result_line read_result_line(simdjson::dom::object line);
+/// @param answer member of the structured response, or of the line, that is the row's answer. Dots
+/// lead to nested members. Empty: the structured response, or the text of the last AI message
+[[nodiscard]] result_line read_result_line(simdjson::dom::object line,
+                                           std::string_view answer = {});
 
 /// Returns the text that two rows are compared by: the structured response, else the answer.
 [[nodiscard]] const std::string& compared_text(const result_line&) noexcept;
@@ -107,8 +111,9 @@ private:
   simdjson::dom::object unended_;
 };
 
-/// Reads the line at a position of result_reader::offset().
+/// Reads the line at a position of result_reader::offset(). `answer` as for read_result_line().
 [[nodiscard]] result<result_line> read_result_at(const detail::file& from, std::uint64_t offset,
-                                                 std::size_t size, simdjson::dom::parser& parser);
+                                                 std::size_t size, simdjson::dom::parser& parser,
+                                                 std::string_view answer = {});
 
 } // namespace superstep::results

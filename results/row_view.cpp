@@ -35,9 +35,12 @@ std::string plain(const json::value& value) {
 
 std::string indented(const std::string& text, std::string_view by) {
   auto out = std::string{by};
-  for (const auto c : text.substr(0, content_bytes_max)) {
-    out += c;
-    if (c == '\n')
+  const auto shown = std::string_view{text}.substr(0, content_bytes_max);
+  for (auto i = std::size_t{0}; i < shown.size(); ++i) {
+    if (shown.substr(i, 2) == "\r\n") // the line break of Windows
+      continue;
+    out += shown[i];
+    if (shown[i] == '\n')
       out += by;
   }
   if (text.size() > content_bytes_max)
@@ -121,13 +124,17 @@ std::string conversation_text(const json::array& messages, const std::string& ke
   return out;
 }
 
+std::string member_line(std::string_view name, const json::value& value) {
+  return fmt::format("{:<15} {}\n", name, plain(value));
+}
+
 /// Returns the members of the line that are numbers or short texts, one per line.
 std::string members_text(const json::object& line) {
   auto out = std::string{};
   for (const auto& [name, value] : line)
     if (name != "output" && name != "messages" && name != "error" && name != "response" &&
         !value.is_null())
-      out += fmt::format("{:<16}{}\n", std::string{name}, plain(value));
+      out += member_line(name, value);
   return out;
 }
 
@@ -172,7 +179,7 @@ std::string row_text(const json::object& line) {
     messages = find(state->get_object(), "messages");
     for (const auto& [name, value] : state->get_object())
       if (name != "messages")
-        out += fmt::format("{:<16}{}\n", std::string{name}, plain(value));
+        out += member_line(name, value);
   }
   if (messages != nullptr && messages->is_array())
     out += '\n' + conversation_text(messages->get_array(), key);

@@ -204,23 +204,22 @@ result<double> score_answer(score_method method, const result_line& row, const j
   return as_score(is_same_json(row, gold));
 }
 
-std::string scores_path_of(const std::string& output) {
+std::string stem_of_scores(const std::string& output) {
   constexpr auto extension = std::string_view{".jsonl"};
-  const auto stem =
-      output.ends_with(extension) ? output.substr(0, output.size() - extension.size()) : output;
-  return stem + ".scores.jsonl";
+  return output.ends_with(extension) ? output.substr(0, output.size() - extension.size()) : output;
 }
 
-result<score_summary> score_file(const score_options& options) {
-  auto gold = gold_source::open(options);
-  if (!gold)
-    return gold.error();
-  auto reader = result_reader::open(options.output);
-  if (!reader)
-    return reader.error();
+std::string scores_path_of(const std::string& output) {
+  return stem_of_scores(output) + ".scores.jsonl";
+}
+
+result<score_summary> score_rows(const score_options& options, const row_scorer& score_of) {
+  auto rows = expected_rows::open(options);
+  if (!rows)
+    return rows.error();
   auto out = score_summary{};
   out.path = scores_path_of(options.output);
-  auto file = detail::file::open_temporary(reader->file());
+  auto file = detail::file::open_temporary(rows->output());
   if (!file)
     return file.error();
   const auto fail = [&](error why) {
@@ -229,25 +228,20 @@ result<score_summary> score_file(const score_options& options) {
   };
   auto buffer = std::string{};
   constexpr auto buffer_max = std::size_t{1} << 20U;
-  const auto scored = reader->for_each([&]() -> result<void> {
-    const auto row = read_result_line(reader->object());
-    const auto wanted = gold->find(row.key, reader->object());
-    if (!wanted)
-      return wanted.error();
-    const auto is_ok = row.status == result_status::ok;
-    const auto is_unjudged =
-        options.method == score_method::judge && (!is_ok || !judged_score(row));
-    if (wanted->is_null() || is_unjudged) {
+  const auto scored = rows->for_each([&](const result_line& row, simdjson::dom::object line,
+                                         const json::value& wanted) -> result<void> {
+    const auto score = wanted.is_null() ? result<std::optional<double>>{std::nullopt}
+                                        : score_of(row, line, wanted);
+    if (!score)
+      return error{score.error().code, "row '" + row.key + "': " + score.error().text};
+    if (!*score) {
       ++out.without;
       return {};
     }
-    const auto score = is_ok ? score_answer(options.method, row, *wanted) : result<double>{0.0};
-    if (!score)
-      return error{score.error().code, "row '" + row.key + "': " + score.error().text};
     ++out.scored;
-    out.failed += is_ok ? 0U : 1U;
-    out.sum += *score;
-    append_text(buffer, scored_line(row, *score, *wanted));
+    out.failed += row.status == result_status::ok ? 0U : 1U;
+    out.sum += **score;
+    append_text(buffer, scored_line(row, **score, wanted));
     buffer += '\n';
     return buffer.size() < buffer_max ? result<void>{} : file->append(std::exchange(buffer, {}));
   });
@@ -263,6 +257,21 @@ result<score_summary> score_file(const score_options& options) {
   if (auto replaced = file->replace(*old); !replaced)
     return replaced.error();
   return out;
+}
+
+result<score_summary> score_file(const score_options& options) {
+  using score = std::optional<double>;
+  return score_rows(options,
+                    [&](const result_line& row, simdjson::dom::object /*line*/,
+                        const json::value& wanted) -> result<score> {
+                      const auto is_ok = row.status == result_status::ok;
+                      if (options.method == score_method::judge && (!is_ok || !judged_score(row)))
+                        return score{};
+                      if (!is_ok)
+                        return score{0.0};
+                      const auto given = score_answer(options.method, row, wanted);
+                      return given ? result<score>{*given} : given.error();
+                    });
 }
 
 std::string to_text(const score_summary& s) {

@@ -7,7 +7,10 @@
 #include <superstep/base/json.hpp>
 #include <superstep/batch/batch_options.hpp>
 
+#include <simdjson.h>
+
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,6 +59,7 @@ struct score_options {
   char delimiter = '\0'; ///< batch_options::delimiter, for `gold_file` and `input`
   std::string id_field;  ///< batch_options::id_field, for `gold_file` and `input`
   std::string field;     ///< name of the column; dots lead to nested members
+  std::string answer;    ///< member that is the answer; see read_result_line()
   score_method method = score_method::exact;
 };
 
@@ -68,8 +72,19 @@ struct score_summary {
   double sum = 0;            ///< sum of the scores
 };
 
+/// Returns the path of an output without the extension .jsonl, for the names of files beside it.
+[[nodiscard]] std::string stem_of_scores(const std::string& output);
+
 /// Returns the path of the scores beside an output: out.scores.jsonl for out.jsonl.
 [[nodiscard]] std::string scores_path_of(const std::string& output);
+
+/// Returns the score of a row with an expected answer; nullopt if it has none.
+using row_scorer = std::function<result<std::optional<double>>(
+    const result_line& row, simdjson::dom::object line, const json::value& gold)>;
+
+/// Scores the rows of an output as score_file() does, with another way to compare answers.
+[[nodiscard]] result<score_summary> score_rows(const score_options& options,
+                                               const row_scorer& score_of);
 
 /// Scores all rows of an output and replaces the file of scores_path_of(): one line for each row,
 /// with `id`, `score`, `status`, `answer` and `gold`. Needs 24 bytes of memory per row of the

@@ -101,6 +101,9 @@ struct batch_options {
   // --- the files of the job ---
   bool fresh = false; ///< --fresh: move an earlier job's files aside and start again
   bool force = false; ///< --force: resume although the fingerprint differs
+  /// Resumes the job although its input has changed, and starts it again, as with `fresh`, if
+  /// anything else has changed. For jobs whose input another program writes.
+  bool follows_input = false;
   /// --retry-dead: run rows in the dead letters again, except invalid input lines
   bool retry_dead = false;
   std::size_t ready_rows_max = 64;             ///< rows that are read ahead of their start

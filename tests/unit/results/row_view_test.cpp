@@ -32,7 +32,7 @@ BOOST_FIXTURE_TEST_SUITE(row_views, output_files)
 
 BOOST_AUTO_TEST_CASE(row_shows_messages_by_super_step) {
   const auto line = parse_json(R"({"id":"a","status":"ok","output":{"messages":[
-    {"type":"human","content":"two\nlines","id":"a-0-0"},
+    {"type":"human","content":"two\r\nlines","id":"a-0-0"},
     {"type":"ai","content":"","id":"a-1-0","usage_metadata":{"input_tokens":3,"output_tokens":4},
      "tool_calls":[{"name":"add","args":{"x":1},"id":"c0","type":"tool_call"}]},
     {"type":"tool","content":"no","name":"add","id":"a-2-0","tool_call_id":"c0","status":"error"},
@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(row_shows_messages_by_super_step) {
   const auto text = row_text(line.as_object());
   check_parts(text,
               {"id              a", "steps           3", "wall_ms         7",
-               R"(structured_response{"n":1})", "human\n  two\n  lines\n", "-- super-step 1\n",
+               R"(structured_response {"n":1})", "human\n  two\n  lines\n", "-- super-step 1\n",
                "ai (3 tokens in, 4 out)\n", R"(-> add {"x":1} [c0])", "-- super-step 2\n",
                "tool add (error) [c0]\n  no\n", "-- super-step 3\n", "done"});
   BOOST_TEST(text.find('\x1b') == std::string::npos);
