@@ -45,6 +45,14 @@ else()
   add_compile_definitions(_GLIBCXX_ASSERTIONS SUPERSTEP_ASSERTIONS)
 endif()
 
+# Position-independent code that costs executables next to nothing: the compiler may inline functions,
+# and the linker turns accesses to thread-local variables into those of an executable. Not
+# CMAKE_POSITION_INDEPENDENT_CODE, which compiles programs with -fPIE, for which the precompiled
+# headers are not valid.
+if(SUPERSTEP_PIC)
+  add_compile_options(-fPIC -fno-semantic-interposition -ftls-model=initial-exec)
+endif()
+
 # Asio uses a fence that g++'s ThreadSanitizer does not support; a lock gives the same order.
 if(SUPERSTEP_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(superstep_options INTERFACE -Wno-tsan)
