@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agents with Python tools: builds them from an agent file or from options, starts their runs, and
+// converts results and events.
+#include "agent.hpp"
+
+#include "convert.hpp"
+#include "failure.hpp"
+#include "process.hpp"
+#include "python_tool.hpp"
+#include "stream.hpp"
+
+#include <superstep/agents/create_agent.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
+#include <superstep/messages/message_json.hpp>
+
+#include <utility>
+
+#include <nanobind/stl/string.h>
+
+namespace superstep::python {
+
+namespace {
+
+message_list read_messages(nb::handle from) {
+  auto read = messages_from_json(python::to_json(from, "messages"));
+  if (!read)
+    throw nb::value_error(read.error().text.c_str());
+  return *std::move(read);
+}
+
+/// Reads the options of create_agent() from a dict.
+class option_reader {
+public:
+  explicit option_reader(nb::dict from) : from_{std::move(from)} {}
+
+  [[nodiscard]] nb::object get(const char* name) const {
+    auto* const found = PyDict_GetItemString(from_.ptr(), name);
+    return found == nullptr || found == Py_None ? nb::object{} : nb::borrow(found);
+  }
+  [[nodiscard]] std::string text(const char* name) const {
+    const auto found = get(name);
+    return found.is_valid() ? std::string{text_of(found, name)} : std::string{};
+  }
+  [[nodiscard]] std::vector<std::string> names(const char* name) const {
+    const auto found = get(name);
+    return found.is_valid() ? read_names(found, name) : std::vector<std::string>{};
+  }
+
+private:
+  nb::dict from_;
+};
+
+nb::object updated_fields(const update_event& e) {
+  auto fields = nb::dict();
+  if (const auto* const written = e.wrote<&chat_state::messages>()) {
+    auto list = nb::list();
+    for (const auto& m : *written)
+      list.append(to_python(to_json(m)));
+    fields["messages"] = list;
+  }
+  if (const auto* const response = e.wrote<&chat_state::structured_response>())
+    fields["structured_response"] = to_python(*response);
+  auto out = nb::dict();
+  if (e.interrupts)
+    out["__interrupt__"] = to_python(*e.interrupts);
+  else
+    out[to_python(std::string_view{e.node})] = fields;
+  return out;
+}
+
+nb::object state_of(const chat_state& state) {
+  auto list = nb::list();
+  for (const auto& m : state.messages)
+    list.append(to_python(to_json(m)));
+  auto out = nb::dict();
+  out["messages"] = list;
+  if (!state.structured_response.is_null())
+    out["structured_response"] = to_python(state.structured_response);
+  return out;
+}
+
+/// Returns an event as (mode, payload).
+nb::object event_object(event<chat_state> e) {
+  if (const auto* const values = std::get_if<values_event<chat_state>>(&e))
+    return nb::make_tuple("values",
+                          values->state ? state_of(*values->state) : nb::object(nb::dict()));
+  if (const auto* const update = std::get_if<update_event>(&e))
+    return nb::make_tuple("updates", updated_fields(*update));
+  if (const auto* const message = std::get_if<message_event>(&e))
+    return nb::make_tuple("messages", streamed_message(*message));
+  if (const auto* const custom = std::get_if<custom_event>(&e))
+    return nb::make_tuple("custom", to_python(custom->data));
+  return nb::none();
+}
+
+std::string faults_of(const agent_building& built) {
+  return "the agent file has errors:\n" + superstep::to_text(built.faults);
+}
+
+detail::run_input input_of(const compiled_graph<chat_state>& graph, nb::handle input) {
+  if (input.is_none())
+    return detail::input_for(graph, superstep::resume{});
+  if (PyTuple_Check(input.ptr()))
+    return detail::input_for(graph, read_resume(input[0]));
+  return detail::input_for(graph, read_messages(input));
+}
+
+} // namespace
+
+const char* agent_result::status() const noexcept {
+  switch (result_.status) {
+  case run_status::finished:
+    return "finished";
+  case run_status::interrupted:
+    return "interrupted";
+  case run_status::failed:
+    break;
+  }
+  return "failed";
+}
+
+nb::object agent_result::text() const {
+  const auto& messages = result_.state.messages;
+  if (messages.empty() || messages.back().type != message_type::ai)
+    return to_python(std::string_view{});
+  return to_python(std::string_view{superstep::text_of(messages.back())});
+}
+
+nb::list agent_result::messages() const {
+  auto out = nb::list();
+  for (const auto& m : result_.state.messages)
+    out.append(to_python(to_json(m)));
+  return out;
+}
+
+std::string agent_result::messages_json() const {
+  auto out = std::string{};
+  append_json(out, result_.state.messages);
+  return out;
+}
+
+nb::object agent_result::structured_response() const {
+  return to_python(result_.state.structured_response);
+}
+
+nb::dict agent_result::usage() const {
+  const auto& usage = result_.state.usage;
+  auto out = nb::dict();
+  out["input_tokens"] = usage.input_tokens;
+  out["output_tokens"] = usage.output_tokens;
+  out["total_tokens"] = usage.total_tokens;
+  return out;
+}
+
+nb::object agent_result::take_error() {
+  const auto failed = std::exchange(result_.error, std::nullopt);
+  return failed ? exception_of(*failed) : nb::object(nb::none());
+}
+
+nb::object agent_result::get(const std::string& key) const {
+  if (key == "messages")
+    return messages();
+  if (key == "structured_response")
+    return structured_response();
+  throw nb::key_error(key.c_str());
+}
+
+chat_model_ptr native_agent::make_model_of(nb::handle from) {
+  if (!PyUnicode_Check(from.ptr())) {
+    auto f = python_function{functions_.emplace_back(from.attr("function")),
+                             nb::cast<bool>(from.attr("is_async")), false};
+    return make_python_model(std::move(f), nb::cast<std::string>(from.attr("name")));
+  }
+  const auto spec = text_of(from, "model");
+  // The model's connections belong to this process: a forked child has no I/O thread of its parent.
+  constexpr auto script = std::string_view{"scripted:"};
+  auto made =
+      spec.starts_with(script) ? make_model(spec) : init_chat_model(spec, *process::get().io());
+  if (!made)
+    throw nb::value_error(("model: " + made.error().text).c_str());
+  return *std::move(made);
+}
+
+tool_list native_agent::make_tools(nb::list specs) {
+  auto out = tool_list{};
+  for (auto spec : specs) {
+    auto f = python_function{functions_.emplace_back(spec.attr("function")),
+                             nb::cast<bool>(spec.attr("is_async")),
+                             nb::cast<bool>(spec.attr("takes_runtime"))};
+    out.push_back(make_python_tool(spec, std::move(f)));
+  }
+  return out;
+}
+
+native_agent::native_agent(const std::string& text, const std::string& name,
+                           const std::string& folder, const std::vector<std::string>& overrides,
+                           nb::list tools, std::shared_ptr<superstep::checkpointer> checkpointer) {
+  auto built = build_agent(read_agent_text(text, name, folder, overrides), process::get().io());
+  if (!built.agent)
+    throw nb::value_error(faults_of(built).c_str());
+  auto all = built.agent->tools();
+  for (auto& tool : make_tools(std::move(tools)))
+    all.push_back(std::move(tool));
+  translated([&] {
+    const auto whole = superstep::agent{built.agent->spec(), built.agent->model(), std::move(all),
+                                        built.agent->sub_agents()};
+    auto memory = std::shared_ptr<store>{};
+    if (!whole.spec().store.empty())
+      memory = std::make_shared<sqlite_store>(whole.spec().store);
+    if (checkpointer || memory)
+      graph_ = make_conversation(whole, std::move(checkpointer), std::move(memory));
+    else
+      graph_ = whole.graph();
+    recursion_limit_ = whole.spec().recursion_limit;
+    input_ = whole.spec().input;
+  });
+}
+
+native_agent::native_agent(nb::dict options, nb::list tools,
+                           std::shared_ptr<superstep::checkpointer> checkpointer) {
+  const auto given = option_reader{options};
+  auto made = agent_options<chat_state>{};
+  made.name = given.text("name");
+  made.model = make_model_of(nb::handle(options["model"]));
+  made.tools = make_tools(std::move(tools));
+  if (auto prompt = given.text("prompt"); !prompt.empty())
+    made.prompt = std::move(prompt);
+  if (const auto response = given.get("response"); response.is_valid())
+    made.response = response_format{.schema = to_json_object(response, "response")};
+  made.return_direct = given.names("return_direct");
+  made.interrupt_before = given.names("interrupt_before");
+  made.interrupt_after = given.names("interrupt_after");
+  made.checkpointer = std::move(checkpointer);
+  translated([&] { graph_ = create_agent(std::move(made)); });
+}
+
+run_handle native_agent::submit(nb::handle input, nb::dict options, delivery to) const {
+  return start(input, std::move(options), std::move(to), stream_mode::none, {});
+}
+
+run_handle native_agent::stream(nb::handle input, nb::dict options,
+                                const std::vector<std::string>& modes, delivery to) const {
+  auto sink = std::make_shared<queue_sink>(to, [graph = *graph_](detail::run_event e) {
+    return event_object(
+        detail::event_from(std::move(e), detail::adapter_of(graph), detail::program_of(graph)));
+  });
+  return start(input, std::move(options), std::move(to), read_stream_modes(modes), std::move(sink));
+}
+
+run_handle native_agent::start(nb::handle input, nb::dict options, delivery to, stream_mode modes,
+                               std::shared_ptr<detail::event_sink> sink) const {
+  auto config = read_run_options(options);
+  if (!options.contains("recursion_limit"))
+    config.recursion_limit = recursion_limit_;
+  auto given = input_of(*graph_, input);
+  auto done = [to = std::move(to), live = count_run(),
+               graph = *graph_](detail::raw_result raw) mutable {
+    auto result = std::make_shared<run_result<chat_state>>(
+        detail::typed_result(detail::adapter_of(graph), std::move(raw)));
+    live.reset();
+    to.queue->put(to.tag, [result] { return nb::cast(agent_result{std::move(*result)}); });
+  };
+  return translated([&] {
+    auto& engine = process::get().runs();
+    const auto unlocked = nb::gil_scoped_release{};
+    return detail::engine_access::start(engine, detail::program_of(*graph_), std::move(given),
+                                        std::move(config), std::move(done), modes, std::move(sink));
+  });
+}
+
+nb::object native_agent::messages_of_row(nb::dict row) const {
+  if (!input_)
+    return nb::none();
+  const auto columns = to_json_object(row, "row");
+  const auto filled = input_->fill([&](std::string_view name) -> std::optional<std::string> {
+    const auto* const found = columns.if_contains(name);
+    if (found == nullptr)
+      return std::nullopt;
+    return found->is_string() ? std::string{found->get_string()} : superstep::to_text(*found);
+  });
+  if (!filled)
+    throw nb::value_error(filled.error().text.c_str());
+  auto out = nb::list();
+  for (const auto& m : *filled)
+    out.append(to_python(to_json(m)));
+  return out;
+}
+
+} // namespace superstep::python

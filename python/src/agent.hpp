@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "results.hpp"
+#include "run_options.hpp"
+
+#include <superstep/actors/engine.hpp>
+#include <superstep/agents/agent_file.hpp>
+#include <superstep/agents/agent_options.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace superstep::python {
+
+/// The result of a run of an agent: the class superstep.AgentResult. Its parts are converted to
+/// Python objects when they are read. The members need the GIL.
+class agent_result {
+public:
+  explicit agent_result(run_result<chat_state> from) : result_{std::move(from)} {}
+
+  [[nodiscard]] const char* status() const noexcept;
+  [[nodiscard]] nb::object text() const;
+  [[nodiscard]] nb::list messages() const;
+  [[nodiscard]] std::string messages_json() const;
+  [[nodiscard]] nb::object structured_response() const;
+  [[nodiscard]] nb::dict usage() const;
+  [[nodiscard]] nb::list interrupts() const { return to_python(result_.interrupts); }
+  [[nodiscard]] std::uint32_t model_calls() const noexcept { return result_.state.model_calls; }
+  [[nodiscard]] std::uint32_t tool_calls() const noexcept { return result_.state.tool_calls; }
+  [[nodiscard]] std::uint64_t steps() const noexcept { return result_.stats.steps; }
+  /// Returns the exception of a failed run, once; None if it did not fail.
+  [[nodiscard]] nb::object take_error();
+  /// Returns a part by the name that it has in the state. Throws nb::key_error for another name.
+  [[nodiscard]] nb::object get(const std::string& key) const;
+
+  std::int64_t index = 0; ///< position of the input in a batch
+
+private:
+  run_result<chat_state> result_;
+};
+
+/// An agent that is ready to run. The members need the GIL.
+class native_agent {
+public:
+  /// Builds the agent of an agent file, with further tools. Throws nb::value_error with all faults
+  /// of the file.
+  /// @param text the content of the file
+  /// @param name the path of the file, for errors
+  /// @param folder base of relative paths in the file
+  /// @param overrides see read_agent_file()
+  native_agent(const std::string& text, const std::string& name, const std::string& folder,
+               const std::vector<std::string>& overrides, nb::list tools,
+               std::shared_ptr<superstep::checkpointer> checkpointer);
+  /// Builds an agent like create_agent().
+  /// @param options a dict with the members of agent_options; `model` is a text or a Python
+  /// function with the attributes function, is_async and name
+  native_agent(nb::dict options, nb::list tools,
+               std::shared_ptr<superstep::checkpointer> checkpointer);
+
+  /// Starts a run. Its result, an agent_result, is delivered to the queue.
+  /// @param input a list of messages; None, which resumes the thread; or a tuple with one resume
+  /// value
+  run_handle submit(nb::handle input, nb::dict options, delivery to) const;
+  /// Starts a run that also delivers its events, as (mode, payload); the last item is the result.
+  run_handle stream(nb::handle input, nb::dict options, const std::vector<std::string>& modes,
+                    delivery to) const;
+  /// Returns the messages for a row of a batch: the key `input` of the agent file with the columns
+  /// of the row. None if the file does not have the key.
+  [[nodiscard]] nb::object messages_of_row(nb::dict row) const;
+  [[nodiscard]] std::string mermaid() const { return graph_->mermaid(); }
+  /// The Python functions of the agent, for the garbage collector.
+  [[nodiscard]] const std::vector<shared_object>& functions() const noexcept { return functions_; }
+
+private:
+  [[nodiscard]] chat_model_ptr make_model_of(nb::handle from);
+  [[nodiscard]] tool_list make_tools(nb::list specs);
+  run_handle start(nb::handle input, nb::dict options, delivery to, stream_mode modes,
+                   std::shared_ptr<detail::event_sink> sink) const;
+
+  std::optional<compiled_graph<chat_state>> graph_;
+  std::uint32_t recursion_limit_ = default_recursion_limit;
+  std::optional<message_template> input_;
+  std::vector<shared_object> functions_;
+};
+
+} // namespace superstep::python

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads that run Python code: a queue of jobs, runners that hold the GIL in turn, and a
+// watcher that decides how many runners may work.
+#include "body_pool.hpp"
+
+#include "objects.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace superstep::python {
+
+namespace {
+
+/// Looks of the watcher at an empty queue after which it sleeps. It stays awake for a while,
+/// because waking it costs the thread that queues a job more than the looks.
+constexpr auto looks_before_sleep = 20U;
+
+/// Whether a thread of this process runs or waits for a core, by its state in /proc.
+bool is_runnable(int kernel_id) noexcept {
+  auto path = std::array<char, 64>{};
+  std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", kernel_id);
+  const auto file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return true; // unknown: admits no further runner
+  auto text = std::array<char, 256>{};
+  const auto n = ::read(file, text.data(), text.size());
+  ::close(file);
+  const auto line = std::string_view{text.data(), n > 0 ? static_cast<std::size_t>(n) : 0};
+  // the last `)`, because the name of the thread before it may contain any character
+  const auto after_name = line.rfind(')');
+  return after_name == std::string_view::npos || after_name + 2 >= line.size() ||
+         line[after_name + 2] == 'R';
+}
+
+/// The thread state of Python for a thread that C++ has started. Holds the GIL between enter() and
+/// leave().
+class python_thread {
+public:
+  python_thread() : ensured_{PyGILState_Ensure()}, state_{PyEval_SaveThread()} {}
+  python_thread(const python_thread&) = delete;
+  python_thread& operator=(const python_thread&) = delete;
+  ~python_thread() {
+    PyEval_RestoreThread(state_);
+    PyGILState_Release(ensured_);
+  }
+  void enter() { PyEval_RestoreThread(state_); }
+  void leave() { state_ = PyEval_SaveThread(); }
+
+private:
+  PyGILState_STATE ensured_;
+  PyThreadState* state_;
+};
+
+} // namespace
+
+body_pool::body_pool() {
+  std::thread{[this] { watch(); }}.detach();
+}
+
+body_pool::~body_pool() = default;
+
+bool body_pool::add(pool_job_ptr job) {
+  const auto lock = std::scoped_lock{mutex_};
+  if (stopping_)
+    return false;
+  jobs_.push_back(std::move(job));
+  if (active_ == 0)
+    admit(1);
+  else
+    wake_watcher();
+  return true;
+}
+
+/// Lets further runners execute jobs: idle ones, or new ones.
+void body_pool::admit(std::size_t more) {
+  for (; more > 0 && active_ < runners_max; --more) {
+    if (idle_ > admitted_) {
+      ++admitted_;
+      admitted_changed_.notify_one();
+    } else if (!start_runner()) {
+      if (active_ == 0)
+        wake_watcher(); // which tries again
+      return;
+    }
+    ++active_;
+  }
+}
+
+bool body_pool::start_runner() {
+  auto made = std::make_unique<runner>();
+  try {
+    std::thread{[this, self = made.get()] { work(*self); }}.detach();
+  } catch (const std::system_error&) { // the system refuses a thread; the watcher tries again
+    return false;
+  }
+  runners_.push_back(std::move(made));
+  size_max_ = std::max(size_max_, runners_.size());
+  return true;
+}
+
+void body_pool::work(runner& self) {
+  self.kernel_id = static_cast<int>(::syscall(SYS_gettid));
+  self.at.store(phase::waits_for_gil, std::memory_order_relaxed);
+  self.has_clock.store(::pthread_getcpuclockid(::pthread_self(), &self.clock) == 0,
+                       std::memory_order_release);
+  {
+    auto python = python_thread{};
+    for (auto may_stay = true; may_stay;) {
+      self.at.store(phase::waits_for_gil, std::memory_order_relaxed);
+      python.enter();
+      self.at.store(phase::inside, std::memory_order_relaxed);
+      run_jobs(self);
+      python.leave();
+      self.at.store(phase::idle, std::memory_order_relaxed);
+      auto lock = std::unique_lock{mutex_};
+      if (!jobs_.empty() && !stopping_)
+        continue;
+      --active_;
+      ++idle_;
+      may_stay = admitted_changed_.wait_for(lock, idle_time, [this] {
+        return admitted_ > 0 || stopping_;
+      }) && !stopping_;
+      --idle_;
+      if (may_stay)
+        --admitted_; // admit() has counted this thread as active
+    }
+  }
+  const auto lock = std::scoped_lock{mutex_};
+  std::erase_if(runners_, [&](const auto& r) { return r.get() == &self; });
+  ended_.notify_all();
+}
+
+/// Executes jobs until the queue is empty. The thread holds the GIL.
+void body_pool::run_jobs(runner&) {
+  while (auto job = next_job()) {
+    job->run();
+    job.reset();
+    drop_left_objects();
+  }
+  drop_left_objects();
+}
+
+pool_job_ptr body_pool::next_job() {
+  const auto lock = std::scoped_lock{mutex_};
+  if (jobs_.empty() || stopping_)
+    return {};
+  auto job = std::move(jobs_.front());
+  jobs_.pop_front();
+  ++jobs_done_;
+  return job;
+}
+
+void body_pool::wake_watcher() {
+  if (!std::exchange(is_watching_, true))
+    watcher_wanted_.notify_one();
+}
+
+/// The watcher: looks at the runners while jobs are queued.
+void body_pool::watch() {
+  auto lock = std::unique_lock{mutex_};
+  for (auto idle_looks = 0U; !stopping_;) {
+    if (jobs_.empty() && ++idle_looks > looks_before_sleep) {
+      is_watching_ = false;
+      watcher_wanted_.wait(lock, [this] { return is_watching_ || stopping_; });
+    }
+    watcher_wanted_.wait_for(lock, tick, [this] { return stopping_; });
+    if (stopping_ || jobs_.empty())
+      continue;
+    idle_looks = 0;
+    admit(std::min(wanted(look()), jobs_.size()));
+  }
+  watcher_ended_ = true;
+  ended_.notify_all();
+}
+
+body_pool::sight body_pool::look() {
+  auto out = sight{};
+  for (const auto& r : runners_) {
+    switch (r->at.load(std::memory_order_relaxed)) {
+    case phase::idle:
+      r->cpu_ns = -1;
+      break;
+    case phase::waits_for_gil:
+      r->cpu_ns = -1;
+      ++out.waiting;
+      break;
+    case phase::inside:
+      ++(is_blocked(*r) ? out.blocked : out.burning);
+      break;
+    }
+  }
+  return out;
+}
+
+/// Returns the number of further runners to admit.
+std::size_t body_pool::wanted(const sight& seen) {
+  const auto has_progressed = std::exchange(jobs_done_seen_, jobs_done_) != jobs_done_;
+  looks_without_progress_ = has_progressed ? 0 : looks_without_progress_ + 1;
+  if (active_ == 0)
+    return 1;
+  if (seen.waiting > 0) // another thread has the GIL, so one more runner would wait too
+    return 0;
+  if (seen.burning == 0)
+    return seen.blocked;
+  if (looks_without_progress_ < looks_before_one_more)
+    return 0;
+  looks_without_progress_ = 0;
+  return 1;
+}
+
+/// Whether a runner has used no CPU time since the last look and does not wait for a core.
+bool body_pool::is_blocked(runner& r) noexcept {
+  auto used = timespec{};
+  if (!r.has_clock.load(std::memory_order_acquire) || ::clock_gettime(r.clock, &used) != 0)
+    return false;
+  const auto ns = std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+  if (std::exchange(r.cpu_ns, ns) != ns)
+    return false;
+  return !is_runnable(r.kernel_id);
+}
+
+bool body_pool::stop(std::chrono::milliseconds grace) {
+  auto dropped = std::deque<pool_job_ptr>{}; // destroyed without the lock
+  auto lock = std::unique_lock{mutex_};
+  stopping_ = true;
+  dropped.swap(jobs_);
+  admitted_changed_.notify_all();
+  watcher_wanted_.notify_all();
+  return ended_.wait_for(lock, grace, [this] { return runners_.empty() && watcher_ended_; });
+}
+
+std::size_t body_pool::size() const {
+  const auto lock = std::scoped_lock{mutex_};
+  return runners_.size();
+}
+
+std::size_t body_pool::size_max() const {
+  const auto lock = std::scoped_lock{mutex_};
+  return size_max_;
+}
+
+} // namespace superstep::python

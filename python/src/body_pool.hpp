@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace superstep::python {
+
+/// A piece of work that needs the GIL, such as the body of a node.
+class pool_job : public boost::intrusive_ref_counter<pool_job, boost::thread_safe_counter> {
+public:
+  pool_job() = default;
+  pool_job(const pool_job&) = delete;
+  pool_job& operator=(const pool_job&) = delete;
+  virtual ~pool_job() = default;
+  /// Does the work. The calling thread holds the GIL; the function may release it while it waits.
+  virtual void run() noexcept = 0;
+};
+using pool_job_ptr = boost::intrusive_ptr<pool_job>;
+
+/// The threads that run Python code for an engine. The engine's own threads never wait for the GIL:
+/// they queue jobs here, and continue with other runs.
+///
+/// Normally one thread, the runner, holds the GIL and executes all queued jobs. A further runner
+/// cannot make Python code faster, but competes for the GIL. If jobs wait while all runners are
+/// blocked inside of their jobs, for example in a socket, a watcher admits further runners. It
+/// doubles their number every millisecond until one of them uses the CPU, up to `runners_max`.
+/// Runners that were idle for `idle_time` end.
+/// @par Threads
+/// All members may be called from any thread.
+class body_pool {
+public:
+  static constexpr std::size_t runners_max = 64;             ///< largest number of runners
+  static constexpr auto idle_time = std::chrono::seconds{1}; ///< lifetime of an idle runner
+  static constexpr auto tick = std::chrono::milliseconds{1}; ///< interval of the watcher
+  /// Number of looks of the watcher without a finished job after which one more runner is admitted,
+  /// even if runners use the CPU: their jobs may wait actively for a job in the queue.
+  static constexpr unsigned looks_before_one_more = 20;
+
+  body_pool();
+  body_pool(const body_pool&) = delete;
+  body_pool& operator=(const body_pool&) = delete;
+  /// @pre stop() has returned true
+  ~body_pool();
+
+  /// Queues a job. Returns false if the pool was stopped; the job is not run then.
+  bool add(pool_job_ptr job);
+  /// Stops the pool: drops queued jobs, and waits for the runners to end, at most `grace`. The
+  /// caller must not hold the GIL.
+  /// @returns whether all runners have ended. Otherwise the pool must not be destroyed.
+  bool stop(std::chrono::milliseconds grace);
+  /// Number of threads that exist now, and the largest number so far. @{
+  [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] std::size_t size_max() const;
+  /// @}
+
+private:
+  /// The activity of a runner.
+  enum class phase : std::uint8_t { idle, waits_for_gil, inside };
+
+  struct runner {
+    std::atomic<phase> at{phase::idle};
+    std::atomic<bool> has_clock{false};
+    clockid_t clock{};
+    int kernel_id = 0;
+    std::int64_t cpu_ns = -1; // used until the last look of the watcher; -1: not known
+  };
+  /// The numbers of runners by activity, as the watcher sees them.
+  struct sight {
+    std::size_t waiting = 0; // for the GIL
+    std::size_t burning = 0; // use the CPU or wait for a core
+    std::size_t blocked = 0;
+  };
+
+  void admit(std::size_t more); // caller holds mutex_
+  bool start_runner();          // caller holds mutex_
+  void work(runner& self);
+  void run_jobs(runner& self);
+  [[nodiscard]] pool_job_ptr next_job();
+  void wake_watcher(); // caller holds mutex_
+  void watch();
+  [[nodiscard]] sight look();                          // caller holds mutex_
+  [[nodiscard]] std::size_t wanted(const sight& seen); // caller holds mutex_
+  [[nodiscard]] static bool is_blocked(runner& r) noexcept;
+
+  mutable std::mutex mutex_;
+  std::condition_variable admitted_changed_;
+  std::condition_variable watcher_wanted_;
+  std::condition_variable ended_;
+  std::deque<pool_job_ptr> jobs_;
+  std::vector<std::unique_ptr<runner>> runners_;
+  std::size_t active_ = 0;   // runners that execute jobs, or were admitted to
+  std::size_t idle_ = 0;     // runners that wait to be admitted
+  std::size_t admitted_ = 0; // idle runners that may start
+  std::size_t size_max_ = 0;
+  std::uint64_t jobs_done_ = 0;
+  std::uint64_t jobs_done_seen_ = 0;
+  unsigned looks_without_progress_ = 0;
+  bool is_watching_ = false;
+  bool stopping_ = false;
+  bool watcher_ended_ = false;
+};
+
+} // namespace superstep::python

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conversion between Python objects and JSON values.
+#include "convert.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace superstep::python {
+
+namespace {
+
+/// The place of an object inside the object that is converted. Written only for an error.
+struct place {
+  const std::string& root;
+  const place* above = nullptr;
+  nb::handle key{};      // of a dict
+  Py_ssize_t index = -1; // of a list
+
+  [[nodiscard]] std::string text() const {
+    auto out = above != nullptr ? above->text() : root;
+    if (key.is_valid())
+      out += '[' + std::string{nb::repr(key).c_str()} + ']';
+    else if (index >= 0)
+      out += '[' + std::to_string(index) + ']';
+    return out;
+  }
+};
+
+[[noreturn]] void throw_type(const place& at, nb::handle from, const char* wanted) {
+  const auto text = at.text() + " is a " + Py_TYPE(from.ptr())->tp_name + "; " + wanted;
+  throw nb::type_error(text.c_str());
+}
+
+json::value integer_of(nb::handle from, const place& at) {
+  auto overflow = 0;
+  const auto small = PyLong_AsLongLongAndOverflow(from.ptr(), &overflow);
+  if (overflow == 0) {
+    if (small == -1 && PyErr_Occurred())
+      throw nb::python_error();
+    return std::int64_t{small};
+  }
+  if (overflow > 0) {
+    const auto large = PyLong_AsUnsignedLongLong(from.ptr());
+    if (!PyErr_Occurred())
+      return std::uint64_t{large};
+    PyErr_Clear();
+  }
+  throw nb::value_error((at.text() + " is an int of more than 64 bits").c_str());
+}
+
+json::value value_of(nb::handle from, const place& at, int depth);
+
+json::object object_of(nb::handle from, const place& at, int depth) {
+  auto out = json::object{};
+  out.reserve(static_cast<std::size_t>(PyDict_Size(from.ptr())));
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  auto position = Py_ssize_t{0};
+  while (PyDict_Next(from.ptr(), &position, &key, &value)) {
+    const auto here = place{at.root, &at, key};
+    if (!PyUnicode_Check(key))
+      throw_type(here, key, "keys must be str");
+    out.emplace(text_of(key, at.root), value_of(value, here, depth + 1));
+  }
+  return out;
+}
+
+json::value value_of(nb::handle from, const place& at, int depth) {
+  auto* const object = from.ptr();
+  if (object == Py_None)
+    return nullptr;
+  if (PyUnicode_Check(object))
+    return json::string(text_of(from, at.root));
+  if (PyBool_Check(object))
+    return object == Py_True;
+  if (PyLong_Check(object))
+    return integer_of(from, at);
+  if (PyFloat_Check(object)) {
+    const auto number = PyFloat_AS_DOUBLE(object);
+    if (!std::isfinite(number))
+      throw nb::value_error((at.text() + " is not a finite number").c_str());
+    return number;
+  }
+  if (depth > depth_max)
+    throw nb::value_error((at.root + " has more than 200 nested lists and dicts").c_str());
+  if (PyDict_Check(object))
+    return object_of(from, at, depth);
+  if (!PyList_Check(object) && !PyTuple_Check(object))
+    throw_type(at, from, "it must consist of None, bool, int, float, str, list and dict");
+  auto out = json::array{};
+  const auto size = PySequence_Fast_GET_SIZE(object);
+  out.reserve(static_cast<std::size_t>(size));
+  for (auto i = Py_ssize_t{0}; i < size; ++i)
+    out.push_back(
+        value_of(PySequence_Fast_GET_ITEM(object, i), place{at.root, &at, {}, i}, depth + 1));
+  return out;
+}
+
+} // namespace
+
+nb::object to_python(std::string_view text) {
+  auto* const made =
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
+  if (made == nullptr)
+    throw nb::python_error();
+  return nb::steal(made);
+}
+
+nb::object to_python(const json::object& from) {
+  auto out = nb::dict();
+  for (const auto& [key, value] : from) {
+    const auto name = to_python(std::string_view{key});
+    if (PyDict_SetItem(out.ptr(), name.ptr(), to_python(value).ptr()) != 0)
+      throw nb::python_error();
+  }
+  return out;
+}
+
+nb::object to_python(const json::value& from) {
+  switch (from.kind()) {
+  case json::kind::null:
+    return nb::none();
+  case json::kind::bool_:
+    return nb::bool_(from.get_bool());
+  case json::kind::int64:
+    return nb::int_(from.get_int64());
+  case json::kind::uint64:
+    return nb::int_(from.get_uint64());
+  case json::kind::double_:
+    return nb::float_(from.get_double());
+  case json::kind::string:
+    return to_python(std::string_view{from.get_string()});
+  case json::kind::object:
+    return to_python(from.get_object());
+  case json::kind::array:
+    break;
+  }
+  const auto& items = from.get_array();
+  auto out = nb::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
+  if (!out.is_valid())
+    throw nb::python_error();
+  for (auto i = std::size_t{0}; i < items.size(); ++i)
+    PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), to_python(items[i]).release().ptr());
+  return out;
+}
+
+std::string_view text_of(nb::handle from, const std::string& where) {
+  if (!PyUnicode_Check(from.ptr()))
+    throw_type(place{where}, from, "it must be a str");
+  auto size = Py_ssize_t{0};
+  const auto* const text = PyUnicode_AsUTF8AndSize(from.ptr(), &size);
+  if (text == nullptr) // a lone surrogate
+    throw nb::python_error();
+  return {text, static_cast<std::size_t>(size)};
+}
+
+json::value to_json(nb::handle from, const std::string& where) {
+  return value_of(from, place{where}, 0);
+}
+
+json::object to_json_object(nb::handle from, const std::string& where) {
+  const auto at = place{where};
+  if (!PyDict_Check(from.ptr()))
+    throw_type(at, from, "it must be a dict");
+  return object_of(from, at, 0);
+}
+
+} // namespace superstep::python

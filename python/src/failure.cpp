@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exceptions of Python in C++, and of C++ in Python.
+#include "failure.hpp"
+
+#include "convert.hpp"
+
+#include <superstep/checkpoint/checkpointer.hpp>
+
+#include <array>
+
+namespace superstep::python {
+
+namespace {
+
+/// The exception classes of the package, from its import to the end of the process.
+PyObject* run_error_type = nullptr;
+PyObject* graph_error_type = nullptr;
+
+/// Returns an exception as text: `ValueError: no such word`.
+std::string describe_exception(nb::handle exception) {
+  auto out = std::string{Py_TYPE(exception.ptr())->tp_name};
+  const auto text = nb::steal(PyObject_Str(exception.ptr()));
+  if (!text.is_valid()) {
+    PyErr_Clear();
+    return out;
+  }
+  if (const auto* const chars = PyUnicode_AsUTF8(text.ptr()); chars != nullptr && *chars != '\0')
+    out += std::string{": "} + chars;
+  PyErr_Clear();
+  return out;
+}
+
+bool is_transient(nb::handle exception) {
+  auto* const of = exception.ptr();
+  if (PyObject_IsInstance(of, PyExc_ConnectionError) == 1)
+    return true;
+  const auto permanent = std::array{
+      PyExc_ValueError,     PyExc_TypeError,     PyExc_ArithmeticError,    PyExc_ImportError,
+      PyExc_LookupError,    PyExc_NameError,     PyExc_SyntaxError,        PyExc_RuntimeError,
+      PyExc_ReferenceError, PyExc_StopIteration, PyExc_StopAsyncIteration, PyExc_OSError};
+  for (auto* const type : permanent)
+    if (PyObject_IsInstance(of, type) == 1)
+      return false;
+  return PyObject_IsInstance(of, PyExc_Exception) == 1;
+}
+
+/// Returns the exception of Python that caused a failure; an invalid object if there is none.
+nb::object cause_of(const std::exception_ptr& cause) {
+  if (!cause)
+    return {};
+  try {
+    std::rethrow_exception(cause);
+  } catch (const python_failure& e) {
+    return e.take();
+  } catch (const std::nested_exception& e) {
+    return cause_of(e.nested_ptr());
+  } catch (...) {
+    return {};
+  }
+}
+
+void add_note(nb::handle exception, const std::string& text) {
+  try {
+    exception.attr("add_note")(to_python(std::string_view{text}));
+  } catch (nb::python_error&) { // the class does not accept attributes; the note is not essential
+  }
+}
+
+[[noreturn]] void raise_object(const nb::object& exception) {
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  throw nb::python_error();
+}
+
+} // namespace
+
+python_failure::python_failure(nb::handle exception)
+    : std::runtime_error{describe_exception(exception)}, exception_{exception},
+      is_worth_a_retry_{is_transient(exception)} {}
+
+nb::object python_failure::take() const {
+  auto out = exception_ ? nb::object(nb::borrow(exception_.get())) : nb::object{};
+  exception_.clear();
+  return out;
+}
+
+void set_error_types(nb::object run_error, nb::object graph_error) {
+  run_error_type = run_error.release().ptr();
+  graph_error_type = graph_error.release().ptr();
+}
+
+void forget_error_types() {
+  Py_CLEAR(run_error_type);
+  Py_CLEAR(graph_error_type);
+}
+
+nb::object exception_of(const run_error& failed) {
+  if (auto original = cause_of(failed.cause); original.is_valid()) {
+    auto note = std::string{"in "};
+    if (!failed.node.empty())
+      note += "node '" + failed.node + "', ";
+    add_note(original, note + "super-step " + std::to_string(failed.step));
+    return original;
+  }
+  if (run_error_type == nullptr) // the process ends
+    return nb::borrow(PyExc_RuntimeError)(to_python(std::string_view{failed.text}));
+  const auto type = nb::borrow(run_error_type);
+  return type(to_python(std::string_view{failed.text}),
+              to_python(std::string_view{to_string(failed.code)}),
+              to_python(std::string_view{failed.node}), failed.step);
+}
+
+void raise(const run_error& failed) {
+  raise_object(exception_of(failed));
+}
+
+void raise_current() {
+  try {
+    throw;
+  } catch (const nb::python_error&) {
+    throw;
+  } catch (const nb::builtin_exception&) {
+    throw;
+  } catch (const python_failure& e) {
+    if (const auto exception = e.take(); exception.is_valid())
+      raise_object(exception);
+    throw;
+  } catch (const compile_error& e) {
+    raise_object(nb::borrow(graph_error_type)(to_python(std::string_view{e.what()})));
+  } catch (const graph_error& e) {
+    raise(e.details());
+  } catch (const std::system_error& e) {
+    auto failed = run_error{};
+    failed.code = e.code();
+    failed.text = e.what();
+    failed.cause = std::current_exception();
+    raise(failed);
+  } catch (const std::invalid_argument& e) {
+    throw nb::value_error(e.what());
+  }
+}
+
+} // namespace superstep::python

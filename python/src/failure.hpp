@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "objects.hpp"
+
+#include <superstep/runtime/graph_error.hpp>
+
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+namespace superstep::python {
+
+/// An exception of Python code, in a form that threads without the GIL may copy and destroy.
+class python_failure : public std::runtime_error {
+public:
+  /// Stores an exception with its traceback. The caller holds the GIL.
+  explicit python_failure(nb::handle exception);
+  /// Returns the exception of Python, and drops it in all copies of this object. Otherwise its
+  /// traceback, to which the caller's frames are added when it is raised, could keep alive what
+  /// holds this object, for example a checkpointer. The caller holds the GIL. Invalid if it was
+  /// taken.
+  [[nodiscard]] nb::object take() const;
+  /// Whether a retry policy without a predicate retries it: not for exceptions that the same input
+  /// would cause again. Source: default_retry_on in LangGraph 1.2.22, _internal/_retry.py.
+  [[nodiscard]] bool is_worth_a_retry() const noexcept { return is_worth_a_retry_; }
+
+private:
+  shared_object exception_;
+  bool is_worth_a_retry_;
+};
+
+/// Raises the failure of a run as an exception of Python: that of the node, with a note that names
+/// the node and the super-step, or superstep.RunError. The caller holds the GIL.
+[[noreturn]] void raise(const run_error& failed);
+
+/// Returns the exception that raise() raises. To be called once. The caller holds the GIL.
+[[nodiscard]] nb::object exception_of(const run_error& failed);
+
+/// Registers the exception classes that the package defines. Called once by the package.
+void set_error_types(nb::object run_error, nb::object graph_error);
+/// Releases these classes; see forget_package().
+void forget_error_types();
+
+/// Calls a function of the C++ library, and raises its exceptions as exceptions of Python. The
+/// caller holds the GIL.
+template <class F>
+auto translated(F f) -> decltype(f());
+
+/// Raises the exception that is being handled, as translated() does.
+[[noreturn]] void raise_current();
+
+template <class F>
+auto translated(F f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (...) {
+    raise_current();
+  }
+}
+
+} // namespace superstep::python

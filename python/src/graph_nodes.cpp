@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies and routers of Python graphs. One visit of a thread with the GIL executes everything that
+// a task has to do in Python: the function of the node, the reducers of the channels that it
+// writes, and its routers.
+#include "graph_nodes.hpp"
+
+#include "convert.hpp"
+#include "failure.hpp"
+#include "types.hpp"
+
+#include <superstep/runtime/detail/nested_run.hpp>
+
+#include <utility>
+
+namespace superstep::python {
+
+namespace {
+
+/// The destinations that the routers of a node have chosen, one entry for each branch; passed to
+/// the routers of the engine as node_output::for_routers.
+using chosen_targets = std::vector<python_targets>;
+
+const value_ref* payload_of(const body_input& given) {
+  if (given.payload == nullptr)
+    return nullptr;
+  if (!given.payload->holds<value_ref>())
+    detail::throw_wrong_input(given);
+  return &given.payload->as<value_ref>();
+}
+
+using node_ref = std::shared_ptr<const python_node>;
+
+/// One activation of a node. Shares the node, because Python code may outlive its run and the
+/// graph.
+class node_activation final : public activation {
+public:
+  node_activation(layout_ref layout, node_ref node, const body_input& given)
+      : activation{node->function, [given] { return given.make_runtime(); }},
+        layout_{std::move(layout)}, node_{std::move(node)}, config_{*given.config},
+        table_{given.table}, values_{layout_->values_of(*given.state)}, is_sole_{given.sole_task},
+        has_branches_{!node_->branches->empty()} {
+    if (const auto* const payload = payload_of(given))
+      payload_ = *payload;
+  }
+
+  /// Returns what the code has written and chosen. Throws graph_error for an unknown destination.
+  node_output take_output() {
+    auto out = node_output{};
+    for (auto& w : writes_)
+      out.writes.push_back(std::move(w));
+    add_targets(targets_, *table_, out);
+    if (has_branches_)
+      out.for_routers = std::make_shared<const chosen_targets>(std::move(chosen_));
+    return out;
+  }
+  const run_config& config() const override { return *config_; }
+
+protected:
+  nb::object call(const python_function& f) override {
+    const auto given =
+        payload_ != nullptr ? payload_->get() : nb::object(layout_->read(values_, node_->reads));
+    const auto function = f.callable.get();
+    if (!function.is_valid())
+      throw std::logic_error{"the graph was deleted while it ran"};
+    if (f.takes_runtime)
+      return nb::borrow(function)(given, nb::arg("runtime") = nb::cast(call_reference{this}));
+    auto* const made = PyObject_CallOneArg(function.ptr(), given.ptr());
+    if (made == nullptr)
+      throw nb::python_error();
+    return nb::steal(made);
+  }
+
+  nb::object accept(nb::handle result) override {
+    if (routed_ == not_routed) {
+      read_result(result);
+      if (is_sole_ || !node_->branches->empty())
+        layout_->combine(writes_, values_);
+      routed_ = 0;
+    } else {
+      take_route(result);
+    }
+    if (routed_ == node_->branches->size())
+      return {};
+    const auto& branch = (*node_->branches)[routed_];
+    return call_router(branch, layout_->read(values_));
+  }
+
+  void drop() noexcept override {
+    node_.reset();
+    values_.clear();
+    payload_.reset();
+  }
+
+private:
+  static constexpr auto not_routed = ~std::size_t{0};
+
+  void read_result(nb::handle result) {
+    if (PyList_Check(result.ptr()) || PyTuple_Check(result.ptr()))
+      for (auto item : result)
+        read_one(item);
+    else
+      read_one(result);
+  }
+  void read_one(nb::handle result) {
+    if (!is_a(result, types().command)) {
+      layout_->add_writes(result, writes_);
+      return;
+    }
+    if (!nb::object(result.attr("resume")).is_none())
+      throw nb::value_error("a node must not return a Command with resume");
+    layout_->add_writes(result.attr("update"), writes_);
+    for (auto& t : read_targets(result.attr("goto"), *layout_))
+      targets_.push_back(std::move(t));
+  }
+  void take_route(nb::handle result) {
+    const auto& branch = (*node_->branches)[routed_++];
+    chosen_.push_back(read_targets(result, *layout_, branch.labels));
+  }
+
+  layout_ref layout_;
+  node_ref node_;
+  std::shared_ptr<const run_config> config_;
+  const detail::program* table_;
+  graph_layout::values values_; // at the start; from accept() on, with the own writes
+  value_ref payload_;
+  bool is_sole_;
+  bool has_branches_;
+  std::vector<write> writes_;
+  python_targets targets_;
+  std::size_t routed_ = not_routed; // number of routers that were called
+  chosen_targets chosen_;
+};
+
+task<node_output> run_activation(boost::intrusive_ptr<node_activation> made) {
+  auto waiting = await_callback<call_end>(
+      [at = made.get()](completer<call_end> done) { at->start(std::move(done)); });
+  auto end = co_await waiting;
+  if (end.failure)
+    std::rethrow_exception(end.failure);
+  // an interrupted activation has no output
+  co_return end.is_interrupted ? node_output{} : made->take_output();
+}
+
+class function_body final : public detail::node_body {
+public:
+  function_body(layout_ref layout, python_node node)
+      : layout_{std::move(layout)}, node_{std::make_shared<const python_node>(std::move(node))} {}
+
+  void run(const body_input& given, outcome& out) const override {
+    out.rest = run_activation(new node_activation{layout_, node_, given});
+  }
+  const value_form* input_form() const override { return sent_form(); }
+
+private:
+  layout_ref layout_;
+  node_ref node_;
+};
+
+/// Runs a subgraph with the channels of its parent that it has too, and returns the values of these
+/// channels at its end.
+task<node_output> run_child(detail::call_services* services, layout_ref parent, layout_ref child,
+                            detail::program_ptr program, graph_layout::values values) {
+  auto input = write_list{};
+  for (const auto& [name, number] : parent->numbers)
+    if (const auto found = child->numbers.find(name);
+        found != child->numbers.end() && values[number] != nullptr)
+      input.push_back({found->second, false, value{value_write{values[number]}}});
+  auto running = detail::run_nested(services, std::move(program), std::move(input));
+  auto ended = co_await running;
+  if (ended.to_parent)
+    detail::throw_no_parent();
+  auto out = node_output{};
+  if (!ended.state)
+    co_return out;
+  const auto last = child->values_of(*ended.state);
+  for (const auto& [name, number] : child->numbers)
+    if (const auto found = parent->numbers.find(name);
+        found != parent->numbers.end() && last[number] != nullptr)
+      out.writes.push_back({found->second, false, value{value_write{last[number]}}});
+  co_return out;
+}
+
+class subgraph_body final : public detail::node_body {
+public:
+  subgraph_body(layout_ref layout, layout_ref child, detail::program_ptr program)
+      : layout_{std::move(layout)}, child_{std::move(child)}, program_{std::move(program)} {}
+
+  void run(const body_input& given, outcome& out) const override {
+    if (given.payload != nullptr)
+      detail::throw_wrong_input(given);
+    out.rest =
+        run_child(given.services, layout_, child_, program_, layout_->values_of(*given.state));
+  }
+  bool gives_commands() const override { return false; }
+  detail::program_ptr nested() const override { return program_; }
+
+private:
+  layout_ref layout_;
+  layout_ref child_;
+  detail::program_ptr program_;
+};
+
+class branch_router final : public detail::router {
+public:
+  branch_router(layout_ref layout, std::shared_ptr<const std::vector<python_branch>> branches,
+                std::size_t number)
+      : layout_{std::move(layout)}, branches_{std::move(branches)}, number_{number} {}
+
+  void route(const body_input& given, const state_block& fresh, node_output& out) const override {
+    if (const auto* const chosen = static_cast<const chosen_targets*>(out.for_routers.get())) {
+      add_targets((*chosen)[number_], *given.table, out);
+      return;
+    }
+    const auto* const run = (*given.config)->context.get_if<python_run>();
+    if (run != nullptr && run->table == given.table && given.node == detail::program::no_node &&
+        number_ < run->first.size()) {
+      add_targets(run->first[number_], *given.table, out);
+      return;
+    }
+    // the start of a run on a saved thread, or an edit of its state
+    auto targets = python_targets{};
+    {
+      const auto locked = nb::gil_scoped_acquire{};
+      try {
+        const auto& branch = (*branches_)[number_];
+        const auto state = layout_->read(layout_->values_of(fresh));
+        targets = read_targets(call_router(branch, state), *layout_, branch.labels);
+      } catch (nb::python_error& e) {
+        throw python_failure{e.value()};
+      } catch (const nb::builtin_exception& e) {
+        throw std::invalid_argument{e.what()};
+      }
+    }
+    add_targets(targets, *given.table, out);
+  }
+
+private:
+  layout_ref layout_;
+  std::shared_ptr<const std::vector<python_branch>> branches_;
+  std::size_t number_;
+};
+
+} // namespace
+
+nb::object call_router(const python_branch& branch, nb::handle state) {
+  const auto function = branch.route.callable.get();
+  if (!function.is_valid())
+    throw std::logic_error{"the graph was deleted while it ran"};
+  return nb::borrow(function)(state);
+}
+
+std::unique_ptr<const detail::node_body> make_body(layout_ref layout, python_node node) {
+  return std::make_unique<function_body>(std::move(layout), std::move(node));
+}
+
+std::unique_ptr<const detail::node_body> make_subgraph_body(layout_ref layout, layout_ref child,
+                                                            detail::program_ptr program) {
+  return std::make_unique<subgraph_body>(std::move(layout), std::move(child), std::move(program));
+}
+
+std::unique_ptr<const detail::router>
+make_router(layout_ref layout, std::shared_ptr<const std::vector<python_branch>> branches,
+            std::size_t number) {
+  return std::make_unique<branch_router>(std::move(layout), std::move(branches), number);
+}
+
+} // namespace superstep::python

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "graph.hpp"
+
+namespace superstep::python {
+
+/// A node whose code is a Python function.
+struct python_node {
+  python_function function;
+  std::vector<std::uint32_t> reads;                           ///< channels in its input; empty: all
+  std::shared_ptr<const std::vector<python_branch>> branches; ///< of this node; may be empty
+};
+
+/// Makes the body of a node.
+[[nodiscard]] std::unique_ptr<const detail::node_body> make_body(layout_ref layout,
+                                                                 python_node node);
+/// Makes the body of a node that runs another Python graph.
+[[nodiscard]] std::unique_ptr<const detail::node_body>
+make_subgraph_body(layout_ref layout, layout_ref child_layout, detail::program_ptr child);
+/// Makes the router of a branch. Usually it only returns what Python code has chosen before: the
+/// activation of the node, or the start of the run. Otherwise it waits for the GIL.
+/// @param number position of the branch among those of its source
+[[nodiscard]] std::unique_ptr<const detail::router>
+make_router(layout_ref layout, std::shared_ptr<const std::vector<python_branch>> branches,
+            std::size_t number);
+
+/// Calls a router with a state. The caller holds the GIL. The result may be a coroutine.
+[[nodiscard]] nb::object call_router(const python_branch& branch, nb::handle state);
+
+} // namespace superstep::python

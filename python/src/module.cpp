@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// The module superstep._superstep: what the Python package uses of the C++ library. The package is
+// the public interface.
+#include "module.hpp"
+
+#include "activation.hpp"
+#include "agent.hpp"
+#include "convert.hpp"
+#include "failure.hpp"
+#include "process.hpp"
+#include "results.hpp"
+#include "types.hpp"
+
+#include <superstep/checkpoint/memory_checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
+
+#include <utility>
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace superstep::python {
+
+namespace {
+
+checkpointer_ptr checkpointer_of(const saved_threads* threads) {
+  return threads == nullptr ? checkpointer_ptr{} : threads->checkpointer;
+}
+
+nb::object current_call() {
+  auto* const now = activation::current();
+  return now == nullptr ? nb::object(nb::none()) : nb::cast(call_reference{now});
+}
+
+void add_calls(nb::module_& m) {
+  nb::class_<call_reference>(m, "Runtime")
+      .def("interrupt",
+           [](const call_reference& c, nb::handle question) {
+             return to_python(c.call->ask(to_json(question, "the value of interrupt()")));
+           })
+      .def("emit",
+           [](const call_reference& c, nb::handle event) {
+             c.call->get_runtime().emit(to_json(event, "the value of emit()"));
+           })
+      .def_prop_ro("node",
+                   [](const call_reference& c) { return to_python(c.call->get_runtime().node()); })
+      .def_prop_ro("step", [](const call_reference& c) { return c.call->get_runtime().step(); })
+      .def_prop_ro("remaining_steps",
+                   [](const call_reference& c) { return c.call->get_runtime().remaining_steps(); })
+      .def_prop_ro("attempt",
+                   [](const call_reference& c) { return c.call->get_runtime().attempt(); })
+      .def_prop_ro(
+          "is_cancelled",
+          [](const call_reference& c) { return c.call->get_runtime().stop().stop_requested(); })
+      .def_prop_ro("thread_id",
+                   [](const call_reference& c) {
+                     return to_python(std::string_view{c.call->config().thread_id});
+                   })
+      .def_prop_ro("run_id",
+                   [](const call_reference& c) {
+                     return to_python(std::string_view{c.call->config().run_id});
+                   })
+      .def_prop_ro("configurable",
+                   [](const call_reference& c) {
+                     auto out = c.call->config().configurable;
+                     out.erase(loop_key);
+                     return to_python(out);
+                   })
+      .def_prop_ro("metadata",
+                   [](const call_reference& c) { return to_python(c.call->config().metadata); })
+      .def_prop_ro("state",
+                   [](const call_reference& c) {
+                     auto state = c.call->state();
+                     return state.is_valid() ? state : nb::object(nb::none());
+                   })
+      .def_prop_ro("tool_call_id", [](const call_reference& c) { return c.call->tool_call_id(); })
+      .def(
+          "_complete",
+          [](const call_reference& c, nb::handle result, nb::handle failure) {
+            c.call->complete(result, failure);
+          },
+          nb::arg("result").none(), nb::arg("failure").none());
+  m.def("current_call", &current_call);
+  m.def("set_async_functions", &set_async_functions);
+  m.def("set_error_types", &set_error_types);
+  m.def("set_types", &set_types);
+  m.def("forget_package", &forget_package);
+}
+
+void add_results(nb::module_& m) {
+  nb::class_<result_source>(m, "Results")
+      .def(nb::init<>())
+      .def("take", [](const result_source& r, double seconds) { return r.queue->take(seconds); })
+      .def("set_notify", [](const result_source& r, nb::object notify) {
+        r.queue->set_notify(std::move(notify));
+      });
+  nb::class_<run_handle>(m, "Run")
+      .def("cancel", &run_handle::cancel)
+      .def("drain", [](const run_handle& r) { r.drain("requested by the program"); });
+}
+
+void add_checkpointers(nb::module_& m) {
+  nb::class_<saved_threads>(m, "Checkpointer");
+  m.def("memory_checkpointer", [] { return saved_threads{superstep::memory_checkpointer()}; });
+  m.def("sqlite_checkpointer", [](const std::string& path) {
+    return translated([&] {
+      auto options = sqlite_checkpointer_options{};
+      options.encryption_key = encryption_key_from_environment();
+      return saved_threads{superstep::sqlite_checkpointer(path, std::move(options))};
+    });
+  });
+  m.def("delete_thread", [](const saved_threads& in, const std::string& thread_id) {
+    translated([&] { in.checkpointer->delete_thread(thread_id); });
+  });
+}
+
+void add_process(nb::module_& m) {
+  m.def("start_engine",
+        [](std::size_t workers) { translated([&] { process::get().start(workers); }); });
+  m.def("is_started", &process::is_started);
+  m.def("generation", &process::generation);
+  m.def("stop", [] { return process::get().stop(); });
+  m.def("stats", [] {
+    auto& here = process::get();
+    auto out = nb::dict();
+    out["live_runs"] = here.live_runs.load();
+    out["python_threads"] = process::bodies().size();
+    out["python_threads_max"] = process::bodies().size_max();
+    return out;
+  });
+}
+
+void add_agents(nb::module_& m) {
+  nb::class_<agent_result>(m, "AgentResult")
+      .def_prop_ro("status", &agent_result::status)
+      .def_prop_ro("text", &agent_result::text)
+      .def_prop_ro("messages", &agent_result::messages)
+      .def_prop_ro("messages_json", &agent_result::messages_json)
+      .def_prop_ro("structured_response", &agent_result::structured_response)
+      .def_prop_ro("usage", &agent_result::usage)
+      .def_prop_ro("interrupts", &agent_result::interrupts)
+      .def_prop_ro("model_calls", &agent_result::model_calls)
+      .def_prop_ro("tool_calls", &agent_result::tool_calls)
+      .def_prop_ro("steps", &agent_result::steps)
+      .def("_take_error", &agent_result::take_error)
+      .def_rw("index", &agent_result::index)
+      .def("__getitem__", &agent_result::get);
+  nb::class_<native_agent>(m, "Agent", nb::type_slots(collected_type<native_agent>::slots))
+      .def(
+          "__init__",
+          [](native_agent* at, const std::string& text, const std::string& name,
+             const std::string& folder, const std::vector<std::string>& overrides, nb::list tools,
+             const saved_threads* threads) {
+            new (at) native_agent{
+                text, name, folder, overrides, std::move(tools), checkpointer_of(threads)};
+          },
+          nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
+      .def(
+          "__init__",
+          [](native_agent* at, nb::dict options, nb::list tools, const saved_threads* threads) {
+            new (at) native_agent{std::move(options), std::move(tools), checkpointer_of(threads)};
+          },
+          nb::arg(), nb::arg(), nb::arg().none())
+      .def(
+          "submit",
+          [](const native_agent& a, nb::handle input, nb::dict options, const result_source& to,
+             std::int64_t tag) {
+            return a.submit(input, std::move(options), {to.queue, tag});
+          },
+          nb::arg().none(), nb::arg(), nb::arg(), nb::arg())
+      .def(
+          "stream",
+          [](const native_agent& a, nb::handle input, nb::dict options,
+             const std::vector<std::string>& modes, const result_source& to, std::int64_t tag) {
+            return a.stream(input, std::move(options), modes, {to.queue, tag});
+          },
+          nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg())
+      .def("messages_of_row", &native_agent::messages_of_row)
+      .def("mermaid", &native_agent::mermaid);
+}
+
+} // namespace
+
+} // namespace superstep::python
+
+NB_MODULE(_superstep, m) {
+  using namespace superstep::python;
+  // The engine's threads use the GIL of the main interpreter.
+  if (PyInterpreterState_Get() != PyInterpreterState_Main())
+    throw nb::import_error(
+        "superstep cannot be imported in a subinterpreter: use processes instead");
+  add_calls(m);
+  add_results(m);
+  add_checkpointers(m);
+  add_process(m);
+  add_agents(m);
+  add_graphs(m);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine and the threads of this process. They are created when first used, again in a forked
+// child, and end before the interpreter does.
+#include "process.hpp"
+
+#include "objects.hpp"
+
+#include <string>
+
+#include <pthread.h>
+
+namespace superstep::python {
+
+namespace {
+
+// The objects of a parent process are not destroyed in a forked child: their threads do not exist
+// there, and their locks may be held.
+std::atomic<process*> current{nullptr};
+std::atomic<body_pool*> current_bodies{nullptr};
+std::atomic<std::uint64_t> forks{0};
+
+/// Maximum wait for threads at the end of the process.
+constexpr auto exit_grace = std::chrono::seconds{1};
+
+void forget_parent() noexcept {
+  current.store(nullptr);
+  current_bodies.store(nullptr);
+  forget_left_objects();
+  forks.fetch_add(1);
+}
+
+} // namespace
+
+process& process::get() {
+  if (auto* const here = current.load())
+    return *here;
+  static const auto is_registered = ::pthread_atfork(nullptr, nullptr, &forget_parent) == 0;
+  if (!is_registered)
+    throw std::bad_alloc{}; // the only error of pthread_atfork()
+  auto* const made = new process;
+  made->bodies_ = new body_pool;
+  current_bodies.store(made->bodies_);
+  current.store(made);
+  return *made;
+}
+
+body_pool& process::bodies() noexcept {
+  return *current_bodies.load();
+}
+
+bool process::is_started() noexcept {
+  return current.load() != nullptr;
+}
+
+std::uint64_t process::generation() noexcept {
+  return forks.load();
+}
+
+void process::start(std::size_t workers) {
+  if (engine_ && workers != workers_)
+    throw nb::value_error(("the engine of this process already runs with workers=" +
+                           std::to_string(workers_) + "; call engine() before the first run")
+                              .c_str());
+  if (engine_)
+    return;
+  auto options = engine_options{};
+  options.workers = workers;
+  options.shutdown_grace = exit_grace;
+  engine_ = std::make_unique<engine>(options);
+  workers_ = workers;
+}
+
+engine& process::runs() {
+  if (!engine_)
+    start(workers_);
+  return *engine_;
+}
+
+const std::shared_ptr<io_runtime>& process::io() {
+  if (!io_)
+    io_ = std::make_shared<io_runtime>();
+  return io_;
+}
+
+bool process::stop() {
+  auto has_ended = false;
+  {
+    const auto unlocked = nb::gil_scoped_release{}; // runners need the GIL to end
+    has_ended = bodies_->stop(exit_grace);
+    engine_.reset();
+  }
+  drop_left_objects();
+  return has_ended;
+}
+
+} // namespace superstep::python

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queue between the engine, which ends runs, and the Python threads that wait for them.
+#include "results.hpp"
+
+#include "process.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace superstep::python {
+
+namespace {
+
+/// Longest time for which a waiting thread does not handle signals.
+constexpr auto signal_interval = std::chrono::milliseconds{50};
+
+/// Calls the notification of a queue.
+class notify_job final : public pool_job {
+public:
+  explicit notify_job(shared_object function) : function_{std::move(function)} {}
+  void run() noexcept override {
+    if (auto* const done = PyObject_CallNoArgs(function_.get().ptr()); done != nullptr)
+      Py_DECREF(done);
+    else
+      PyErr_WriteUnraisable(function_.get().ptr()); // the event loop was closed
+  }
+
+private:
+  shared_object function_;
+};
+
+} // namespace
+
+void result_queue::put(std::int64_t tag, maker make) {
+  auto notified = shared_object{};
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    if (results_.empty())
+      notified = notify_;
+    results_.emplace_back(tag, std::move(make));
+  }
+  arrived_.notify_one();
+  if (notified)
+    process::bodies().add(new notify_job{std::move(notified)});
+}
+
+void result_queue::set_notify(nb::object notify) {
+  const auto lock = std::scoped_lock{mutex_};
+  notify_ = shared_object{notify};
+}
+
+nb::list result_queue::take(double seconds) {
+  using clock = std::chrono::steady_clock;
+  const auto has_limit = seconds >= 0;
+  const auto end =
+      clock::now() + std::chrono::duration_cast<clock::duration>(
+                         std::chrono::duration<double>(has_limit ? std::min(seconds, 1e8) : 0.0));
+  auto taken = decltype(results_){};
+  for (;;) {
+    {
+      const auto unlocked = nb::gil_scoped_release{};
+      auto lock = std::unique_lock{mutex_};
+      auto until = clock::now() + signal_interval;
+      if (has_limit)
+        until = std::min(until, end);
+      arrived_.wait_until(lock, until, [this] { return !results_.empty(); });
+      taken.swap(results_);
+    }
+    if (PyErr_CheckSignals() != 0)
+      throw nb::python_error();
+    if (!taken.empty() || (has_limit && clock::now() >= end))
+      break;
+  }
+  drop_left_objects();
+  auto out = nb::list();
+  for (auto& [tag, make] : taken)
+    out.append(nb::make_tuple(tag, make()));
+  return out;
+}
+
+std::shared_ptr<void> count_run() {
+  auto* const here = &process::get();
+  here->live_runs.fetch_add(1, std::memory_order_relaxed);
+  return {here, [](process* p) { p->live_runs.fetch_sub(1, std::memory_order_relaxed); }};
+}
+
+} // namespace superstep::python

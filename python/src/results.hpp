@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "objects.hpp"
+
+#include <superstep/actors/run.hpp>
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace superstep::python {
+
+/// Results of runs on their way from the engine to Python. The engine's threads put them in without
+/// the GIL. Python takes them out: it waits, or is notified through an event loop.
+class result_queue {
+public:
+  /// Makes the Python object of a result. Called by the thread that takes the result.
+  using maker = std::function<nb::object()>;
+
+  /// Adds a result. May be called from any thread.
+  void put(std::int64_t tag, maker make);
+  /// Returns the results that have arrived, as a list of (tag, result). Waits for at least one, but
+  /// at most `seconds`; negative: without a limit. Other Python threads run meanwhile. Handles
+  /// signals at least every 50 ms, so that Ctrl-C raises KeyboardInterrupt. Needs the GIL.
+  [[nodiscard]] nb::list take(double seconds);
+  /// Sets the function that is called, by a thread of the body_pool, when a result arrives and the
+  /// queue was empty. Needs the GIL.
+  void set_notify(nb::object notify);
+
+private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<std::pair<std::int64_t, maker>> results_;
+  shared_object notify_;
+};
+using result_queue_ptr = std::shared_ptr<result_queue>;
+
+/// The queue and the tag under which the result of a run is delivered.
+struct delivery {
+  result_queue_ptr queue;
+  std::int64_t tag = 0;
+};
+
+/// Counts a run as live until the returned object is destroyed. Needs the GIL.
+[[nodiscard]] std::shared_ptr<void> count_run();
+
+} // namespace superstep::python

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of runs, from keyword arguments of Python.
+#include "run_options.hpp"
+
+#include "activation.hpp"
+#include "convert.hpp"
+#include "failure.hpp"
+#include "types.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace superstep::python {
+
+namespace {
+
+std::int64_t read_integer(nb::handle from, const std::string& where, std::int64_t least) {
+  const auto value = PyLong_Check(from.ptr()) ? PyLong_AsLongLong(from.ptr()) : least - 1;
+  if (PyErr_Occurred())
+    PyErr_Clear();
+  if (value < least || value > 0xffff'ffffLL)
+    throw nb::value_error((where + " must be an int of at least " + std::to_string(least)).c_str());
+  return value;
+}
+
+std::chrono::milliseconds read_seconds(nb::handle from, const std::string& where) {
+  const auto seconds = PyFloat_AsDouble(from.ptr());
+  if (PyErr_Occurred())
+    throw nb::python_error();
+  constexpr auto longest = 49.0 * 24 * 3600;
+  if (!(seconds > 0) || seconds > longest)
+    throw nb::value_error((where + " must be a number of seconds from 0 to 49 days").c_str());
+  return std::chrono::milliseconds{static_cast<std::int64_t>(seconds * 1000)};
+}
+
+durability read_durability(nb::handle from) {
+  const auto text = text_of(from, "durability");
+  if (text == "sync")
+    return durability::sync;
+  if (text == "async")
+    return durability::async;
+  if (text == "exit")
+    return durability::exit;
+  throw nb::value_error("durability must be 'sync', 'async' or 'exit'");
+}
+
+thread_options& thread_of(run_config& config) {
+  if (!config.thread)
+    config.thread = thread_options{};
+  return *config.thread;
+}
+
+using reader = void (*)(run_config&, nb::handle);
+
+constexpr auto readers = std::to_array<std::pair<std::string_view, reader>>({
+    {"thread_id", [](run_config& c, nb::handle v) { c.thread_id = text_of(v, "thread_id"); }},
+    {"run_id", [](run_config& c, nb::handle v) { c.run_id = text_of(v, "run_id"); }},
+    {"recursion_limit",
+     [](run_config& c, nb::handle v) {
+       c.recursion_limit = static_cast<std::uint32_t>(read_integer(v, "recursion_limit", 1));
+     }},
+    {"max_concurrency",
+     [](run_config& c, nb::handle v) {
+       c.max_concurrency = static_cast<std::uint32_t>(read_integer(v, "max_concurrency", 1));
+     }},
+    {"deadline", [](run_config& c, nb::handle v) { c.deadline = read_seconds(v, "deadline"); }},
+    {"tags", [](run_config& c, nb::handle v) { c.tags = read_names(v, "tags"); }},
+    {"metadata",
+     [](run_config& c, nb::handle v) { c.metadata = to_json_object(v, "metadata"); }},
+    {"configurable",
+     [](run_config& c, nb::handle v) { c.configurable = to_json_object(v, "configurable"); }},
+    {"durability", [](run_config& c, nb::handle v) { thread_of(c).durability = read_durability(v); }},
+    {"checkpoint_id",
+     [](run_config& c, nb::handle v) {
+       thread_of(c).checkpoint_id = text_of(v, "checkpoint_id");
+     }},
+    {"interrupt_before",
+     [](run_config& c, nb::handle v) {
+       thread_of(c).interrupt_before = read_names(v, "interrupt_before");
+     }},
+    {"interrupt_after",
+     [](run_config& c, nb::handle v) {
+       thread_of(c).interrupt_after = read_names(v, "interrupt_after");
+     }},
+});
+
+/// Whether a text has the form of the id of an interrupt: 32 hexadecimal digits.
+bool is_interrupt_id(std::string_view text) noexcept {
+  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+} // namespace
+
+std::vector<std::string> read_names(nb::handle from, const std::string& where) {
+  auto out = std::vector<std::string>{};
+  if (PyUnicode_Check(from.ptr())) // a text is a sequence of texts, too
+    throw nb::type_error((where + " must be a list of str").c_str());
+  for (auto item : from)
+    out.emplace_back(text_of(item, where));
+  return out;
+}
+
+run_config read_run_options(nb::dict options) {
+  auto out = run_config{};
+  for (auto [key, value] : options) {
+    const auto name = text_of(key, "an option");
+    auto read = reader{};
+    for (const auto& [known, function] : readers)
+      if (known == name)
+        read = function;
+    if (read == nullptr)
+      throw nb::type_error(("invoke() has no option '" + std::string{name} + "'").c_str());
+    if (!value.is_none())
+      read(out, value);
+  }
+  return out;
+}
+
+superstep::resume read_resume(nb::handle value) {
+  auto given = python::to_json(value, "resume");
+  auto* const by_id = given.if_object();
+  if (by_id == nullptr || by_id->empty() ||
+      !std::ranges::all_of(*by_id, [](const auto& m) { return is_interrupt_id(m.key()); }))
+    return superstep::resume{std::move(given)};
+  auto values = std::map<std::string, json::value>{};
+  for (auto& [id, answer] : *by_id)
+    values.emplace(std::string{id}, std::move(answer));
+  return superstep::resume{std::move(values)};
+}
+
+nb::list to_python(const std::vector<interrupt>& interrupts) {
+  auto out = nb::list();
+  for (const auto& i : interrupts)
+    out.append(
+        nb::borrow(types().interrupt)(to_python(std::string_view{i.id}), to_python(i.value)));
+  return out;
+}
+
+namespace {
+package_types registered;
+} // namespace
+
+const package_types& types() noexcept {
+  return registered;
+}
+
+void set_types(nb::object interrupt, nb::object send, nb::object command, nb::object overwrite) {
+  registered = {interrupt.release().ptr(), send.release().ptr(), command.release().ptr(),
+                overwrite.release().ptr()};
+}
+
+void forget_package() {
+  forget_async_functions();
+  forget_error_types();
+  for (auto** const type :
+       {&registered.interrupt, &registered.send, &registered.command, &registered.overwrite})
+    Py_CLEAR(*type);
+}
+
+} // namespace superstep::python

@@ -1,0 +1,433 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Agents: a model that calls tools until it has an answer."""
+
+from __future__ import annotations
+
+import os
+from typing import (
+    Any,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Union,
+)
+
+from . import _runs, _superstep
+from ._checkpointers import Checkpointer
+from ._functions import is_coroutine_function
+from ._superstep import AgentResult
+from ._tools import Tool, tool_of
+from ._types import Command
+
+Message = Mapping[str, Any]
+Input = Union[str, Message, Sequence[Any], Command, None]
+ModelFunction = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Any]
+
+
+class _Model:
+    """A model whose answers a Python function computes."""
+
+    def __init__(self, function: ModelFunction) -> None:
+        self.function = function
+        self.is_async = is_coroutine_function(function)
+        self.name = getattr(function, "__qualname__", type(function).__name__)
+
+
+class Row:
+    """The outcome of one row of map() or batch(): a value, also if the row has failed.
+
+    ``index`` and ``row`` tell which row it is; ``status`` is "finished", "interrupted" or "failed",
+    and ``error`` the exception of a failed row.
+    """
+
+    __slots__ = ("index", "row", "status", "error", "_result")
+
+    def __init__(self, index: int, row: Any, outcome: AgentResult | Exception) -> None:
+        self.index = index
+        self.row = row
+        self._result = None if isinstance(outcome, Exception) else outcome
+        if isinstance(outcome, Exception):
+            self.status: str = "failed"
+            self.error: BaseException | None = outcome
+        else:
+            self.status = outcome.status
+            self.error = outcome._take_error()
+
+    @property
+    def answer(self) -> str:
+        """The text of the last answer of the model; empty if there is none."""
+        return "" if self._result is None else self._result.text
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The conversation."""
+        return [] if self._result is None else self._result.messages
+
+    @property
+    def result(self) -> AgentResult | None:
+        """The result of the run; None if the row could not be started."""
+        return self._result
+
+    def columns(self) -> dict[str, Any]:
+        """Returns the outcome as columns: answer, status, error, messages (JSON), usage_*, counts."""
+        of = self._result
+        usage = of.usage if of is not None else {}
+        return {
+            "answer": self.answer,
+            "status": self.status,
+            "error": "" if self.error is None else f"{type(self.error).__name__}: {self.error}",
+            "messages": "[]" if of is None else of.messages_json,
+            "usage_input_tokens": usage.get("input_tokens", 0),
+            "usage_output_tokens": usage.get("output_tokens", 0),
+            "steps": 0 if of is None else of.steps,
+            "model_calls": 0 if of is None else of.model_calls,
+            "tool_calls": 0 if of is None else of.tool_calls,
+        }
+
+    def __repr__(self) -> str:
+        return f"<superstep.Row {self.index} {self.status}>"
+
+
+def messages_of(given: Any) -> list[Any]:
+    """Returns the messages of an input: a text, a message, a list, or {"messages": ...}."""
+    if isinstance(given, Mapping) and "messages" in given and "role" not in given:
+        given = given["messages"]
+    items = given if isinstance(given, (list, tuple)) and not _is_pair(given) else [given]
+    return [_message(item) for item in items]
+
+
+def _is_pair(given: Any) -> bool:
+    return isinstance(given, tuple) and len(given) == 2 and all(isinstance(x, str) for x in given)
+
+
+def _message(item: Any) -> Any:
+    if isinstance(item, (str, dict)):
+        return item
+    if _is_pair(item):
+        return list(item)
+    if isinstance(item, Mapping):
+        return dict(item)
+    if hasattr(item, "model_dump"):  # a message of LangChain
+        return {k: v for k, v in item.model_dump().items() if v not in (None, [], {}, "")} | {
+            "content": item.content
+        }
+    raise TypeError(f"a message must be a str, a dict or a pair, not a {type(item).__name__}")
+
+
+def _input_of(given: Input) -> Any:
+    if given is None:
+        return None
+    if isinstance(given, Command):
+        if given.update is not None or given.goto:
+            raise ValueError("an agent accepts Command(resume=...) only")
+        return None if given.resume is None else (given.resume,)
+    return messages_of(given)
+
+
+class Agent:
+    """A compiled agent. Made by create_agent() or Agent.from_file().
+
+    All methods take the options of a run as keywords: thread_id, run_id, recursion_limit, deadline
+    (seconds), max_concurrency, tags, metadata, configurable, durability, checkpoint_id,
+    interrupt_before, interrupt_after. An agent can be used by several threads, pickled, and used in
+    a forked process: it consists of its recipe, and is built when it is first used.
+    """
+
+    def __init__(self, recipe: dict[str, Any], tools: Iterable[Callable[..., Any]] = ()) -> None:
+        self._recipe = recipe
+        self._tools: list[Tool[..., Any]] = [tool_of(t) for t in tools]
+        self._built: Any = None
+        self._generation = -1
+        self._native()  # reports errors now
+
+    @classmethod
+    def from_file(
+        cls,
+        path: "str | os.PathLike[str]",
+        tools: Iterable[Callable[..., Any]] = (),
+        *,
+        set: Sequence[str] = (),
+        checkpointer: Checkpointer | None = None,
+    ) -> "Agent":
+        """Builds the agent of an agent file, with Python tools in addition to those of the file.
+
+        ``set`` replaces values of the file, e.g. ``["model.temperature=0"]``. Raises ValueError with
+        all errors of the file and their lines.
+        """
+        name = os.path.abspath(os.fspath(path))
+        with open(name, encoding="utf-8") as file:
+            text = file.read()
+        return cls._of_text(text, name, list(set), tools, checkpointer)
+
+    @classmethod
+    def from_text(
+        cls,
+        text: str,
+        tools: Iterable[Callable[..., Any]] = (),
+        *,
+        set: Sequence[str] = (),
+        checkpointer: Checkpointer | None = None,
+    ) -> "Agent":
+        """Builds an agent from the text of an agent file; see from_file()."""
+        name = os.path.join(os.getcwd(), "agent.yaml")
+        return cls._of_text(text, name, list(set), tools, checkpointer)
+
+    @classmethod
+    def _of_text(
+        cls,
+        text: str,
+        name: str,
+        overrides: list[str],
+        tools: Iterable[Callable[..., Any]],
+        checkpointer: Checkpointer | None,
+    ) -> "Agent":
+        recipe = {"text": text, "name": name, "set": overrides, "checkpointer": checkpointer}
+        return cls(recipe, tools)
+
+    def _native(self) -> Any:
+        now = _superstep.generation()
+        if self._built is None or self._generation != now:
+            self._built = self._build()
+            self._generation = now
+        return self._built
+
+    def _build(self) -> Any:
+        recipe = self._recipe
+        saved = recipe.get("checkpointer")
+        threads = None if saved is None else saved._open()
+        if "text" in recipe:
+            folder = os.path.dirname(recipe["name"])
+            return _superstep.Agent(
+                recipe["text"], recipe["name"], folder, recipe["set"], self._tools, threads
+            )
+        options = dict(recipe["options"])
+        if callable(options["model"]):
+            options["model"] = _Model(options["model"])
+        return _superstep.Agent(options, self._tools, threads)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"recipe": self._recipe, "tools": self._tools}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._recipe = state["recipe"]
+        self._tools = state["tools"]
+        self._built = None
+        self._generation = -1
+
+    def __repr__(self) -> str:
+        name = self._recipe.get("name") or self._recipe.get("options", {}).get("name") or "agent"
+        return f"<superstep.Agent {os.path.basename(name)}>"
+
+    def invoke(self, input: Input, **options: Any) -> AgentResult:
+        """Runs the agent and returns its result. Raises the exception of a failed run.
+
+        ``input`` is a text, a message, a list of messages or {"messages": [...]}; None or
+        Command(resume=...) resumes the thread. An interrupt is not a failure: the result's
+        ``interrupts`` are not empty then.
+        """
+        agent, given = self._native(), _input_of(input)
+        return _raised(_runs.wait(lambda to, tag: agent.submit(given, options, to, tag)))
+
+    async def ainvoke(self, input: Input, **options: Any) -> AgentResult:
+        """Like invoke(), for coroutines. Coroutine tools run in the caller's event loop."""
+        agent, given, waiter = self._native(), _input_of(input), _runs.waiter()
+        if self._is_async():
+            options = _runs.loop_options(options, waiter.number)
+        return _raised(await waiter.run(lambda to, tag: agent.submit(given, options, to, tag)))
+
+    def _is_async(self) -> bool:
+        return any(t.is_async for t in self._tools)
+
+    def batch(
+        self, inputs: Iterable[Input], *, concurrency: int = 256, **options: Any
+    ) -> list[Row]:
+        """Runs the agent for each input and returns the outcomes in the order of the inputs.
+
+        A failure is a value: see Row.error.
+        """
+        rows = list(inputs)
+        out: list[Row | None] = [None] * len(rows)
+        for row in self._each(iter(rows), concurrency, _input_of, options):
+            out[row.index] = row
+        return [row for row in out if row is not None]
+
+    async def abatch(
+        self, inputs: Iterable[Input], *, concurrency: int = 256, **options: Any
+    ) -> list[Row]:
+        """Like batch(), for coroutines."""
+        return await self._run_all(list(inputs), concurrency, _input_of, options)
+
+    async def _run_all(
+        self,
+        rows: Sequence[Any],
+        concurrency: int,
+        given: Callable[[Any], Any],
+        options: dict[str, Any],
+    ) -> list[Row]:
+        agent, waiter = self._native(), _runs.waiter()
+        if self._is_async():
+            options = _runs.loop_options(options, waiter.number)
+
+        async def one(row: Any) -> Any:
+            input = given(row)
+            return await waiter.run(lambda to, tag: agent.submit(input, options, to, tag))
+
+        outcomes = await _runs.arun_each(rows, concurrency, one)
+        return [Row(i, rows[i], outcome) for i, outcome in enumerate(outcomes)]
+
+    def map(
+        self,
+        rows: Iterable[Any],
+        *,
+        question: str | None = None,
+        concurrency: int = 256,
+        thread_id: Callable[[Any], str] | None = None,
+        **options: Any,
+    ) -> Generator[Row, None, None]:
+        """Runs the agent for each row, and yields the outcomes as the rows end.
+
+        A row is an input as of invoke(), or a dict of columns: the text of the column ``question`` is
+        the input, or, without ``question``, the messages of the key ``input`` of the agent file are
+        filled with the columns. Reads ``rows`` only as far as ``concurrency`` allows. ``thread_id``
+        returns the thread of a row, for agents with a checkpointer.
+        """
+        given = self._reader(question)
+        return self._each(iter(rows), concurrency, given, options, thread_id)
+
+    async def amap(
+        self,
+        rows: Sequence[Any],
+        *,
+        question: str | None = None,
+        concurrency: int = 256,
+        **options: Any,
+    ) -> list[Row]:
+        """Runs the agent for each row like map(), for coroutines; returns all outcomes in order."""
+        return await self._run_all(rows, concurrency, self._reader(question), options)
+
+    def _reader(self, question: str | None) -> Callable[[Any], Any]:
+        """Returns the function that makes the input of a run from a row."""
+        agent = self._native()
+
+        def given(row: Any) -> Any:
+            if question is not None:
+                return [str(row[question])]
+            if isinstance(row, dict) and "messages" not in row and "role" not in row:
+                filled = agent.messages_of_row(row)
+                if filled is not None:
+                    return filled
+            return _input_of(row)
+
+        return given
+
+    def _each(
+        self,
+        rows: Iterator[Any],
+        concurrency: int,
+        given: Callable[[Any], Any],
+        options: dict[str, Any],
+        thread_id: Callable[[Any], str] | None = None,
+    ) -> Generator[Row, None, None]:
+        agent = self._native()
+
+        def begin(row: Any, results: Any, index: int) -> Any:
+            of_row = options if thread_id is None else {**options, "thread_id": thread_id(row)}
+            return agent.submit(given(row), of_row, results, index)
+
+        for index, row, outcome in _runs.run_each(rows, concurrency, begin):
+            yield Row(index, row, outcome)
+
+    def stream(
+        self, input: Input, *, stream_mode: "str | Sequence[str]" = "updates", **options: Any
+    ) -> Iterator[Any]:
+        """Runs the agent and yields its events.
+
+        ``stream_mode`` is "updates", "values", "messages" or "custom", or a list of these; with a
+        list, the events are pairs of mode and event. Raises the exception of a failed run at the end.
+        """
+        agent, given = self._native(), _input_of(input)
+        modes, is_list = _modes_of(stream_mode)
+        events = _runs.read_events(
+            lambda to, tag: agent.stream(given, options, modes, to, tag), _is_result
+        )
+        for item in events:
+            if _is_result(item):
+                _raised(item)
+            else:
+                yield item if is_list else item[1]
+
+    async def astream(
+        self, input: Input, *, stream_mode: "str | Sequence[str]" = "updates", **options: Any
+    ) -> AsyncIterator[Any]:
+        """Like stream(), for coroutines."""
+        agent, given = self._native(), _input_of(input)
+        if self._is_async():
+            options = _runs.loop_options(options, _runs.waiter().number)
+        modes, is_list = _modes_of(stream_mode)
+        events = _runs.aread_events(
+            lambda to, tag: agent.stream(given, options, modes, to, tag), _is_result
+        )
+        async for item in events:
+            if _is_result(item):
+                _raised(item)
+            else:
+                yield item if is_list else item[1]
+
+    def mermaid(self) -> str:
+        """Returns the graph of the agent as Mermaid text."""
+        text: str = self._native().mermaid()
+        return text
+
+
+def _is_result(item: Any) -> bool:
+    return isinstance(item, AgentResult)
+
+
+def _modes_of(given: "str | Sequence[str]") -> tuple[list[str], bool]:
+    return ([given], False) if isinstance(given, str) else (list(given), True)
+
+
+def _raised(result: AgentResult) -> AgentResult:
+    if result.status == "failed":
+        error = result._take_error()
+        assert error is not None
+        try:
+            raise error
+        finally:
+            del error  # otherwise the frame and the traceback of the exception refer to each other
+    return result
+
+
+def create_agent(
+    model: "str | ModelFunction",
+    tools: Iterable[Callable[..., Any]] = (),
+    *,
+    prompt: str = "",
+    name: str = "",
+    response: "dict[str, Any] | None" = None,
+    return_direct: Sequence[str] = (),
+    checkpointer: Checkpointer | None = None,
+    interrupt_before: Sequence[str] = (),
+    interrupt_after: Sequence[str] = (),
+) -> Agent:
+    """Builds an agent that asks a model, runs the tools that its answer calls, and asks again.
+
+    ``model`` is a text such as "openai:gpt-4o-mini", "anthropic:...", "ollama:..." or "scripted:...",
+    or a function (also a coroutine function) of two lists, messages and tools, that returns a text or
+    a message. ``tools`` are functions, with or without @tool. ``response`` is the JSON Schema of a
+    structured response. Raises GraphError or ValueError for options that are not valid.
+    """
+    options = {
+        "model": model,
+        "prompt": prompt,
+        "name": name,
+        "response": response,
+        "return_direct": list(return_direct),
+        "interrupt_before": list(interrupt_before),
+        "interrupt_after": list(interrupt_after),
+    }
+    return Agent({"options": options, "checkpointer": checkpointer}, tools)

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Event loops: runs coroutine functions of nodes and tools, and delivers results to async callers."""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import threading
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any, Awaitable, Callable
+
+from . import _superstep
+
+if TYPE_CHECKING:
+    import asyncio  # imported when it is first needed, because this takes tens of milliseconds
+
+#: The call of a coroutine function that the current task executes.
+current_call: contextvars.ContextVar[Any] = contextvars.ContextVar("superstep_call")
+
+_numbers = itertools.count(1)
+_loops: weakref.WeakValueDictionary[int, "_Loop"] = weakref.WeakValueDictionary()
+_of_loop: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop]" = weakref.WeakKeyDictionary()
+_own: "_Loop | None" = None
+_lock = threading.Lock()
+
+
+class _Handle:
+    """A coroutine on its way to a loop, and then its task."""
+
+    __slots__ = ("loop", "task", "cancelled")
+
+    def __init__(self, loop: "_Loop") -> None:
+        self.loop = loop
+        self.task: asyncio.Task[Any] | None = None
+        self.cancelled = False
+
+
+class _Loop:
+    """An event loop with the work that other threads have passed to it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.number = next(_numbers)
+        self._reference = weakref.ref(loop)
+        self.work: deque[Callable[[], None]] = deque()
+        self.tasks: set[asyncio.Task[Any]] = set()
+        self.results: Any = None  # the queue of this loop's callers
+        self.futures: dict[int, asyncio.Future[Any]] = {}
+        self.tags = itertools.count()
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop. Its users keep it alive."""
+        loop = self._reference()
+        if loop is None:
+            raise RuntimeError("the event loop of a run was deleted")
+        return loop
+
+    def is_closed(self) -> bool:
+        """Whether the loop accepts no more work."""
+        loop = self._reference()
+        return loop is None or loop.is_closed()
+
+    def post(self, work: Callable[[], None]) -> None:
+        """Calls a function in the loop. One wake-up serves all functions that arrive meanwhile."""
+        self.work.append(work)
+        if len(self.work) == 1:
+            self.loop.call_soon_threadsafe(self._drain)
+
+    def _drain(self) -> None:
+        while self.work:
+            # The last function stays in the list while it runs, so that post() wakes the loop again
+            # only for functions that this call does not see.
+            work = self.work[0]
+            try:
+                work()
+            except Exception as error:
+                self.loop.call_exception_handler(
+                    {"message": "superstep: a callback failed", "exception": error}
+                )
+            finally:
+                self.work.popleft()
+
+
+def _loop_of(loop: asyncio.AbstractEventLoop) -> _Loop:
+    found = _of_loop.get(loop)
+    if found is None:
+        found = _of_loop[loop] = _Loop(loop)
+        _loops[found.number] = found
+    return found
+
+
+def _own_loop() -> _Loop:
+    """Returns the package's own loop, for runs whose caller has none."""
+    import asyncio
+
+    global _own
+    with _lock:
+        if _own is None or _own.is_closed():
+            loop = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="superstep-loop", daemon=True).start()
+            _own = _Loop(loop)
+            _loops[_own.number] = _own
+        return _own
+
+
+def submit(number: int, coroutine: Any, call: Any) -> _Handle:
+    """Schedules a coroutine in a loop; 0 is the package's own loop."""
+    loop = _loops.get(number) if number else None
+    if loop is None or loop.is_closed():
+        loop = _own_loop()
+    handle = _Handle(loop)
+
+    def begin() -> None:
+        if handle.cancelled:
+            coroutine.close()
+            return
+        context = contextvars.copy_context()
+        context.run(current_call.set, call)
+        task = loop.loop.create_task(_run(coroutine), context=context)
+        handle.task = task
+        loop.tasks.add(task)
+        task.add_done_callback(lambda t: _end(loop, t, call))
+
+    loop.post(begin)
+    return handle
+
+
+async def _run(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
+
+
+def _end(loop: _Loop, task: asyncio.Task[Any], call: Any) -> None:
+    import asyncio
+
+    loop.tasks.discard(task)
+    if task.cancelled():
+        call._complete(None, asyncio.CancelledError("the task was cancelled"))
+        return
+    failure = task.exception()
+    call._complete(None if failure is not None else task.result(), failure)
+
+
+def cancel(handle: _Handle) -> None:
+    """Cancels a coroutine whose result is no longer needed."""
+
+    def stop() -> None:
+        handle.cancelled = True
+        if handle.task is not None:
+            handle.task.cancel()
+
+    if not handle.loop.is_closed():
+        handle.loop.post(stop)
+
+
+class Waiter:
+    """Starts runs whose results are delivered to futures of the running loop."""
+
+    __slots__ = ("_loop",)
+
+    def __init__(self) -> None:
+        import asyncio
+
+        loop = _loop_of(asyncio.get_running_loop())
+        if loop.results is None:
+            loop.results = _superstep.Results()
+            reference = weakref.ref(loop)  # the queue must not keep the loop alive
+
+            def deliver() -> None:
+                of = reference()
+                for tag, result in of.results.take(0.0) if of is not None else ():
+                    future = of.futures.get(tag) if of is not None else None
+                    if future is not None and not future.done():
+                        future.set_result(result)
+
+            def notify() -> None:
+                of = reference()
+                if of is not None and not of.is_closed():
+                    of.loop.call_soon_threadsafe(deliver)
+
+            loop.results.set_notify(notify)
+        self._loop = loop
+
+    @property
+    def number(self) -> int:
+        """The number by which runs find this loop."""
+        return self._loop.number
+
+    async def run(self, start: Callable[[Any, int], Any]) -> Any:
+        """Awaits the result of a run. Cancelling the task cancels the run.
+
+        ``start`` takes the queue and the tag of the result, and returns the handle of the run.
+        """
+        loop = self._loop
+        tag = next(loop.tags)
+        future = loop.loop.create_future()
+        loop.futures[tag] = future
+        handle = None
+        try:
+            handle = start(loop.results, tag)
+            return await future
+        except BaseException:
+            if handle is not None:
+                handle.cancel()
+            raise
+        finally:
+            del loop.futures[tag]
+
+
+def after_fork() -> None:
+    """Forgets the loops of the parent process, whose threads do not exist in the child."""
+    global _own
+    _own = None
+    for loop in list(_of_loop.values()):
+        loop.results = None
+        loop.futures = {}

@@ -1,0 +1,453 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graphs over dicts: nodes, reducers and routers are Python functions."""
+
+from __future__ import annotations
+
+import typing
+from typing import (
+    Any,
+    AsyncIterator,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+
+from . import _aio, _runs, _superstep
+from ._checkpointers import Checkpointer
+from ._functions import is_coroutine_function, parameters_of
+from ._types import Command, Interrupt, RetryPolicy, Snapshot
+
+Reducer = Callable[[Any, Any], Any]
+Node = Callable[..., Any]
+Router = Callable[[Any], Any]
+State = dict[str, Any]
+
+_MISSING: Any = object()
+
+
+class Result(dict[str, Any]):
+    """The state at the end of a run, a dict, and how the run ended.
+
+    ``status`` is "finished", "interrupted" or "failed"; ``interrupts`` are the pending questions;
+    ``error`` is the exception of a failed run, in results of batch(); ``steps`` is the number of
+    super-steps.
+    """
+
+    __slots__ = ("status", "interrupts", "error", "steps")
+
+    def __init__(
+        self,
+        state: Mapping[str, Any],
+        status: str = "finished",
+        interrupts: "list[Interrupt] | None" = None,
+        error: BaseException | None = None,
+        steps: int = 0,
+    ) -> None:
+        super().__init__(state)
+        self.status = status
+        self.interrupts: list[Interrupt] = interrupts or []
+        self.error = error
+        self.steps = steps
+
+
+class Graph:
+    """A graph whose state is a dict.
+
+    ``state`` declares the keys: a TypedDict class whose hints may be ``Annotated[type, reducer]``, or
+    a mapping from keys to reducers (None: the key holds the last value written). A reducer is a
+    function of the old and the new value, such as operator.add.
+
+    A node is a function, or coroutine function, of the state. It returns a dict of the keys to
+    write, a Command, a list of these, or None. Its optional parameter ``runtime`` receives a Runtime.
+    """
+
+    def __init__(self, state: "type[Any] | Mapping[str, Reducer | None]", *, name: str = "graph") -> None:
+        self._name = name
+        self._channels: list[tuple[str, Reducer | None, Any]] = []
+        self._steps: list[tuple[str, tuple[Any, ...]]] = []
+        self._ignores_unknown = False
+        if isinstance(state, Mapping):
+            for key, reducer in state.items():
+                self.channel(key, reducer)
+        else:
+            for key, hint in typing.get_type_hints(state, include_extras=True).items():
+                self._channel_of_hint(key, hint)
+
+    def _channel_of_hint(self, key: str, hint: Any) -> None:
+        reducer = None
+        if typing.get_origin(hint) is typing.Annotated:
+            hint, *extras = typing.get_args(hint)
+            reducer = next((e for e in extras if callable(e)), None)
+        origin = typing.get_origin(hint) or hint
+        initial = _MISSING
+        if reducer is not None and origin in (list, dict, set, int, float, str, bool):
+            initial = origin()
+        self.channel(key, reducer, initial)
+
+    def channel(self, name: str, reducer: Reducer | None = None, initial: Any = _MISSING) -> "Graph":
+        """Adds a key of the state. Without an initial value it is absent until it is written."""
+        self._channels.append((name, reducer, initial))
+        return self
+
+    def add(
+        self,
+        name: str,
+        node: "Node | CompiledGraph",
+        *,
+        reads: Sequence[str] = (),
+        retry: "RetryPolicy | Sequence[RetryPolicy]" = (),
+        timeout: float | None = None,
+        defer: bool = False,
+        destinations: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+    ) -> "Graph":
+        """Adds a node: a function, or a compiled graph.
+
+        ``reads`` limits the keys in its input; ``timeout`` is in seconds; a node with ``defer`` waits
+        until no other node is triggered; ``destinations`` are the nodes that its Commands may name,
+        for drawings.
+        """
+        options: dict[str, Any] = {}
+        if reads:
+            options["reads"] = list(reads)
+        if retry:
+            options["retry"] = [retry] if isinstance(retry, RetryPolicy) else list(retry)
+        if timeout is not None:
+            options["timeout"] = timeout
+        if defer:
+            options["defer"] = True
+        if destinations:
+            options["destinations"] = list(destinations)
+        if metadata:
+            options["metadata"] = dict(metadata)
+        if isinstance(node, CompiledGraph):
+            self._steps.append(("subgraph", (name, node, options)))
+        elif callable(node):
+            is_async, takes_runtime = _kind_of(node)
+            self._steps.append(("node", (name, node, is_async, takes_runtime, options)))
+        else:
+            raise TypeError(f"node '{name}' must be a function or a graph, not a {type(node).__name__}")
+        return self
+
+    def edge(self, source: "str | Sequence[str]", target: str) -> "Graph":
+        """Adds an edge. With a list of sources, the target runs when all of them have run."""
+        sources = [source] if isinstance(source, str) else list(source)
+        self._steps.append(("edge", (sources, target)))
+        return self
+
+    def sequence(self, *nodes: str) -> "Graph":
+        """Adds an edge from each node to the next one."""
+        for source, target in zip(nodes, nodes[1:]):
+            self.edge(source, target)
+        return self
+
+    def branch(
+        self, source: str, route: Router, targets: "Mapping[Any, str] | Sequence[str]" = ()
+    ) -> "Graph":
+        """Adds a branch: when the source has run, a router chooses the next nodes.
+
+        The router is a function, or coroutine function, of the state. It returns a node, a Send, or a
+        list of these. ``targets`` maps what it returns to nodes, or lists the possible nodes. A
+        branch of START needs a plain function.
+        """
+        is_async, takes_runtime = _kind_of(route)
+        if source == "__start__" and is_async:
+            raise TypeError("a branch of START needs a plain function, not a coroutine function")
+        labels = dict(targets) if isinstance(targets, Mapping) else {t: t for t in targets}
+        self._steps.append(("branch", (source, route, is_async, takes_runtime, labels)))
+        return self
+
+    def compile(
+        self,
+        *,
+        checkpointer: Checkpointer | None = None,
+        interrupt_before: Sequence[str] = (),
+        interrupt_after: Sequence[str] = (),
+    ) -> "CompiledGraph":
+        """Checks the graph and returns it ready to run. Raises GraphError with all its faults."""
+        options = {
+            "name": self._name,
+            "interrupt_before": list(interrupt_before),
+            "interrupt_after": list(interrupt_after),
+        }
+        return CompiledGraph(
+            {
+                "channels": list(self._channels),
+                "steps": list(self._steps),
+                "ignores_unknown": self._ignores_unknown,
+                "options": options,
+                "checkpointer": checkpointer,
+            }
+        )
+
+
+def _kind_of(function: Callable[..., Any]) -> tuple[bool, bool]:
+    """Returns whether a function is a coroutine function, and whether it takes the runtime."""
+    return is_coroutine_function(function), "runtime" in parameters_of(function)
+
+
+class CompiledGraph:
+    """A graph that is ready to run. Made by Graph.compile().
+
+    All methods take the options of a run as keywords: thread_id, run_id, recursion_limit, deadline
+    (seconds), max_concurrency, tags, metadata, configurable, durability, checkpoint_id,
+    interrupt_before, interrupt_after.
+    """
+
+    def __init__(self, recipe: dict[str, Any]) -> None:
+        self._recipe = recipe
+        self._built: Any = None
+        self._generation = -1
+        self._native()  # reports faults now
+
+    def _native(self) -> Any:
+        now = _superstep.generation()
+        if self._built is None or self._generation != now:
+            self._built = self._build()
+            self._generation = now
+        return self._built
+
+    def _build(self) -> Any:
+        recipe = self._recipe
+        saved = recipe["checkpointer"]
+        graph = _superstep.Graph(None if saved is None else saved._open(), recipe["ignores_unknown"])
+        for name, reducer, initial in recipe["channels"]:
+            has_initial = initial is not _MISSING
+            graph.channel(name, reducer, initial if has_initial else None, has_initial)
+        for kind, arguments in recipe["steps"]:
+            if kind == "subgraph":
+                name, child, options = arguments
+                arguments = (name, child._native(), options)
+            getattr(graph, kind)(*arguments)
+        graph.compile(recipe["options"])
+        return graph
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            **self._recipe,
+            # the mark of a missing value must be this process's own after a copy
+            "channels": [
+                (name, reducer, (initial,) if initial is not _MISSING else ())
+                for name, reducer, initial in self._recipe["channels"]
+            ],
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        channels = [(n, r, initial[0] if initial else _MISSING) for n, r, initial in state["channels"]]
+        self._recipe = {**state, "channels": channels}
+        self._built = None
+        self._generation = -1
+
+    def invoke(self, input: "Mapping[str, Any] | Command | None", **options: Any) -> Result:
+        """Runs the graph and returns the state at its end. Raises the exception of a failed run.
+
+        None resumes the thread; Command(resume=...) answers its interrupts. An interrupt is not a
+        failure: the result's ``interrupts`` are not empty then.
+        """
+        graph = self._native()
+        return _raised(_runs.wait(lambda to, tag: graph.start(_input_of(input), options, to, tag, [])))
+
+    async def ainvoke(self, input: "Mapping[str, Any] | Command | None", **options: Any) -> Result:
+        """Like invoke(), for coroutines. Coroutine functions run in the caller's event loop."""
+        graph, waiter = self._native(), _runs.waiter()
+        options = self._in_loop(options, waiter)
+        given = _input_of(input)
+        return _raised(await waiter.run(lambda to, tag: graph.start(given, options, to, tag, [])))
+
+    def _in_loop(self, options: dict[str, Any], waiter: _aio.Waiter) -> dict[str, Any]:
+        has_async = any(
+            (kind == "node" and arguments[2]) or (kind == "branch" and arguments[2]) or kind == "subgraph"
+            for kind, arguments in self._recipe["steps"]
+        )
+        return _runs.loop_options(options, waiter.number) if has_async else options
+
+    def batch(
+        self, inputs: Iterable[Any], *, concurrency: int = 256, **options: Any
+    ) -> list[Result]:
+        """Runs the graph for each input, and returns the results in the order of the inputs.
+
+        A failure is a value: see Result.error.
+        """
+        given = list(inputs)
+        out: list[Result] = [Result({}) for _ in given]
+        for index, _, result in self.map(given, concurrency=concurrency, **options):
+            out[index] = result
+        return out
+
+    async def abatch(
+        self, inputs: Iterable[Any], *, concurrency: int = 256, **options: Any
+    ) -> list[Result]:
+        """Like batch(), for coroutines."""
+        graph, waiter = self._native(), _runs.waiter()
+        options = self._in_loop(options, waiter)
+
+        async def one(item: Any) -> Any:
+            given = _input_of(item)
+            return await waiter.run(lambda to, tag: graph.start(given, options, to, tag, []))
+
+        return [_result(r) for r in await _runs.arun_each(list(inputs), concurrency, one)]
+
+    def map(
+        self, inputs: Iterable[Any], *, concurrency: int = 256, **options: Any
+    ) -> Generator[tuple[int, Any, Result], None, None]:
+        """Runs the graph for each input, and yields (index, input, result) as the runs end."""
+        graph = self._native()
+
+        def begin(item: Any, results: Any, index: int) -> Any:
+            return graph.start(_input_of(item), options, results, index, [])
+
+        for index, item, outcome in _runs.run_each(iter(inputs), concurrency, begin):
+            yield index, item, _result(outcome)
+
+    def stream(
+        self,
+        input: "Mapping[str, Any] | Command | None",
+        *,
+        stream_mode: "str | Sequence[str]" = "updates",
+        **options: Any,
+    ) -> Iterator[Any]:
+        """Runs the graph and yields its events.
+
+        ``stream_mode`` is "updates", "values", "messages" or "custom", or a list of these; with a
+        list, the events are pairs of mode and event. Raises the exception of a failed run at the end.
+        """
+        graph, given = self._native(), _input_of(input)
+        modes, is_list = _modes_of(stream_mode)
+        events = _runs.read_events(
+            lambda to, tag: graph.start(given, options, to, tag, modes), _is_result
+        )
+        for item in events:
+            if _is_result(item):
+                _raised(item)
+            else:
+                yield item if is_list else item[1]
+
+    async def astream(
+        self,
+        input: "Mapping[str, Any] | Command | None",
+        *,
+        stream_mode: "str | Sequence[str]" = "updates",
+        **options: Any,
+    ) -> AsyncIterator[Any]:
+        """Like stream(), for coroutines."""
+        graph, given = self._native(), _input_of(input)
+        options = self._in_loop(options, _runs.waiter())
+        modes, is_list = _modes_of(stream_mode)
+        events = _runs.aread_events(
+            lambda to, tag: graph.start(given, options, to, tag, modes), _is_result
+        )
+        async for item in events:
+            if _is_result(item):
+                _raised(item)
+            else:
+                yield item if is_list else item[1]
+
+    def get_state(self, thread_id: str, checkpoint_id: str = "") -> Snapshot:
+        """Returns the state of a thread, at its newest or at another checkpoint."""
+        options = {"thread_id": thread_id, "checkpoint_id": checkpoint_id or None}
+        return Snapshot(*self._native().get_state(options))
+
+    def get_state_history(self, thread_id: str, limit: int = 100) -> list[Snapshot]:
+        """Returns the states of a thread at its checkpoints, newest first."""
+        return [
+            Snapshot(*one)
+            for one in self._native().get_state_history({"thread_id": thread_id}, limit)
+        ]
+
+    def update_state(
+        self,
+        thread_id: str,
+        values: Mapping[str, Any] | None,
+        *,
+        as_node: str = "",
+        checkpoint_id: str = "",
+    ) -> str:
+        """Writes to a thread as if a node had returned the values. Returns the new checkpoint's id."""
+        options = {"thread_id": thread_id, "checkpoint_id": checkpoint_id or None}
+        given = None if values is None else dict(values)
+        made: str = self._native().update_state(options, given, as_node)
+        return made
+
+    def mermaid(self) -> str:
+        """Returns the graph as Mermaid text."""
+        text: str = self._native().mermaid()
+        return text
+
+
+def _input_of(given: Any) -> Any:
+    if given is None or isinstance(given, (dict, Command)):
+        return given
+    if isinstance(given, Mapping):
+        return dict(given)
+    raise TypeError(f"the input of a graph must be a dict or a Command, not a {type(given).__name__}")
+
+
+def _is_result(item: Any) -> bool:
+    return len(item) == 5
+
+
+def _modes_of(given: "str | Sequence[str]") -> tuple[list[str], bool]:
+    return ([given], False) if isinstance(given, str) else (list(given), True)
+
+
+def _result(outcome: Any) -> Result:
+    if isinstance(outcome, BaseException):
+        return Result({}, "failed", [], outcome)
+    status, state, interrupts, error, steps = outcome
+    return Result(state, status, interrupts, error, steps)
+
+
+def _raised(outcome: Any) -> Result:
+    result = _result(outcome)
+    if result.error is None:
+        return result
+    error, result.error = result.error, None
+    del outcome
+    try:
+        raise error
+    finally:
+        del error  # otherwise the frame and the traceback of the exception refer to each other
+
+
+def interrupt(value: Any) -> Any:
+    """Stops the run until its caller resumes the thread, and returns the resume value.
+
+    Called by a node or tool. Without a resume value it does not return: it raises Interrupted, which
+    must not be caught. When the thread is resumed, the node runs again from its beginning. Only runs
+    with a checkpointer can be resumed.
+    """
+    return current_runtime().interrupt(value)
+
+
+def emit(event: Any) -> None:
+    """Sends an event, a value with a JSON form, to the readers of stream_mode "custom"."""
+    current_runtime().emit(event)
+
+
+def current_runtime() -> "_superstep.Runtime":
+    """Returns the Runtime of the node or tool that is running. Raises RuntimeError elsewhere."""
+    call = _aio.current_call.get(None) or _superstep.current_call()
+    if call is None:
+        raise RuntimeError("this function can be called only by a node or tool that superstep runs")
+    return call
+
+
+def add_messages(old: Any, new: Any) -> list[Any]:
+    """A reducer for lists of messages: appends, and replaces messages that have the same ``id``."""
+    from ._agents import messages_of
+
+    merged = list(old or [])
+    places = {m["id"]: i for i, m in enumerate(merged) if isinstance(m, dict) and m.get("id")}
+    for message in messages_of(new):
+        item = {"role": "user", "content": message} if isinstance(message, str) else message
+        if isinstance(item, list):
+            item = {"role": item[0], "content": item[1]}
+        at = places.get(item.get("id"))
+        if at is not None:
+            merged[at] = item
+        else:
+            merged.append(item)
+    return merged

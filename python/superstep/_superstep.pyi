@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The native module. Programs use the package instead."""
+
+from typing import Any, Callable, Sequence
+
+from ._types import Interrupt
+
+class Runtime:
+    """What a node or tool can do with the run that it belongs to. Valid until it has ended."""
+
+    def interrupt(self, question: Any) -> Any:
+        """Stops the run until it is resumed; see superstep.interrupt()."""
+    def emit(self, event: Any) -> None:
+        """Sends an event to the readers of stream_mode "custom"."""
+    @property
+    def node(self) -> str:
+        """Name of the node."""
+    @property
+    def step(self) -> int:
+        """Number of the super-step."""
+    @property
+    def remaining_steps(self) -> int:
+        """Number of super-steps that the recursion limit still allows, this one included."""
+    @property
+    def attempt(self) -> int:
+        """Number of the attempt, from 1; see RetryPolicy."""
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the result is no longer needed. Long computations should poll it."""
+    @property
+    def thread_id(self) -> str:
+        """The thread of the run; empty if there is none."""
+    @property
+    def run_id(self) -> str:
+        """The id that the caller gave the run."""
+    @property
+    def configurable(self) -> dict[str, Any]:
+        """The caller's option ``configurable``."""
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """The caller's option ``metadata``."""
+    @property
+    def state(self) -> dict[str, Any] | None:
+        """In a tool, the state of the agent."""
+    @property
+    def tool_call_id(self) -> str:
+        """In a tool, the id of the call."""
+    def _complete(self, result: Any, failure: BaseException | None) -> None: ...
+
+class AgentResult:
+    """The result of a run of an agent. ``result["messages"]`` is the conversation."""
+
+    index: int
+    @property
+    def status(self) -> str:
+        """How the run ended: "finished", "interrupted" or "failed"."""
+    @property
+    def text(self) -> str:
+        """The text of the last message, if it is an answer of the model; otherwise empty."""
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The conversation."""
+    @property
+    def messages_json(self) -> str:
+        """The conversation as JSON text."""
+    @property
+    def structured_response(self) -> Any:
+        """The structured response; None if the agent has none."""
+    @property
+    def usage(self) -> dict[str, int]:
+        """Sums of input_tokens, output_tokens and total_tokens."""
+    @property
+    def interrupts(self) -> list[Interrupt]:
+        """The pending questions of an interrupted run."""
+    @property
+    def model_calls(self) -> int:
+        """Number of answers of the model."""
+    @property
+    def tool_calls(self) -> int:
+        """Number of answered tool calls."""
+    @property
+    def steps(self) -> int:
+        """Number of super-steps."""
+    def _take_error(self) -> BaseException | None: ...
+    def __getitem__(self, key: str) -> Any: ...
+
+class Run:
+    def cancel(self) -> None: ...
+    def drain(self) -> None: ...
+
+class Results:
+    def __init__(self) -> None: ...
+    def take(self, seconds: float) -> list[tuple[int, Any]]: ...
+    def set_notify(self, notify: Callable[[], None]) -> None: ...
+
+class Checkpointer: ...
+
+class Agent:
+    def __init__(self, *args: Any) -> None: ...
+    def submit(self, input: Any, options: dict[str, Any], to: Results, tag: int) -> Run: ...
+    def stream(
+        self, input: Any, options: dict[str, Any], modes: Sequence[str], to: Results, tag: int
+    ) -> Run: ...
+    def messages_of_row(self, row: dict[str, Any]) -> list[dict[str, Any]] | None: ...
+    def mermaid(self) -> str: ...
+
+class Graph:
+    def __init__(self, checkpointer: Checkpointer | None, ignores_unknown: bool) -> None: ...
+    def channel(self, name: str, reducer: Any, initial: Any, has_initial: bool) -> None: ...
+    def node(
+        self,
+        name: str,
+        function: Any,
+        is_async: bool,
+        takes_runtime: bool,
+        options: dict[str, Any],
+    ) -> None: ...
+    def subgraph(self, name: str, graph: Graph, options: dict[str, Any]) -> None: ...
+    def edge(self, sources: list[str], target: str) -> None: ...
+    def branch(
+        self, source: str, route: Any, is_async: bool, takes_runtime: bool, labels: dict[Any, str]
+    ) -> None: ...
+    def compile(self, options: dict[str, Any]) -> None: ...
+    def start(
+        self, input: Any, options: dict[str, Any], to: Results, tag: int, modes: Sequence[str]
+    ) -> Run: ...
+    def get_state(self, options: dict[str, Any]) -> tuple[Any, ...]: ...
+    def get_state_history(self, options: dict[str, Any], limit: int) -> list[tuple[Any, ...]]: ...
+    def update_state(self, options: dict[str, Any], values: Any, as_node: str) -> str: ...
+    def mermaid(self) -> str: ...
+
+def current_call() -> Runtime | None: ...
+def set_async_functions(submit: Any, cancel: Any, interrupted: type) -> None: ...
+def set_error_types(run_error: type, graph_error: type) -> None: ...
+def set_types(interrupt: type, send: type, command: type, overwrite: type) -> None: ...
+def forget_package() -> None: ...
+def memory_checkpointer() -> Checkpointer: ...
+def sqlite_checkpointer(path: str) -> Checkpointer: ...
+def delete_thread(checkpointer: Checkpointer, thread_id: str) -> None: ...
+def start_engine(workers: int) -> None: ...
+def is_started() -> bool: ...
+def generation() -> int: ...
+def stop() -> bool: ...
+def stats() -> dict[str, int]: ...

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values and errors that programs and graphs exchange."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+START = "__start__"
+END = "__end__"
+
+
+class RunError(RuntimeError):
+    """A run failed for a reason other than an exception of a node.
+
+    ``code`` is the name of the reason, for example ``graph_errc::recursion_limit``; ``node`` and
+    ``step`` state where the run failed.
+    """
+
+    def __init__(self, text: str, code: str = "", node: str = "", step: int = 0) -> None:
+        super().__init__(text)
+        self.code = code
+        self.node = node
+        self.step = step
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (RunError, (str(self), self.code, self.node, self.step))
+
+
+class GraphError(ValueError):
+    """A graph or an agent has faults. The text lists all of them."""
+
+
+class Interrupted(BaseException):
+    """Ends a node that waits for a resume value. Raised by interrupt(); do not catch it."""
+
+
+class Values:
+    """A base for small classes of values, which compare by their parts.
+
+    Not dataclasses: importing the module ``dataclasses`` takes longer than the rest of the package.
+    """
+
+    __slots__: tuple[str, ...] = ()
+
+    def _parts(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return isinstance(other, Values) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"{type(self).__name__}({parts})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), self._parts())
+
+
+class Interrupt(Values):
+    """A pending question of a run: ``id`` identifies it, ``value`` is what interrupt() was given."""
+
+    __slots__ = ("id", "value")
+
+    def __init__(self, id: str, value: Any) -> None:
+        self.id = id
+        self.value = value
+
+
+class Send(Values):
+    """Activates a node with an input of its own instead of the state."""
+
+    __slots__ = ("node", "arg")
+
+    def __init__(self, node: str, arg: Any) -> None:
+        self.node = node
+        self.arg = arg
+
+
+class Command(Values):
+    """Updates the state and chooses the next nodes, or resumes a run.
+
+    A node returns ``Command(update=..., goto=...)``. A caller passes ``Command(resume=value)`` to
+    invoke() to answer the pending interrupt, or ``Command(resume={id: value, ...})`` to answer
+    several.
+    """
+
+    __slots__ = ("update", "goto", "resume")
+
+    def __init__(
+        self,
+        update: Any = None,
+        goto: "str | Send | Sequence[str | Send]" = (),
+        resume: Any = None,
+    ) -> None:
+        self.update = update
+        self.goto = goto
+        self.resume = resume
+
+
+class Overwrite(Values):
+    """Replaces the value of a key without calling its reducer."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class RetryPolicy(Values):
+    """Repeats a failed node. Intervals are in seconds; jitter adds a random time below one second.
+
+    Exceptions that the same input would cause again, such as ValueError, are retried only with
+    ``retry_all``.
+    """
+
+    __slots__ = (
+        "max_attempts",
+        "initial_interval",
+        "backoff_factor",
+        "max_interval",
+        "jitter",
+        "retry_all",
+    )
+
+    def __init__(
+        self,
+        max_attempts: int = 3,
+        initial_interval: float = 0.5,
+        backoff_factor: float = 2.0,
+        max_interval: float = 128.0,
+        jitter: bool = True,
+        retry_all: bool = False,
+    ) -> None:
+        self.max_attempts = max_attempts
+        self.initial_interval = initial_interval
+        self.backoff_factor = backoff_factor
+        self.max_interval = max_interval
+        self.jitter = jitter
+        self.retry_all = retry_all
+
+
+class Snapshot(Values):
+    """The state of a thread at a checkpoint; ``next`` names the nodes that have not run yet."""
+
+    __slots__ = ("values", "next", "interrupts", "checkpoint_id")
+
+    def __init__(
+        self,
+        values: dict[str, Any],
+        next: list[str],
+        interrupts: list[Interrupt],
+        checkpoint_id: str,
+    ) -> None:
+        self.values = values
+        self.next = next
+        self.interrupts = interrupts
+        self.checkpoint_id = checkpoint_id

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the adapter in a local Spark cluster of two workers."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+from typing import Any, Iterator
+
+here = str(pathlib.Path(__file__).resolve().parent)
+os.environ["PYSPARK_PYTHON"] = sys.executable
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+from pyspark.sql import SparkSession  # noqa: E402
+
+import common  # noqa: E402
+
+import superstep.spark  # noqa: E402
+
+
+def identity(blocks: Iterator[Any]) -> Iterator[Any]:
+    for block in blocks:
+        yield block.assign(answer=[q[:20] for q in block.question])
+
+
+def main() -> None:
+    spark = (
+        SparkSession.builder.master("local-cluster[2,1,1024]")
+        .config("spark.executorEnv.PYTHONPATH", here)
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .getOrCreate()
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    function = superstep.spark.map(common.agent_file(), [common.inc], question="question")
+
+    def job(run: Any, size: int, schema: str) -> dict[int, str]:
+        text = "concat('What is ', id, ' plus 1? ', repeat('x', 200)) as question"
+        frame = spark.range(size).selectExpr("id", text).repartition(4)
+        rows = frame.mapInPandas(run, schema).select("id", "answer").collect()
+        return {row.id: row.answer for row in rows}
+
+    plain = "id long, question string, answer string"
+    agent = superstep.spark.schema("id long, question string")
+    job(identity, 1_000, plain)
+    before = common.slope("spark, identity", lambda n: job(identity, n, plain))
+    after = common.slope(
+        "spark, agent with a Python tool", lambda n: common.check(job(function, n, agent), n)
+    )
+    print(f"ratio {after / before:.2f}")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

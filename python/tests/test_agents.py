@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Agents: runs, batches, streams, threads, agent files."""
+
+import asyncio
+import pathlib
+import pickle
+from typing import Any
+
+import pytest
+
+import superstep as ss
+
+
+@ss.tool
+def weather(city: str) -> str:
+    """Current weather in a city."""
+    return f"It is sunny in {city}."
+
+
+def test_agent_answers_with_a_tool(script: str) -> None:
+    agent = ss.create_agent(script, [weather], prompt="Answer in one sentence.")
+    result = agent.invoke("What is the weather in Rome?")
+    assert result.text == "It is sunny in Rome."
+    assert result["messages"] == result.messages
+    assert [m["type"] for m in result.messages] == ["human", "ai", "tool", "ai"]
+    assert (result.status, result.model_calls, result.tool_calls) == ("finished", 2, 1)
+    assert result.interrupts == []
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "in Rome",
+        {"role": "user", "content": "in Rome"},
+        ("user", "in Rome"),
+        [("system", "Be brief."), ("user", "in Rome")],
+        {"messages": [{"role": "user", "content": "in Rome"}]},
+        {"messages": [("user", "in Rome")]},
+    ],
+)
+def test_input_has_many_forms(script: str, given: Any) -> None:
+    assert ss.create_agent(script, [weather]).invoke(given).text == "It is sunny in Rome."
+
+
+def test_batch_keeps_order_and_failures_are_values() -> None:
+    def model(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> str:
+        if messages[-1]["content"] == "bad":
+            raise ValueError("no answer")
+        return f"re: {messages[-1]['content']}"
+
+    inputs: list[Any] = ["a", "bad", "c", 5]
+    rows = ss.create_agent(model).batch(inputs, concurrency=2)
+    assert [r.answer for r in rows] == ["re: a", "", "re: c", ""]
+    assert [r.status for r in rows] == ["finished", "failed", "finished", "failed"]
+    assert isinstance(rows[1].error, ValueError) and str(rows[1].error) == "no answer"
+    assert isinstance(rows[3].error, TypeError)
+
+
+def test_map_reads_only_what_it_needs(script: str) -> None:
+    read = 0
+
+    def rows() -> Any:
+        nonlocal read
+        for i in range(1_000):
+            read += 1
+            yield {"question": f"in City{i}", "id": i}
+
+    agent = ss.create_agent(script, [weather])
+    outcomes = agent.map(rows(), question="question", concurrency=8)
+    first = next(outcomes)
+    assert first.answer == f"It is sunny in City{first.row['id']}."
+    assert read <= 16
+    outcomes.close()
+
+
+def test_map_yields_every_row_once(script: str) -> None:
+    agent = ss.create_agent(script, [weather])
+    rows = [{"question": f"in City{i}"} for i in range(300)]
+    outcomes = list(agent.map(rows, question="question", concurrency=64))
+    assert sorted(o.index for o in outcomes) == list(range(300))
+    assert all(o.answer == f"It is sunny in City{o.index}." for o in outcomes)
+    columns = outcomes[0].columns()
+    assert columns["status"] == "finished" and columns["tool_calls"] == 1 and columns["error"] == ""
+
+
+def test_exception_of_the_model_is_raised_with_its_place() -> None:
+    def model(messages: Any, tools: Any) -> str:
+        raise OSError("unplugged")
+
+    with pytest.raises(OSError, match="unplugged") as caught:
+        ss.create_agent(model).invoke("hi")
+    assert any("node 'model', super-step 1" in note for note in caught.value.__notes__)
+
+
+def test_recursion_limit_is_a_run_error(script: str) -> None:
+    with pytest.raises(ss.RunError) as caught:
+        ss.create_agent(script, [weather]).invoke("in Rome", recursion_limit=2)
+    assert caught.value.code == "graph_errc::recursion_limit"
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"threadid": "1"}, "no option 'threadid'"),
+        ({"recursion_limit": 0}, "recursion_limit must be an int of at least 1"),
+        ({"deadline": -1}, "deadline must be a number of seconds"),
+        ({"durability": "later"}, "durability must be"),
+    ],
+)
+def test_wrong_option_is_an_error(script: str, options: dict[str, Any], text: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=text):
+        ss.create_agent(script).invoke("hi", **options)
+
+
+def test_wrong_model_is_an_error() -> None:
+    with pytest.raises(ValueError, match="model: "):
+        ss.create_agent("nobody:model-1")
+
+
+def test_coroutine_tools_run_in_the_callers_loop(script: str) -> None:
+    loops: list[Any] = []
+
+    @ss.tool
+    async def weather(city: str) -> str:
+        loops.append(asyncio.get_running_loop())
+        await asyncio.sleep(0)
+        return "fog in " + city
+
+    agent = ss.create_agent(script, [weather])
+
+    async def main() -> None:
+        assert (await agent.ainvoke("in Rome")).text == "fog in Rome"
+        assert loops == [asyncio.get_running_loop()]
+        rows = await agent.abatch(["in Rome", "in Oslo"])
+        assert [r.answer for r in rows] == ["fog in Rome", "fog in Oslo"]
+        assert set(loops) == {asyncio.get_running_loop()}
+        events = [e async for e in agent.astream("in Rome")]
+        assert [next(iter(e)) for e in events] == ["model", "tools", "model"]
+
+    asyncio.run(main())
+    assert agent.invoke("in Bonn").text == "fog in Bonn"  # in a loop of the package
+
+
+def test_coroutine_model_answers() -> None:
+    async def model(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return {"content": f"{len(messages)} messages"}
+
+    assert ss.create_agent(model, prompt="Count.").invoke("hi").text == "2 messages"
+
+
+def test_model_calls_tools() -> None:
+    def model(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Any:
+        assert [t["name"] for t in tools] == ["weather"]
+        if messages[-1]["type"] == "tool":
+            return messages[-1]["content"]
+        return {"content": "", "tool_calls": [{"name": "weather", "args": {"city": "Rome"}, "id": "1"}]}
+
+    assert ss.create_agent(model, [weather]).invoke("hi").text == "It is sunny in Rome."
+
+
+def test_cancelling_a_task_cancels_the_run(script: str) -> None:
+    started = asyncio.Event()
+    cancelled = asyncio.Event()
+
+    @ss.tool
+    async def weather(city: str) -> str:
+        started.set()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            cancelled.set()
+        return ""
+
+    async def main() -> None:
+        task = asyncio.ensure_future(ss.create_agent(script, [weather]).ainvoke("in Rome"))
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(cancelled.wait(), 10)
+
+    asyncio.run(main())
+
+
+def test_streams_values_messages_and_custom_events(script: str) -> None:
+    @ss.tool
+    def weather(city: str) -> str:
+        ss.emit({"asked": city})
+        return city
+
+    agent = ss.create_agent(script, [weather])
+    modes = ["values", "messages", "custom"]
+    events = list(agent.stream("in Rome", stream_mode=modes))
+    assert ("custom", {"asked": "Rome"}) in events
+    values = [e for mode, e in events if mode == "values"]
+    assert [len(v["messages"]) for v in values] == [1, 2, 3, 4]
+    pieces = [e for mode, e in events if mode == "messages"]
+    assert pieces and all(about["node"] in ("model", "tools") for _, about in pieces)
+
+
+def test_failed_stream_raises_at_its_end() -> None:
+    def model(messages: Any, tools: Any) -> str:
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        list(ss.create_agent(model).stream("hi"))
+
+
+def test_thread_remembers(script: str, tmp_path: pathlib.Path) -> None:
+    saved = ss.sqlite_checkpointer(tmp_path / "threads.db")
+    agent = ss.create_agent(script, [weather], checkpointer=saved)
+    agent.invoke("in Rome", thread_id="1")
+    again = ss.create_agent(script, [weather], checkpointer=saved)
+    assert len(again.invoke("in Oslo", thread_id="1").messages) == 8
+    assert len(again.invoke("in Oslo", thread_id="2").messages) == 4
+
+
+def test_tool_asks_and_thread_resumes(script: str) -> None:
+    @ss.tool
+    def weather(city: str) -> str:
+        answer = ss.interrupt({"ask about": city})
+        return f"{answer} in {city}"
+
+    agent = ss.create_agent(script, [weather], checkpointer=ss.memory_checkpointer())
+    asked = agent.invoke("in Rome", thread_id="1")
+    assert asked.status == "interrupted"
+    assert [i.value for i in asked.interrupts] == [{"ask about": "Rome"}]
+    assert agent.invoke(ss.Command(resume="hail"), thread_id="1").text == "hail in Rome"
+
+
+def test_interrupt_without_a_run_is_an_error() -> None:
+    with pytest.raises(RuntimeError, match="only by a node or tool"):
+        ss.interrupt("?")
+
+
+AGENT_FILE = r"""
+name: reporter
+model: {provider: scripted, path: rules.yaml}
+prompt: Be brief.
+tools: [calculator]
+input: {messages: [{role: user, content: "What is the weather in {{city}}?"}]}
+"""
+RULES = r"""
+rules:
+  - {type: tool, text: '\0'}
+  - {type: human, match: 'in (\w+)', calls: [{name: weather, args: {city: '\1'}}]}
+"""
+
+
+@pytest.fixture
+def agent_file(tmp_path: pathlib.Path) -> pathlib.Path:
+    (tmp_path / "rules.yaml").write_text(RULES)
+    (tmp_path / "agent.yaml").write_text(AGENT_FILE)
+    return tmp_path / "agent.yaml"
+
+
+def test_agent_file_with_python_tools(agent_file: pathlib.Path) -> None:
+    agent = ss.Agent.from_file(agent_file, tools=[weather])
+    assert agent.invoke("in Rome").text == "It is sunny in Rome."
+    rows = list(agent.map([{"city": "Oslo"}, {"town": "Bonn"}]))
+    assert {r.index: r.status for r in rows} == {0: "finished", 1: "failed"}
+    assert [r.answer for r in rows if r.index == 0] == ["It is sunny in Oslo."]
+
+
+def test_errors_of_an_agent_file_name_lines(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "agent.yaml").write_text("name: x\nmodel: {provider: nobody}\nprompt: [1]\n")
+    with pytest.raises(ValueError) as caught:
+        ss.Agent.from_file(tmp_path / "agent.yaml")
+    assert "agent.yaml:2: " in str(caught.value) and "agent.yaml:3: " in str(caught.value)
+
+
+def test_agent_pickles_as_its_recipe(agent_file: pathlib.Path) -> None:
+    agent = ss.Agent.from_file(agent_file, tools=[weather])
+    copy = pickle.loads(pickle.dumps(agent))
+    assert copy.invoke("in Rome").text == "It is sunny in Rome."

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes: fork, spawn, Ctrl-C, exit, threads, subinterpreters."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from typing import Any, Callable
+
+import pytest
+
+import superstep as ss
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+GRAPH = """
+import superstep as ss
+def add_one(state): return {"n": state["n"] + 1}
+graph = ss.Graph({"n": None}).add("a", add_one).edge(ss.START, "a").compile()
+"""
+
+
+def add_one(state: Any) -> dict[str, Any]:
+    return {"n": state["n"] + 1}
+
+
+def make_graph() -> ss.CompiledGraph:
+    return ss.Graph({"n": None}).add("a", add_one).edge(ss.START, "a").compile()
+
+
+def invoke_in_child(graph: ss.CompiledGraph) -> Any:
+    return graph.invoke({"n": 1})["n"]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_multiprocessing(method: str) -> None:
+    graph = make_graph()
+    assert graph.invoke({"n": 1})["n"] == 2  # the engine of the parent runs
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.map(invoke_in_child, [graph] * 4) == [2] * 4
+    assert graph.invoke({"n": 1})["n"] == 2
+
+
+def test_forked_child_has_its_own_engine(run_python: Run) -> None:
+    done = run_python(
+        GRAPH
+        + """
+import os, sys
+def tool(city: str) -> str: return city
+agent = ss.create_agent("scripted:\\ndefault: {text: hello}", [tool])
+assert agent.invoke("hi").text == "hello" and graph.invoke({"n": 1})["n"] == 2
+child = os.fork()
+if child == 0:
+    assert agent.invoke("hi").text == "hello"
+    for i in range(100):
+        assert graph.invoke({"n": i})["n"] == i + 1
+    sys.exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+assert graph.invoke({"n": 1})["n"] == 2
+"""
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("body", ["time.sleep(30)", "while True: pass"])
+def test_interrupt_signal_ends_a_run_at_once(body: str) -> None:
+    program = f"""
+    import superstep as ss, sys, time
+    def slow(state):
+        print("started", flush=True)
+        {body}
+    graph = ss.Graph({{"n": None}}).add("a", slow).edge(ss.START, "a").compile()
+    try:
+        graph.invoke({{"n": 1}})
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+        raise
+    """
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None and child.stdout.readline() == "started\n"
+    begin = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    assert child.stdout.readline() == "interrupted\n"
+    assert time.monotonic() - begin < 2.0  # 0.1 s on an idle machine
+    child.wait(timeout=20)
+    child.stdout.close()
+    assert child.stderr is not None
+    child.stderr.close()
+    assert child.returncode in (130, -signal.SIGINT)
+
+
+def test_exit_with_live_runs_reports_them(run_python: Run) -> None:
+    done = run_python(
+        """
+        import superstep as ss, time
+        graph = ss.Graph({"n": None}).add("a", lambda s: time.sleep(60)).edge(ss.START, "a").compile()
+        stream = graph.stream({"n": 1})
+        import threading
+        threading.Thread(target=lambda: next(stream), daemon=True).start()
+        while ss.stats()["live_runs"] == 0:
+            time.sleep(0.01)
+        print("end")
+        """
+    )
+    assert done.stdout == "end\n"
+    assert "the process exits and cancels 1 run that had not ended" in done.stderr
+    assert done.returncode == 1
+
+
+def test_exit_without_runs_is_silent(run_python: Run) -> None:
+    done = run_python(
+        GRAPH
+        + """
+import asyncio
+async def node(state): return {"n": 5}
+other = ss.Graph({"n": None}).add("a", node).edge(ss.START, "a").compile()
+assert graph.invoke({"n": 1})["n"] == 2
+assert asyncio.run(other.ainvoke({"n": 1}))["n"] == 5 and other.invoke({"n": 1})["n"] == 5
+agent = ss.create_agent("scripted:\\ndefault: {text: hello}")
+rows = agent.batch(["a", "b"])
+stream = graph.stream({"n": 1})
+next(stream)
+"""
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_import_starts_no_threads(run_python: Run) -> None:
+    done = run_python(
+        """
+        import superstep, os, sys
+        print(len(os.listdir("/proc/self/task")))
+        print([m for m in ("asyncio", "inspect", "dataclasses", "pydantic") if m in sys.modules])
+        """
+    )
+    assert done.stdout == "1\n[]\n"
+
+
+def test_engine_options(run_python: Run) -> None:
+    done = run_python(
+        """
+        import superstep as ss
+        ss.engine(workers=1)
+        ss.engine(workers=1)
+        try:
+            ss.engine(workers=2)
+        except ValueError as e:
+            print(e)
+        """
+    )
+    assert "already runs with workers=1" in done.stdout
+
+
+def test_threads_share_the_engine() -> None:
+    graph = make_graph()
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for i in range(200):
+                assert graph.invoke({"n": i})["n"] == i + 1
+        except BaseException as e:
+            failures.append(e)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert failures == []
+
+
+def test_subinterpreter_is_refused(run_python: Run) -> None:
+    done = run_python(
+        """
+        import superstep
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            import _interpreters as interpreters
+        interpreter = interpreters.create()
+        try:
+            failed = interpreters.run_string(interpreter, "import superstep")
+            print("refused" if failed is not None else "accepted")
+        except Exception as e:
+            print("refused")
+        """
+    )
+    assert done.stdout == "refused\n"
+
+
+def test_key_is_not_in_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pickle
+
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-key")
+    agent = ss.create_agent("openai:gpt-4o-mini")
+    assert "sk-secret" not in repr(agent) and b"sk-secret" not in pickle.dumps(agent)
+
+
+def test_program_is_in_the_wheel() -> None:
+    program = os.path.join(os.path.dirname(ss.__file__), "bin", "superstep")
+    if not os.path.exists(program):
+        pytest.skip("the package was not installed as a wheel")
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    assert ss.__version__ in done.stdout

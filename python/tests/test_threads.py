@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads: interrupts, resuming, snapshots, edits, what can be saved."""
+
+import operator
+import pathlib
+from typing import Annotated, Any, Callable, TypedDict
+
+import pytest
+
+import superstep as ss
+
+
+class State(TypedDict, total=False):
+    n: Annotated[int, operator.add]
+    log: Annotated[list[Any], operator.add]
+    last: Any
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def saved(request: Any, tmp_path: pathlib.Path) -> ss.Checkpointer:
+    if request.param == "memory":
+        return ss.memory_checkpointer()
+    return ss.sqlite_checkpointer(tmp_path / "threads.db")
+
+
+def asking(checkpointer: ss.Checkpointer) -> ss.CompiledGraph:
+    """A graph that asks twice in one node, and counts how often the node runs."""
+
+    def ask(state: Any) -> dict[str, Any]:
+        name = ss.interrupt("name?")
+        age = ss.interrupt({"age of": name})
+        return {"last": f"{name} is {age}", "log": ["asked"]}
+
+    g = ss.Graph(State).add("a", lambda s: {"n": 1, "log": ["a"]}).add("ask", ask)
+    g.add("z", lambda s: {"log": ["z"]})
+    return g.edge(ss.START, "a").sequence("a", "ask", "z").compile(checkpointer=checkpointer)
+
+
+def test_interrupts_and_resume(saved: ss.Checkpointer) -> None:
+    graph = asking(saved)
+    first = graph.invoke({"n": 5}, thread_id="t")
+    assert first.status == "interrupted" and first == {"n": 6, "log": ["a"]}
+    assert [i.value for i in first.interrupts] == ["name?"]
+    second = graph.invoke(ss.Command(resume="Ada"), thread_id="t")
+    assert [i.value for i in second.interrupts] == [{"age of": "Ada"}]
+    by_id = {second.interrupts[0].id: 36}
+    third = graph.invoke(ss.Command(resume=by_id), thread_id="t")
+    assert third.status == "finished"
+    assert third == {"n": 6, "log": ["a", "asked", "z"], "last": "Ada is 36"}
+
+
+def test_another_object_resumes_a_saved_thread(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "threads.db"
+    asking(ss.sqlite_checkpointer(path)).invoke({}, thread_id="t")
+    graph = asking(ss.sqlite_checkpointer(path))
+    graph.invoke(ss.Command(resume="Ada"), thread_id="t")
+    assert graph.invoke(ss.Command(resume=36), thread_id="t")["last"] == "Ada is 36"
+
+
+def test_parallel_interrupts_are_answered_by_id(saved: ss.Checkpointer) -> None:
+    g = ss.Graph(State).add("ask", lambda i: {"log": [ss.interrupt(i)]})
+    g.branch(ss.START, lambda s: [ss.Send("ask", i) for i in range(3)], ["ask"])
+    graph = g.compile(checkpointer=saved)
+    asked = graph.invoke({}, thread_id="t").interrupts
+    assert sorted(i.value for i in asked) == [0, 1, 2]
+    done = graph.invoke(ss.Command(resume={i.id: i.value * 10 for i in asked}), thread_id="t")
+    assert done["log"] == [0, 10, 20]
+
+
+def test_breakpoints(saved: ss.Checkpointer) -> None:
+    g = ss.Graph(State).add("a", lambda s: {"n": 1}).add("b", lambda s: {"n": 10})
+    g.edge(ss.START, "a").edge("a", "b")
+    graph = g.compile(checkpointer=saved, interrupt_before=["b"])
+    assert graph.invoke({}, thread_id="t") == {"n": 1, "log": []}
+    assert graph.get_state("t").next == ["b"]
+    assert graph.invoke(None, thread_id="t")["n"] == 11
+
+
+def test_state_history_and_edit(saved: ss.Checkpointer) -> None:
+    g = ss.Graph(State).add("a", lambda s: {"n": 1}).add("b", lambda s: {"n": 10})
+    graph = g.edge(ss.START, "a").edge("a", "b").compile(checkpointer=saved)
+    graph.invoke({"n": 100}, thread_id="t")
+    assert graph.get_state("t").values["n"] == 111
+    history = graph.get_state_history("t")
+    assert [s.values["n"] for s in history][:3] == [111, 101, 100]
+    after_a = next(s for s in history if s.next == ["b"])
+    assert graph.get_state("t", after_a.checkpoint_id).values["n"] == 101
+    graph.update_state("t", {"n": 5}, as_node="a")
+    assert graph.get_state("t").values["n"] == 116 and graph.get_state("t").next == ["b"]
+    assert graph.invoke(None, thread_id="t")["n"] == 126
+    again = graph.invoke(None, thread_id="t", checkpoint_id=after_a.checkpoint_id)
+    assert again["n"] == 111
+
+
+def test_edit_calls_routers(saved: ss.Checkpointer) -> None:
+    g = ss.Graph(State).add("a", lambda s: {"n": 1}).add("b", lambda s: {"n": 10})
+    g.edge(ss.START, "a").branch("a", lambda s: "b" if s["n"] > 5 else ss.END, ["b", ss.END])
+    graph = g.compile(checkpointer=saved)
+    graph.invoke({}, thread_id="t")
+    graph.update_state("t", {"n": 7}, as_node="a")
+    assert graph.get_state("t").next == ["b"]
+
+
+def test_parallel_reducers_are_saved(saved: ss.Checkpointer) -> None:
+    g = ss.Graph(State)
+    for i in range(5):
+        g.add(f"n{i}", lambda s, i=i: {"log": [i], "n": i}).edge(ss.START, f"n{i}")
+    graph = g.compile(checkpointer=saved)
+    graph.invoke({}, thread_id="t")
+    assert graph.invoke({}, thread_id="t")["log"] == [0, 1, 2, 3, 4] * 2
+    assert graph.get_state("t").values["n"] == 20
+
+
+@pytest.mark.parametrize("durability", ["sync", "async", "exit"])
+def test_durability(tmp_path: pathlib.Path, durability: str) -> None:
+    graph = asking(ss.sqlite_checkpointer(tmp_path / "threads.db"))
+    graph.invoke({}, thread_id="t", durability=durability)
+    assert graph.get_state("t").next == ["ask"]
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        ({1, 2}, r"state\['last'\] is a set"),
+        ({"a": [0, object()]}, r"state\['last'\]\['a'\]\[1\] is a object"),
+        ({1: 2}, r"state\['last'\]\[1\] is a int; keys must be str"),
+        (float("nan"), r"state\['last'\] is not a finite number"),
+        (1 << 70, r"state\['last'\] is an int of more than 64 bits"),
+    ],
+)
+def test_value_that_cannot_be_saved_is_named(tmp_path: pathlib.Path, value: Any, text: str) -> None:
+    g = ss.Graph(State).add("a", lambda s: {"last": value}).edge(ss.START, "a")
+    with pytest.raises((TypeError, ValueError), match=text):
+        g.compile(checkpointer=ss.sqlite_checkpointer(tmp_path / "t.db")).invoke({}, thread_id="t")
+    with pytest.raises((TypeError, ValueError), match=text):
+        g.compile(checkpointer=ss.sqlite_checkpointer(tmp_path / "t.db")).invoke(
+            {"last": value}, thread_id="t"
+        )
+
+
+def test_memory_keeps_any_object() -> None:
+    marker = object()
+    g = ss.Graph(State).add("a", lambda s: {"last": marker}).edge(ss.START, "a")
+    graph = g.compile(checkpointer=ss.memory_checkpointer())
+    graph.invoke({}, thread_id="t")
+    assert graph.get_state("t").values["last"] is marker
+
+
+def test_missing_thread_id_is_an_error(saved: ss.Checkpointer) -> None:
+    with pytest.raises(ss.RunError, match="thread_id"):
+        asking(saved).invoke({})
+
+
+def test_deleted_thread_starts_again(saved: ss.Checkpointer) -> None:
+    graph = asking(saved)
+    graph.invoke({"n": 1}, thread_id="t")
+    saved.delete_thread("t")
+    assert graph.get_state("t").values == {}
+
+
+def test_command_as_input_updates_and_goes(saved: ss.Checkpointer) -> None:
+    g = ss.Graph(State).add("a", lambda s: {"log": ["a"]}).add("b", lambda s: {"log": ["b"]})
+    graph = g.edge(ss.START, "a").branch("a", lambda s: ss.END, ["b", ss.END]).compile(
+        checkpointer=saved
+    )
+    graph.invoke({}, thread_id="t")
+    assert graph.invoke(ss.Command(update={"n": 3}, goto="b"), thread_id="t") == {
+        "n": 3,
+        "log": ["a", "b"],
+    }
+
+
+def test_checkpoints_are_never_pickled(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "threads.db"
+    asking(ss.sqlite_checkpointer(path)).invoke({"last": "secret-text"}, thread_id="t")
+    content = b"".join(p.read_bytes() for p in tmp_path.iterdir())
+    assert b"secret-text" in content and b"\x80\x04\x95" not in content
