@@ -21,6 +21,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -226,12 +227,14 @@ std::optional<std::string> read_whole(const std::string& path, std::vector<agent
     const auto number = errno;
     return refuse(fmt::format("cannot be opened: {}", std::strerror(number)), number);
   }
-  // Reads one byte more than allowed, to detect larger files.
-  auto text = std::string(agent_file_bytes_max + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > agent_file_bytes_max)
-    return refuse(fmt::format("is larger than {} bytes", agent_file_bytes_max));
+  // Reads in pieces, because a buffer of the maximum size would take a megabyte of zeroed pages.
+  auto text = std::string{};
+  auto piece = std::array<char, 8'192>{};
+  while (in.read(piece.data(), piece.size()) || in.gcount() > 0) {
+    text.append(piece.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > agent_file_bytes_max)
+      return refuse(fmt::format("is larger than {} bytes", agent_file_bytes_max));
+  }
   return text;
 }
 

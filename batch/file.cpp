@@ -196,6 +196,17 @@ result<void> file::cut(std::uint64_t size) {
 }
 
 result<void> file::read_at(std::uint64_t offset, std::size_t size, std::string& into) const {
+  // The buffer of a large block is zeroed, so it should not be larger than the rest of the file.
+  // Files of the kernel report a size of 0.
+  constexpr auto large = std::size_t{16} << 10U;
+  if (size > large) {
+    struct stat info {};
+    if (::fstat(fd_, &info) == 0 && info.st_size > 0) {
+      const auto end = static_cast<std::uint64_t>(info.st_size);
+      size =
+          static_cast<std::size_t>(std::min<std::uint64_t>(size, end > offset ? end - offset : 0));
+    }
+  }
   into.resize(size);
   auto have = std::size_t{0};
   while (have < size) {
