@@ -66,7 +66,7 @@ public:
   static std::string whole(const json::object& said) {
     const auto reason = said.contains("tool_calls") ? "tool_calls" : "stop";
     return json::serialize(
-        json::value{{"id", "chatcmpl-1"},
+        json::value{{"id", "chatcmpl-" + said_parts{said}.key},
                     {"object", "chat.completion"},
                     {"model", "recorded"},
                     {"choices", {{{"index", 0}, {"message", said}, {"finish_reason", reason}}}},
