@@ -181,14 +181,15 @@ void batch_run::wait_for_quota(const std::string& text, monotonic::time_point no
 
 result<batch_run::feed_end> batch_run::feed_input() {
   while (true) {
-    if (!wait_for_room())
+    const auto room = wait_for_room();
+    if (!room)
       return feed_end::stop;
     if (!again_.empty()) {
       if (auto fed = feed_returned(); !fed)
         return fed.error();
       continue;
     }
-    if (start_ready())
+    if (room->has_ready && room->may_start && start_ready())
       continue;
     auto item = source_.next();
     if (!item)
@@ -260,8 +261,8 @@ void batch_run::submit(input_row row, row_origin origin, std::uint32_t group) {
   row.request.job = files_.content.header->job_id;
   row.request.attempt = origin.attempt;
   if (is_chained_) {
-    table_->add_ready({std::move(row.request), std::move(origin)});
-    static_cast<void>(start_ready());
+    if (table_->add_ready({std::move(row.request), std::move(origin)}))
+      static_cast<void>(start_ready());
     return;
   }
   const auto slot = table_->begin(std::move(origin));
@@ -319,31 +320,37 @@ void batch_run::enable_chains() {
     table_->enable_chains(*this);
 }
 
-/// Waits until another row may start. Returns false if no further row may start, because a stop was
-/// requested or the job has failed.
-bool batch_run::wait_for_room() {
-  while (!is_stopping()) {
-    if (auto stop = decide_stop(options_.rules, table_->expenses(), expenses_before_))
+/// Waits until another row may start or be read ahead. Returns nullopt if no further row may start,
+/// because a stop was requested or the job has failed.
+std::optional<row_table::room> batch_run::wait_for_room() {
+  while (stop_.current() == stop_request::none) {
+    const auto room = table_->wait_for_room(monotonic::now() + stop_poll);
+    if (room.has_ended)
+      return std::nullopt;
+    if (auto stop = decide_stop(options_.rules, room.used, expenses_before_)) {
       table_->halt(*std::move(stop));
-    const auto has_room = table_->wait_for_room(monotonic::now() + stop_poll);
-    if (!has_room || shortages_.is_active() || quota_.is_active())
-      take_returned();
-    if (table_->failure() || table_->halted())
-      return false;
-    enable_chains();
+      return std::nullopt;
+    }
+    if (!room.is_any() || shortages_.is_active() || quota_.is_active()) {
+      take_returned(); // may end the job
+      if (table_->failure() || table_->halted())
+        return std::nullopt;
+    }
+    if (!room.has_chains)
+      enable_chains();
     const auto now = monotonic::now();
     const auto pause = std::max(shortages_.pause(now), quota_.pause(now));
     // Rows that run again do not wait for the warm-up of a group.
     const auto is_ready = !again_.empty() || source_.is_ready();
-    if (has_room && pause.count() == 0 && is_ready && quota_.may_start(now))
-      return true;
-    if (has_room && pause.count() == 0) // a probe of the quota or a warm-up runs
+    if (room.is_any() && pause.count() == 0 && is_ready && quota_.may_start(now))
+      return room;
+    if (room.is_any() && pause.count() == 0) // a probe of the quota or a warm-up runs
       std::this_thread::sleep_for(probe_poll);
     if (pause.count() > 0)
       std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, stop_poll));
     report_when_due();
   }
-  return false;
+  return std::nullopt;
 }
 
 /// Waits until all running rows have ended. Aborts them on request, or if they do not end within

@@ -60,7 +60,7 @@ private:
   void start(std::size_t slot, row_request request) noexcept override;
   void start_row(row_table::slot_index slot, row_request request, std::uint32_t group);
   void enable_chains();
-  bool wait_for_room();
+  std::optional<row_table::room> wait_for_room();
   void wait_until_idle();
   void take_returned_row(finished_row& row, monotonic::time_point now);
   void wait_for_quota(const std::string& text, monotonic::time_point now);

@@ -52,12 +52,21 @@ bool row_table::needs_ready() const noexcept {
   return starter_ != nullptr && is_filling_ && !has_all_ready_;
 }
 
-bool row_table::wait_for_room(time_point until) {
+row_table::room row_table::wait_for_room(time_point until) {
   auto lock = std::unique_lock{mutex_};
-  const auto has_room = [this] { return may_run() || needs_ready(); };
   const auto has_ended = [this] { return failure_ || halted_; };
-  feeder_.wait_until(lock, until, [&] { return has_ended() || has_room() || !returned_.empty(); });
-  return !has_ended() && returned_.empty() && has_room();
+  feeder_.wait_until(
+      lock, until, [&] { return has_ended() || may_run() || needs_ready() || !returned_.empty(); });
+  auto out = room{};
+  out.has_ended = has_ended();
+  out.has_chains = starter_ != nullptr;
+  out.used = expenses_;
+  if (out.has_ended || !returned_.empty())
+    return out;
+  out.may_start = may_run();
+  out.may_read = needs_ready();
+  out.has_ready = !ready_.empty();
+  return out;
 }
 
 void row_table::enable_chains(row_starter& starter) {
@@ -71,13 +80,14 @@ void row_table::disable_chains() {
   starter_ = nullptr;
 }
 
-void row_table::add_ready(ready_row row) {
+bool row_table::add_ready(ready_row row) {
   const auto guard = std::lock_guard{mutex_};
   const auto size = row.origin.size;
   ready_.push_back(std::move(row));
   ready_bytes_ += size;
   if (ready_.size() >= ready_max_ || ready_bytes_ >= ready_bytes_max)
     is_filling_ = false;
+  return may_run();
 }
 
 bool row_table::has_ready() const {

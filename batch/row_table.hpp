@@ -67,18 +67,28 @@ public:
 
   // --- the feeding thread ---
 
-  /// Waits until another row may start or, if chains are enabled, may be read ahead. Returns false
-  /// if neither is possible before `until`. After fail() and halt(), and while take_returned() has
-  /// rows, returns false at once.
-  [[nodiscard]] bool wait_for_room(time_point until);
+  /// The actions that are open to the feeding thread, and the state of the job.
+  struct room {
+    bool may_start = false;  ///< whether another row may start
+    bool may_read = false;   ///< whether another row may be read ahead
+    bool has_ready = false;  ///< whether ready rows wait for their start
+    bool has_chains = false; ///< whether chains are enabled
+    bool has_ended = false;  ///< whether fail() or halt() was called
+    row_expenses used;       ///< see expenses()
+    [[nodiscard]] bool is_any() const noexcept { return may_start || may_read; }
+  };
+  /// Waits until another row may start or, if chains are enabled, may be read ahead. Returns no
+  /// room if neither is possible before `until`. After fail() and halt(), and while take_returned()
+  /// has rows, returns no room at once.
+  [[nodiscard]] room wait_for_room(time_point until);
   /// Lets finish() start the rows of add_ready(), unless rows wait for take_returned(). No effect
   /// if chains are enabled.
   /// @param starter must outlive the rows in flight
   void enable_chains(row_starter& starter);
   /// Keeps finish() from starting rows. Ready rows stay.
   void disable_chains();
-  /// Adds a row for take_ready() and finish().
-  void add_ready(ready_row row);
+  /// Adds a row for take_ready() and finish(). Returns whether a ready row may start now.
+  bool add_ready(ready_row row);
   /// A ready row for which a slot was taken.
   struct started_row {
     std::size_t slot;
