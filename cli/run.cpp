@@ -312,7 +312,8 @@ bool is_stop_requested() noexcept {
 
 void add_run(CLI::App& program, action& chosen) {
   auto given = std::make_shared<run_arguments>();
-  auto& verb = *program.add_subcommand("run", "Run every row of a JSONL file through an agent");
+  auto& verb =
+      *program.add_subcommand("run", "Run an agent for each row of a JSONL, CSV or TSV file");
   add_row_options(verb, *given);
   add_output_options(verb, *given);
   add_limit_options(verb, *given);
