@@ -123,7 +123,7 @@ void body_pool::work(runner& self) {
       python.leave();
       self.at.store(phase::idle, std::memory_order_relaxed);
       auto lock = std::unique_lock{mutex_};
-      if (!jobs_.empty() && !stopping_)
+      if (!jobs_.empty() && !stopping_ && !std::exchange(self.yields, false))
         continue;
       --active_;
       ++idle_;
@@ -140,9 +140,9 @@ void body_pool::work(runner& self) {
   ended_.notify_all();
 }
 
-/// Executes jobs until the queue is empty. The thread holds the GIL.
-void body_pool::run_jobs(runner&) {
-  while (auto job = next_job()) {
+/// Executes jobs until the queue is empty, or other runners are enough. The thread holds the GIL.
+void body_pool::run_jobs(runner& self) {
+  while (auto job = next_job(self)) {
     job->run();
     job.reset();
     drop_left_objects();
@@ -150,10 +150,15 @@ void body_pool::run_jobs(runner&) {
   drop_left_objects();
 }
 
-pool_job_ptr body_pool::next_job() {
+pool_job_ptr body_pool::next_job(runner& self) {
   const auto lock = std::scoped_lock{mutex_};
   if (jobs_.empty() || stopping_)
     return {};
+  if (surplus_ > 0) {
+    --surplus_;
+    self.yields = true;
+    return {};
+  }
   auto job = std::move(jobs_.front());
   jobs_.pop_front();
   ++jobs_done_;
@@ -177,7 +182,10 @@ void body_pool::watch() {
     if (stopping_ || jobs_.empty())
       continue;
     idle_looks = 0;
-    admit(std::min(wanted(look()), jobs_.size()));
+    const auto seen = look();
+    const auto competing = seen.burning + seen.waiting;
+    surplus_ = competing > 1 ? competing - 1 : 0;
+    admit(std::min(wanted(seen), jobs_.size()));
   }
   watcher_ended_ = true;
   ended_.notify_all();
@@ -195,7 +203,7 @@ body_pool::sight body_pool::look() {
       ++out.waiting;
       break;
     case phase::inside:
-      ++(is_blocked(*r) ? out.blocked : out.burning);
+      ++(is_blocked(*r, out.cpu_ns) ? out.blocked : out.burning);
       break;
     }
   }
@@ -205,28 +213,31 @@ body_pool::sight body_pool::look() {
 /// Returns the number of further runners to admit.
 std::size_t body_pool::wanted(const sight& seen) {
   const auto has_progressed = std::exchange(jobs_done_seen_, jobs_done_) != jobs_done_;
-  looks_without_progress_ = has_progressed ? 0 : looks_without_progress_ + 1;
+  cpu_without_progress_ = has_progressed ? 0 : cpu_without_progress_ + seen.cpu_ns;
   if (active_ == 0)
     return 1;
   if (seen.waiting > 0) // another thread has the GIL, so one more runner would wait too
     return 0;
   if (seen.burning == 0)
     return seen.blocked;
-  if (looks_without_progress_ < looks_before_one_more)
+  if (cpu_without_progress_ < std::chrono::nanoseconds{spinning_time}.count())
     return 0;
-  looks_without_progress_ = 0;
+  cpu_without_progress_ = 0;
   return 1;
 }
 
-/// Whether a runner has used no CPU time since the last look and does not wait for a core.
-bool body_pool::is_blocked(runner& r) noexcept {
+/// Whether a runner has used no CPU time since the last look and does not wait for a core. Adds the
+/// CPU time that it has used to `cpu_ns`.
+bool body_pool::is_blocked(runner& r, std::int64_t& cpu_ns) noexcept {
   auto used = timespec{};
   if (!r.has_clock.load(std::memory_order_acquire) || ::clock_gettime(r.clock, &used) != 0)
     return false;
-  const auto ns = std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
-  if (std::exchange(r.cpu_ns, ns) != ns)
+  const auto now = std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec;
+  const auto before = std::exchange(r.cpu_ns, now);
+  if (before < 0) // the first look at this job
     return false;
-  return !is_runnable(r.kernel_id);
+  cpu_ns += now - before;
+  return now == before && !is_runnable(r.kernel_id);
 }
 
 bool body_pool::stop(std::chrono::milliseconds grace) {

@@ -36,8 +36,9 @@ using pool_job_ptr = boost::intrusive_ptr<pool_job>;
 /// Normally one thread, the runner, holds the GIL and executes all queued jobs. A further runner
 /// cannot make Python code faster, but competes for the GIL. If jobs wait while all runners are
 /// blocked inside of their jobs, for example in a socket, a watcher admits further runners. It
-/// doubles their number every millisecond until one of them uses the CPU, up to `runners_max`.
-/// Runners that were idle for `idle_time` end.
+/// doubles their number every millisecond until one of them uses the CPU, up to `runners_max`. If
+/// several runners use the CPU or wait for the GIL, all but one stop after their jobs. Runners that
+/// were idle for `idle_time` end.
 /// @par Threads
 /// All members may be called from any thread.
 class body_pool {
@@ -45,9 +46,9 @@ public:
   static constexpr std::size_t runners_max = 64;             ///< largest number of runners
   static constexpr auto idle_time = std::chrono::seconds{1}; ///< lifetime of an idle runner
   static constexpr auto tick = std::chrono::milliseconds{1}; ///< interval of the watcher
-  /// Number of looks of the watcher without a finished job after which one more runner is admitted,
-  /// even if runners use the CPU: their jobs may wait actively for a job in the queue.
-  static constexpr unsigned looks_before_one_more = 20;
+  /// CPU time that runners use without finishing a job, after which one more runner is admitted:
+  /// their jobs may wait actively for a job in the queue.
+  static constexpr auto spinning_time = std::chrono::milliseconds{20};
 
   body_pool();
   body_pool(const body_pool&) = delete;
@@ -75,6 +76,7 @@ private:
     std::atomic<bool> has_clock{false};
     clockid_t clock{};
     int kernel_id = 0;
+    bool yields = false;      // whether it stops, because enough others work
     std::int64_t cpu_ns = -1; // used until the last look of the watcher; -1: not known
   };
   /// The numbers of runners by activity, as the watcher sees them.
@@ -82,18 +84,19 @@ private:
     std::size_t waiting = 0; // for the GIL
     std::size_t burning = 0; // use the CPU or wait for a core
     std::size_t blocked = 0;
+    std::int64_t cpu_ns = 0; // used since the last look
   };
 
   void admit(std::size_t more); // caller holds mutex_
   bool start_runner();          // caller holds mutex_
   void work(runner& self);
   void run_jobs(runner& self);
-  [[nodiscard]] pool_job_ptr next_job();
+  [[nodiscard]] pool_job_ptr next_job(runner& self);
   void wake_watcher(); // caller holds mutex_
   void watch();
   [[nodiscard]] sight look();                          // caller holds mutex_
   [[nodiscard]] std::size_t wanted(const sight& seen); // caller holds mutex_
-  [[nodiscard]] static bool is_blocked(runner& r) noexcept;
+  [[nodiscard]] static bool is_blocked(runner& r, std::int64_t& cpu_ns) noexcept;
 
   mutable std::mutex mutex_;
   std::condition_variable admitted_changed_;
@@ -104,10 +107,13 @@ private:
   std::size_t active_ = 0;   // runners that execute jobs, or were admitted to
   std::size_t idle_ = 0;     // runners that wait to be admitted
   std::size_t admitted_ = 0; // idle runners that may start
+  // Runners that are to stop after their job. All but one of those that use the CPU or wait for the
+  // GIL: a blocked runner looks for a moment as if it were needed when it wants the GIL back.
+  std::size_t surplus_ = 0;
   std::size_t size_max_ = 0;
   std::uint64_t jobs_done_ = 0;
   std::uint64_t jobs_done_seen_ = 0;
-  unsigned looks_without_progress_ = 0;
+  std::int64_t cpu_without_progress_ = 0; // in ns, used by runners since a job was taken
   bool is_watching_ = false;
   bool stopping_ = false;
   bool watcher_ended_ = false;

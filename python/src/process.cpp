@@ -19,6 +19,9 @@ std::atomic<process*> current{nullptr};
 std::atomic<body_pool*> current_bodies{nullptr};
 std::atomic<std::uint64_t> forks{0};
 
+/// Number of threads that the program has asked for; also holds in forked children.
+std::size_t workers_chosen = 0;
+
 /// Maximum wait for threads at the end of the process.
 constexpr auto exit_grace = std::chrono::seconds{1};
 
@@ -57,9 +60,9 @@ std::uint64_t process::generation() noexcept {
 }
 
 void process::start(std::size_t workers) {
-  if (engine_ && workers != workers_)
+  if (engine_ && workers != workers_chosen)
     throw nb::value_error(("the engine of this process already runs with workers=" +
-                           std::to_string(workers_) + "; call engine() before the first run")
+                           std::to_string(workers_chosen) + "; call engine() before the first run")
                               .c_str());
   if (engine_)
     return;
@@ -67,12 +70,12 @@ void process::start(std::size_t workers) {
   options.workers = workers;
   options.shutdown_grace = exit_grace;
   engine_ = std::make_unique<engine>(options);
-  workers_ = workers;
+  workers_chosen = workers;
 }
 
 engine& process::runs() {
   if (!engine_)
-    start(workers_);
+    start(workers_chosen);
   return *engine_;
 }
 

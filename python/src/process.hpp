@@ -51,7 +51,6 @@ private:
   body_pool* bodies_ = nullptr; // never destroyed: detached threads may still use it
   std::shared_ptr<io_runtime> io_;
   std::unique_ptr<engine> engine_;
-  std::size_t workers_ = 0;
 };
 
 } // namespace superstep::python

@@ -209,7 +209,8 @@ class Waiter:
 
 def after_fork() -> None:
     """Forgets the loops of the parent process, whose threads do not exist in the child."""
-    global _own
+    global _lock, _own
+    _lock = threading.Lock()  # another thread of the parent may have held it
     _own = None
     for loop in list(_of_loop.values()):
         loop.results = None

@@ -6,8 +6,6 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from typing import Any
-
 from . import _aio, _superstep
 from ._types import Command, GraphError, Interrupt, Interrupted, Overwrite, RunError, Send
 
@@ -35,34 +33,26 @@ def _stop() -> None:
         _superstep.forget_package()
         return
     live = _superstep.stats()["live_runs"]
+    has_ended = _superstep.stop()
+    if not live and has_ended:
+        _superstep.forget_package()
+        return
     if live:
         noun = "run" if live == 1 else "runs"
-        sys.stderr.write(f"superstep: the process exits and cancels {live} {noun} that had not ended\n")
-    has_ended = _superstep.stop()
-    if live or not has_ended:
-        # Threads that are inside of Python code cannot outlive the interpreter, and the exit code
-        # must show that work was lost.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(_exit_code or 1)
-    _superstep.forget_package()
-
-
-_exit_code = 0
-_except_hook = sys.excepthook
-
-
-def _note_interrupt(kind: type[BaseException], value: BaseException, trace: Any) -> None:
-    global _exit_code
-    if issubclass(kind, KeyboardInterrupt):
-        _exit_code = 130
-    _except_hook(kind, value, trace)
+        text = f"cancels {live} {noun} that had not ended"
+    else:
+        text = "ends Python code of a cancelled run that had not returned"
+    sys.stderr.write(f"superstep: the process exits and {text}\n")
+    # Threads inside of Python code cannot outlive the interpreter, so it is not finalized. The exit
+    # code shows that work was lost.
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(130 if isinstance(getattr(sys, "last_value", None), KeyboardInterrupt) else 1)
 
 
 _superstep.set_error_types(RunError, GraphError)
 _superstep.set_types(Interrupt, Send, Command, Overwrite)
 _superstep.set_async_functions(_aio.submit, _aio.cancel, Interrupted)
-sys.excepthook = _note_interrupt
 atexit.register(_stop)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_aio.after_fork)

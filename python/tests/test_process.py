@@ -212,3 +212,19 @@ def test_program_is_in_the_wheel() -> None:
         pytest.skip("the package was not installed as a wheel")
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
     assert ss.__version__ in done.stdout
+
+
+def test_exit_reports_abandoned_code(run_python: Run) -> None:
+    done = run_python(
+        """
+        import superstep as ss, threading, time
+        graph = ss.Graph({"n": None}).add("a", lambda s: time.sleep(60)).edge(ss.START, "a").compile()
+        try:
+            graph.invoke({"n": 1}, deadline=0.2)
+        except ss.RunError as e:
+            print(e.code)
+        """
+    )
+    assert done.stdout == "graph_errc::deadline\n"
+    assert "ends Python code of a cancelled run that had not returned" in done.stderr
+    assert done.returncode == 1
