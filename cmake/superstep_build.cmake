@@ -46,11 +46,12 @@ else()
 endif()
 
 # Position-independent code that costs executables next to nothing: the compiler may inline functions,
-# and the linker turns accesses to thread-local variables into those of an executable. Not
-# CMAKE_POSITION_INDEPENDENT_CODE, which compiles programs with -fPIE, for which the precompiled
-# headers are not valid.
+# and the linker turns accesses to thread-local variables into those of an executable. The model
+# initial-exec would be faster in shared libraries, but these could then not be loaded by a process that
+# has used up its static TLS, for example a worker of Ray. Not CMAKE_POSITION_INDEPENDENT_CODE, which
+# compiles programs with -fPIE, for which the precompiled headers are not valid.
 if(SUPERSTEP_PIC)
-  add_compile_options(-fPIC -fno-semantic-interposition -ftls-model=initial-exec)
+  add_compile_options(-fPIC -fno-semantic-interposition)
 endif()
 
 # Asio uses a fence that g++'s ThreadSanitizer does not support; a lock gives the same order.

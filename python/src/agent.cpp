@@ -261,9 +261,10 @@ run_handle native_agent::start(nb::handle input, nb::dict options, delivery to, 
     to.queue->put(to.tag, [result] { return nb::cast(agent_result{std::move(*result)}); });
   };
   return translated([&] {
-    auto& engine = process::get().runs();
+    auto engine = process::get().runs();
     const auto unlocked = nb::gil_scoped_release{};
-    return detail::engine_access::start(engine, detail::program_of(*graph_), std::move(given),
+    const auto used = std::move(engine); // released before the GIL is taken again
+    return detail::engine_access::start(*used, detail::program_of(*graph_), std::move(given),
                                         std::move(config), std::move(done), modes, std::move(sink));
   });
 }

@@ -193,6 +193,8 @@ void body_pool::watch() {
 
 body_pool::sight body_pool::look() {
   auto out = sight{};
+  const auto now = std::chrono::steady_clock::now();
+  since_last_look_ = std::chrono::nanoseconds{now - std::exchange(looked_at_, now)}.count();
   for (const auto& r : runners_) {
     switch (r->at.load(std::memory_order_relaxed)) {
     case phase::idle:
@@ -226,9 +228,11 @@ std::size_t body_pool::wanted(const sight& seen) {
   return 1;
 }
 
-/// Whether a runner has used no CPU time since the last look and does not wait for a core. Adds the
-/// CPU time that it has used to `cpu_ns`.
-bool body_pool::is_blocked(runner& r, std::int64_t& cpu_ns) noexcept {
+/// Whether a runner has used the CPU for less than half of the time since the last look, and
+/// neither runs nor waits for a core. Adds the CPU time that it has used to `cpu_ns`.
+///
+/// A body that polls uses some CPU time at each look but is blocked.
+bool body_pool::is_blocked(runner& r, std::int64_t& cpu_ns) const noexcept {
   auto used = timespec{};
   if (!r.has_clock.load(std::memory_order_acquire) || ::clock_gettime(r.clock, &used) != 0)
     return false;
@@ -237,7 +241,7 @@ bool body_pool::is_blocked(runner& r, std::int64_t& cpu_ns) noexcept {
   if (before < 0) // the first look at this job
     return false;
   cpu_ns += now - before;
-  return now == before && !is_runnable(r.kernel_id);
+  return now - before < since_last_look_ / 2 && !is_runnable(r.kernel_id);
 }
 
 bool body_pool::stop(std::chrono::milliseconds grace) {

@@ -82,7 +82,7 @@ private:
   /// The numbers of runners by activity, as the watcher sees them.
   struct sight {
     std::size_t waiting = 0; // for the GIL
-    std::size_t burning = 0; // use the CPU or wait for a core
+    std::size_t burning = 0; // use the CPU most of the time, or wait for a core
     std::size_t blocked = 0;
     std::int64_t cpu_ns = 0; // used since the last look
   };
@@ -96,7 +96,7 @@ private:
   void watch();
   [[nodiscard]] sight look();                          // caller holds mutex_
   [[nodiscard]] std::size_t wanted(const sight& seen); // caller holds mutex_
-  [[nodiscard]] static bool is_blocked(runner& r, std::int64_t& cpu_ns) noexcept;
+  [[nodiscard]] bool is_blocked(runner& r, std::int64_t& cpu_ns) const noexcept;
 
   mutable std::mutex mutex_;
   std::condition_variable admitted_changed_;
@@ -113,6 +113,8 @@ private:
   std::size_t size_max_ = 0;
   std::uint64_t jobs_done_ = 0;
   std::uint64_t jobs_done_seen_ = 0;
+  std::int64_t since_last_look_ = 0; // in ns, of the latest look
+  std::chrono::steady_clock::time_point looked_at_{};
   std::int64_t cpu_without_progress_ = 0; // in ns, used by runners since a job was taken
   bool is_watching_ = false;
   bool stopping_ = false;

@@ -258,9 +258,10 @@ run_handle native_graph::start(nb::handle input, nb::dict options, delivery to,
     to.queue->put(to.tag, [layout, result] { return result_object(*layout, *result); });
   };
   return translated([&] {
-    auto& engine = process::get().runs();
+    auto engine = process::get().runs();
     const auto unlocked = nb::gil_scoped_release{};
-    return detail::engine_access::start(engine, program_, std::move(given), std::move(config),
+    const auto used = std::move(engine); // released before the GIL is taken again
+    return detail::engine_access::start(*used, program_, std::move(given), std::move(config),
                                         std::move(done), mode, std::move(sink));
   });
 }

@@ -5,7 +5,9 @@
 
 #include "objects.hpp"
 
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <pthread.h>
 
@@ -69,14 +71,16 @@ void process::start(std::size_t workers) {
   auto options = engine_options{};
   options.workers = workers;
   options.shutdown_grace = exit_grace;
-  engine_ = std::make_unique<engine>(options);
+  engine_ = std::make_shared<engine>(options);
   workers_chosen = workers;
 }
 
-engine& process::runs() {
+std::shared_ptr<engine> process::runs() {
+  if (is_stopped_)
+    throw std::runtime_error{"no run can be started: the process is exiting"};
   if (!engine_)
     start(workers_chosen);
-  return *engine_;
+  return engine_;
 }
 
 const std::shared_ptr<io_runtime>& process::io() {
@@ -86,11 +90,13 @@ const std::shared_ptr<io_runtime>& process::io() {
 }
 
 bool process::stop() {
+  is_stopped_ = true;
   auto has_ended = false;
   {
+    auto last = std::exchange(engine_, nullptr);
     const auto unlocked = nb::gil_scoped_release{}; // runners need the GIL to end
     has_ended = bodies_->stop(exit_grace);
-    engine_.reset();
+    last.reset();
   }
   drop_left_objects();
   return has_ended;

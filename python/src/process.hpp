@@ -32,8 +32,9 @@ public:
 
   /// Starts the engine with these options. Throws nb::value_error if it runs already with others.
   void start(std::size_t workers);
-  /// Returns the engine; starts it if necessary.
-  [[nodiscard]] engine& runs();
+  /// Returns the engine; starts it if necessary. A thread that starts a run keeps the pointer
+  /// meanwhile, because another thread may end the process. Throws std::runtime_error after stop().
+  [[nodiscard]] std::shared_ptr<engine> runs();
   /// Returns the runtime of connections and child processes; starts it if necessary.
   [[nodiscard]] const std::shared_ptr<io_runtime>& io();
 
@@ -50,7 +51,8 @@ private:
 
   body_pool* bodies_ = nullptr; // never destroyed: detached threads may still use it
   std::shared_ptr<io_runtime> io_;
-  std::unique_ptr<engine> engine_;
+  std::shared_ptr<engine> engine_;
+  bool is_stopped_ = false;
 };
 
 } // namespace superstep::python
