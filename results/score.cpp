@@ -227,9 +227,11 @@ result<score_summary> score_rows(const score_options& options, const row_scorer&
     return why;
   };
   auto buffer = std::string{};
+  auto has_gold = false;
   constexpr auto buffer_max = std::size_t{1} << 20U;
   const auto scored = rows->for_each([&](const result_line& row, simdjson::dom::object line,
                                          const json::value& wanted) -> result<void> {
+    has_gold = has_gold || !wanted.is_null();
     const auto score = wanted.is_null() ? result<std::optional<double>>{std::nullopt}
                                         : score_of(row, line, wanted);
     if (!score)
@@ -248,7 +250,9 @@ result<score_summary> score_rows(const score_options& options, const row_scorer&
   if (!scored)
     return fail(scored.error());
   if (out.scored == 0)
-    return fail(without_gold(options));
+    return fail(has_gold ? error{errc::not_found, "no answer of the judge contains a number from 0 "
+                                                  "to 1, or a member `score` with one"}
+                         : without_gold(options));
   if (auto saved = file->append(buffer); !saved)
     return fail(saved.error());
   auto old = detail::file::open_regular(out.path, O_RDWR | O_CREAT);

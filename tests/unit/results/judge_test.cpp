@@ -104,6 +104,15 @@ BOOST_AUTO_TEST_CASE(row_without_usable_score_of_judge_has_none) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(judge_without_any_score_is_an_error) {
+  options.output = write("one.jsonl", with_gold(ok_line("a", "one"), "1"));
+  static_cast<void>(write_judge_rows(options, path).value());
+  const auto got = score_judged(options, judged({"no idea"}));
+  BOOST_TEST_REQUIRE(!got.has_value());
+  BOOST_TEST(got.error().text.find("no answer of the judge contains a number") !=
+             std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(member_of_response_is_the_answer) {
   auto line = ok_line("a", "text");
   line.replace(line.find(R"("output":{)"), 10,
