@@ -46,6 +46,7 @@ struct conversation {
 /// The progress of a body, as the thread that runs it reports it.
 enum class body_progress : std::uint8_t {
   active,    ///< it runs, is suspended, or has not started
+  activated, ///< its actor has taken its activation from the mailbox, and waits for the lane
   giving_up, ///< it has stopped at an interrupt without a resume value and will not be resumed
   ended,
   /// it has ended as a job, although passing it to a thread took longer than running it
@@ -148,12 +149,22 @@ struct alignas(64) call : lane_message, detail::call_services {
   /// Whether the call is listed in run::open: it did not end in place, and was not abandoned.
   [[nodiscard]] bool is_detached() const noexcept {
     return phase == call_phase::waiting || phase == call_phase::job ||
+           phase == call_phase::mailed || phase == call_phase::activated ||
            phase == call_phase::suspended || phase == call_phase::resuming ||
            phase == call_phase::taken;
   }
-  /// Whether the body runs on, or is queued for, a thread that does not serve the lane.
+  /// Whether the lane waits for a thread that does not serve it: the body runs there or is queued,
+  /// or the thread runs the actor of the call.
   [[nodiscard]] bool is_offloaded() const noexcept {
-    return phase == call_phase::job || phase == call_phase::taken;
+    return phase == call_phase::job || phase == call_phase::taken || phase == call_phase::mailed;
+  }
+  /// Returns whether the lane has got the actor together with the activation, and records that it
+  /// uses or releases it.
+  [[nodiscard]] bool take_activation() noexcept {
+    if (progress != body_progress::activated)
+      return false;
+    progress = body_progress::active;
+    return true;
   }
   /// Adds a wait of the body that has ended.
   void add_wait(wait_ptr&& w) noexcept;
@@ -165,7 +176,7 @@ struct alignas(64) call : lane_message, detail::call_services {
   /// of nodes.
   void advance(std::coroutine_handle<> frame) noexcept;
   /// Posts the record to the lane. Called by a thread that has run the body and does not serve the
-  /// lane, or no longer does.
+  /// lane, or no longer does, and by the actor that has taken the activation of the call.
   void return_to_lane() noexcept;
   void arrive(superstep::lane&) override;
   /// Does nothing, because lane::let_go() destroys the bodies of all records.

@@ -435,11 +435,6 @@ void run_coordinator::let_go() noexcept {
     host_.release(*r);
 }
 
-void run_coordinator::postpone(run& r, std::uint32_t number) {
-  r.again.push_back(number);
-  queue(r);
-}
-
 /// Ends a run with the exception being handled, unless the run has ended already.
 void run_coordinator::end_thrown(run& r, const char* what) noexcept {
   if (!r.is_live())

@@ -73,8 +73,6 @@ public:
     if (r.is_live())
       ready_.push_back(r.group(), r.turn);
   }
-  /// Lets a task start later, because its actor is busy.
-  void postpone(run& r, std::uint32_t number);
   /// Handles up to `max` timers that are due at `now`.
   void fire_timers(time_point now, unsigned max) noexcept;
   /// Reports the answer to coordinator_host::take_lease().
@@ -84,7 +82,7 @@ public:
   void saved(std::uint64_t number, std::int64_t step) noexcept;
   /// Moves a run that has reached its next super-step to the record `to`, which no coordinator has.
   /// The run has not ended, but this coordinator does not have it any more.
-  /// @pre no task of the step has started, and the run has no parent, thread or pending failure
+  /// @pre no task of the step has started, and the run has no parent and no pending failure
   void give_away(run& r, run& to) noexcept;
   /// Continues a run that another coordinator has given away. Leaves `from` empty.
   void adopt(run& from) noexcept;

@@ -37,6 +37,13 @@ public:
   virtual void acquire(call& c) = 0;
   /// Releases the actor of a call that has ended or was abandoned.
   virtual void release(call& c) noexcept = 0;
+  /// Releases the actor of a call that was abandoned while its activation was mailed, after the
+  /// actor has taken the activation.
+  virtual void release_activated(call& c) noexcept = 0;
+  /// Sends the actor of a call its activation as a message. When the actor takes the message, or
+  /// dies before, the call arrives at the driver, which calls task_policy::activation_answered() or
+  /// call_returned(). Returns false if the actor has died.
+  [[nodiscard]] virtual bool mail_activation(call& c) = 0;
   /// Passes a call to a job thread. Returns false if there is none.
   [[nodiscard]] virtual bool start_job(call& c) = 0;
   /// Whether the driver has no other run.

@@ -43,6 +43,10 @@ class worker;
 /// In the last two cases the body is offloaded: its thread does not serve the lane. When the body
 /// ends or suspends, that thread posts the call back to the lane.
 ///
+/// A body starts or continues only after the lane has acquired the actor of its call. If the actor
+/// handles a message of another actor, the lane sends it the activation. The call is detached, and
+/// continues when the actor has taken the activation from its mailbox (pooled_actor::activate()).
+///
 /// Invariant: no stack frame between serve() and a body owns a resource. The reason is that a
 /// thread whose lane was taken over returns through these frames while another thread already
 /// serves the lane. The position of a run is therefore stored as data (run, next task, call

@@ -57,27 +57,64 @@ bool assign_actor(lane& on, lane_host& host, run& r, lane_call& c, std::uint32_t
   }
 }
 
+/// Assigns a call to its actor, which the lane has acquired.
+void assign_call(lane_call& c) noexcept {
+  auto& assignment = pooled_actor_of(c.actor).assignment;
+  assignment.call = &c;
+  assignment.call_generation = c.generation;
+}
+
 /// Fills a call record for a task. Returns false if the task has failed, because copying values of
 /// the user's types has thrown.
-/// @pre the task's actor is acquired
-bool prepare_call(lane& on, lane_host& host, run& r, lane_call& c, std::uint32_t number) noexcept {
+/// @param acquired whether the lane has acquired the task's actor
+bool prepare_call(lane& on, lane_host& host, run& r, lane_call& c, std::uint32_t number,
+                  bool acquired) noexcept {
   try {
     fill_call(r, c, number, host);
   } catch (...) {
     if (c.actor) {
-      pooled_actor_of(c.actor).release();
+      if (acquired)
+        pooled_actor_of(c.actor).release();
       host.release(c);
     }
     c.out.output = {};
     on.runs().tasks().start_failed(r, number);
     return false;
   }
-  if (c.actor) {
-    auto& assignment = pooled_actor_of(c.actor).assignment;
-    assignment.call = &c;
-    assignment.call_generation = c.generation;
-  }
+  if (c.actor && acquired)
+    assign_call(c);
   return true;
+}
+
+/// Starts a task whose actor handles a message.
+/// @param from a record from which the actor is taken
+[[gnu::cold, gnu::noinline]] void send_activation(lane& on, lane_host& host, run& r,
+                                                  lane_call& from, std::uint32_t number) noexcept {
+  auto& c = on_lane(on.runs().calls().take());
+  c.actor = std::move(from.actor);
+  if (prepare_call(on, host, r, c, number, false))
+    on.runs().tasks().start_by_message(r, c);
+  else
+    on.runs().calls().put_back(c);
+}
+
+/// Acquires the actor of a detached call. Returns false if the actor has died, or handles a
+/// message. In the latter case, sends it the activation, which continues the call later.
+bool acquire_actor(lane& on, lane_call& c, ready_kind later) noexcept {
+  SUPERSTEP_ASSERT(c.owner != nullptr && c.actor);
+  if (c.phase == call_phase::activated) {
+    [[maybe_unused]] const auto is_acquired = c.take_activation();
+    SUPERSTEP_ASSERT(is_acquired);
+    assign_call(c);
+    return true;
+  }
+  auto& s = actor_of(c);
+  if (s.try_acquire())
+    return true;
+  c.turn.kind = later;
+  if (!s.is_dead()) // otherwise the notice in the inbox fails the call
+    on.runs().tasks().continue_by_message(c);
+  return false;
 }
 
 } // namespace
@@ -85,7 +122,10 @@ bool prepare_call(lane& on, lane_host& host, run& r, lane_call& c, std::uint32_t
 void call::arrive(lane& l) {
   if (progress == body_progress::ended_quickly && owner != nullptr)
     learn(*this, -1);
-  l.runs().tasks().call_returned(*this);
+  if (phase == call_phase::mailed)
+    l.runs().tasks().activation_answered(*this);
+  else
+    l.runs().tasks().call_returned(*this);
 }
 
 /// Drives a run until it waits or ends, or has used its turn (engine_options::steps_per_turn).
@@ -123,8 +163,6 @@ lane::kept lane::drive(run& r) {
     const auto* const used = in_place_;
     if (start_task(r, next.task) == kept::no)
       return kept::no;
-    if (r.turn.is_listed()) // the task's actor was busy with a message: try again later
-      return kept::yes;
     // A nested graph that was just started runs first. A step with many tasks gives way to other
     // runs.
     const auto has_nested = used != in_place_ && used->nests_requested > 0;
@@ -144,12 +182,12 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
       return kept::yes;
     auto& s = pooled_actor_of(c.actor);
     if (!s.try_acquire()) {
-      const auto is_dead = s.is_dead();
-      c.actor.reset();
-      if (is_dead) // it was idle; the notice in the inbox will find that the run has ended
+      if (s.is_dead()) { // it was idle; the notice in the inbox will find that the run has ended
+        c.actor.reset();
         runs_.node_exited(r, node);
-      else // the actor is handling a message
-        runs_.postpone(r, number);
+      } else {
+        send_activation(*this, host_, r, c, number);
+      }
       return kept::yes;
     }
     if (r.table().node(node).slowness.load(std::memory_order_relaxed) >= slow_node) {
@@ -157,7 +195,7 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
       return kept::yes;
     }
   }
-  return prepare_call(*this, host_, r, c, number) ? run_in_place(r, c) : kept::yes;
+  return prepare_call(*this, host_, r, c, number, true) ? run_in_place(r, c) : kept::yes;
 }
 
 lane::kept lane::run_in_place(run& r, lane_call& c) {
@@ -188,7 +226,7 @@ lane::kept lane::run_in_place(run& r, lane_call& c) {
 void lane::start_job(run& r, std::uint32_t number) noexcept {
   auto& c = on_lane(runs_.calls().take());
   c.actor = std::move(on_lane(*in_place_).actor);
-  if (!prepare_call(*this, host_, r, c, number)) {
+  if (!prepare_call(*this, host_, r, c, number, true)) {
     runs_.calls().put_back(c);
     return;
   }
@@ -196,25 +234,20 @@ void lane::start_job(run& r, std::uint32_t number) noexcept {
   runs_.tasks().start_as_job(r, c);
 }
 
-/// Starts a call that waits for its start: one that a body has forked, or one that no job thread
-/// has taken.
+/// Starts a call that waits for its start: one that a body has forked, one that no job thread has
+/// taken, or one whose actor was busy.
 lane::kept lane::start(call& c) {
-  SUPERSTEP_ASSERT(c.phase == call_phase::waiting && c.owner != nullptr);
+  SUPERSTEP_ASSERT(c.phase == call_phase::waiting || c.phase == call_phase::activated);
   learn_heavy(guard_, c);
   c.turn.kind = ready_kind::resume;
-  if (is_slow(c)) {
+  if (c.phase == call_phase::waiting && is_slow(c)) {
     runs_.calls().move(c, call_phase::job);
     if (core_.add_job(c))
       return kept::yes;
     runs_.calls().move(c, call_phase::waiting);
   }
-  auto& s = actor_of(c);
-  if (!s.try_acquire()) {
-    c.turn.kind = ready_kind::start_call;
-    if (!s.is_dead())
-      runs_.ready().push_back(c.owner->group(), c.turn);
+  if (!acquire_actor(*this, on_lane(c), ready_kind::start_call))
     return kept::yes;
-  }
   runs_.calls().move(c, call_phase::resuming);
   if (guarded(c, {}) == kept::no)
     return kept::no;
@@ -222,21 +255,15 @@ lane::kept lane::start(call& c) {
 }
 
 lane::kept lane::resume(call& c) {
-  SUPERSTEP_ASSERT(c.phase == call_phase::suspended && c.owner != nullptr);
-  auto& s = actor_of(c);
-  if (!s.try_acquire()) {
-    if (!s.is_dead()) // the actor is handling a message: try again later
-      runs_.ready().push_back(c.owner->group(), c.turn);
+  SUPERSTEP_ASSERT(c.phase == call_phase::suspended || c.phase == call_phase::activated);
+  if (!acquire_actor(*this, on_lane(c), ready_kind::resume))
     return kept::yes;
-  }
   auto frame = std::coroutine_handle<>{};
   if (const auto ended = c.take_wait())
     frame = ended->frame();
-  if (!frame) { // the body was resumed for another wait and has destroyed this one
-    s.release();
-    return kept::yes;
-  }
   runs_.calls().move(c, call_phase::resuming);
+  if (!frame) // the body was resumed for another wait and has destroyed this one
+    return after_body(c, 0);
   ++c.owner->activity;
   note_activity(*c.owner);
   if (guarded(c, frame) == kept::no)

@@ -113,12 +113,29 @@ void lane_host::release(call& c) noexcept {
   auto actor = on_lane(c).take_actor();
   if (!actor)
     return;
+  if (c.phase == call_phase::activated && c.take_activation())
+    pooled_actor_of(actor).release();
   const auto& assignment = pooled_actor_of(actor).assignment;
   if (assignment.kind == actor_kind::tool)
     actors_.give_back(std::move(actor));
   else if (pooled_actor_of(actor).is_dead() && c.owner != nullptr &&
            assignment.node < on_lane(*c.owner).node_actors.size())
     on_lane(*c.owner).node_actors[assignment.node].reset();
+}
+
+void lane_host::release_activated(call& c) noexcept {
+  SUPERSTEP_ASSERT(c.owner == nullptr && on_lane(c).actor);
+  auto actor = on_lane(c).take_actor();
+  auto& at = pooled_actor_of(actor);
+  at.release();
+  if (at.assignment.kind == actor_kind::tool)
+    actors_.give_back(std::move(actor));
+  else
+    at.end_if_retired(); // its run may have ended meanwhile
+}
+
+bool lane_host::mail_activation(call& c) {
+  return pooled_actor_of(on_lane(c).actor).activate(c);
 }
 
 void lane_host::apply_mail(run& r) {

@@ -31,6 +31,8 @@ public:
   void release(run& r) noexcept override;
   void acquire(call& c) override;
   void release(call& c) noexcept override;
+  void release_activated(call& c) noexcept override;
+  [[nodiscard]] bool mail_activation(call& c) override;
   [[nodiscard]] bool start_job(call& c) override;
   [[nodiscard]] bool is_alone() const noexcept override { return load() == 1; }
   [[nodiscard]] std::uint64_t expect_run() noexcept override;

@@ -33,15 +33,17 @@ enum class call_phase : std::uint8_t {
   in_place,  ///< the lane's thread runs the body, in the shared record
   waiting,   ///< has not started; a lane will start it
   job,       ///< queued for a job thread, or run by one
+  mailed,    ///< the activation is in the mailbox of its actor, which handles a message
+  activated, ///< the actor has taken the activation, or has died; the lane continues with the call
   suspended, ///< the body is a coroutine that awaits something
   resuming,  ///< the lane's thread runs the body, which has a record of its own
   taken,     ///< the watcher has taken the lane from the thread that runs the body
-  given_up,  ///< was abandoned; another thread still runs the body
+  given_up,  ///< was abandoned; another thread still runs the body, or the activation is mailed
   lingering, ///< the body has ended; calls that it has forked still use the record
 };
 
 inline constexpr auto run_phases = std::size_t{10};
-inline constexpr auto call_phases = std::size_t{9};
+inline constexpr auto call_phases = std::size_t{11};
 
 namespace detail {
 
@@ -71,11 +73,13 @@ consteval std::array<std::uint16_t, call_phases> make_call_moves() {
   using enum call_phase;
   using p = call_phase;
   return {
-      phases<p>(in_place, waiting, job),            // idle
+      phases<p>(in_place, waiting, job, mailed),    // idle
       phases<p>(idle, suspended, taken),            // in_place
-      phases<p>(resuming, job, idle),               // waiting
+      phases<p>(resuming, job, mailed, idle),       // waiting
       phases<p>(waiting, suspended, given_up),      // job
-      phases<p>(resuming, idle, lingering),         // suspended
+      phases<p>(activated, given_up),               // mailed
+      phases<p>(resuming),                          // activated
+      phases<p>(resuming, mailed, idle, lingering), // suspended
       phases<p>(suspended, taken, idle, lingering), // resuming
       phases<p>(suspended, given_up),               // taken
       phases<p>(idle, lingering),                   // given_up

@@ -5,16 +5,30 @@
 // (lane::actor_died).
 #include "pooled_actor.hpp"
 
+#include "call.hpp"
 #include "lane.hpp"
 #include "run_mail.hpp"
 #include "simulation.hpp"
 
 #include <caf/actor_config.hpp>
+#include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/detail/sync_request_bouncer.hpp>
 #include <caf/make_actor.hpp>
 #include <caf/make_message.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
 #include <caf/sec.hpp>
+
+namespace superstep {
+
+/// The content of a message that activates an actor for a call. The call's record exists until the
+/// actor has answered.
+struct activation {
+  call* of = nullptr;
+};
+
+} // namespace superstep
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(superstep::activation)
 
 namespace superstep {
 
@@ -31,6 +45,12 @@ caf::mailbox_element* oldest_first(caf::mailbox_element* newest) noexcept {
     newest = older;
   }
   return oldest;
+}
+
+/// Returns the call that a message activates; null for other messages.
+call* activated_call(const caf::mailbox_element& message) {
+  const auto& content = message.content();
+  return content.match_elements<activation>() ? content.get_as<activation>(0).of : nullptr;
 }
 
 /// Answers a request that the actor does not handle.
@@ -72,7 +92,9 @@ pooled_actor::resume_result pooled_actor::resume(caf::execution_unit* host,
   for (auto handled = std::size_t{0};;) {
     if (inbox_.closed())
       return done;
-    auto* head = oldest_first(inbox_.take_head());
+    auto* head = std::exchange(rest_, nullptr);
+    if (head == nullptr)
+      head = oldest_first(inbox_.take_head());
     if (head == nullptr) {
       if (inbox_.try_block()) {
         end_if_retired();
@@ -85,8 +107,14 @@ pooled_actor::resume_result pooled_actor::resume(caf::execution_unit* host,
       auto message = caf::mailbox_element_ptr{head};
       head = next;
       if (is_dead()) {
-        bounce(message);
+        turn_away(std::move(message));
         continue;
+      }
+      if (auto* const c = activated_call(*message)) {
+        rest_ = head;
+        c->progress = body_progress::activated;
+        c->return_to_lane(); // from now on, the lane may run the actor
+        return awaiting_message;
       }
       if (!handle_system_message(*message, host, false) && !pass_to_run(assignment, message))
         refuse(*message);
@@ -99,8 +127,31 @@ pooled_actor::resume_result pooled_actor::resume(caf::execution_unit* host,
   }
 }
 
+/// Answers a message to an actor that has died.
+void pooled_actor::turn_away(caf::mailbox_element_ptr message) {
+  if (auto* const c = activated_call(*message))
+    c->return_to_lane();
+  else
+    bounce(message);
+}
+
+bool pooled_actor::activate(superstep::call& c) {
+  auto message = caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, activation{&c});
+  switch (inbox_.push_front(std::move(message))) {
+  case caf::intrusive::inbox_result::success:
+    return true;
+  case caf::intrusive::inbox_result::unblocked_reader: // it has become idle meanwhile
+    caf::intrusive_ptr_add_ref(ctrl());
+    home_system().scheduler().enqueue(this);
+    return true;
+  case caf::intrusive::inbox_result::queue_closed:
+    return false;
+  }
+  return false;
+}
+
 void pooled_actor::release() {
-  if (inbox_.try_block())
+  if (rest_ == nullptr && inbox_.try_block())
     return;
   // Messages arrived while the lane had the actor, and are handled now. The additional reference
   // keeps the actor alive until the scheduler has run it, if it needs another turn.
@@ -136,11 +187,13 @@ bool pooled_actor::cleanup(caf::error&& reason, caf::execution_unit* host) {
   // the notice is already in the lane's inbox.
   if (assignment.lane != nullptr && !SUPERSTEP_MUTANT(forget_monitor))
     post_death(*assignment.lane, assignment);
-  auto turn_away = [this](caf::mailbox_element* e) {
-    auto message = caf::mailbox_element_ptr{e};
-    bounce(message);
-  };
-  inbox_.close(turn_away);
+  for (auto* head = std::exchange(rest_, nullptr); head != nullptr;) {
+    auto* const next = static_cast<caf::mailbox_element*>(head->next);
+    turn_away(caf::mailbox_element_ptr{head});
+    head = next;
+  }
+  auto drop = [this](caf::mailbox_element* e) { turn_away(caf::mailbox_element_ptr{e}); };
+  inbox_.close(drop);
   return caf::monitorable_actor::cleanup(std::move(reason), host);
 }
 

@@ -61,9 +61,14 @@ public:
   /// Acquires the actor if it is idle. Returns false if it is handling a message or is dead. Called
   /// by its lane.
   [[nodiscard]] bool try_acquire() noexcept { return inbox_.try_unblock(); }
-  /// Releases the actor after try_acquire(), and handles on this thread the messages that arrived
-  /// meanwhile. One of them may have killed the actor.
+  /// Releases an acquired actor, and handles on this thread the messages that arrived meanwhile.
+  /// One of them may have killed the actor.
   void release();
+  /// Sends a call's activation to the mailbox, because the actor handles a message. When the actor
+  /// takes the activation, it sets call::progress to `activated` and posts the call to its lane,
+  /// which has then acquired the actor. An actor that dies first posts the call unchanged. Returns
+  /// false if the actor has died. Called by its lane.
+  [[nodiscard]] bool activate(superstep::call& c);
   /// Ends the actor with the reason `normal`, because its assignment is over: notifies its monitors
   /// and links, and answers later requests with an error. If a CAF worker runs the actor, the actor
   /// ends when it has handled its messages. Called by its lane, which must not have acquired it.
@@ -88,11 +93,17 @@ public:
   void intrusive_ptr_add_ref_impl() override;
   void intrusive_ptr_release_impl() override;
 
-private:
+  /// Ends the actor if retire() was called while a CAF worker ran it or it was acquired.
   void end_if_retired() noexcept;
+
+private:
+  void turn_away(caf::mailbox_element_ptr message);
 
   // Only the thread that runs the actor, or has acquired it, takes messages or closes the inbox.
   caf::intrusive::lifo_inbox<inbox_policy> inbox_;
+  // messages that were taken from the inbox after the activation that the lane has got; oldest
+  // first
+  caf::mailbox_element* rest_ = nullptr;
   std::atomic<bool> dead_{false};
   std::atomic<bool> retires_{false}; // set by retire()
 };

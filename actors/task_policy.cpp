@@ -174,6 +174,43 @@ void task_policy::start_as_job(run& r, call& c) noexcept {
   });
 }
 
+void task_policy::start_by_message(run& r, call& c) noexcept {
+  runs_.guard(r, "a call", [&] {
+    detach(r, c, call_phase::mailed);
+    c.turn.kind = ready_kind::start_call;
+    mail_activation(c);
+  });
+}
+
+void task_policy::continue_by_message(call& c) noexcept {
+  runs_.guard(*c.owner, "a call", [&] {
+    runs_.calls().move(c, call_phase::mailed);
+    mail_activation(c);
+  });
+}
+
+/// Sends the activation of a call. If the actor has died, the call fails.
+void task_policy::mail_activation(call& c) {
+  auto is_sent = false;
+  try {
+    is_sent = host_.mail_activation(c);
+  } catch (...) { // memory is short
+    runs_.calls().move(c, call_phase::activated);
+    throw;
+  }
+  if (!is_sent)
+    activation_answered(c);
+}
+
+void task_policy::activation_answered(call& c) noexcept {
+  SUPERSTEP_ASSERT(c.phase == call_phase::mailed && c.owner != nullptr);
+  runs_.calls().move(c, call_phase::activated);
+  if (c.progress == body_progress::activated)
+    runs_.ready().push_back(c.owner->group(), c.turn);
+  else
+    call_exited(c);
+}
+
 void task_policy::call_ended(call& c) noexcept {
   if (c.barrier) {
     runs_.steps().barrier_ended(c);
@@ -219,6 +256,10 @@ void task_policy::call_ended(call& c) noexcept {
 
 void task_policy::call_returned(call& c) noexcept {
   if (c.owner == nullptr) { // the call was abandoned meanwhile
+    if (c.take_activation())
+      host_.release_activated(c);
+    else
+      host_.release(c);
     runs_.calls().free(c);
     return;
   }
@@ -231,7 +272,8 @@ void task_policy::call_returned(call& c) noexcept {
 /// Ends a call whose body has not ended, because of an exit message, a cancellation, a timeout or
 /// the failure of a sibling. A suspended body is destroyed. A running body runs to completion and
 /// its result is discarded. A queued body is never started, because the job thread finds it
-/// claimed. The calls that it has forked and its nested runs end first.
+/// claimed. If its activation is mailed, the body is destroyed, and the record waits for the actor.
+/// The calls that it has forked and its nested runs end first.
 void task_policy::abandon(call& c) noexcept {
   while (c.first_fork != nullptr)
     abandon(*c.first_fork);
@@ -239,20 +281,27 @@ void task_policy::abandon(call& c) noexcept {
   if (c.barrier)
     runs_.steps().count_barrier_end(*c.owner);
   const auto join = std::move(c.join);
-  const auto runs_elsewhere = c.phase == call_phase::job || c.phase == call_phase::taken;
+  const auto was = call_phase{c.phase};
+  const auto is_elsewhere = c.is_offloaded();
   runs_.calls().drop(c);
-  if (runs_elsewhere) {
-    const auto was_queued = c.phase == call_phase::job;
+  if (is_elsewhere)
     runs_.calls().move(c, call_phase::given_up);
-    if (was_queued)
-      c.claimed.store(true, std::memory_order_release);
-    c.drop_waits();
-    c.request_stop();
-  }
   SUPERSTEP_ASSERT(c.first_fork == nullptr && c.next_fork == nullptr);
-  host_.release(c);
+  if (was == call_phase::mailed) {
+    c.drop_body(); // the actor stays until it has answered
+  } else {
+    if (was == call_phase::job)
+      c.claimed.store(true, std::memory_order_release);
+    if (is_elsewhere) {
+      c.drop_waits();
+      c.request_stop();
+    }
+    host_.release(c);
+    if (was == call_phase::activated) // ends as a body that the lane has resumed
+      runs_.calls().move(c, call_phase::resuming);
+  }
   c.leave_run();
-  if (!runs_elsewhere)
+  if (!is_elsewhere)
     runs_.calls().free(c);
   if (join)
     join->one_done();

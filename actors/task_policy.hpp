@@ -27,9 +27,18 @@ public:
   /// Starts a task as a job. @pre fill_call() was called. Returns false if no thread is available;
   /// the driver starts the call when it is next in the ready queue.
   void start_as_job(run& r, call& c) noexcept;
+  /// Starts a task whose actor handles a message: sends the activation to the actor's mailbox.
+  /// @pre fill_call() was called
+  void start_by_message(run& r, call& c) noexcept;
+  /// Sends the activation of a call that has not started or is suspended to its actor, which
+  /// handles a message.
+  void continue_by_message(call& c) noexcept;
+  /// Reports that the actor of a call has taken the activation, or has died.
+  void activation_answered(call& c) noexcept;
   /// Reports that a detached body has ended.
   void call_ended(call& c) noexcept;
-  /// Reports that the body of an offloaded call has ended or is suspended.
+  /// Reports that the body of an offloaded call has ended or is suspended, or that the actor of an
+  /// abandoned call has answered.
   void call_returned(call& c) noexcept;
   /// Fails a call whose actor has exited.
   void call_exited(call& c) noexcept;
@@ -54,6 +63,7 @@ private:
   [[nodiscard]] bool begin_handler(run& r, std::uint32_t number, const run_error& error);
   void detach(run& r, call& c, call_phase to);
   void fail_call(call& c, run_error&& error);
+  void mail_activation(call& c);
   void end_children(call& c) noexcept;
 
   run_coordinator& runs_;

@@ -1,89 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// The actors of a lane, and how they are given back while a CAF worker runs them.
-#include "actors/actor_system.hpp"
+// The actors of a lane: how they are given back while a CAF worker runs them, and how a busy actor
+// gets its activation.
 #include "actors/idle_actors.hpp"
+#include "graphs.hpp"
+#include "slow_client.hpp"
+
+#include <superstep/actors/caf.hpp>
 
 #include <boost/test/unit_test.hpp>
-#include <caf/actor_config.hpp>
-#include <caf/actor_system_config.hpp>
-#include <caf/make_actor.hpp>
-#include <caf/make_message.hpp>
-#include <caf/monitorable_actor.hpp>
+#include <caf/actor_cast.hpp>
+#include <caf/exit_reason.hpp>
+#include <caf/send.hpp>
 
 #include <future>
-#include <mutex>
-#include <vector>
+#include <string>
+#include <thread>
 
-using namespace superstep;
+using namespace testing;
+using ss::idle_actors;
+using ss::pooled_actor_of;
 
 BOOST_AUTO_TEST_SUITE(pooled_actors)
 
-namespace {
-
-/// An actor that sends requests. The first response blocks its sender until the test continues it.
-class slow_client final : public caf::monitorable_actor {
-public:
-  explicit slow_client(caf::actor_config& config) : caf::monitorable_actor{config} {}
-
-  using caf::monitorable_actor::enqueue;
-  void enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) override {
-    const auto number = ++responses_;
-    if (number == 1) {
-      inside_.set_value();
-      go_on_.get_future().wait();
-    }
-    if (what->mid.is_response() && number == 2)
-      second_.set_value();
-  }
-  const char* name() const override { return "slow_client"; }
-
-  void await_first() { inside_.get_future().wait(); }
-  void go_on() { go_on_.set_value(); }
-  void await_second() { second_.get_future().wait(); }
-
-private:
-  std::atomic<int> responses_{0};
-  std::promise<void> inside_;
-  std::promise<void> go_on_;
-  std::promise<void> second_;
-};
-
-void send_request(const pooled_actor_ptr& to, const caf::strong_actor_ptr& client,
-                  std::uint64_t number) {
-  to->enqueue(client, caf::make_message_id(number), caf::make_message(1), nullptr);
-}
-
-} // namespace
-
 /// While a CAF worker runs an actor, only this worker may close its mailbox.
 BOOST_AUTO_TEST_CASE(actor_that_worker_runs_ends_after_its_message) {
-  auto config = caf::actor_system_config{};
-  const auto system = make_actor_system(config);
-  auto no_options = caf::actor_config{};
-  const auto client = caf::make_actor<slow_client, caf::strong_actor_ptr>(
-      system->next_actor_id(), system->node(), system.get(), no_options);
-  auto& sender = *static_cast<slow_client*>(client->get());
-  auto pool = idle_actors{*system, 8};
+  auto client = slow_client{};
+  auto pool = idle_actors{client.system(), 8};
   auto taken = pool.take({});
   const auto watched = taken;
   auto ended = std::promise<void>{};
   watched->get()->attach_functor([&] { ended.set_value(); });
-  send_request(watched, client, 1);
-  sender.await_first();
+  client.send_request(watched);
+  client.await_first_response();
   pool.give_back(std::move(taken));
   BOOST_TEST(!pooled_actor_of(watched).is_dead());
-  sender.go_on();
+  client.go_on();
   ended.get_future().wait();
   BOOST_TEST(pooled_actor_of(watched).is_dead());
   BOOST_TEST(pool.idle() == 0U);
-  send_request(watched, client, 2);
-  sender.await_second();
+  client.send_request(watched);
+  client.await_second_response();
 }
 
 BOOST_AUTO_TEST_CASE(actor_that_others_hold_ends_when_it_is_given_back) {
-  auto config = caf::actor_system_config{};
-  const auto system = make_actor_system(config);
-  auto pool = idle_actors{*system, 8};
+  auto client = slow_client{};
+  auto pool = idle_actors{client.system(), 8};
   auto taken = pool.take({});
   const auto held = taken;
   pool.give_back(std::move(taken));
@@ -91,6 +52,159 @@ BOOST_AUTO_TEST_CASE(actor_that_others_hold_ends_when_it_is_given_back) {
   BOOST_TEST(pool.idle() == 0U);
   pool.give_back(pool.take({}));
   BOOST_TEST(pool.idle() == 1U);
+}
+
+namespace {
+
+/// A run of node `a`, which gives its actor to the test, then `b`, which waits, then `a` again. The
+/// actor of `a` is busy when `b` ends.
+class run_with_busy_actor {
+public:
+  run_with_busy_actor() {
+    auto g = ss::graph<numbers>{};
+    g.add(a, [this](const numbers& s, const ss::runtime& rt) {
+      if (++runs_of_a_ == 1)
+        actor_.set_value(caf::actor_cast<caf::strong_actor_ptr>(ss::self(rt)));
+      return ss::update{ss::set<&numbers::n>(s.n + 1)};
+    });
+    g.add(b, [this](const numbers&) -> ss::task<ss::update<numbers>> {
+      auto waiting = held_.pass();
+      co_await waiting;
+      co_return ss::update{ss::set<&numbers::total>(1)};
+    });
+    g.edge(ss::start, a).edge(a, b);
+    g.branch(
+        b, [](const numbers& s) { return s.n < 2 ? ss::destination{a} : ss::destination{ss::end}; },
+        {a, ss::end});
+    graph_ = g.compile();
+    run_ = engine_.submit(*graph_, numbers{}, {},
+                          [this](ss::run_result<numbers> r) { result_.set_value(std::move(r)); });
+    busy_ = actor_.get_future().get();
+    held_.await_arrivals(1);
+    client_.send_request(busy_);
+    client_.await_first_response();
+  }
+  run_with_busy_actor(const run_with_busy_actor&) = delete;
+  run_with_busy_actor& operator=(const run_with_busy_actor&) = delete;
+
+  /// Lets `b` end, and waits until the activation of `a` is in the mailbox of its actor.
+  void mail_activation() {
+    held_.open();
+    for (;;) {
+      for (const auto& each : engine_.debug().actors(run_))
+        if (each.node == "a" && each.state == ss::call_state::queued)
+          return;
+      std::this_thread::yield();
+    }
+  }
+  [[nodiscard]] int runs_of_a() const { return runs_of_a_.load(); }
+  [[nodiscard]] slow_client& client() { return client_; }
+  [[nodiscard]] const caf::strong_actor_ptr& actor() const { return busy_; }
+  [[nodiscard]] ss::engine& engine() { return engine_; }
+  [[nodiscard]] const ss::run_handle& run() const { return run_; }
+  [[nodiscard]] ss::run_result<numbers> result() { return result_.get_future().get(); }
+
+private:
+  slow_client client_;
+  gate held_;
+  std::atomic<int> runs_of_a_{0};
+  std::promise<caf::strong_actor_ptr> actor_;
+  std::promise<ss::run_result<numbers>> result_;
+  std::optional<ss::compiled_graph<numbers>> graph_;
+  caf::strong_actor_ptr busy_;
+  ss::engine engine_{{.workers = 1}};
+  ss::run_handle run_;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(busy_actor_gets_its_activation_by_message) {
+  auto busy = run_with_busy_actor{};
+  busy.mail_activation();
+  auto g = ss::graph<numbers>{}; // the lane has other work meanwhile
+  g.add(c, add_one).edge(ss::start, c);
+  BOOST_TEST(busy.engine().invoke(g.compile(), numbers{}).state.n == 1);
+  BOOST_TEST(busy.runs_of_a() == 1);
+  busy.client().go_on();
+  const auto ended = busy.result();
+  BOOST_TEST(!ended.error);
+  BOOST_TEST(ended.state.n == 2);
+  BOOST_TEST(ended.state.total == 2);
+}
+
+BOOST_AUTO_TEST_CASE(messages_behind_activation_are_handled_after_body) {
+  auto busy = run_with_busy_actor{};
+  busy.mail_activation();
+  busy.client().send_request(busy.actor());
+  busy.client().go_on();
+  busy.client().await_second_response();
+  BOOST_TEST(busy.runs_of_a() == 2);
+  BOOST_TEST(busy.result().state.n == 2);
+}
+
+BOOST_AUTO_TEST_CASE(run_is_cancelled_while_activation_waits) {
+  auto busy = run_with_busy_actor{};
+  busy.mail_activation();
+  auto down = std::promise<void>{};
+  busy.actor()->get()->attach_functor([&] { down.set_value(); });
+  busy.run().cancel();
+  const auto ended = busy.result();
+  BOOST_REQUIRE(ended.error);
+  BOOST_TEST((ended.error->code == ss::graph_errc::cancelled));
+  BOOST_TEST(!pooled_actor_of(busy.actor()).is_dead());
+  busy.client().go_on();
+  down.get_future().wait();
+  BOOST_TEST(busy.runs_of_a() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(exit_ahead_of_activation_ends_run) {
+  auto busy = run_with_busy_actor{};
+  caf::anon_send_exit(caf::actor_cast<caf::actor>(busy.actor()), caf::exit_reason::kill);
+  busy.mail_activation();
+  busy.client().go_on();
+  const auto ended = busy.result();
+  BOOST_REQUIRE(ended.error);
+  BOOST_TEST((ended.error->code == ss::graph_errc::actor_exited));
+  BOOST_TEST(busy.runs_of_a() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(engine_is_destroyed_while_activation_waits) {
+  auto busy = std::make_unique<run_with_busy_actor>();
+  busy->mail_activation();
+  busy->client().go_on();
+}
+
+BOOST_AUTO_TEST_CASE(suspended_body_of_busy_actor_continues_after_the_message) {
+  auto client = slow_client{};
+  auto held = gate{};
+  auto actor = std::promise<caf::strong_actor_ptr>{};
+  auto is_resumed = std::atomic<bool>{false};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers& s, ss::runtime rt) -> ss::task<ss::update<numbers>> {
+    const auto n = s.n;
+    actor.set_value(caf::actor_cast<caf::strong_actor_ptr>(ss::self(rt)));
+    auto waiting = held.pass();
+    const auto got = co_await waiting;
+    is_resumed = true;
+    co_return ss::update{ss::set<&numbers::n>(n + got)};
+  });
+  g.edge(ss::start, a);
+  const auto graph = g.compile();
+  auto once = ss::graph<numbers>{};
+  once.add(c, add_one).edge(ss::start, c);
+  const auto other = once.compile();
+  auto e = ss::engine{{.workers = 1}};
+  auto run = background_run{e, graph, numbers{}};
+  const auto busy = actor.get_future().get();
+  held.await_arrivals(1);
+  client.send_request(busy);
+  client.await_first_response();
+  held.open(5);
+  for (auto i = 0; i < 3; ++i) // the lane has handled the end of the wait then
+    e.invoke(other, numbers{});
+  BOOST_TEST(!is_resumed.load());
+  client.go_on();
+  BOOST_TEST(run.result().state.n == 5);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

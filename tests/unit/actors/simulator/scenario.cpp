@@ -45,6 +45,8 @@ public:
     s.steps_per_turn = random_.one_in(3) ? 1 : 1'024;
     s.crashes = random_.one_in(3);
     strain(s);
+    if (seed % 4 == 3)
+      keep_actors_busy(s);
     return s;
   }
 
@@ -230,9 +232,45 @@ private:
           {disturbance::kind::cancel, pick(0, 1), 0, 0},
           {disturbance::kind::exit_coordinator, pick(0, 1), to_int(s.runs.size()) - 1, 0}};
       return;
+    case 6: // runs that move between lanes, and then wait for long, are cancelled
+    case 7:
+      cancel_moved_runs(s);
+      return;
     default:
       return;
     }
+  }
+
+  void cancel_moved_runs(scenario& s) {
+    constexpr auto quick_nodes = 6;
+    auto& g = s.graphs[0];
+    g = scripted_graph{};
+    for (auto i = 0; i < quick_nodes; ++i) {
+      auto n = scripted_node{};
+      n.script = {{operation::kind::work, 1}};
+      n.edges = {i + 1};
+      g.nodes.push_back(std::move(n));
+    }
+    g.nodes.emplace_back().script.assign(12, {operation::kind::wait, 3'000});
+    s.lanes = 2 + random_.below(2);
+    while (s.runs.size() < 6)
+      s.runs.push_back(make_run());
+    s.disturbances.clear();
+    for (auto i = 0; i < to_int(s.runs.size()); ++i) {
+      auto& r = s.runs[static_cast<std::size_t>(i)];
+      r.start_us = 0;
+      r.deadline_ms = 0;
+      if (random_.one_in(2))
+        s.disturbances.push_back({disturbance::kind::cancel, pick(500, 8'000), i, 0});
+    }
+  }
+
+  /// Sends messages to the actors of the runs, most of them soon after the start.
+  void keep_actors_busy(scenario& s) {
+    for (auto i = pick(8, 32); i > 0; --i)
+      s.disturbances.push_back({disturbance::kind::message,
+                                random_.one_in(4) ? pick(0, 40'000) : pick(0, 5'000),
+                                to_int(random_.below(s.runs.size())), pick(1, 5'000)});
   }
 
   scripted_run make_run() {
@@ -269,9 +307,9 @@ private:
 constexpr auto operations = std::array<std::string_view, 9>{"work", "wait", "block", "ask", "fork",
                                                             "nest", "beat", "emit",  "bulk"};
 constexpr auto endings = std::array<std::string_view, 3>{"throws", "throws_int", "hangs"};
-constexpr auto kinds =
-    std::array<std::string_view, 8>{"cancel",  "drain",      "exit_actor",      "exit_coordinator",
-                                    "monitor", "hold_lease", "take_over_lease", "shut_down"};
+constexpr auto kinds = std::array<std::string_view, 9>{
+    "cancel",  "drain",      "exit_actor",      "exit_coordinator", "monitor",
+    "message", "hold_lease", "take_over_lease", "shut_down"};
 
 /// Appends ` name=value` unless the value is the usual one.
 void add(std::string& out, std::string_view name, std::int64_t value, std::int64_t usual = 0) {

@@ -86,6 +86,7 @@ struct disturbance {
     exit_actor,
     exit_coordinator,
     monitor,
+    message, ///< a message that its receiver drops, and until then is busy with
     hold_lease,
     take_over_lease,
     shut_down,

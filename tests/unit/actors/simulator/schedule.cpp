@@ -21,6 +21,8 @@ constexpr auto all_modes = stream_mode::values | stream_mode::updates | stream_m
                            stream_mode::custom | stream_mode::subgraphs;
 /// A run that is stopped and resumed more often than this does not make progress.
 constexpr auto resumes_max = 40;
+/// A cancelled run ends within this time. Bodies that block delay the message to its lane.
+constexpr auto cancel_max = microseconds{20'000};
 
 std::string run_name(std::size_t i) {
   return "r" + std::to_string(i);
@@ -64,6 +66,7 @@ private:
     int submitted = 0;
     int called_back = 0;
     int resumes = 0;
+    std::optional<time_point> cancelled; ///< when the run was cancelled; since its submission
     bool is_running = false;
   };
 
@@ -147,6 +150,7 @@ private:
     if (how.buffer > 0 && is_disturbed)
       sink = std::make_shared<reader>(how.buffer, how.reader_us, seen_);
     ++r.submitted;
+    r.cancelled.reset();
     r.is_running = true;
     r.questions.clear();
     auto done = [this, i, sink, is_disturbed, number = r.submitted](detail::raw_result raw) {
@@ -178,6 +182,8 @@ private:
       const auto* const state = state_if<notebook>(raw.state.get());
       r.end.state = state != nullptr ? to_text(*state) : "no state";
     }
+    if (r.cancelled && r.end.error.empty() && world_.now() - *r.cancelled > cancel_max)
+      break_rule("run " + std::to_string(i) + " goes on after it was cancelled");
     yield();
     if (scenario_.runs[i].resubmits && is_disturbed && extra_submitted_ < 4)
       submit_extra();
@@ -248,7 +254,8 @@ private:
       using kind = disturbance::kind;
       if (d.what == kind::shut_down)
         return true;
-      return d.run == static_cast<int>(i) && d.what != kind::monitor && d.what != kind::hold_lease;
+      return d.run == static_cast<int>(i) && d.what != kind::monitor && d.what != kind::message &&
+             d.what != kind::hold_lease;
     });
   }
 
@@ -307,6 +314,8 @@ private:
     auto& r = runs_[static_cast<std::size_t>(d.run)];
     switch (d.what) {
     case kind::cancel:
+      if (!r.cancelled)
+        r.cancelled = world_.now();
       r.handle.cancel();
       return;
     case kind::drain:
@@ -315,6 +324,7 @@ private:
     case kind::exit_coordinator:
     case kind::exit_actor:
     case kind::monitor:
+    case kind::message:
       reach_actor(d);
       return;
     case kind::hold_lease:
@@ -339,6 +349,9 @@ private:
       if (d.what == disturbance::kind::monitor) {
         ++monitors_;
         victim->get()->attach_functor([this] { ++downs_; });
+      } else if (d.what == disturbance::kind::message) {
+        world_.pause_workers(microseconds{d.amount % 700});
+        caf::anon_send(caf::actor_cast<caf::actor>(victim), 1); // not in the protocol: dropped
       } else {
         caf::anon_send_exit(caf::actor_cast<caf::actor>(victim), caf::exit_reason::kill);
       }

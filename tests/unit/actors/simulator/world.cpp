@@ -91,6 +91,11 @@ void world::at(time_point when, std::function<void()> run) {
   later_.emplace(when, event{++last_id_, std::move(run), {}});
 }
 
+void world::pause_workers(microseconds length) {
+  workers_from_ = std::max(workers_from_, now_ + length);
+  at(workers_from_, [] {}); // time advances to it
+}
+
 std::size_t world::choose(std::size_t count) {
   return is_calm_ ? 0 : random_.below(count);
 }
@@ -111,7 +116,7 @@ bool world::step() {
       add(std::move(later_.extract(later_.begin()).mapped()));
     auto jobs = std::size_t{0};
     for (const auto* s : schedulers_)
-      jobs += s->jobs.size();
+      jobs += now_ < workers_from_ ? 0 : s->jobs.size();
     const auto all = possible_.size() + (jobs > 0 ? 1 : 0);
     if (all > 0) {
       const auto chosen = choose(all);

@@ -57,6 +57,8 @@ public:
   void post(std::function<void()> event);
   /// Lets something happen at a point in time.
   void at(time_point when, std::function<void()> event);
+  /// Lets the workers of the actor systems do nothing for a while, so that actors stay busy.
+  void pause_workers(microseconds length);
   /// Lets things happen until `is_over` returns true or nothing can happen any more. Time passes
   /// when nothing else can happen. Throws endless after too many events.
   /// @param check called after each event
@@ -100,6 +102,7 @@ private:
   std::shared_ptr<fiber> running_;
   std::function<void()> check_;
   std::uint64_t events_ = 0;
+  time_point workers_from_{}; // they do nothing before
   std::uint64_t order_ = 0;
   std::uint64_t last_id_ = 0;
   std::size_t threads_ = 0;
