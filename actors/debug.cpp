@@ -113,6 +113,10 @@ std::size_t engine_debug::live_runs() const {
   return core_->live_runs();
 }
 
+std::size_t engine_debug::hung_threads() const {
+  return core_->threads().hung();
+}
+
 std::uint64_t engine_debug::moved_runs() const {
   auto all = std::uint64_t{0};
   for (const auto& l : core_->lanes())

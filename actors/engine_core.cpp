@@ -4,6 +4,8 @@
 #include "engine_core.hpp"
 
 #include "actor_system.hpp"
+#include "simulation.hpp"
+#include "warning.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -26,6 +28,7 @@ void check(const engine_options& o) {
   };
   require(o.steps_per_turn > 0, "steps_per_turn must be at least 1");
   require(o.watcher_tick.count() > 0, "watcher_tick must be greater than 0");
+  require(o.hung_after.count() > 0, "hung_after must be greater than 0");
   require(o.thread_idle_time.count() >= 0, "thread_idle_time must not be negative");
   require(o.shutdown_grace.count() >= 0, "shutdown_grace must not be negative");
   require(o.runs_max != std::size_t{0}, "runs_max must be at least 1");
@@ -98,8 +101,7 @@ private:
 } // namespace
 
 detail::engine_core::engine_core(engine_options options)
-    : options_{with_defaults(options)},
-      threads_{*this, options_.threads_max, options_.workers, options_.thread_idle_time},
+    : options_{with_defaults(options)}, threads_{*this, options_},
       watcher_{*this, options_.watcher_tick} {
   system_ = make_actor_system(config_);
   if (options_.runs_max)
@@ -125,7 +127,10 @@ void detail::engine_core::start() {
     }
     if (l == lanes_.front())
       throw no_threads(std::make_error_code(std::errc::resource_unavailable_try_again));
-    lanes_.resize(l->index()); // the engine works with fewer lanes than requested
+    warn("the system allows " + std::to_string(l->index()) + " of " +
+         std::to_string(options_.workers) +
+         " lanes, so the engine has fewer: raise the limit of processes (ulimit -u)");
+    lanes_.resize(l->index());
     break;
   }
   watcher_.start();
@@ -178,7 +183,11 @@ detail::engine_core::ticket detail::engine_core::submit(lane& l, run_request&& r
 }
 
 void detail::engine_core::cancel(ticket t) {
-  on_run(t, [](lane& l, run& r) { l.runs().cancel(r.number); });
+  on_run(t, [](lane& l, run& r) {
+    if (SUPERSTEP_MUTANT(lose_moved_cancel) && run_sharing::home_of(r.number) != l.index())
+      return;
+    l.runs().cancel(r.number);
+  });
 }
 
 void detail::engine_core::drain(ticket t, std::string reason) {

@@ -5,6 +5,7 @@
 
 #include "call.hpp"
 #include "simulation.hpp"
+#include "warning.hpp"
 
 #include <iostream>
 #include <memory>
@@ -56,9 +57,16 @@ run_error error_of_user_code(std::string_view whose, std::exception_ptr cause, s
   return error;
 }
 
+void warn(const std::string& text) noexcept {
+  try {
+    std::cerr << "superstep: " + text + '\n';
+  } catch (...) { // it cannot be reported at all
+  }
+}
+
 void report_stray(std::string_view whose, const std::exception_ptr& cause) noexcept {
   try {
-    std::cerr << "superstep: " + std::string{whose} + " threw: " + describe(cause) + '\n';
+    warn(std::string{whose} + " threw: " + describe(cause));
   } catch (...) { // the exception cannot be reported at all
   }
 }

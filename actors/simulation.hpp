@@ -36,6 +36,7 @@ enum class mutant : std::uint8_t {
   lose_wakeup,          ///< the end of an offloaded body does not queue its run
   forget_reader,        ///< a run that waits for its reader is not resumed
   lose_retry,           ///< a retry that is due is not started
+  lose_moved_cancel,    ///< the cancellation of a run that was moved to another lane is lost
 };
 
 /// Whether a fault is switched on.

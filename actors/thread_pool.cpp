@@ -5,6 +5,7 @@
 #include "thread_pool.hpp"
 
 #include "engine_core.hpp"
+#include "warning.hpp"
 
 #include <algorithm>
 #include <array>
@@ -65,9 +66,10 @@ bool worker::is_blocked() {
   return state != 'R' && state != '?';
 }
 
-thread_pool::thread_pool(detail::engine_core& core, std::size_t threads_max,
-                         std::size_t burners_max, std::chrono::milliseconds idle_time)
-    : core_{core}, threads_max_{threads_max}, burners_max_{burners_max}, idle_time_{idle_time} {}
+thread_pool::thread_pool(detail::engine_core& core, const engine_options& options)
+    : core_{core}, threads_max_{options.threads_max}, burners_max_{options.workers},
+      idle_time_{options.thread_idle_time}, hung_after_{options.hung_after},
+      hung_threads_max_{options.hung_threads_max} {}
 
 bool thread_pool::can_serve() {
   const auto lock = std::scoped_lock{mutex_};
@@ -78,7 +80,7 @@ bool thread_pool::can_serve() {
 /// Whether another thread may be started for a lane. During shutdown the bound does not apply: if a
 /// lane is blocked in a body, only another thread can complete its runs.
 bool thread_pool::may_grow() const noexcept {
-  return members_.size() < threads_max_ || (stopping_ && !is_over_);
+  return members_.size() < limit() || (stopping_ && !is_over_);
 }
 
 void thread_pool::serve(lane& l, bool took_over) {
@@ -88,7 +90,7 @@ void thread_pool::serve(lane& l, bool took_over) {
 
 /// Orders one more thread to run jobs. Returns false if no thread is idle and none can be started.
 bool thread_pool::give_jobs_order() {
-  if (idle_ <= orders_.size() && (members_.size() >= threads_max_ || !start_member()))
+  if (idle_ <= orders_.size() && (members_.size() >= limit() || !start_member()))
     return false;
   ++at_jobs_;
   give({});
@@ -101,8 +103,7 @@ void thread_pool::give(order o) {
     orders_.push_front(o);
   else
     orders_.push_back(o);
-  if (orders_.size() > idle_ &&
-      (o.to_serve != nullptr ? may_grow() : members_.size() < threads_max_))
+  if (orders_.size() > idle_ && (o.to_serve != nullptr ? may_grow() : members_.size() < limit()))
     // if no thread can be started, the next idle thread takes the order
     static_cast<void>(start_member());
   changed_.notify_one();
@@ -121,6 +122,10 @@ bool thread_pool::start_member() {
     // the limit of processes is reached, or there is no memory for a stack
   } catch (const std::system_error&) {
     retry_at_ = now + retry_time;
+    if (!std::exchange(has_warned_of_refusal_, true))
+      warn("the system refuses a thread, so the engine continues with " +
+           std::to_string(members_.size()) +
+           ", and runs may wait for bodies that block: raise the limit of processes (ulimit -u)");
     return false;
   }
   members_.push_back(std::move(made));
@@ -263,9 +268,9 @@ call* thread_pool::next_job() {
 
 void thread_pool::run_jobs(worker& self) {
   while (auto* const c = next_job()) {
-    self.at.store(duty::body, std::memory_order_relaxed);
+    const auto begin = std::chrono::steady_clock::now();
+    self.begin_body(begin);
     if (c->claim()) {
-      const auto begin = std::chrono::steady_clock::now();
       c->advance({});
       if (c->has_ended() && std::chrono::steady_clock::now() - begin < short_body)
         c->progress = body_progress::ended_quickly;
@@ -276,19 +281,51 @@ void thread_pool::run_jobs(worker& self) {
   }
 }
 
+std::string thread_pool::note_hung(std::size_t hung) {
+  hung_.store(hung, std::memory_order_relaxed);
+  const auto at_limit = hung >= hung_threads_max_;
+  if (hung == 0 || hung_warned_ >= std::max(hung_threads_max_, std::size_t{1}) ||
+      (hung_warned_ > 0 && !at_limit))
+    return {};
+  hung_warned_ = at_limit ? std::max(hung_threads_max_, std::size_t{1}) : hung;
+  const auto ms = std::to_string(hung_after_.count());
+  auto text = std::to_string(hung) + (hung == 1 ? " body has" : " bodies have") +
+              " been running for more than " + ms + " ms (engine_options::hung_after), ";
+  text += at_limit ? "and the threads of further ones are not replaced "
+                     "(engine_options::hung_threads_max), so runs may have to wait"
+                   : "so their threads are replaced, up to " + std::to_string(hung_threads_max_) +
+                         " (engine_options::hung_threads_max)";
+  return text + ": set timeouts in what the bodies call";
+}
+
 void thread_pool::pace() {
-  const auto lock = std::scoped_lock{mutex_};
+  auto lock = std::unique_lock{mutex_};
   find_surplus();
+  const auto latest = std::chrono::steady_clock::now() - hung_after_;
   auto burning = std::size_t{0};
   auto blocked = std::size_t{0};
+  auto hung = std::size_t{0};
   for (const auto& m : members_) {
     if (m->at.load(std::memory_order_relaxed) != duty::body)
       continue;
-    if (m->is_blocked())
+    if (m->is_hung(latest))
+      ++hung;
+    else if (m->is_blocked())
       ++blocked;
     else
       ++burning;
   }
+  const auto warning = note_hung(hung);
+  start_job_threads(burning, blocked);
+  lock.unlock();
+  if (!warning.empty())
+    warn(warning);
+}
+
+/// Orders threads for queued jobs.
+/// @param burning number of threads whose bodies use the CPU
+/// @param blocked number of threads whose bodies are blocked
+void thread_pool::start_job_threads(std::size_t burning, std::size_t blocked) {
   if (jobs_.empty()) {
     looks_without_progress_ = 0;
     return;
@@ -304,7 +341,7 @@ void thread_pool::pace() {
   more = std::min(more, jobs_.size());
   // Some threads are reserved for lanes.
   const auto reserve = std::min<std::size_t>(threads_max_ / 8, 8);
-  while (more > 0 && at_jobs_ + reserve < threads_max_ && give_jobs_order())
+  while (more > 0 && at_jobs_ + reserve < limit() && give_jobs_order())
     --more;
 }
 

@@ -4,6 +4,7 @@
 #include "call.hpp"
 #include "run.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -12,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -22,6 +24,7 @@ class engine_core;
 } // namespace detail
 
 class lane;
+struct engine_options;
 
 /// The activity of a thread of the pool: it waits for an order, serves a lane, or runs a body
 /// outside a lane.
@@ -32,6 +35,16 @@ class worker {
 public:
   std::atomic<duty> at{duty::idle};
 
+  /// Records that the thread runs a body outside a lane since `begin`.
+  void begin_body(std::chrono::steady_clock::time_point begin) noexcept {
+    since_.store(begin.time_since_epoch().count(), std::memory_order_relaxed);
+    at.store(duty::body, std::memory_order_release);
+  }
+  /// Whether the thread runs a body that it has begun before `latest`. Called by the watcher only.
+  [[nodiscard]] bool is_hung(std::chrono::steady_clock::time_point latest) const noexcept {
+    return at.load(std::memory_order_acquire) == duty::body &&
+           since_.load(std::memory_order_relaxed) < latest.time_since_epoch().count();
+  }
   /// Whether the thread has used no CPU time since the last call and is not waiting for a core.
   /// Called by the watcher only.
   [[nodiscard]] bool is_blocked();
@@ -40,6 +53,7 @@ private:
   friend class thread_pool;
   std::thread thread_;
   std::atomic<int> kernel_id_{0};
+  std::atomic<std::chrono::steady_clock::rep> since_{0}; // when the thread's body began
   std::atomic<bool> has_clock_{false};
   clockid_t clock_{};
   std::int64_t cpu_ns_ = 0; // the CPU time used until the last call of is_blocked()
@@ -49,13 +63,15 @@ private:
 /// long (jobs).
 ///
 /// Work reaches the threads as orders: serve a lane, or run jobs. If no thread is idle, an order
-/// starts one, up to `threads_max`. Threads that were not needed for `idle_time` end. At each poll
-/// the watcher decides how many threads run jobs at the same time. Job threads that use the CPU are
-/// limited to `burners_max`; blocked ones do not count.
+/// starts one, up to engine_options::threads_max. Threads that were not needed for
+/// thread_idle_time end. At each poll the watcher decides how many threads run jobs at the same
+/// time. Job threads that use the CPU are limited to one per lane; blocked ones do not count.
+///
+/// The threads of hung bodies do not count against these limits: for each of them, up to
+/// hung_threads_max, the pool may have one more thread.
 class thread_pool {
 public:
-  thread_pool(detail::engine_core& core, std::size_t threads_max, std::size_t burners_max,
-              std::chrono::milliseconds idle_time);
+  thread_pool(detail::engine_core& core, const engine_options& options);
   thread_pool(const thread_pool&) = delete;
   thread_pool& operator=(const thread_pool&) = delete;
 
@@ -78,6 +94,8 @@ public:
   /// Starts more job threads if the current ones are only waiting, and ends threads that stay idle.
   /// Called by the watcher at each poll.
   void pace();
+  /// The number of threads whose bodies hang, at the last poll. Thread-safe.
+  [[nodiscard]] std::size_t hung() const noexcept { return hung_.load(std::memory_order_relaxed); }
   /// Whether jobs or orders are queued or jobs run, so that the watcher must keep polling.
   [[nodiscard]] bool is_busy();
 
@@ -97,18 +115,27 @@ private:
   [[nodiscard]] bool start_member();            // caller holds mutex_
   [[nodiscard]] bool give_jobs_order();         // caller holds mutex_
   [[nodiscard]] bool may_grow() const noexcept; // caller holds mutex_
+  // The largest number of threads now; caller holds mutex_.
+  [[nodiscard]] std::size_t limit() const noexcept {
+    return threads_max_ + std::min(hung(), hung_threads_max_);
+  }
+  /// Returns the text of a warning that was not given before; empty if there is none.
+  [[nodiscard]] std::string note_hung(std::size_t hung); // caller holds mutex_
   void work(worker& self);
   void run_jobs(worker& self);
   void answer_refused(std::unique_lock<std::mutex>& lock);
   [[nodiscard]] bool is_surplus() const noexcept; // caller holds mutex_
   void retire(worker& self, std::unique_lock<std::mutex>& lock);
-  void find_surplus(); // caller holds mutex_
+  void find_surplus();                                              // caller holds mutex_
+  void start_job_threads(std::size_t burning, std::size_t blocked); // caller holds mutex_
   [[nodiscard]] call* next_job();
 
   detail::engine_core& core_;
   const std::size_t threads_max_;
   const std::size_t burners_max_;
   const std::chrono::milliseconds idle_time_;
+  const std::chrono::milliseconds hung_after_;
+  const std::size_t hung_threads_max_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -127,6 +154,9 @@ private:
   std::uint64_t jobs_done_ = 0;
   std::uint64_t jobs_done_seen_ = 0;
   unsigned looks_without_progress_ = 0;
+  std::atomic<std::size_t> hung_{0};
+  std::size_t hung_warned_ = 0;        // number of hung bodies in the last warning
+  bool has_warned_of_refusal_ = false; // the system has refused a thread
   // no thread is started before this time, because the system has refused the last one
   std::chrono::steady_clock::time_point retry_at_{};
   bool stopping_ = false;

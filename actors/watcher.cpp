@@ -5,6 +5,7 @@
 #include "watcher.hpp"
 
 #include "engine_core.hpp"
+#include "warning.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -55,7 +56,8 @@ void watcher::start() {
   try {
     thread_ = std::thread{[this] { run(); }};
   } catch (const std::system_error&) {
-    // The engine works without a watcher. A blocking body then occupies its lane until it returns.
+    warn("the system does not allow the watcher's thread, so a body that blocks occupies its lane "
+         "until it returns: raise the limit of processes (ulimit -u)");
   }
 }
 
@@ -128,7 +130,7 @@ bool watcher::look() {
         continue;
       auto* const server = l.guard().server();
       if (l.guard().take_over(guard)) {
-        server->at.store(duty::body, std::memory_order_relaxed);
+        server->begin_body(std::chrono::steady_clock::now());
         core_.threads().serve(l, true);
       }
     } else if ((before & 1) != 0 && (guard >> 1) - (before >> 1) < heavy_bodies_per_tick) {

@@ -25,7 +25,7 @@ enum class actor_kind : std::uint8_t {
 enum class call_state : std::uint8_t {
   idle,      ///< the actor serves no call
   running,   ///< the body runs
-  queued,    ///< the body waits for a thread
+  queued,    ///< the body waits for a thread, or for its actor, which handles a message
   suspended, ///< the body is a coroutine that awaits something
 };
 
@@ -74,6 +74,8 @@ public:
   [[nodiscard]] std::vector<actor_info> actors(const run_handle&) const;
   /// Returns the number of runs that have not ended, nested runs included.
   [[nodiscard]] std::size_t live_runs() const;
+  /// Returns the number of bodies that hang: that run for longer than engine_options::hung_after.
+  [[nodiscard]] std::size_t hung_threads() const;
   /// Returns the number of times that a run was moved from a busy lane to an idle one.
   [[nodiscard]] std::uint64_t moved_runs() const;
 

@@ -44,6 +44,14 @@ struct engine_options {
   /// The largest number of threads, at least twice the number of lanes; smaller values are raised.
   /// If all threads are in use, a lane waits until its body returns.
   std::size_t threads_max = 256;
+  /// Time after which a body that still runs on a thread of its own counts as hung, greater than 0.
+  /// The threads of hung bodies do not count against threads_max; see hung_threads_max.
+  std::chrono::milliseconds hung_after{60'000};
+  /// The largest number of threads of hung bodies that are replaced. If more bodies hang, fewer
+  /// threads than threads_max are left for the others. The engine writes a warning to standard
+  /// error when the first body hangs, and when this limit is reached. engine_debug::hung_threads()
+  /// returns the number of hung bodies.
+  std::size_t hung_threads_max = 64;
   /// Time after which an unused thread ends, not negative. One spare thread always remains.
   std::chrono::milliseconds thread_idle_time{5'000};
   /// Whether actors are reused from pools. Otherwise each run creates its own actors.

@@ -99,9 +99,10 @@ bool worker::is_blocked() {
   return false;
 }
 
-thread_pool::thread_pool(detail::engine_core& core, std::size_t threads_max,
-                         std::size_t burners_max, std::chrono::milliseconds idle_time)
-    : core_{core}, threads_max_{threads_max}, burners_max_{burners_max}, idle_time_{idle_time} {}
+thread_pool::thread_pool(detail::engine_core& core, const engine_options& options)
+    : core_{core}, threads_max_{options.threads_max}, burners_max_{options.workers},
+      idle_time_{options.thread_idle_time}, hung_after_{options.hung_after},
+      hung_threads_max_{options.hung_threads_max} {}
 
 bool thread_pool::can_serve() {
   return true;
@@ -257,7 +258,7 @@ bool watcher::look() {
     }
     auto* const server = l.guard().server();
     if (l.guard().take_over(guard)) {
-      server->at.store(duty::body);
+      server->begin_body(world::current()->now());
       core_.threads().serve(l, true);
     }
   }
