@@ -9,40 +9,19 @@ namespace superstep {
 
 namespace {
 
-/// Moves the contents of a run at the start of a super-step to another record. The members that are
-/// not moved are empty at this point, or belong to the record.
+/// Moves the contents of a run at the start of a super-step to another record, whose run has ended.
 void move_contents(run& from, run& to) noexcept {
-  to.number = std::exchange(from.number, 0);
-  to.traits = from.traits;
-  to.events_of_tasks = from.events_of_tasks;
-  to.shows = from.shows;
-  to.active_stops = from.active_stops;
-  to.request = std::exchange(from.request, {});
-  std::swap(to.state, from.state);
-  std::swap(to.step, from.step);
-  to.next_task = from.next_task;
-  to.stats = std::exchange(from.stats, {});
-  to.stops = std::exchange(from.stops, {});
-  to.shown = std::exchange(from.shown, {});
-  std::swap(to.held, from.held);
-  std::swap(to.late, from.late);
-  to.activity = from.activity;
-  to.memory = from.memory;
-  to.cache = from.cache;
-  std::swap(to.cache_keys, from.cache_keys);
-  std::swap(to.drained_for, from.drained_for);
-  to.detached_tasks_max = from.detached_tasks_max;
-  to.due = from.due;
-  to.step_due = from.step_due;
+  std::swap(static_cast<run_contents&>(from), static_cast<run_contents&>(to));
 }
 
-/// Whether the members that move_contents() does not move are empty.
+/// Whether all members of a run are empty that do not move with it and that do not belong to its
+/// record.
 [[maybe_unused]] bool is_at_boundary(const run& r) noexcept {
   return r.root == &r && !r.turn.is_listed() && !r.turn_of_forks.is_listed() && r.starts.empty() &&
          r.detached_tasks == 0 && r.open.empty() && r.again.empty() && r.retries.empty() &&
-         !r.failure && !r.broken && !r.cancelled && !r.thread && !r.saved && r.offloaded == 0 &&
-         r.barriers_offloaded == 0 && !r.interrupts && !r.to_parent && r.talks.empty() &&
-         r.handled.empty() && r.first_end_ns == 0 && !r.patience_timer.is_set();
+         !r.failure && !r.broken && !r.cancelled && r.offloaded == 0 && r.barriers_offloaded == 0 &&
+         !r.interrupts && !r.to_parent && r.talks.empty() && r.handled.empty() &&
+         r.first_end_ns == 0 && !r.patience_timer.is_set();
 }
 
 } // namespace

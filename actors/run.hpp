@@ -157,52 +157,23 @@ struct retry_timer : timer {
   std::size_t index; ///< index in run::retries
 };
 
-/// The record of one live run: its state, its current super-step and its progress. The coordinator
-/// of a lane changes it. Records are reused; `generation` is incremented when a run ends, so that
-/// links to the ended run can be recognised.
-struct alignas(64) run {
+/// The part of a run that moves with it to another lane, which happens at the start of a
+/// super-step; see run_sharing. All other members of `run` are empty then, or belong to its record.
+struct run_contents {
   using time_point = std::chrono::steady_clock::time_point;
 
-  run() = default;
-  run(const run&) = delete;
-  run& operator=(const run&) = delete;
-  virtual ~run() = default; // drivers add members; see coordinator_host::make_run()
-
   std::uint64_t number = 0;
-  std::uint32_t generation = 0;
-  phase_cell<run_phase> phase;
   std::uint8_t traits = 0; ///< bits of run_trait
   task_events events_of_tasks = task_events::at_once;
   shown_state shows = shown_state::none;
   /// The breakpoints at which the run may stop: bits of `stops`. 0 from a resume until a step is
   /// applied. Otherwise the resumed run would stop at the same breakpoint again.
   std::uint8_t active_stops = 0;
-  ready_entry turn{ready_kind::drive, this};               ///< the run's next turn
-  ready_entry turn_of_forks{ready_kind::start_fork, this}; ///< listed while `starts` is not empty
-  ready_list starts;      ///< the forked calls that wait for their start
-  run* root = this;       ///< the outermost run that this run is part of, or the run itself
-  ready_group ready_here; ///< used by outermost runs; see group()
+  std::uint32_t next_task = 0; ///< the next task of the step to start
   run_request request;
   run_state state;
   super_step step;
-  std::uint32_t next_task = 0;      ///< the next task of the step to start
-  std::uint32_t detached_tasks = 0; ///< detached calls that were not forked, for max_concurrency
-  std::vector<call*> open;          ///< the records of the detached calls
-  run* next_child = nullptr;        ///< the next nested run of the same call; see call::first_child
-  run* prev_child = nullptr;
   run_stats stats;
-  /// tasks to start again: retries that are due, error handlers, actors that were busy
-  std::vector<std::uint32_t> again;
-  /// the failed tasks whose next attempt is delayed
-  std::vector<std::unique_ptr<retry_timer>> retries;
-  timer deadline_timer{timer_kind::deadline, this};
-  timer step_timer{timer_kind::step_limit, this};
-  timer patience_timer{timer_kind::patience, this};
-  /// the error of a failed task; ends the run when the coordinator finds no more reason to wait
-  std::unique_ptr<run_error> failure;
-  /// the error of user code outside bodies; ends the run at the next step boundary
-  std::unique_ptr<run_error> broken;
-  std::unique_ptr<run_error> cancelled; ///< in phase `cancelling`: the error of the cancellation
   /// The run's conversation thread. Set if the run has a checkpointer. Also set if its input is a
   /// command or empty, because only thread_run handles such inputs.
   std::unique_ptr<thread_run> thread;
@@ -215,17 +186,57 @@ struct alignas(64) run {
   /// Events of single tasks and of retried tasks. They are sent after the barrier, and dropped if
   /// the step fails.
   std::vector<detail::run_event> held;
-  std::vector<late_output> late;   ///< outputs of this step that will be cached; see task_events
-  std::uint32_t activity = 0;      ///< counts resumed calls and activity of nested runs
+  std::vector<late_output> late;      ///< outputs of this step that will be cached; see task_events
+  superstep::store* memory = nullptr; ///< the long-term store of the outermost run, or null
+  write_cache* cache = nullptr;
+  /// The cache keys of tasks whose outputs will be cached, by task number.
+  boost::unordered_flat_map<std::uint32_t, std::string> cache_keys;
+  std::string drained_for; ///< unless empty: the run ends before its next step with this error text
+  std::uint32_t detached_tasks_max = 0;    ///< run_config::max_concurrency; 0 for no limit
+  time_point due = time_point::max();      ///< deadline of the run
+  time_point step_due = time_point::max(); ///< the deadline of the current super-step
+};
+
+/// The record of one live run: its state, its current super-step and its progress. The coordinator
+/// of a lane changes it. Records are reused; `generation` is incremented when a run ends, so that
+/// links to the ended run can be recognised.
+struct alignas(64) run : run_contents {
+  run() = default;
+  run(const run&) = delete;
+  run& operator=(const run&) = delete;
+  virtual ~run() = default; // drivers add members; see coordinator_host::make_run()
+
+  std::uint32_t generation = 0;
+  phase_cell<run_phase> phase;
+  ready_entry turn{ready_kind::drive, this};               ///< the run's next turn
+  ready_entry turn_of_forks{ready_kind::start_fork, this}; ///< listed while `starts` is not empty
+  ready_list starts;      ///< the forked calls that wait for their start
+  run* root = this;       ///< the outermost run that this run is part of, or the run itself
+  ready_group ready_here; ///< used by outermost runs; see group()
+  std::uint32_t detached_tasks = 0; ///< detached calls that were not forked, for max_concurrency
+  std::vector<call*> open;          ///< the records of the detached calls
+  run* next_child = nullptr;        ///< the next nested run of the same call; see call::first_child
+  run* prev_child = nullptr;
+  /// tasks to start again: retries that are due, error handlers
+  std::vector<std::uint32_t> again;
+  /// the failed tasks whose next attempt is delayed
+  std::vector<std::unique_ptr<retry_timer>> retries;
+  timer deadline_timer{timer_kind::deadline, this};
+  timer step_timer{timer_kind::step_limit, this};
+  timer patience_timer{timer_kind::patience, this};
+  /// the error of a failed task; ends the run when the coordinator finds no more reason to wait
+  std::unique_ptr<run_error> failure;
+  /// the error of user code outside bodies; ends the run at the next step boundary
+  std::unique_ptr<run_error> broken;
+  std::unique_ptr<run_error> cancelled; ///< in phase `cancelling`: the error of the cancellation
+  std::uint32_t activity = 0;           ///< counts resumed calls and activity of nested runs
   std::uint32_t seen_activity = 0; ///< the value of `activity` at the last check of a failed step
   std::uint32_t idle_polls = 0; ///< number of consecutive checks in which `activity` was unchanged
-  /// Number of bodies of this run and of its nested runs that are offloaded: they run on threads
-  /// that do not serve the lane, or are queued for them.
+  /// Number of bodies of this run and of its nested runs that are offloaded; see
+  /// call::is_offloaded().
   std::uint32_t offloaded = 0;
   /// Number of runs among this run and its nested runs whose step a job thread applies.
   std::uint32_t barriers_offloaded = 0;
-  superstep::store* memory = nullptr; ///< the long-term store of the outermost run, or null
-  write_cache* cache = nullptr;
   /// Set if tasks of this step were interrupted: the run stops at the barrier with their
   /// interrupts.
   std::optional<std::vector<interrupt>> interrupts;
@@ -234,14 +245,8 @@ struct alignas(64) run {
   /// The conversations of tasks whose body has ended or was abandoned, by task number. A further
   /// attempt continues with the same resume values.
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<conversation>> talks;
-  /// The cache keys of tasks whose outputs will be cached, by task number.
-  boost::unordered_flat_map<std::uint32_t, std::string> cache_keys;
   /// The errors of tasks whose error handlers run in their place, by task number.
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const run_error>> handled;
-  std::string drained_for; ///< unless empty: the run ends before its next step with this error text
-  std::uint32_t detached_tasks_max = 0;    ///< run_config::max_concurrency; 0 for no limit
-  time_point due = time_point::max();      ///< deadline of the run
-  time_point step_due = time_point::max(); ///< the deadline of the current super-step
   /// The time at which the lane found that a task of the step had ended while others had not; 0 if
   /// it has found none. The barrier reports the time since then as run_stats::barrier_wait_ns.
   std::uint64_t first_end_ns = 0;

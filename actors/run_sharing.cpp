@@ -18,6 +18,18 @@ constexpr auto pause_polls = 4U;
 /// The largest number of runs that are counted, and of which a request moves half.
 constexpr auto counted_max = std::uint32_t{256};
 
+/// Ends the use of a run's thread, as at the end of the run. The callback then waits until the
+/// checkpoints are durable.
+void finish_thread(run& r) {
+  if (!r.thread || !r.saved)
+    return;
+  r.thread->close(false, true);
+  r.request.done = [saved = r.saved, lease = r.thread->give_up_lease(),
+                    done = std::move(r.request.done)](detail::raw_result raw) {
+    saved->deliver(lease, done, std::move(raw));
+  };
+}
+
 /// A run on its way to another lane.
 class parcel final : public lane_message {
 public:
@@ -29,6 +41,10 @@ public:
     delete this;
   }
   void refuse(lane& l) noexcept override {
+    try {
+      finish_thread(*run_);
+    } catch (...) { // memory is short: with exit durability, the thread keeps its earlier state
+    }
     l.refuse_run(std::move(run_->request));
     delete this;
   }
@@ -78,8 +94,8 @@ void run_sharing::begin(lane& idle) {
 }
 
 bool run_sharing::is_movable(run& r) noexcept {
-  if (r.phase != run_phase::running || r.request.below || r.thread || !r.open.empty() ||
-      !r.again.empty() || !r.retries.empty() || r.next_task != 0 || r.broken)
+  if (r.phase != run_phase::running || r.request.below || !r.open.empty() || !r.again.empty() ||
+      !r.retries.empty() || r.next_task != 0 || r.broken)
     return false;
   const auto& on = on_lane(r);
   const auto is_alone = [](const pooled_actor_ptr& a) {

@@ -25,9 +25,10 @@ class lane_inbox;
 /// Each poll, the watcher looks for lanes that sleep and lanes that run bodies, and asks a busy
 /// lane to share with an idle one. The busy lane then gives away half of the runs in its ready
 /// queue, each when it reaches its next super-step. A run is moved only if nothing but its number
-/// refers to it: it has no task that has started, no parent run, no checkpointer, and no actor that
-/// other threads can reach. The idle lane gets the contents of the record, acquires actors of its
-/// own, and continues with the next step.
+/// refers to it: it has no task that has started, no parent run, and no actor that other threads
+/// can reach. The idle lane gets the contents of the record, acquires actors of its own, and
+/// continues with the next step. The saved thread and its lease move with the run. While a run
+/// waits for the lease or for its checkpointer, it has not reached a super-step, so it stays.
 ///
 /// The number of a run contains the index of its home, the lane to which it was submitted. The home
 /// knows where its runs are. A message that does not find its run is passed on: to the home by any

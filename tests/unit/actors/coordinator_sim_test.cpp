@@ -49,6 +49,7 @@ const auto faults = std::vector<fault>{
     {mutant::lose_wakeup, "lose_wakeup"},
     {mutant::forget_reader, "forget_reader"},
     {mutant::lose_retry, "lose_retry"},
+    {mutant::lose_moved_cancel, "lose_moved_cancel"},
 };
 
 /// Whether the table of a machine (0: runs, 1: calls) lists a transition.
