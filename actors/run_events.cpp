@@ -17,7 +17,7 @@ namespace {
 /// Whether a channel is an output channel of the graph. By default all channels are.
 bool is_output(const detail::program& table, std::uint32_t channel) noexcept {
   const auto& output = table.options().output;
-  return output.empty() || std::ranges::find(output, channel) != output.end();
+  return output.empty() || std::ranges::binary_search(output, channel);
 }
 
 /// Whether the events of a run show a channel. Events of the outermost graph show all channels,

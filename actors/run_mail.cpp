@@ -196,16 +196,17 @@ void run_mail::add(run& r, caf::mailbox_element_ptr message) {
     return;
   }
   auto& mine = boxes_[r.number];
-  const auto is_for = [&](const waiter& w) { return w.channel == got->channel; };
+  auto& channel = mine.channels[got->channel];
   auto was_passed_on = false;
-  for (const auto& w : mine.waiters) {
-    if (is_for(w) && !w.done.abandoned()) {
-      w.done(result<value>{boost::system::in_place_value, got->content});
-      was_passed_on = true;
-    }
+  for (const auto& done : std::exchange(channel.waiters, {})) {
+    if (done.abandoned())
+      continue;
+    done(result<value>{boost::system::in_place_value, got->content});
+    was_passed_on = true;
   }
-  std::erase_if(mine.waiters, is_for);
-  mine.letters.push_back({std::move(*got), std::move(message), was_passed_on});
+  if (!was_passed_on)
+    channel.unread.push_back(mine.letters.size());
+  mine.letters.push_back({std::move(*got), std::move(message)});
 }
 
 void run_mail::await(run& r, std::string_view channel, const completer<result<value>>& done) {
@@ -215,14 +216,19 @@ void run_mail::await(run& r, std::string_view channel, const completer<result<va
     return;
   }
   auto& mine = boxes_[r.number];
-  for (auto& l : mine.letters) {
-    if (l.content.channel == *number && !std::exchange(l.was_passed_on, true)) {
-      done(result<value>{boost::system::in_place_value, l.content.content});
-      return;
-    }
+  auto& mail = mine.channels[*number];
+  if (!mail.unread.empty()) {
+    const auto first = mail.unread.front();
+    mail.unread.pop_front();
+    SUPERSTEP_ASSERT(first < mine.letters.size());
+    done(result<value>{boost::system::in_place_value, mine.letters[first].content.content});
+    return;
   }
-  std::erase_if(mine.waiters, [](const waiter& w) { return w.done.abandoned(); });
-  mine.waiters.push_back({*number, done});
+  if (mail.waiters.size() >= mail.sweep_at) {
+    std::erase_if(mail.waiters, [](const auto& each) { return each.abandoned(); });
+    mail.sweep_at = 2 * mail.waiters.size() + 16;
+  }
+  mail.waiters.push_back(done);
 }
 
 void run_mail::apply(run& r) {

@@ -9,7 +9,9 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <caf/mailbox_element.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string_view>
 #include <vector>
 
@@ -43,15 +45,16 @@ private:
   struct letter {
     write content;
     caf::mailbox_element_ptr message;
-    bool was_passed_on = false; ///< a body has received the value
   };
-  struct waiter {
-    std::uint32_t channel;
-    completer<result<value>> done;
+  /// The bodies that wait for writes to a channel, and the writes that no body has received.
+  struct channel_box {
+    std::vector<completer<result<value>>> waiters;
+    std::size_t sweep_at = 16;        ///< number of waiters at which abandoned ones are removed
+    std::deque<std::size_t> unread{}; ///< indices in box::letters
   };
   struct box {
     std::vector<letter> letters;
-    std::vector<waiter> waiters;
+    boost::unordered_flat_map<std::uint32_t, channel_box> channels; // by number
   };
 
   boost::unordered_flat_map<std::uint64_t, box> boxes_; // by the number of the run

@@ -3,6 +3,7 @@
 // start_body() and continue_body(), which catch everything that it throws. actors/call.cpp calls
 // them. The file also contains the functions that throw the errors of the body templates, so that
 // the templates stay small.
+#include "runtime/channel_set.hpp"
 #include "runtime/step.hpp"
 
 #include <superstep/runtime/detail/labels.hpp>
@@ -112,9 +113,9 @@ bool holds_transients(const detail::program& table, const state_block& state) no
 /// Empties the transient channels that the step did not write; their values live for one step.
 void empty_transients(const detail::program& table, state_block& state,
                       std::vector<std::uint32_t>& changes) {
+  const auto written = detail::channel_set{changes};
   for (const auto c : table.transient_channels())
-    if (std::ranges::find(changes, c) == changes.end() &&
-        table.channels()[c]->update_empty(state) == changed::yes)
+    if (!written.contains(c) && table.channels()[c]->update_empty(state) == changed::yes)
       changes.push_back(c);
 }
 

@@ -113,6 +113,7 @@ detail::program_ptr detail::program_builder::compile(compile_options options) {
           "compile() was called twice: copy the compiled graph, or build the graph again"}}};
   auto table = std::make_shared<detail::program>();
   table->options_ = std::move(options);
+  std::ranges::sort(table->options_.output); // is searched for each written channel
   table->entry_.name = detail::start_node;
   const auto layout = std::make_shared<graph_layout>();
   layout->graph = table->options_.name;

@@ -5,6 +5,8 @@
 // the rules.
 #include "runtime/step.hpp"
 
+#include "runtime/channel_set.hpp"
+
 #include <superstep/runtime/graph_error.hpp>
 
 #include <algorithm>
@@ -256,8 +258,9 @@ state_ptr run_state::hold_for_emptying() {
 /// emptying throws, restores `backup`.
 /// @param backup the result of hold_for_emptying(), called before the step's writes were applied
 void run_state::end_transients(state_ptr backup) try {
+  const auto written = detail::channel_set{changes_};
   for (const auto c : table_->transient_channels()) {
-    if (std::find(changes_.begin(), changes_.end(), c) != changes_.end())
+    if (written.contains(c))
       continue;
     const auto& transient = *table_->channels()[c];
     if (!transient.is_available(*state_))

@@ -32,15 +32,11 @@ std::string path_of(const program& table, const step_task& t) {
   return t.is_push() ? name + '#' + std::to_string(t.push_index) : name;
 }
 
-const task_record* record_of(const saved_checkpoint& saved, std::string_view path) {
-  const auto found = std::ranges::find(saved.tasks, path, &task_record::task);
-  return found == saved.tasks.end() ? nullptr : &*found;
-}
-
 void apply_finished(run_state& run, super_step& step, const saved_checkpoint& saved) {
+  const auto by_path = record_index{};
   auto any = false;
   for (auto i = std::uint32_t{0}; i < step.tasks.size(); ++i) {
-    const auto* record = record_of(saved, path_of(run.table(), step.tasks[i]));
+    const auto* record = by_path.find(saved.tasks, path_of(run.table(), step.tasks[i]));
     if (record == nullptr || !record->output)
       continue;
     step.record(i, *record->output);
@@ -60,7 +56,7 @@ void apply_finished(run_state& run, super_step& step, const saved_checkpoint& sa
 }
 
 void apply_callers_writes(run_state& run, const saved_checkpoint& saved) {
-  const auto* said = record_of(saved, "");
+  const auto* said = record_index{}.find(saved.tasks, "");
   if (said == nullptr || !said->output)
     return;
   if (auto applied = run.apply_command(*said->output); !applied)
@@ -96,9 +92,10 @@ public:
     auto step = super_step{};
     (void)prepare(run, step);
     auto out = state_snapshot{table_, saved.checkpoint, {}, {}, {}, key_.thread_id, key_.ns};
+    const auto by_path = record_index{};
     for (const auto number : in_declaration_order(step)) {
       const auto& t = step.tasks[number];
-      out.tasks.push_back(describe(saved, t, is_live));
+      out.tasks.push_back(describe(saved, by_path, t, is_live));
       if (!is_live || !out.tasks.back().result)
         out.next.push_back(out.tasks.back().node);
     }
@@ -116,24 +113,24 @@ private:
     auto out = std::vector<std::uint32_t>(step.tasks.size());
     for (auto i = std::uint32_t{0}; i < out.size(); ++i)
       out[i] = i;
-    const auto rank = [&](std::uint32_t i) -> std::ptrdiff_t {
+    const auto& declared = table_->declaration_order();
+    auto rank = std::vector<std::size_t>(table_->nodes().size()); // by node number, from 1
+    for (auto i = std::size_t{0}; i < declared.size(); ++i)
+      rank[declared[i]] = i + 1;
+    std::ranges::stable_sort(out, {}, [&](std::uint32_t i) {
       const auto& t = step.tasks[i];
-      if (t.is_push() || t.node == detail::program::no_node)
-        return -1;
-      const auto& declared = table_->declaration_order();
-      return std::ranges::find(declared, t.node) - declared.begin();
-    };
-    std::ranges::stable_sort(out, {}, rank);
+      return t.is_push() || t.node == detail::program::no_node ? std::size_t{0} : rank[t.node];
+    });
     return out;
   }
 
-  [[nodiscard]] task_snapshot describe(const saved_checkpoint& saved, const step_task& t,
-                                       bool is_live) const {
+  [[nodiscard]] task_snapshot describe(const saved_checkpoint& saved, const record_index& by_path,
+                                       const step_task& t, bool is_live) const {
     auto out = task_snapshot{};
     const auto& entry = table_->node(t.node);
     out.node = entry.name;
     out.task = path_of(*table_, t);
-    if (const auto* record = record_of(saved, out.task)) {
+    if (const auto* record = by_path.find(saved.tasks, out.task)) {
       if (record->output)
         out.result.emplace(record->output->writes.begin(), record->output->writes.end());
       if (record->interrupts && !(is_live && record->output))

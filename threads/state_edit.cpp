@@ -257,13 +257,16 @@ private:
     pending.restore(saved_->checkpoint.get());
     auto step = super_step{};
     (void)prepare(pending, step);
+    const auto by_path = record_index{};
     for (const auto& t : step.tasks) {
-      const auto path = path_of(*table_, t);
-      const auto* record = record_of(*saved_, path);
-      if (t.node != node || (record != nullptr && record->output))
+      if (t.node != node)
+        continue;
+      auto path = path_of(*table_, t);
+      const auto* record = by_path.find(saved_->tasks, path);
+      if (record != nullptr && record->output)
         continue;
       auto given = task_record{};
-      given.task = path;
+      given.task = std::move(path);
       given.output.emplace();
       given.output->writes.assign(out.writes.begin(), out.writes.end());
       given.output->targets.assign(out.targets.begin(), out.targets.end());

@@ -6,7 +6,6 @@
 #include <superstep/checkpoint/checkpointer.hpp>
 
 #include <string>
-#include <string_view>
 
 // Helpers that are shared by the code that reads a saved thread (snapshot.cpp) and the code that
 // edits one (state_edit.cpp). Defined in snapshot.cpp.
@@ -16,7 +15,6 @@ namespace superstep::detail {
 /// Returns the checkpointer of a graph; throws graph_error{no_checkpointer} if it has none.
 [[nodiscard]] checkpointer& checkpointer_of(const program&);
 [[nodiscard]] std::string path_of(const program&, const step_task&);
-[[nodiscard]] const task_record* record_of(const saved_checkpoint&, std::string_view path);
 /// Applies the recorded outputs of those tasks of a prepared step that have ended; does nothing if
 /// there are none.
 void apply_finished(run_state&, super_step&, const saved_checkpoint&);

@@ -31,6 +31,7 @@ constexpr measured all[] = {{"cancel_wide", work::cancel_wide},
                             {"kept_sends", work::kept_sends},
                             {"cached_sends", work::cached_sends},
                             {"resume_interrupted", work::resume_interrupted},
+                            {"read_interrupted", work::read_interrupted},
                             {"slow_readers", work::slow_readers}};
 
 double microseconds_per_item(const measured& of, int n, int repetitions) {

@@ -51,6 +51,10 @@ BOOST_AUTO_TEST_CASE(resuming_interrupted_sends_takes_linear_time) {
   BOOST_TEST(growth_of(3'000, work::resume_interrupted) < growth_max);
 }
 
+BOOST_AUTO_TEST_CASE(reading_state_of_interrupted_sends_takes_linear_time) {
+  BOOST_TEST(growth_of(3'000, work::read_interrupted) < growth_max);
+}
+
 BOOST_AUTO_TEST_CASE(timers_of_ended_runs_release_their_memory) {
 #ifndef __SANITIZE_ADDRESS__ // which has an allocator of its own
 #  ifndef __SANITIZE_THREAD__

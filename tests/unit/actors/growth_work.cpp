@@ -113,29 +113,61 @@ double cancel_many(int n) {
   return cpu_seconds() - begin;
 }
 
+namespace {
+
+/// An engine with a thread `t` on which n Sends wait for resume values.
+class interrupted_sends {
+public:
+  explicit interrupted_sends(int n) {
+    auto options = ss::compile_options{};
+    options.checkpointer = ss::memory_checkpointer();
+    auto g = ss::graph<numbers>{};
+    g.add(worker, [](const int& i, ss::runtime rt) -> ss::task<ss::update<numbers>> {
+      auto question = rt.interrupt(i);
+      co_await question;
+      co_return ss::update{ss::set<&numbers::total>(1)};
+    });
+    g.branch(ss::start, fan_out);
+    graph_ = g.compile(options);
+    config_.thread_id = "t";
+    questions_ =
+        engine_.invoke(*graph_, numbers{.n = n, .total = 0, .seen = {}}, config_).interrupts;
+    expect(questions_.size() == std::size_t(n), "an interrupt is missing");
+  }
+  [[nodiscard]] ss::engine& engine() { return engine_; }
+  [[nodiscard]] const ss::compiled_graph<numbers>& graph() const { return *graph_; }
+  [[nodiscard]] const ss::run_config& config() const { return config_; }
+  [[nodiscard]] const std::vector<ss::interrupt>& questions() const { return questions_; }
+
+private:
+  ss::engine engine_{{.workers = 1}};
+  std::optional<ss::compiled_graph<numbers>> graph_;
+  ss::run_config config_;
+  std::vector<ss::interrupt> questions_;
+};
+
+} // namespace
+
 double resume_interrupted(int n) {
-  auto options = ss::compile_options{};
-  options.checkpointer = ss::memory_checkpointer();
-  auto e = ss::engine{{.workers = 1}};
-  auto g = ss::graph<numbers>{};
-  g.add(worker, [](const int& i, ss::runtime rt) -> ss::task<ss::update<numbers>> {
-    auto question = rt.interrupt(i);
-    co_await question;
-    co_return ss::update{ss::set<&numbers::total>(1)};
-  });
-  g.branch(ss::start, fan_out);
-  const auto graph = g.compile(options);
-  auto config = ss::run_config{};
-  config.thread_id = "t";
+  auto waiting = interrupted_sends{n};
   auto values = std::map<std::string, ss::json::value>{};
-  for (const auto& asked :
-       e.invoke(graph, numbers{.n = n, .total = 0, .seen = {}}, config).interrupts)
+  for (const auto& asked : waiting.questions())
     values[asked.id] = "yes";
-  expect(values.size() == std::size_t(n), "an interrupt is missing");
   const auto begin = cpu_seconds();
-  const auto out = e.invoke(graph, ss::resume(std::move(values)), config).state;
+  const auto out = waiting.engine()
+                       .invoke(waiting.graph(), ss::resume(std::move(values)), waiting.config())
+                       .state;
   const auto spent = cpu_seconds() - begin;
   expect(out.total == n, "a task of the step is missing");
+  return spent;
+}
+
+double read_interrupted(int n) {
+  auto waiting = interrupted_sends{n};
+  const auto begin = cpu_seconds();
+  const auto state = waiting.engine().get_state(waiting.graph(), waiting.config());
+  const auto spent = cpu_seconds() - begin;
+  expect(state.interrupts().size() == std::size_t(n), "an interrupt is missing");
   return spent;
 }
 

@@ -18,6 +18,8 @@ double kept_sends(int n);
 double cached_sends(int n);
 /// Resumes n interrupted Sends with a value for each interrupt.
 double resume_interrupted(int n);
+/// Reads the state of a thread with n interrupted Sends.
+double read_interrupted(int n);
 /// Reads n streams in turn, each with a buffer of two events.
 double slow_readers(int n);
 /// Runs n graphs of two steps, with a timeout of each step and a deadline of one hour. Returns the

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace superstep::detail {
+
+/// The channels that a list contained when this object was made, for repeated look-ups. The list
+/// may grow meanwhile. Short lists are searched in place.
+class channel_set {
+public:
+  explicit channel_set(const std::vector<std::uint32_t>& list) : list_{list}, count_{list.size()} {
+    if (count_ <= unsorted_max)
+      return;
+    sorted_ = list;
+    std::ranges::sort(sorted_);
+  }
+  channel_set(const channel_set&) = delete;
+  channel_set& operator=(const channel_set&) = delete;
+  [[nodiscard]] bool contains(std::uint32_t channel) const noexcept {
+    if (!sorted_.empty())
+      return std::ranges::binary_search(sorted_, channel);
+    const auto end = list_.begin() + static_cast<std::ptrdiff_t>(count_);
+    return std::find(list_.begin(), end, channel) != end;
+  }
+
+private:
+  static constexpr std::size_t unsorted_max = 16;
+  const std::vector<std::uint32_t>& list_;
+  const std::size_t count_;
+  std::vector<std::uint32_t> sorted_;
+};
+
+} // namespace superstep::detail
