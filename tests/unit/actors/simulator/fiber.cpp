@@ -15,6 +15,9 @@
 #  include <sanitizer/asan_interface.h>
 #  include <sanitizer/common_interface_defs.h>
 #endif
+#ifdef __SANITIZE_THREAD__
+#  include <sanitizer/tsan_interface.h>
+#endif
 
 namespace superstep::simulation {
 
@@ -49,6 +52,34 @@ void reach_stack([[maybe_unused]] void* saved, [[maybe_unused]] const void** fro
 #endif
 }
 
+/// Returns what ThreadSanitizer keeps for a new fiber; null without it.
+void* make_tsan_fiber() {
+#ifdef __SANITIZE_THREAD__
+  return __tsan_create_fiber(0);
+#else
+  return nullptr;
+#endif
+}
+
+void drop_tsan_fiber([[maybe_unused]] void* of) {
+#ifdef __SANITIZE_THREAD__
+  __tsan_destroy_fiber(of);
+#endif
+}
+
+/// Tells ThreadSanitizer which fiber continues. All fibers belong to one thread, so each sees what
+/// the others have done before.
+/// @returns the fiber that was left
+void* switch_tsan_fiber([[maybe_unused]] void* to) {
+#ifdef __SANITIZE_THREAD__
+  auto* const from = __tsan_get_current_fiber();
+  __tsan_switch_to_fiber(to, 0);
+  return from;
+#else
+  return nullptr;
+#endif
+}
+
 std::byte* take_stack() {
   auto& free = free_stacks();
   if (!free.empty()) {
@@ -67,7 +98,8 @@ std::byte* take_stack() {
 
 } // namespace
 
-fiber::fiber(std::function<void()> body) : body_{std::move(body)}, stack_{take_stack()} {
+fiber::fiber(std::function<void()> body)
+    : body_{std::move(body)}, stack_{take_stack()}, tsan_fiber_{make_tsan_fiber()} {
   ::getcontext(&here_);
   here_.uc_stack.ss_sp = stack_;
   here_.uc_stack.ss_size = stack_size;
@@ -78,6 +110,7 @@ fiber::fiber(std::function<void()> body) : body_{std::move(body)}, stack_{take_s
 }
 
 fiber::~fiber() {
+  drop_tsan_fiber(tsan_fiber_);
   free_stacks().push_back(stack_);
 }
 
@@ -102,6 +135,7 @@ void fiber::resume() {
   outer_ = exchange(mine_);
   auto* saved = static_cast<void*>(nullptr);
   leave_stack(&saved, stack_, stack_size);
+  outer_tsan_fiber_ = switch_tsan_fiber(tsan_fiber_);
   ::swapcontext(&scheduler_, &here_);
   reach_stack(saved, nullptr, nullptr);
   mine_ = exchange(outer_);
@@ -110,6 +144,7 @@ void fiber::resume() {
 void fiber::suspend() {
   auto* saved = static_cast<void*>(nullptr);
   leave_stack(has_ended_ ? nullptr : &saved, outer_stack_, outer_size_);
+  static_cast<void>(switch_tsan_fiber(outer_tsan_fiber_));
   ::swapcontext(&here_, &scheduler_);
   reach_stack(saved, &outer_stack_, &outer_size_);
 }

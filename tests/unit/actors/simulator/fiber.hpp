@@ -40,6 +40,8 @@ private:
 
   std::function<void()> body_;
   std::byte* stack_;
+  void* tsan_fiber_;                 // used under ThreadSanitizer
+  void* outer_tsan_fiber_ = nullptr; // of the thread or fiber that called resume()
   ucontext_t here_{};
   ucontext_t scheduler_{};
   per_thread mine_;

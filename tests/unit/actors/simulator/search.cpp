@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,8 +22,8 @@ namespace superstep::simulation {
 
 namespace {
 
-/// The longest time for a child process, which ends one that loops without events: so many seconds,
-/// and one for each `schedules_per_second` schedules. Usually a schedule takes 5 ms.
+/// The longest CPU time for a child process, which ends one that loops without events: so many
+/// seconds, and one for each `schedules_per_second` schedules. Usually a schedule takes 10 ms.
 constexpr auto child_seconds = 240U;
 constexpr auto schedules_per_second = 20U;
 /// The number of smaller scenarios that minimise() tries.
@@ -53,9 +54,11 @@ shared_report run_in_child(std::uint64_t schedules, Work work) {
   const auto child = ::fork();
   if (child == 0) {
     // the test framework would continue with the next test in this process
-    for (const auto s : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM})
+    for (const auto s : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGXCPU})
       std::signal(s, SIG_DFL);
-    ::alarm(child_seconds + static_cast<unsigned>(schedules / schedules_per_second));
+    const auto seconds = rlim_t{child_seconds + schedules / schedules_per_second};
+    const auto limit = rlimit{seconds, seconds};
+    ::setrlimit(RLIMIT_CPU, &limit);
     work(*shared);
     std::fflush(nullptr);
     ::_exit(0);
