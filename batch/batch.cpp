@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a batch job: the calling thread reads the input and submits rows (batch_run.cpp), the
-// engine runs them, and the writer thread (row_writer.cpp) writes them in groups. row_table.cpp
-// connects the three threads. job_files.cpp opens the files, and recover.cpp repairs the files of
-// an interrupted job.
-#include "base/digest.hpp"
+// engine runs them, and the writer thread (row_writer.cpp) stores them in groups. row_table.cpp
+// connects the three threads. Rows come from a ledger and are stored in it (job_ledger.hpp); that
+// of this file is file_ledger.cpp. job_files.cpp opens the files, and recover.cpp repairs the files
+// of an interrupted job.
 #include "base/error_words.hpp"
 #include "base/file_size_signal.hpp"
 #include "batch_run.hpp"
 #include "check_options.hpp"
+#include "file_ledger.hpp"
 #include "job_changes.hpp"
 #include "job_files.hpp"
 #include "row_view.hpp"
@@ -17,74 +18,17 @@
 #include <superstep/batch/batch.hpp>
 
 #include <algorithm>
-#include <new>
-#include <random>
-#include <thread>
-
-#include <unistd.h>
 
 namespace superstep {
 namespace {
 
 using namespace detail;
 
-/// Returns an id for a new job: `run-` and 12 random hexadecimal digits.
-std::string new_job_id() {
-  auto random = std::random_device{};
-  auto id = std::string{"run-"};
-  for (auto i = 0; i < 12; ++i)
-    id += "0123456789abcdef"[random() & 15U];
-  return id;
-}
-
-job_header header_of(const batch_options& options, const input_facts& facts) {
-  const auto& print = options.fingerprint;
-  auto seconds = options.time->now().time_since_epoch() / std::chrono::seconds{1};
-  return {.job_id = new_job_id(),
-          .created = static_cast<std::int64_t>(seconds),
-          .agent = digest_text(print.agent),
-          .tools = digest_text(print.tools),
-          .model = digest_text(print.model),
-          .parameters = digest_text(print.parameters),
-          .input = facts.digest,
-          .format = facts.format,
-          .id_field = options.id_field,
-          .shard = shard_text(options),
-          .sample = sample_text(options),
-          .repeat = repeat_text(options),
-          .layout = std::string{has_view(options) ? rows_layout : std::string_view{}},
-          .keys = keys_text(print)};
-}
-
-void set_paths(batch_summary& summary, const job_files& files) {
-  const auto& paths = files.paths;
-  summary.output = files.is_piped       ? "standard output"
-                   : paths.view.empty() ? paths.output
-                                        : paths.view;
-  if (!files.is_piped)
-    summary.dead = paths.dead;
-}
-
 /// Returns the known cost of `rows` rows in US dollars; nullopt if the price of none is known.
 std::optional<double> known_cost(const row_counts& counts, std::uint64_t rows) {
   if (counts.rows_unpriced >= rows)
     return std::nullopt;
   return static_cast<double>(counts.cost) / 1e9;
-}
-
-/// Stores the sums over all rows. The cost is not known if the price of no row is known.
-/// @pre `ok` and `failed` of the summary are set
-void set_counts(batch_summary& summary, const row_counts& counts) {
-  summary.steps = counts.steps;
-  summary.model_calls = counts.model_calls;
-  summary.tool_calls = counts.tool_calls;
-  summary.input_tokens = counts.input_tokens;
-  summary.output_tokens = counts.output_tokens;
-  summary.total_tokens = counts.total_tokens;
-  summary.cached_answers = counts.cached_answers;
-  summary.rows_unpriced = counts.rows_unpriced;
-  if (const auto cost = known_cost(counts, summary.ok + summary.failed))
-    summary.cost = *cost;
 }
 
 /// Returns the summary if an earlier run has finished the job; nullopt if rows are left. A job
@@ -133,10 +77,23 @@ result<void> prepare_files(job_files& files, row_view* view, bool has_rows) {
 
 } // namespace
 
+void detail::set_counts(batch_summary& summary, const row_counts& counts) {
+  summary.steps = counts.steps;
+  summary.model_calls = counts.model_calls;
+  summary.tool_calls = counts.tool_calls;
+  summary.input_tokens = counts.input_tokens;
+  summary.output_tokens = counts.output_tokens;
+  summary.total_tokens = counts.total_tokens;
+  summary.cached_answers = counts.cached_answers;
+  summary.rows_unpriced = counts.rows_unpriced;
+  if (const auto cost = known_cost(counts, summary.ok + summary.failed))
+    summary.cost = *cost;
+}
+
 batch_progress detail::batch_run::progress_now() const {
   const auto totals = writer_.totals();
   auto now = batch_progress{};
-  now.rows = facts_.rows.wanted;
+  now.rows = ledger_.facts().wanted;
   now.failed = totals.dead + totals.bad_lines;
   now.done = totals.ok + now.failed;
   now.in_flight = table_->in_flight();
@@ -169,20 +126,20 @@ batch_progress detail::batch_run::progress_now() const {
   if (quota_.is_active())
     now.paused = "quota exhausted";
   now.draining = is_stopping();
+  ledger_.complete(now);
   return now;
 }
 
 batch_summary detail::batch_run::summarise(feed_end end) const {
   const auto totals = writer_.totals();
   auto summary = batch_summary{};
-  summary.job_id = files_.content.header->job_id;
-  summary.rows = facts_.rows.all;
+  const auto& before = ledger_.facts();
+  summary.job_id = before.identity.job_id;
+  summary.rows = before.rows;
   summary.ok = totals.ok;
   summary.failed = totals.dead + totals.bad_lines;
   summary.bad_lines = totals.bad_lines;
-  summary.resumed = files_.content.ok + files_.content.dead + files_.content.bad_lines.size();
-  if (files_.content.has_other_input)
-    summary.other = summary.resumed - rows_skipped_;
+  summary.resumed = before.ok + before.dead + before.bad_lines;
   set_counts(summary, totals.counts);
   summary.rows_with_failed_calls = totals.rows_with_failed_calls;
   summary.seconds = std::chrono::duration<double>(monotonic::now() - begun_).count();
@@ -190,7 +147,7 @@ batch_summary detail::batch_run::summarise(feed_end end) const {
   summary.row_times = totals.row_times;
   summary.tool_times = totals.tool_times;
   summary.barrier_waits = totals.barrier_waits;
-  set_paths(summary, files_);
+  ledger_.complete(summary);
   // The second Ctrl-C may come after the last row was submitted: rows are left, but feed() returned
   // feed_end::input.
   const auto was_stopped =
@@ -229,7 +186,7 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   auto columns = view_columns(options, *facts);
   if (!columns)
     return columns.error();
-  auto files = open_job(options, header_of(options, *facts));
+  auto files = open_job(options, new_header(options, facts->digest, facts->format));
   if (!files)
     return files.error();
   auto finished = finished_before(*files, *facts);
@@ -250,8 +207,8 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   if (!finished)
     if (auto begun = runner.begin_job(files->content.header->job_id); !begun)
       return begun.error();
-  auto run =
-      batch_run{options, runner, progress, stop, *input, *facts, *files, view ? &*view : nullptr};
+  auto ledger = file_ledger{*files, *input, *facts, options, view ? &*view : nullptr};
+  auto run = batch_run{options, runner, progress, stop, ledger};
   auto summary = run.run();
   if (finished && summary) // only the output was written again
     return *std::move(finished);

@@ -23,17 +23,6 @@ constexpr auto probe_poll = std::chrono::milliseconds{5};
 /// not notify a condition variable, so it cannot wake the thread.
 constexpr auto stop_poll = std::chrono::milliseconds{50};
 
-row_origin origin_of(const input_item& item) {
-  auto origin = row_origin{};
-  origin.line = item.line.number;
-  origin.offset = item.line.offset;
-  origin.size = item.line.size;
-  // An invalid line may have an `error` member. For a valid line, feed_item() sets the correct
-  // value.
-  origin.has_error = true;
-  return origin;
-}
-
 } // namespace
 
 result<batch_summary> batch_run::run() {
@@ -47,43 +36,18 @@ result<batch_summary> batch_run::run() {
   wait_until_idle();
   table_->close(!end || *end == feed_end::stop || is_stopping());
   writer_.join();
-  // Rows that wait for an unfinished row are written even after a failure.
-  auto shown = view_ != nullptr ? view_->finish() : result<void>{};
+  auto finished = ledger_.finish();
   progress_.finish(progress_now());
   // A failed write comes first: it explains why later rows were not submitted.
   if (auto failure = table_->failure())
-    return rescue(*failure);
-  if (auto same = writer_.check_at_end(); !same)
-    return rescue(same.error());
+    return ledger_.rescue(*failure);
+  if (auto same = writer_.has_failed() ? result<void>{} : ledger_.verify(); !same)
+    return ledger_.rescue(same.error());
   if (!end)
     return end.error();
-  if (!shown)
-    return rescue(shown.error());
+  if (!finished)
+    return ledger_.rescue(finished.error());
   return summarise(*end);
-}
-
-/// Returns the error of a failed job, with advice for the user. If another process has deleted or
-/// replaced a file of the job, its content is copied to a new file first: only the open descriptor
-/// of this process can still read it.
-error batch_run::rescue(const error& why) {
-  auto text = why.text;
-  if (files_.is_piped) // nothing can be resumed
-    return {why.code, std::move(text)};
-  for (const auto* lost : {&files_.output, &files_.dead, &files_.journal}) {
-    if (!lost->is_open() || lost->has_its_name())
-      continue;
-    auto kept = copy_to_free_name(*lost);
-    if (!kept)
-      return {kept.error().code, text + "; its rows could not be saved: " + kept.error().text};
-    text += "; its content was saved as " + *kept;
-    if (*kept != lost->path())
-      text += ", which must take its place before the job is run again";
-  }
-  // The error text for a changed file already includes advice; see expect_untouched().
-  const auto was_changed = why.code == errc::invalid_argument && text == why.text;
-  if (!was_changed)
-    text += "; finished rows are safe, fix this and rerun to resume";
-  return {why.code, std::move(text)};
 }
 
 /// Returns a shortage of memory as an error, because the rows in flight must end before run()
@@ -127,7 +91,7 @@ result<batch_run::feed_end> batch_run::feed() {
 result<void> batch_run::feed_returned() {
   auto origin = std::move(again_.back());
   again_.pop_back();
-  auto row = source_.reread(origin.line, origin.offset, origin.size, origin.sample);
+  auto row = ledger_.reread(origin);
   if (!row)
     return row.error();
   ++origin.attempt;
@@ -191,66 +155,22 @@ result<batch_run::feed_end> batch_run::feed_input() {
     }
     if (room->has_ready && room->may_start && start_ready())
       continue;
-    auto item = source_.next();
+    auto item = ledger_.next();
     if (!item)
       return item.error();
-    if (!*item)
+    if (*item)
+      feed_item(**item);
+    else if (ledger_.is_at_end())
       return feed_end::input;
-    if (auto fed = feed_item(**item); !fed)
-      return fed.error();
     report_when_due();
   }
 }
 
-result<void> batch_run::feed_item(input_item& item) {
-  auto& done = files_.content;
-  auto origin = origin_of(item);
-  // An earlier run may have written the dead letter of this line already. The line may be valid
-  // now, because --max-line-bytes was raised.
-  if (done.bad_lines.contains(item.line.number)) {
-    ++rows_skipped_;
-    return {};
-  }
-  // An earlier run may have finished the row of a line that is too long since --max-line-bytes was
-  // lowered.
-  const auto long_key = done.done.empty() ? std::nullopt : source_.key_of_long_line(item);
-  if (long_key && done.done.contains(*long_key)) {
-    ++rows_skipped_;
-    if (view_ != nullptr)
-      view_->skip(*long_key);
-    return {};
-  }
-  if (!item.row) {
-    if (options_.bad_lines == on_bad_line::fail)
-      return error{errc::parse_failed,
-                   "line " + std::to_string(item.line.number) +
-                       " of the input was changed while the job ran: " + item.row.error().text};
-    table_->add_bad_line(std::move(origin), item.row.error(), item.is_duplicate);
-    return {};
-  }
-  auto& row = *item.row;
-  const auto key = digest_of(row.request.key);
-  if (done.done.contains(key)) { // an earlier run of the job has finished the row
-    ++rows_skipped_;
-    if (view_ != nullptr)
-      view_->skip(key);
-    return {};
-  }
-  origin.shape = row.shape;
-  origin.key = row.request.key;
-  origin.key_name = row.key_name;
-  origin.has_error = row.has_error;
-  origin.is_numbered = row.is_numbered;
-  origin.id_member = row.id_member;
-  origin.sample = options_.repeat > 1 ? row.request.sample : 0;
-  origin.columns = std::move(row.columns);
-  origin.has_foreign_key = !options_.id_field.empty() || row.shape == row_shape::columns;
-  if (auto before = done.starts.find(key); before != done.starts.end())
-    origin.attempt = before->second + 1;
-  if (view_ != nullptr)
-    origin.place = view_->expect();
-  submit(std::move(row), std::move(origin), item.group);
-  return {};
+void batch_run::feed_item(ledger_item& item) {
+  if (item.row)
+    submit(*std::move(item.row), std::move(item.origin), item.group);
+  else
+    table_->add_bad_line(std::move(item.origin), item.row.error(), item.is_duplicate);
 }
 
 void batch_run::submit(input_row row, row_origin origin, std::uint32_t group) {
@@ -258,7 +178,7 @@ void batch_run::submit(input_row row, row_origin origin, std::uint32_t group) {
   config.deadline = options_.row_deadline;
   if (config.recursion_limit == 0)
     config.recursion_limit = options_.recursion_limit;
-  row.request.job = files_.content.header->job_id;
+  row.request.job = ledger_.facts().identity.job_id;
   row.request.attempt = origin.attempt;
   if (is_chained_) {
     if (table_->add_ready({std::move(row.request), std::move(origin)}))
@@ -268,7 +188,7 @@ void batch_run::submit(input_row row, row_origin origin, std::uint32_t group) {
   const auto slot = table_->begin(std::move(origin));
   quota_.started(monotonic::now());
   if (group != prefix_groups::ungrouped)
-    source_.groups()->started(group);
+    ledger_.groups()->started(group);
   start_row(slot, std::move(row.request), group);
 }
 
@@ -297,7 +217,7 @@ void batch_run::start(std::size_t slot, row_request request) noexcept {
 void batch_run::start_row(row_table::slot_index slot, row_request request, std::uint32_t group) {
   // The callback shares ownership of the table, because an aborted row may end after this object is
   // destroyed.
-  const auto end = [table = table_, slot, groups = source_.groups(), group](row_outcome outcome) {
+  const auto end = [table = table_, slot, groups = ledger_.groups(), group](row_outcome outcome) {
     table->finish(slot, std::move(outcome));
     if (group != prefix_groups::ungrouped)
       groups->ended(group);
@@ -341,7 +261,7 @@ std::optional<row_table::room> batch_run::wait_for_room() {
     const auto now = monotonic::now();
     const auto pause = std::max(shortages_.pause(now), quota_.pause(now));
     // Rows that run again do not wait for the warm-up of a group.
-    const auto is_ready = !again_.empty() || source_.is_ready();
+    const auto is_ready = !again_.empty() || ledger_.is_ready();
     if (room.is_any() && pause.count() == 0 && is_ready && quota_.may_start(now))
       return room;
     if (room.is_any() && pause.count() == 0) // a probe of the quota or a warm-up runs

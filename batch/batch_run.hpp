@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "job_files.hpp"
+#include "job_ledger.hpp"
 #include "quota_control.hpp"
-#include "row_source.hpp"
 #include "row_table.hpp"
-#include "row_view.hpp"
 #include "row_writer.hpp"
-#include "scan.hpp"
 #include "shortage_control.hpp"
 
 #include <superstep/batch/batch.hpp>
@@ -27,18 +24,18 @@ class batch_run final : private row_starter {
 public:
   using monotonic = std::chrono::steady_clock;
 
+  /// All arguments must outlive the run.
   batch_run(const batch_options& options, row_runner& runner, progress_sink& progress,
-            const stop_request& stop, const input_file& input, const input_facts& facts,
-            job_files& files, row_view* view)
-      : options_{options}, runner_{runner}, progress_{progress}, stop_{stop}, facts_{facts},
-        files_{files}, view_{view}, shortages_{options.concurrency, options.shortage_wait},
+            const stop_request& stop, job_ledger& ledger)
+      : options_{options}, runner_{runner}, progress_{progress}, stop_{stop}, ledger_{ledger},
+        shortages_{options.concurrency, options.shortage_wait},
         quota_{options.rules.quota_wait.value_or(std::chrono::hours{1})},
-        expenses_before_{.cost = files.content.counts.cost,
-                         .tokens = files.content.counts.total_tokens},
+        expenses_before_{.cost = ledger.facts().counts.cost,
+                         .tokens = ledger.facts().counts.total_tokens},
         table_{std::make_shared<row_table>(options.concurrency, options.write_queue_max,
                                            options.ready_rows_max)},
-        source_{input, facts, options}, is_chained_{runner.can_chain() && !source_.groups()},
-        writer_{*table_, files, input, options, is_aborting_, view} {}
+        is_chained_{runner.can_chain() && ledger.can_read_ahead()},
+        writer_{*table_, ledger, options.rules, is_aborting_} {}
 
   result<batch_summary> run();
 
@@ -52,8 +49,7 @@ private:
   result<feed_end> feed_input();
   result<void> feed_returned();
   void take_returned();
-  result<void> feed_item(input_item& item);
-  [[nodiscard]] error rescue(const error& why);
+  void feed_item(ledger_item& item);
   void submit(input_row row, row_origin origin, std::uint32_t group = prefix_groups::ungrouped);
   [[nodiscard]] bool start_ready();
   [[nodiscard]] bool may_start(const row_expenses& used) const override;
@@ -75,23 +71,19 @@ private:
   row_runner& runner_;
   progress_sink& progress_;
   const stop_request& stop_;
-  const input_facts& facts_;
-  job_files& files_;
-  row_view* view_; ///< null if the output has the whole lines of rows
+  job_ledger& ledger_;
   shortage_control shortages_;
   quota_control quota_;
   row_expenses expenses_before_;  ///< of earlier runs of the job
   std::vector<row_origin> again_; ///< rows that ended in a shortage, to submit again
   std::atomic<bool> is_aborting_{false};
   std::shared_ptr<row_table> table_; // shared with the callbacks of rows
-  row_source source_;
   bool is_chained_; ///< whether the threads that end rows start the next ones
   row_writer writer_;
   monotonic::time_point begun_ = monotonic::now();
   monotonic::time_point next_report_ = begun_;
   std::optional<monotonic::time_point> failed_at_;
   std::optional<monotonic::time_point> drained_at_; ///< when the job stopped to start rows
-  std::uint64_t rows_skipped_ = 0;                  // because an earlier run has finished them
 };
 
 } // namespace superstep::detail

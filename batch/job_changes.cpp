@@ -3,9 +3,13 @@
 #include "job_changes.hpp"
 
 #include "base/digest.hpp"
+#include "job_files.hpp"
+#include "row_selection.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <random>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -93,7 +97,36 @@ private:
   std::string text_;
 };
 
+/// Returns an id for a new job: `run-` and 12 random hexadecimal digits.
+std::string new_job_id() {
+  auto random = std::random_device{};
+  auto id = std::string{"run-"};
+  for (auto i = 0; i < 12; ++i)
+    id += "0123456789abcdef"[random() & 15U];
+  return id;
+}
+
 } // namespace
+
+job_header new_header(const batch_options& options, const std::string& digest,
+                      const std::string& format) {
+  const auto& print = options.fingerprint;
+  auto seconds = options.time->now().time_since_epoch() / std::chrono::seconds{1};
+  return {.job_id = new_job_id(),
+          .created = static_cast<std::int64_t>(seconds),
+          .agent = digest_text(print.agent),
+          .tools = digest_text(print.tools),
+          .model = digest_text(print.model),
+          .parameters = digest_text(print.parameters),
+          .input = digest,
+          .format = format,
+          .id_field = options.id_field,
+          .shard = shard_text(options),
+          .sample = sample_text(options),
+          .repeat = repeat_text(options),
+          .layout = std::string{has_view(options) ? rows_layout : std::string_view{}},
+          .keys = keys_text(print)};
+}
 
 std::string keys_text(const job_fingerprint& print) {
   auto out = std::string{};

@@ -9,6 +9,12 @@
 
 namespace superstep::detail {
 
+/// Describes a new job with a random id.
+/// @param digest see input_facts::digest
+/// @param format see input_facts::format
+[[nodiscard]] job_header new_header(const batch_options& options, const std::string& digest,
+                                    const std::string& format);
+
 /// Returns the text of job_header::keys: a line for each key of the agent file, with a digest of
 /// its value.
 [[nodiscard]] std::string keys_text(const job_fingerprint& print);

@@ -7,6 +7,7 @@
 #include <superstep/messages/message_json.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace superstep::detail {
 namespace {
@@ -259,6 +260,16 @@ void append_openai(std::string& out, const row_origin& row, const row_outcome& o
 }
 
 } // namespace
+
+void describe(row_origin& origin, input_row& row) {
+  origin.shape = row.shape;
+  origin.key = row.request.key;
+  origin.key_name = row.key_name;
+  origin.has_error = row.has_error;
+  origin.is_numbered = row.is_numbered;
+  origin.id_member = row.id_member;
+  origin.columns = std::move(row.columns);
+}
 
 std::uint64_t cached_answers(const token_usage& usage) noexcept {
   const auto* count = usage.input_details.if_contains("cached_answers");

@@ -33,6 +33,9 @@ struct row_origin {
   bool has_foreign_key = false;
 };
 
+/// Stores the facts of a parsed line. Takes the columns out of the row.
+void describe(row_origin& origin, input_row& row);
+
 /// Facts about a job that appear in its output lines.
 struct job_identity {
   std::string job_id;

@@ -2,16 +2,13 @@
 #pragma once
 
 #include "failure_watch.hpp"
-#include "input_file.hpp"
-#include "job_files.hpp"
+#include "job_ledger.hpp"
 #include "row_table.hpp"
-#include "row_view.hpp"
 
 #include <superstep/batch/batch.hpp>
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -21,8 +18,8 @@
 
 namespace superstep::detail {
 
-/// Totals of the rows that are safely on disk, over all runs of the job. The times are those of
-/// this run only.
+/// Totals of the rows that the ledger has stored durably, over all runs of the job. The times are
+/// those of this run only.
 struct written_totals {
   std::uint64_t ok = 0;
   std::uint64_t dead = 0; ///< failed rows, without invalid lines
@@ -40,22 +37,18 @@ struct written_totals {
   std::map<std::string, std::uint64_t, std::less<>> errors;
 };
 
-/// The writer thread of a job: formats finished rows and writes them in groups.
+/// The writer thread of a job: decides which finished rows count, and stores them in the ledger in
+/// groups. A row counts as done only after its group was committed.
 ///
-/// recover() relies on the order within a group: journal (started rows), dead letters, sync,
-/// output, sync, journal (finished rows), sync. A row counts as done only after the last sync. Then
-/// the rows are passed to the view, if the job has one.
-///
-/// After a disk error, the thread writes nothing more and only removes rows from the table. The
-/// files are then in the same state as after a crash, which recover() can repair.
+/// After an error of the ledger, the thread stores nothing more and only removes rows from the
+/// table.
 class row_writer {
 public:
   /// All arguments must outlive the writer.
   /// @param is_aborting whether this job has cancelled its rows; cancelled rows are then not
-  ///   written and run again when the job is resumed
-  /// @param view the output, if it is derived from the rows file; may be null
-  row_writer(row_table& table, job_files& files, const input_file& input,
-             const batch_options& options, const std::atomic<bool>& is_aborting, row_view* view);
+  ///   stored and run again when the job is resumed
+  row_writer(row_table& table, job_ledger& ledger, const stop_rules& rules,
+             const std::atomic<bool>& is_aborting);
   ~row_writer();
   row_writer(const row_writer&) = delete;
   row_writer& operator=(const row_writer&) = delete;
@@ -64,9 +57,8 @@ public:
   [[nodiscard]] result<void> start();
   /// Waits until everything is written. @pre the table is closed and start() has succeeded
   void join();
-  /// Fails if another process has changed the files since the last group was written. Call it after
-  /// join().
-  [[nodiscard]] result<void> check_at_end() const;
+  /// Whether the ledger failed, so that not all rows were stored. Call it after join().
+  [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
   /// Returns the totals. May be called by any thread.
   [[nodiscard]] written_totals totals() const;
 
@@ -76,40 +68,15 @@ private:
   void run();
   void admit(finished_row& row);
   void release();
-  void render(finished_row& row);
-  void render_bad_line(const finished_row& row);
-  [[nodiscard]] result<void> read_json_line(const row_origin& row);
-  [[nodiscard]] bool has_pending() const noexcept;
+  void render(const finished_row& row);
   void commit();
-  [[nodiscard]] result<void> check_files() const;
-  result<void> write_group();
-  result<void> put(file& into, std::string& bytes, std::string_view name);
-  result<void> put_start_records();
-  void step(std::string_view name) const;
 
   row_table& table_;
-  job_files& files_;
-  const input_file& input_;
-  const batch_options& options_;
+  job_ledger& ledger_;
   const std::atomic<bool>& is_aborting_;
-  job_identity identity_;
-  // Bytes of the current group, by file: start records, output, dead letters, records of ends.
-  std::string starts_;
-  std::string output_;
-  std::string dead_;
-  std::string done_;
-  // Sizes that the files will have after the current group.
-  std::uint64_t output_end_;
-  std::uint64_t dead_end_;
-  // Sizes of the files after the last written group.
-  std::uint64_t output_size_;
-  std::uint64_t dead_size_;
-  std::string input_line_; ///< the input line of the row that is rendered
-  row_view* view_;
-  std::vector<written_row> rows_; ///< rows of the current group, for the view
   failure_watch watch_;
   std::vector<finished_row> held_; ///< failed rows that wait for a verdict of watch_
-  written_totals pending_;         ///< the totals after the current group is written
+  written_totals pending_;         ///< the totals after the current group is committed
   bool has_failed_ = false;
   mutable std::mutex mutex_;
   written_totals totals_;
