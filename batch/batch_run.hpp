@@ -78,7 +78,7 @@ private:
   std::vector<row_origin> again_; ///< rows that ended in a shortage, to submit again
   std::atomic<bool> is_aborting_{false};
   std::shared_ptr<row_table> table_; // shared with the callbacks of rows
-  bool is_chained_; ///< whether the threads that end rows start the next ones
+  bool is_chained_;                  ///< whether the threads that end rows start the next ones
   row_writer writer_;
   monotonic::time_point begun_ = monotonic::now();
   monotonic::time_point next_report_ = begun_;

@@ -67,6 +67,8 @@ std::string_view to_text(stop_cause cause) noexcept {
     return "budget";
   case stop_cause::quota:
     return "quota";
+  case stop_cause::ledger:
+    return "ledger";
   }
   return {};
 }

@@ -78,6 +78,9 @@ std::string to_text(const batch_summary& s) {
   text += fmt::format("{:.2f} s, {:.1f} rows/s", s.seconds, s.rows_per_second());
   text += times_text("row", s.row_times) + times_text("tool", s.tool_times) +
           times_text("barrier wait", s.barrier_waits);
+  if (s.refused > 0)
+    text += fmt::format("\n{} ran for nothing, because another process had taken over",
+                        counted(s.refused, "row"));
   text += "\noutput in " + s.output;
   if (s.failed > 0 && !s.dead.empty())
     text += ", failed rows in " + s.dead;

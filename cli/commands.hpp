@@ -22,5 +22,7 @@ void add_row(CLI::App& program, action& chosen);
 void add_diff(CLI::App& program, action& chosen);
 void add_score(CLI::App& program, action& chosen);
 void add_batch_api(CLI::App& program, action& chosen);
+void add_submit(CLI::App& program, action& chosen);
+void add_jobs(CLI::App& program, action& chosen);
 
 } // namespace superstep::cli

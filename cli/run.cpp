@@ -8,6 +8,7 @@
 #include "cli/agent_runner.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
+#include "cli/interrupts.hpp"
 #include "cli/job_checkpoints.hpp"
 #include "cli/matrix.hpp"
 #include "cli/metrics.hpp"
@@ -15,13 +16,13 @@
 #include "cli/stop_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/usage.hpp"
+#include "ledger/run_shared.hpp"
 
 #include <superstep/batch/batch.hpp>
 
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
-#include <csignal>
 #include <iostream>
 #include <memory>
 #include <new>
@@ -35,22 +36,6 @@
 namespace superstep::cli {
 
 namespace {
-
-// Global, because a signal handler has no other way to reach an object.
-stop_request& interrupted() {
-  static auto request = stop_request{};
-  return request;
-}
-extern "C" void on_signal(int) {
-  interrupted().request();
-}
-
-void install_signal_handlers() {
-  static_cast<void>(interrupted()); // construct it now: a signal handler must not construct objects
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
-  std::signal(SIGPIPE, SIG_IGN); // a closed pipe is reported as a write error
-}
 
 /// Adds an error for each sub-agent whose agent file has the key `review`.
 void add_reviews_below(const agent& above, std::set<const agent*>& seen,
@@ -95,10 +80,12 @@ result<void> check_files(const run_arguments& given, const agent& a) {
   using use = used_file::use;
   auto files = files_of(a);
   const auto is_piped = given.batch.input == "-";
-  files.push_back({is_piped ? "standard input" : "--input",
-                   is_piped ? "/dev/stdin" : given.batch.input, use::read});
-  for (auto& written : paths_written_by(options_of(given, a)))
-    files.push_back(std::move(written));
+  if (!given.shared.is_set())
+    files.push_back({is_piped ? "standard input" : "--input",
+                     is_piped ? "/dev/stdin" : given.batch.input, use::read});
+  if (!given.shared.is_set())
+    for (auto& written : paths_written_by(options_of(given, a)))
+      files.push_back(std::move(written));
   if (given.checkpoints)
     add_database(files, "the checkpoints beside --output", checkpoints_path_of(given.batch.output),
                  use::written);
@@ -173,11 +160,37 @@ bool is_judge_usable(const std::string& file, const std::shared_ptr<io_runtime>&
   return judge.agent && judge.agent->spec().input;
 }
 
+/// Runs rows of a shared job.
+result<batch_summary> run_shared(const run_arguments& given, const batch_options& job,
+                                 row_runner& runner, progress_sink& progress) {
+  auto address = detail::check_address(given.shared.ledger, given.shared.is_insecure_allowed);
+  if (!address)
+    return address.error();
+  auto shared = detail::shared_run_options{.parts = given.shared.parts, .force = given.batch.force};
+  shared.worker.lease = std::chrono::milliseconds{given.shared.lease_ms};
+  return detail::run_shared_batch(*address, given.shared.job, job, shared, runner, progress,
+                                  interrupts());
+}
+
+/// Returns the arguments with the agent file of the shared job if they name no other.
+result<run_arguments> with_agent_of_job(run_arguments given) {
+  if (!given.shared.is_set() || !given.agent.empty())
+    return given;
+  auto connection = open_ledger(given.shared);
+  if (!connection)
+    return connection.error();
+  auto job = detail::find_shared_job(*connection, given.shared.job);
+  if (!job)
+    return job.error();
+  given.agent = std::move(job->agent);
+  return given;
+}
+
 int run(const run_arguments& given) {
   if (given.checkpoints && given.batch.output == "-")
     return fail_with("--checkpoints needs a file as --output: a job that writes to standard output "
                      "cannot be resumed");
-  install_signal_handlers();
+  install_interrupts();
   limit_malloc_arenas(given.workers);
   const auto io = std::make_shared<io_runtime>();
   auto built = build_agent(read_agent_file(given.agent, overrides_of(given)), io);
@@ -232,7 +245,8 @@ int run(const run_arguments& given) {
   }
   if (const auto note = missing_price_note(*built.agent, *prices); !note.empty())
     progress->note(note);
-  const auto ended = run_batch(job, *runner, *progress, interrupted());
+  const auto ended = given.shared.is_set() ? run_shared(given, job, *runner, *progress)
+                                           : run_batch(job, *runner, *progress, interrupts());
   lanes.reset();
   runner.reset(); // closes the checkpoint database, which may be deleted now
   // Keep the database if rows have failed: --retry-dead resumes them from their checkpoints.
@@ -292,7 +306,8 @@ early, 4 stopped because the machine lacks resources or disk space. After 3 and 
 int run_job(const run_arguments& given) {
   constexpr auto resume = "; finished rows are safe, rerun to resume";
   try {
-    return run(given);
+    const auto completed = with_agent_of_job(given);
+    return completed ? run(*completed) : fail_with(completed.error().text);
   } catch (const std::bad_alloc&) {
     return fail_with(std::string{"the machine is out of memory"} + resume, exit_code::shortage);
   } catch (const std::system_error& e) {
@@ -307,7 +322,7 @@ int run_job(const run_arguments& given) {
 }
 
 bool is_stop_requested() noexcept {
-  return interrupted().current() != stop_request::none;
+  return interrupts().current() != stop_request::none;
 }
 
 void add_run(CLI::App& program, action& chosen) {
@@ -319,6 +334,7 @@ void add_run(CLI::App& program, action& chosen) {
   add_limit_options(verb, *given);
   add_cache_option(verb, *given);
   add_report_options(verb, *given);
+  add_shared_run_options(verb, given->shared);
   verb.footer(run_examples);
   verb.callback([given, &chosen] {
     chosen = [given] { return given->matrix.empty() ? run_job(*given) : run_combinations(*given); };

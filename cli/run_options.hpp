@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/ledger_options.hpp"
 #include "cli/score.hpp"
 #include "cli/stop_options.hpp"
 
@@ -48,6 +49,9 @@ struct run_arguments {
   std::string output_format = "auto";
   std::string order = "completion";
   bool checkpoints = false;
+
+  // --- a job that several processes share ---
+  ledger_arguments shared;
 
   /// Options that need no conversion. options_of() adds the others.
   batch_options batch;

@@ -40,6 +40,8 @@ int run_program(int argc, char** argv) {
   superstep::cli::add_diff(program, chosen);
   superstep::cli::add_score(program, chosen);
   superstep::cli::add_batch_api(program, chosen);
+  superstep::cli::add_submit(program, chosen);
+  superstep::cli::add_jobs(program, chosen);
   program.set_version_flag("--version", "superstep " SUPERSTEP_VERSION,
                            "Print the version and exit");
   program.require_subcommand(1);

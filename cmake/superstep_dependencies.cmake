@@ -14,14 +14,15 @@ find_dependency(yaml-cpp 0.7)
 find_dependency(valijson)
 
 # For libraries without a CMake package in Debian, or with one that differs between versions:
-# superstep_find_library(<target> <library> <header>) creates an imported target.
+# superstep_find_library(<target> <library> <header> [<folder>]) creates an imported target. <folder>
+# is the subfolder of the include folder with the header.
 function(superstep_find_library target library header)
   if(TARGET ${target})
     return()
   endif()
   string(MAKE_C_IDENTIFIER "superstep_${library}" prefix)
   find_library(${prefix}_library ${library})
-  find_path(${prefix}_include ${header})
+  find_path(${prefix}_include ${header} PATH_SUFFIXES ${ARGN})
   mark_as_advanced(${prefix}_library ${prefix}_include)
   if(NOT ${prefix}_library OR NOT ${prefix}_include)
     message(FATAL_ERROR "superstep needs lib${library} with <${header}>: scripts/test installs "
@@ -36,6 +37,7 @@ endfunction()
 superstep_find_library(CAF::core caf_core caf/all.hpp)
 superstep_find_library(re2::re2 re2 re2/re2.h)
 superstep_find_library(zstd::zstd zstd zstd.h)
+superstep_find_library(libpq::libpq pq libpq-fe.h postgresql)
 target_link_libraries(CAF::core INTERFACE Threads::Threads)
 
 # yaml-cpp 0.7 exports `yaml-cpp`, 0.8 `yaml-cpp::yaml-cpp`; this project uses `yaml-cpp`.

@@ -16,7 +16,7 @@ std::vector<project::source_file> all_files() {
   auto out = std::vector<project::source_file>{};
   for (const auto* folder : {"include", "base", "net", "messages", "channels", "checkpoint",
                              "runtime", "threads", "actors", "tools", "models", "agents", "batch",
-                             "cli", "python", "examples", "tests", "benchmarks"})
+                             "ledger", "cli", "python", "examples", "tests", "benchmarks"})
     for (auto& file : project::read_folder(folder))
       out.push_back(std::move(file));
   return out;

@@ -33,8 +33,9 @@ const auto arrows = std::map<std::string, std::set<std::string>>{
     {"protocols", {"models"}},
     {"agents", {"tools", "protocols", "threads"}},
     {"batch", {"runtime", "messages"}},
+    {"ledger", {"batch"}},
     {"results", {"batch"}},
-    {"cli", {"agents", "actors", "results"}},
+    {"cli", {"agents", "actors", "ledger", "results"}},
 };
 
 std::set<std::string> reachable(const std::string& from) {
@@ -138,6 +139,12 @@ BOOST_AUTO_TEST_CASE(only_net_and_actors_include_asio) {
   check_none(breaking([](const source_file& file, const std::string& include) {
     return !starts_with_any(include, asio) || file.path.starts_with("net/") ||
            file.path.starts_with("actors/");
+  }));
+}
+
+BOOST_AUTO_TEST_CASE(only_ledger_includes_libpq) {
+  check_none(breaking([](const source_file& file, const std::string& include) {
+    return !include.starts_with("libpq") || file.path.starts_with("ledger/");
   }));
 }
 

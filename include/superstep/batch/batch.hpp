@@ -66,6 +66,9 @@ struct batch_summary {
   /// Rows among `resumed` that this run has not found in its input. Other than 0 only if the job
   /// was resumed with a changed input.
   std::uint64_t other = 0;
+  /// Rows of this run whose results were not stored, because another process has taken them over.
+  /// Other than 0 only for jobs that several processes share.
+  std::uint64_t refused = 0;
   std::uint64_t steps = 0;                  ///< super-steps of all rows
   std::uint64_t model_calls = 0;            ///< calls of models
   std::uint64_t tool_calls = 0;             ///< calls of tools, failed ones included

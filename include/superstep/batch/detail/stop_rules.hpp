@@ -18,10 +18,11 @@ enum class stop_cause : std::uint8_t {
   failing, ///< a condition of `--fail-if` was met
   budget,  ///< the budget is spent
   quota,   ///< the quota of the provider's account is exhausted
+  ledger,  ///< a shared job was cancelled, or its ledger is not available
 };
 
-/// Returns the name of a cause in the summary: `request`, `fail_if`, `budget` or
-/// `quota`; empty for `none`.
+/// Returns the name of a cause in the summary: `request`, `fail_if`, `budget`,
+/// `quota` or `ledger`; empty for `none`.
 /// May be called from any thread.
 [[nodiscard]] std::string_view to_text(stop_cause cause) noexcept;
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks addresses of databases before a connection is made: no password in the list of processes,
+// no connection to another machine without a verified certificate.
+#include "pg_address.hpp"
+
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include <libpq-fe.h>
+
+namespace superstep::detail {
+namespace {
+
+using value_map = std::map<std::string, std::string>;
+
+/// Returns the values that are set in a list of libpq, and frees the list.
+value_map take_values(PQconninfoOption* options) {
+  auto out = value_map{};
+  for (auto* each = options; each != nullptr && each->keyword != nullptr; ++each)
+    if (each->val != nullptr)
+      out[each->keyword] = each->val;
+  PQconninfoFree(options);
+  return out;
+}
+
+std::string value_of(const value_map& given, const value_map& defaults, const char* key) {
+  if (const auto found = given.find(key); found != given.end())
+    return found->second;
+  const auto found = defaults.find(key);
+  return found != defaults.end() ? found->second : std::string{};
+}
+
+/// Whether one host is this machine: a folder with a Unix socket, or a loopback address.
+bool is_local_host(std::string_view host) {
+  return host.empty() || host.front() == '/' || host.front() == '@' || host == "localhost" ||
+         host == "::1" || host.starts_with("127.");
+}
+
+/// Whether all hosts of a list that is separated by commas are this machine.
+bool are_local(std::string_view hosts) {
+  while (true) {
+    const auto comma = hosts.find(',');
+    if (!is_local_host(hosts.substr(0, comma)))
+      return false;
+    if (comma == std::string_view::npos)
+      return true;
+    hosts.remove_prefix(comma + 1);
+  }
+}
+
+error invalid(const std::string& text) {
+  return {errc::invalid_argument, "--ledger: " + text};
+}
+
+} // namespace
+
+result<pg_address> check_address(const std::string& url, bool is_insecure_allowed) {
+  if (!url.starts_with("postgresql://") && !url.starts_with("postgres://"))
+    return invalid("must start with postgresql://");
+  char* why = nullptr;
+  auto* parsed = PQconninfoParse(url.c_str(), &why);
+  const auto text = std::unique_ptr<char, decltype(&PQfreemem)>{why, PQfreemem};
+  // libpq repeats the address in some of its errors, which may contain a password.
+  if (parsed == nullptr)
+    return invalid("not a valid address; it has the form "
+                   "postgresql://[user@]host[:port]/database[?key=value&...]");
+  auto given = take_values(parsed);
+  for (const auto* key : {"password", "sslpassword"})
+    if (given.contains(key))
+      return invalid(std::string{"must not contain a "} + key +
+                     ", because other users can read it in the list of processes; use a password "
+                     "file (~/.pgpass, PGPASSFILE), a service file, or PGPASSWORD");
+  const auto defaults = take_values(PQconndefaults());
+  const auto host = value_of(given, defaults, "host");
+  const auto address = value_of(given, defaults, "hostaddr");
+  // The service file may name any host.
+  const auto is_local = are_local(host) && are_local(address) && !given.contains("service");
+  if (!is_local && !is_insecure_allowed) {
+    if (given.contains("sslmode") && given["sslmode"] != "verify-full")
+      return invalid("sslmode=" + given["sslmode"] +
+                     " does not verify the server; use sslmode=verify-full, or accept the risk "
+                     "with --insecure-ledger");
+    given["sslmode"] = "verify-full";
+  }
+  auto out = pg_address{};
+  out.name = (host.empty() ? "local server" : host) + "/" + value_of(given, defaults, "dbname");
+  if (!given.contains("application_name"))
+    given["application_name"] = "superstep";
+  given["client_encoding"] = "UTF8";
+  // A peer that has disappeared is noticed after about 30 seconds.
+  given.emplace("connect_timeout", "10");
+  given.emplace("tcp_user_timeout", "30000");
+  given.emplace("keepalives_idle", "15");
+  given.emplace("keepalives_interval", "5");
+  given.emplace("keepalives_count", "3");
+  out.parameters.assign(given.begin(), given.end());
+  return out;
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <superstep/base/error.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace superstep::detail {
+
+/// The checked address of a PostgreSQL database.
+struct pg_address {
+  /// Keywords and values for PQconnectdbParams().
+  std::vector<std::pair<std::string, std::string>> parameters;
+  /// The host and the database, without user and password, for texts.
+  std::string name;
+};
+
+/// Checks the address of a database, a URL `postgresql://…`. Values that it does not contain come
+/// from the environment variables of libpq, such as PGHOST.
+///
+/// A password in the URL is rejected, because every user of the machine can read it in the list of
+/// processes. If the server is on another machine, the connection must use TLS and verify the
+/// server's name (`sslmode=verify-full`), which is the default here.
+/// @param is_insecure_allowed whether any sslmode is accepted
+[[nodiscard]] result<pg_address> check_address(const std::string& url, bool is_insecure_allowed);
+
+} // namespace superstep::detail

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection to PostgreSQL by libpq, without named statements or session state, so that it also
+// works behind a pooler of transactions.
+#include "pg_connection.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include <poll.h>
+
+namespace superstep::detail {
+namespace {
+
+// Identifiers of types in PostgreSQL's catalogue, which are the same in all versions.
+constexpr auto oid_bool = Oid{16};
+constexpr auto oid_int8 = Oid{20};
+constexpr auto oid_int2 = Oid{21};
+constexpr auto oid_int4 = Oid{23};
+constexpr auto oid_text = Oid{25};
+constexpr auto oid_int2s = Oid{1005};
+constexpr auto oid_int4s = Oid{1007};
+constexpr auto oid_texts = Oid{1009};
+constexpr auto oid_int8s = Oid{1016};
+
+/// The longest wait before the next check whether it was cancelled.
+constexpr auto cancel_poll_ms = std::int64_t{100};
+
+/// Appends an integer in network byte order.
+template <std::integral Number>
+void append_binary(std::string& out, Number number) {
+  const auto bits = static_cast<std::make_unsigned_t<Number>>(number);
+  for (auto shift = static_cast<int>(sizeof(Number)) * 8 - 8; shift >= 0; shift -= 8)
+    out += static_cast<char>(static_cast<unsigned char>(bits >> shift));
+}
+
+/// Returns the beginning of an array with one dimension.
+std::string array_head(Oid element, std::size_t size) {
+  auto out = std::string{};
+  append_binary(out, std::int32_t{size > 0 ? 1 : 0}); // dimensions
+  append_binary(out, std::int32_t{0});                // there are no nulls
+  append_binary(out, static_cast<std::int32_t>(element));
+  if (size > 0) {
+    append_binary(out, static_cast<std::int32_t>(size));
+    append_binary(out, std::int32_t{1}); // the first index
+  }
+  return out;
+}
+
+template <std::integral Number>
+std::string array_of(Oid element, std::span<const Number> numbers) {
+  auto out = array_head(element, numbers.size());
+  for (const auto number : numbers) {
+    append_binary(out, static_cast<std::int32_t>(sizeof(Number)));
+    append_binary(out, number);
+  }
+  return out;
+}
+
+/// Whether an SQLSTATE means that the server is not available now, so that the statement may
+/// succeed later on another connection: connection errors, shutdown, too many connections,
+/// deadlocks, serialization failures, a full disk, and a standby that was not promoted yet.
+bool is_temporary(std::string_view state) {
+  return state.starts_with("08") || state.starts_with("57P") || state.starts_with("53") ||
+         state == "40001" || state == "40P01" || state == "57014" || state == "25006";
+}
+
+/// Returns the first line of a text of libpq.
+std::string first_line(std::string_view text) {
+  return std::string{text.substr(0, text.find('\n'))};
+}
+
+} // namespace
+
+void pg_parameters::add(Oid type, std::string bytes) {
+  types_.push_back(type);
+  values_.push_back(std::move(bytes));
+}
+
+void pg_parameters::add(std::string_view text) {
+  add(oid_text, std::string{text});
+}
+
+void pg_parameters::add(std::int64_t number) {
+  auto bytes = std::string{};
+  append_binary(bytes, number);
+  add(oid_int8, std::move(bytes));
+}
+
+void pg_parameters::add(std::int32_t number) {
+  auto bytes = std::string{};
+  append_binary(bytes, number);
+  add(oid_int4, std::move(bytes));
+}
+
+void pg_parameters::add(bool value) {
+  add(oid_bool, std::string(1, value ? '\1' : '\0'));
+}
+
+void pg_parameters::add(std::span<const std::int64_t> numbers) {
+  add(oid_int8s, array_of(oid_int8, numbers));
+}
+
+void pg_parameters::add(std::span<const std::int32_t> numbers) {
+  add(oid_int4s, array_of(oid_int4, numbers));
+}
+
+void pg_parameters::add(std::span<const std::int16_t> numbers) {
+  add(oid_int2s, array_of(oid_int2, numbers));
+}
+
+void pg_parameters::add(std::span<const std::string_view> texts) {
+  auto bytes = array_head(oid_text, texts.size());
+  for (const auto text : texts) {
+    append_binary(bytes, static_cast<std::int32_t>(text.size()));
+    bytes += text;
+  }
+  add(oid_texts, std::move(bytes));
+}
+
+std::string_view pg_rows::text(int row, int column) const {
+  return {PQgetvalue(rows_.get(), row, column),
+          static_cast<std::size_t>(PQgetlength(rows_.get(), row, column))};
+}
+
+std::int64_t pg_rows::number(int row, int column) const {
+  const auto digits = text(row, column);
+  auto out = std::int64_t{0};
+  std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  return out;
+}
+
+std::vector<std::int64_t> pg_rows::numbers(int row, int column) const {
+  auto out = std::vector<std::int64_t>{};
+  const auto list = text(row, column); // such as {1,2,3}
+  const auto* at = list.data();
+  const auto* const end = at + list.size();
+  while (at != end) {
+    auto number = std::int64_t{0};
+    const auto [after, failed] = std::from_chars(at, end, number);
+    if (failed == std::errc{})
+      out.push_back(number);
+    at = failed == std::errc{} ? after : at + 1;
+  }
+  return out;
+}
+
+pg_connection::pg_connection(pg_address address, std::function<bool()> is_cancelled)
+    : address_{std::move(address)}, is_cancelled_{std::move(is_cancelled)} {}
+
+/// Closes the connection, and returns the error that reports its loss.
+error pg_connection::lost(std::string text) {
+  connection_.reset();
+  return {errc::io_failed, "the ledger " + address_.name + ": " + std::move(text)};
+}
+
+error pg_connection::failure(const PGresult* of) {
+  const auto* const state = PQresultErrorField(of, PG_DIAG_SQLSTATE);
+  const auto* const text = PQresultErrorField(of, PG_DIAG_MESSAGE_PRIMARY);
+  if (state == nullptr || text == nullptr || PQstatus(connection_.get()) != CONNECTION_OK ||
+      is_temporary(state))
+    return lost(text != nullptr ? text : first_line(PQerrorMessage(connection_.get())));
+  return {errc::invalid_argument,
+          "the ledger " + address_.name + ": " + text + " (SQLSTATE " + state + ")"};
+}
+
+/// Waits until the socket is ready.
+result<void> pg_connection::wait(bool for_write, time_point until) {
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+                          until - std::chrono::steady_clock::now())
+                          .count();
+    if (left <= 0)
+      return lost("no answer within the timeout");
+    if (is_cancelled_ && is_cancelled_())
+      return lost("cancelled");
+    auto polled = pollfd{PQsocket(connection_.get()),
+                         static_cast<short>(for_write ? POLLIN | POLLOUT : POLLIN), 0};
+    const auto ready = ::poll(&polled, 1, static_cast<int>(std::min(left, cancel_poll_ms)));
+    if (ready > 0)
+      return {};
+    if (ready < 0 && errno != EINTR)
+      return lost(std::strerror(errno));
+  }
+}
+
+result<void> pg_connection::connect() {
+  if (connection_)
+    return {};
+  auto keys = std::vector<const char*>{};
+  auto values = std::vector<const char*>{};
+  for (const auto& [key, value] : address_.parameters) {
+    keys.push_back(key.c_str());
+    values.push_back(value.c_str());
+  }
+  keys.push_back(nullptr);
+  values.push_back(nullptr);
+  connection_.reset(PQconnectStartParams(keys.data(), values.data(), 0));
+  if (!connection_)
+    return error{errc::shortage, "out of memory"};
+  if (PQstatus(connection_.get()) == CONNECTION_BAD)
+    return lost(first_line(PQerrorMessage(connection_.get())));
+  const auto until = std::chrono::steady_clock::now() + timeout_;
+  auto polled = PGRES_POLLING_WRITING;
+  while (polled != PGRES_POLLING_OK) {
+    if (auto ready = wait(polled == PGRES_POLLING_WRITING, until); !ready)
+      return ready;
+    polled = PQconnectPoll(connection_.get());
+    if (polled == PGRES_POLLING_FAILED)
+      return lost(first_line(PQerrorMessage(connection_.get())));
+  }
+  PQsetnonblocking(connection_.get(), 1);
+  // Notices are for a person at a terminal.
+  PQsetNoticeProcessor(
+      connection_.get(), [](void*, const char*) {}, nullptr);
+  return {};
+}
+
+result<void> pg_connection::flush(time_point until) {
+  while (true) {
+    const auto left = PQflush(connection_.get());
+    if (left == 0)
+      return {};
+    if (left < 0)
+      return lost(first_line(PQerrorMessage(connection_.get())));
+    if (auto ready = wait(true, until); !ready)
+      return ready;
+    if (PQconsumeInput(connection_.get()) == 0)
+      return lost(first_line(PQerrorMessage(connection_.get())));
+  }
+}
+
+/// Returns the next result of a statement; null after the last one.
+result<PGresult*> pg_connection::next_result(time_point until) {
+  while (PQisBusy(connection_.get()) != 0) {
+    if (auto ready = wait(false, until); !ready)
+      return ready.error();
+    if (PQconsumeInput(connection_.get()) == 0)
+      return lost(first_line(PQerrorMessage(connection_.get())));
+  }
+  return PQgetResult(connection_.get());
+}
+
+/// Reads all results of a statement. Returns the last one, or the first error.
+result<pg_rows> pg_connection::last_result(time_point until) {
+  auto out = std::optional<pg_rows>{};
+  auto why = std::optional<error>{};
+  while (true) {
+    auto next = next_result(until);
+    if (!next)
+      return why ? *why : next.error();
+    if (*next == nullptr)
+      break;
+    const auto status = PQresultStatus(*next);
+    auto held = pg_rows{*next};
+    const auto is_ok = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK ||
+                       status == PGRES_SINGLE_TUPLE || status == PGRES_COPY_IN;
+    if (!is_ok && !why)
+      why = failure(*next);
+    if (!connection_)
+      return *why;
+    out.emplace(std::move(held));
+    if (status == PGRES_COPY_IN)
+      break;
+  }
+  if (why)
+    return *why;
+  if (!out)
+    return lost("the server has closed the connection");
+  return *std::move(out);
+}
+
+result<void> pg_connection::send(const char* statement, const pg_parameters& parameters) {
+  if (auto connected = connect(); !connected)
+    return connected;
+  const auto count = parameters.values_.size();
+  auto values = std::vector<const char*>(count);
+  auto sizes = std::vector<int>(count);
+  const auto formats = std::vector<int>(count, 1);
+  for (auto i = std::size_t{0}; i < count; ++i) {
+    values[i] = parameters.values_[i].data();
+    sizes[i] = static_cast<int>(parameters.values_[i].size());
+  }
+  if (PQsendQueryParams(connection_.get(), statement, static_cast<int>(count),
+                        parameters.types_.data(), values.data(), sizes.data(), formats.data(),
+                        0) == 0)
+    return lost(first_line(PQerrorMessage(connection_.get())));
+  return flush(std::chrono::steady_clock::now() + timeout_);
+}
+
+result<pg_rows> pg_connection::run(const char* statement, const pg_parameters& parameters) {
+  if (auto sent = send(statement, parameters); !sent)
+    return sent.error();
+  return last_result(std::chrono::steady_clock::now() + timeout_);
+}
+
+result<void> pg_connection::run_script(const char* statements) {
+  if (auto connected = connect(); !connected)
+    return connected;
+  const auto until = std::chrono::steady_clock::now() + timeout_;
+  if (PQsendQuery(connection_.get(), statements) == 0)
+    return lost(first_line(PQerrorMessage(connection_.get())));
+  if (auto flushed = flush(until); !flushed)
+    return flushed;
+  auto ended = last_result(until);
+  return ended ? result<void>{} : ended.error();
+}
+
+result<void> pg_connection::copy_in(const char* statement, std::string_view data) {
+  if (auto started = run(statement); !started)
+    return started.error();
+  const auto until = std::chrono::steady_clock::now() + timeout_;
+  constexpr auto block_bytes = std::size_t{1} << 20U;
+  while (!data.empty()) {
+    const auto block = data.substr(0, block_bytes);
+    const auto put = PQputCopyData(connection_.get(), block.data(), static_cast<int>(block.size()));
+    if (put < 0)
+      return lost(first_line(PQerrorMessage(connection_.get())));
+    if (put > 0)
+      data.remove_prefix(block.size());
+    if (auto flushed = flush(until); !flushed)
+      return flushed;
+  }
+  if (PQputCopyEnd(connection_.get(), nullptr) < 0)
+    return lost(first_line(PQerrorMessage(connection_.get())));
+  if (auto flushed = flush(until); !flushed)
+    return flushed;
+  auto ended = last_result(until);
+  return ended ? result<void>{} : ended.error();
+}
+
+result<void> pg_connection::for_each_row(const char* statement, const pg_parameters& parameters,
+                                         const std::function<result<void>(const pg_rows&)>& row) {
+  if (auto sent = send(statement, parameters); !sent)
+    return sent;
+  PQsetSingleRowMode(connection_.get());
+  while (true) {
+    auto next = next_result(std::chrono::steady_clock::now() + timeout_);
+    if (!next)
+      return next.error();
+    if (*next == nullptr)
+      return {};
+    const auto rows = pg_rows{*next};
+    const auto status = PQresultStatus(*next);
+    if (status != PGRES_SINGLE_TUPLE && status != PGRES_TUPLES_OK) {
+      auto why = failure(*next);
+      connection_.reset();
+      return why;
+    }
+    if (auto taken = rows.size() > 0 ? row(rows) : result<void>{}; !taken) {
+      connection_.reset(); // the rows that are left must not be taken for another answer
+      return taken;
+    }
+  }
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "pg_address.hpp"
+
+#include <superstep/base/error.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <libpq-fe.h>
+
+namespace superstep::detail {
+
+/// The parameters of a statement, in the binary format of PostgreSQL.
+class pg_parameters {
+public:
+  void add(std::string_view text);
+  void add(std::int64_t number);
+  void add(std::int32_t number);
+  void add(bool value);
+  void add(std::span<const std::int64_t> numbers);
+  void add(std::span<const std::int32_t> numbers);
+  void add(std::span<const std::int16_t> numbers);
+  void add(std::span<const std::string_view> texts);
+
+private:
+  friend class pg_connection;
+  void add(Oid type, std::string bytes);
+
+  std::vector<Oid> types_;
+  std::vector<std::string> values_;
+};
+
+/// The rows of the answer to a statement, as texts.
+class pg_rows {
+public:
+  explicit pg_rows(PGresult* rows) : rows_{rows, PQclear} {}
+  [[nodiscard]] int size() const { return PQntuples(rows_.get()); }
+  [[nodiscard]] bool is_null(int row, int column) const {
+    return PQgetisnull(rows_.get(), row, column) != 0;
+  }
+  /// Returns a value; empty if it is null. Valid as long as this object.
+  [[nodiscard]] std::string_view text(int row, int column) const;
+  /// Returns an integer; 0 if it is null.
+  [[nodiscard]] std::int64_t number(int row, int column) const;
+  /// Returns an array of integers; empty if it is null.
+  [[nodiscard]] std::vector<std::int64_t> numbers(int row, int column) const;
+
+private:
+  std::unique_ptr<PGresult, decltype(&PQclear)> rows_;
+};
+
+/// A connection to a PostgreSQL database. One thread at a time may use it; its functions block, but
+/// not longer than the given timeout, and end early if `is_cancelled` returns true.
+///
+/// An error with errc::io_failed means that the connection was lost or the server is not available;
+/// the connection is then closed. Other errors are those of the statement. Error texts contain
+/// neither the statement nor its parameters.
+class pg_connection {
+public:
+  /// @param is_cancelled called often while a function waits; may be empty
+  explicit pg_connection(pg_address address, std::function<bool()> is_cancelled = {});
+
+  /// Connects if there is no connection.
+  [[nodiscard]] result<void> connect();
+  [[nodiscard]] bool is_open() const noexcept { return connection_ != nullptr; }
+  void close() noexcept { connection_.reset(); }
+  /// Runs one statement with parameters.
+  [[nodiscard]] result<pg_rows> run(const char* statement, const pg_parameters& parameters = {});
+  /// Runs statements without parameters and rows, separated by semicolons.
+  [[nodiscard]] result<void> run_script(const char* statements);
+  /// Runs a statement COPY … FROM STDIN with the given data.
+  [[nodiscard]] result<void> copy_in(const char* statement, std::string_view data);
+  /// Runs a statement and passes its rows one at a time, without keeping them.
+  [[nodiscard]] result<void> for_each_row(const char* statement, const pg_parameters& parameters,
+                                          const std::function<result<void>(const pg_rows&)>& row);
+  [[nodiscard]] const std::string& name() const noexcept { return address_.name; }
+  /// Sets the longest duration of a statement; 60 s by default.
+  void set_timeout(std::chrono::milliseconds timeout) noexcept { timeout_ = timeout; }
+
+private:
+  using time_point = std::chrono::steady_clock::time_point;
+
+  [[nodiscard]] error failure(const PGresult* of);
+  [[nodiscard]] error lost(std::string text);
+  [[nodiscard]] result<void> wait(bool for_write, time_point until);
+  [[nodiscard]] result<void> flush(time_point until);
+  [[nodiscard]] result<PGresult*> next_result(time_point until);
+  [[nodiscard]] result<pg_rows> last_result(time_point until);
+  [[nodiscard]] result<void> send(const char* statement, const pg_parameters& parameters);
+
+  pg_address address_;
+  std::function<bool()> is_cancelled_;
+  std::chrono::milliseconds timeout_{60'000};
+  std::unique_ptr<PGconn, decltype(&PQfinish)> connection_{nullptr, PQfinish};
+};
+
+} // namespace superstep::detail

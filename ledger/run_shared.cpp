@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the part of one process in a shared job: connects a batch_run with a shared_ledger.
+#include "run_shared.hpp"
+
+#include "base/error_words.hpp"
+#include "batch/batch_run.hpp"
+#include "batch/job_changes.hpp"
+#include "pg_ledger_db.hpp"
+#include "shared_ledger.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <random>
+
+#include <unistd.h>
+
+namespace superstep::detail {
+namespace {
+
+std::string host_name() {
+  constexpr auto length_max = std::size_t{256};
+  auto name = std::string(length_max, '\0');
+  if (::gethostname(name.data(), name.size() - 1) != 0)
+    return "unknown";
+  return name.c_str();
+}
+
+/// Returns a name that no other process has, not even an earlier one with the same process id.
+std::string worker_name(std::uint64_t random) {
+  return host_name() + "-" + std::to_string(::getpid()) + "-" + std::to_string(random);
+}
+
+/// Fails if the job was submitted with another agent, other tools or another model.
+result<void> check_same(const shared_job& job, const batch_options& options, bool force) {
+  auto wanted = new_header(options, job.header.input, job.header.format);
+  wanted.id_field = job.header.id_field;
+  wanted.shard = job.header.shard;
+  wanted.sample = job.header.sample;
+  wanted.repeat = job.header.repeat;
+  const auto differ = differences(job.header, wanted);
+  if (differ.empty() || force)
+    return {};
+  return error{errc::invalid_argument,
+               "the job \"" + job.name + "\" was submitted with another configuration (changed: " +
+                   differ + "); use that one, or run it anyway with --force"};
+}
+
+result<void> check_state(const shared_job& job) {
+  if (job.state == shared_job_state::loading)
+    return error{errc::invalid_argument, "the rows of the job \"" + job.name +
+                                             "\" are not complete; run superstep submit again"};
+  if (job.state == shared_job_state::cancelled)
+    return error{errc::cancelled, "the job \"" + job.name +
+                                      "\" was cancelled; continue it with superstep jobs "
+                                      "resume"};
+  return {};
+}
+
+batch_summary finished_summary(const shared_job& job) {
+  auto out = batch_summary{};
+  out.already_finished = true;
+  out.job_id = job.header.job_id;
+  out.rows = job.rows;
+  out.ok = job.ok();
+  out.failed = job.dead();
+  out.resumed = out.ok + out.failed;
+  out.rows_with_failed_calls = static_cast<std::uint64_t>(job.sums.back());
+  out.output = "the job " + job.name;
+  set_counts(out, counts_of(job.sums));
+  if (out.failed > 0)
+    out.code = exit_code::dead_rows;
+  return out;
+}
+
+result<std::optional<part_files>> parts_of(const std::string& folder) {
+  using parts = std::optional<part_files>;
+  if (folder.empty())
+    return parts{};
+  auto failed = std::error_code{};
+  std::filesystem::create_directories(folder, failed);
+  if (failed)
+    return error{errc::io_failed, "--parts: cannot create " + folder + ": " + failed.message()};
+  return parts{part_files{folder}};
+}
+
+} // namespace
+
+result<batch_summary> run_shared_batch(const pg_address& address, const std::string& name,
+                                       const batch_options& options,
+                                       const shared_run_options& shared, row_runner& runner,
+                                       progress_sink& progress, const stop_request& stop) {
+  auto connection = pg_connection{address};
+  auto job = find_shared_job(connection, name);
+  if (!job)
+    return job.error();
+  if (auto checked = check_state(*job); !checked)
+    return checked.error();
+  if (auto same = check_same(*job, options, shared.force); !same)
+    return same.error();
+  if (job->state == shared_job_state::finished)
+    return finished_summary(*job);
+  auto parts = parts_of(shared.parts);
+  if (!parts)
+    return parts.error();
+  if (job->ok() + job->dead() > 0)
+    progress.note("the job has " + std::to_string(job->ok() + job->dead()) + " of " +
+                  counted(job->rows, "row") + " done");
+  if (auto begun = runner.begin_job(job->header.job_id); !begun)
+    return begun.error();
+  auto worker = shared.worker;
+  worker.concurrency = options.concurrency;
+  worker.seed = (std::uint64_t{std::random_device{}()} << 32U) | std::random_device{}();
+  auto db = pg_ledger_db{connection, worker_identity{.job = job->number,
+                                                     .worker = worker_name(worker.seed),
+                                                     .host = host_name(),
+                                                     .lease = worker.lease}};
+  auto ledger = shared_ledger{*job, db, worker, options, stop, *std::move(parts), [&] {
+                                return find_shared_job(connection, name);
+                              }};
+  if (auto started = ledger.start(); !started)
+    return started.error();
+  return batch_run{options, runner, progress, stop, ledger}.run();
+}
+
+} // namespace superstep::detail

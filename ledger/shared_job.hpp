@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "batch/journal.hpp"
+#include "ledger_db.hpp"
+#include "pg_connection.hpp"
+
+#include <superstep/batch/batch_options.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace superstep::detail {
+
+/// A job in a database.
+struct shared_job {
+  std::int64_t number = 0;
+  std::string name;
+  shared_job_state state = shared_job_state::loading;
+  job_header header; ///< as in the journal of a job in files
+  std::string agent; ///< path of the agent file with which the job was submitted
+  std::uint64_t rows = 0;
+  chunk_sums sums{}; ///< over all rows that have ended
+
+  [[nodiscard]] std::uint64_t ok() const noexcept { return static_cast<std::uint64_t>(sums[0]); }
+  [[nodiscard]] std::uint64_t dead() const noexcept { return static_cast<std::uint64_t>(sums[1]); }
+};
+
+/// Where a shared job is: the options --ledger, --job and --insecure-ledger.
+struct shared_job_address {
+  std::string ledger; ///< URL of the database
+  std::string job;    ///< name of the job
+  bool is_insecure_allowed = false;
+};
+
+/// Finds a job by its name. Fails with errc::not_found if the database has no such job, or no
+/// ledger, and with errc::invalid_argument if the ledger has another format.
+[[nodiscard]] result<shared_job> find_shared_job(pg_connection& connection,
+                                                 const std::string& name);
+
+/// Convert the header of a job to and from the JSON text in the database. @{
+[[nodiscard]] std::string header_text(const job_header& header);
+[[nodiscard]] result<job_header> header_of_text(std::string_view text);
+/// @}
+
+/// Returns the counts of a job's rows as a journal has them.
+[[nodiscard]] row_counts counts_of(const chunk_sums& sums) noexcept;
+/// Returns the sums for one row.
+[[nodiscard]] chunk_sums sums_of(const row_counts& counts, bool is_dead) noexcept;
+
+} // namespace superstep::detail

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connects a ledger_worker, which decides, with a ledger_db, which acts: a thread runs one
+// statement at a time, while rows start and end on other threads.
+#include "shared_ledger.hpp"
+
+#include "batch/row_table.hpp"
+
+#include <superstep/base/detail/assert.hpp>
+
+#include <algorithm>
+#include <system_error>
+
+namespace superstep::detail {
+namespace {
+
+// A group of this size is committed at once.
+constexpr auto group_bytes_max = std::size_t{8} << 20U;
+constexpr auto group_rows_max = std::size_t{4'096};
+// With so many bytes of input lines, the worker leases chunks only when it has run out of rows.
+constexpr auto text_bytes_max = std::size_t{64} << 20U;
+// How long statements may continue after the user has requested to abort.
+constexpr auto abort_wait = std::chrono::seconds{5};
+// Jobs with more workers do not count their rows at each sign of life.
+constexpr auto counting_members_max = 64U;
+
+ledger_time now() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+ledger_facts facts_of(const shared_job& job) {
+  return {.identity = {job.header.job_id, job.header.created},
+          .rows = job.rows,
+          .wanted = job.rows,
+          .ok = job.ok(),
+          .dead = job.dead(),
+          .bad_lines = 0,
+          .counts = counts_of(job.sums),
+          .rows_with_failed_calls = static_cast<std::uint64_t>(job.sums.back())};
+}
+
+} // namespace
+
+shared_ledger::shared_ledger(const shared_job& job, ledger_db& db,
+                             const ledger_worker_options& worker, const batch_options& options,
+                             const stop_request& stop, std::optional<part_files> parts,
+                             std::function<result<shared_job>()> job_now)
+    : name_{job.name}, db_{db}, options_{options}, stop_{stop}, parts_{std::move(parts)},
+      job_now_{std::move(job_now)}, facts_{facts_of(job)},
+      has_foreign_ids_{!job.header.id_field.empty()},
+      parser_{row_format{std::nullopt, options.input_template, job.header.id_field}},
+      worker_{worker} {}
+
+shared_ledger::~shared_ledger() {
+  if (thread_.joinable()) // the job failed before its first row
+    static_cast<void>(finish());
+}
+
+result<void> shared_ledger::start() {
+  try {
+    thread_ = std::thread{[this] { run(); }};
+  } catch (const std::system_error& e) {
+    return error{e.code(), "cannot start the ledger's thread (check the process limit, ulimit "
+                           "-u): " +
+                               e.code().message()};
+  }
+  return {};
+}
+
+// --- the ledger's thread ---
+
+/// Whether no further statement is useful.
+bool shared_ledger::is_over() const {
+  return is_stopped_ || failure_;
+}
+
+void shared_ledger::run() {
+  auto held = lock{mutex_};
+  while (!is_over()) {
+    give_up_on_abort();
+    if (is_over())
+      break;
+    const auto action = worker_.next(now());
+    if (const auto* pause = std::get_if<pause_action>(&action))
+      wait(held, pause->until);
+    else if (std::holds_alternative<stop_action>(action))
+      is_stopped_ = true;
+    else
+      execute(held, action);
+    forget_settled();
+  }
+  is_stopped_ = true;
+  settled_.notify_all();
+}
+
+/// Ends the wait for a server that is away if the user has requested to abort.
+void shared_ledger::give_up_on_abort() {
+  if (stop_.current() != stop_request::abort)
+    return;
+  if (!aborted_at_)
+    aborted_at_ = now();
+  if (now() - *aborted_at_ > abort_wait)
+    is_stopped_ = true;
+}
+
+void shared_ledger::wait(lock& held, ledger_time until) {
+  constexpr auto longest = std::chrono::milliseconds{200}; // a signal cannot wake the thread
+  const auto left = std::min<ledger_time>(until - now(), longest);
+  if (left.count() > 0)
+    changed_.wait_for(held, left);
+}
+
+/// Runs a statement without the lock, and reports its answer to the worker.
+template <class Statement, class Report>
+void shared_ledger::execute_statement(lock& held, Statement statement, Report report) {
+  held.unlock();
+  auto answer = statement();
+  held.lock();
+  if (answer)
+    return report(*answer);
+  if (answer.error().code == errc::io_failed)
+    return worker_.failed(now());
+  failure_ = answer.error();
+}
+
+void shared_ledger::execute(lock& held, const ledger_action& action) {
+  if (const auto* lease = std::get_if<lease_action>(&action))
+    return execute_statement(
+        held, [&] { return db_.lease(lease->count, lease->may_split, lease->starting); },
+        [this](const lease_answer& answer) { worker_.leased(answer, now()); });
+  if (const auto* read = std::get_if<read_action>(&action))
+    return execute_read(held, *read);
+  if (const auto* commit = std::get_if<commit_action>(&action))
+    return execute_commit(held, *commit);
+  if (const auto* resolve = std::get_if<resolve_action>(&action))
+    return execute_statement(
+        held, [&] { return db_.resolve(resolve->chunks); },
+        [this](const resolve_answer& answer) { worker_.resolved(answer, now()); });
+  if (const auto* release = std::get_if<release_action>(&action)) {
+    held.unlock();
+    const auto released = db_.release(release->chunks);
+    held.lock();
+    return released ? worker_.released() : worker_.failed(now());
+  }
+  const auto with_counts = worker_.members() <= counting_members_max;
+  execute_statement(
+      held, [&] { return db_.beat(with_counts); },
+      [this](const beat_answer& answer) {
+        counts_ = answer;
+        worker_.beaten(answer, now());
+      });
+}
+
+void shared_ledger::execute_read(lock& held, const read_action& action) {
+  execute_statement(
+      held, [&] { return db_.read(action.chunks); },
+      [this](std::vector<input_text>& lines) {
+        // A row of these lines may have ended under an earlier lease while they were read. What is
+        // kept of it must go first, or the next run of the row would lose its text.
+        forget_settled();
+        auto rows = std::vector<std::uint64_t>{};
+        rows.reserve(lines.size());
+        for (auto& line : lines) {
+          rows.push_back(line.row);
+          const auto size = line.text.size();
+          if (texts_.try_emplace(line.row, std::move(line)).second)
+            text_bytes_ += size;
+        }
+        worker_.read(rows, now());
+        worker_.allow_ahead(text_bytes_ < text_bytes_max);
+      });
+}
+
+/// Adds the lines and sums to a commit.
+commit_request shared_ledger::request_of(const commit_action& action) const {
+  auto out = commit_request{action.parts, {}};
+  for (auto part = std::size_t{0}; part < action.parts.size(); ++part) {
+    for (const auto row : action.rows[part]) {
+      const auto& end = ends_.at(row);
+      for (auto i = std::size_t{0}; i < end.sums.size(); ++i)
+        out.parts[part].sums[i] += end.sums[i];
+      out.rows.push_back(
+          {.row = row, .part = part, .is_dead = end.is_dead, .line = end.line, .dead = end.dead});
+    }
+  }
+  return out;
+}
+
+void shared_ledger::execute_commit(lock& held, const commit_action& action) {
+  auto request = request_of(action);
+  held.unlock(); // the lines stay until their rows are settled, which only this thread does
+  auto places = std::deque<std::string>{};
+  auto stored = result<void>{};
+  if (parts_) {
+    for (auto& row : request.rows) {
+      const auto& part = request.parts[row.part];
+      auto place = parts_->append(part.first, part.fence, row.line);
+      stored = place ? result<void>{} : place.error();
+      if (!stored)
+        break;
+      row.line = places.emplace_back(place_text(*place));
+      row.is_in_part = true;
+    }
+    if (stored)
+      stored = parts_->sync();
+  }
+  auto answer = stored ? db_.commit(request) : result<commit_answer>{stored.error()};
+  held.lock();
+  if (answer)
+    worker_.committed(*answer, now());
+  else if (stored && answer.error().code == errc::io_failed)
+    worker_.failed(now());
+  else
+    failure_ = answer.error();
+}
+
+/// Removes what is kept of rows that are settled, and wakes the writer thread.
+void shared_ledger::forget_settled() {
+  const auto rows = worker_.take_settled();
+  for (const auto& row : rows) {
+    ends_.erase(row.row);
+    if (const auto text = texts_.find(row.row); text != texts_.end()) {
+      text_bytes_ -= text->second.text.size();
+      texts_.erase(text);
+    }
+  }
+  if (rows.empty())
+    return;
+  worker_.allow_ahead(text_bytes_ < text_bytes_max);
+  settled_.notify_all();
+}
+
+// --- the feeding thread ---
+
+bool shared_ledger::is_ready() {
+  const auto guard = std::lock_guard{mutex_};
+  return worker_.has_row(now()) || is_over();
+}
+
+bool shared_ledger::is_at_end() const {
+  const auto guard = std::lock_guard{mutex_};
+  return is_over();
+}
+
+result<input_row> shared_ledger::parse(std::uint64_t line, std::string_view text) {
+  auto row = parser_.parse(text, line);
+  if (row)
+    return row;
+  return error{row.error().code,
+               "line " + std::to_string(line) + " of the job " + name_ + ": " + row.error().text};
+}
+
+result<std::optional<ledger_item>> shared_ledger::next() {
+  auto text = std::string{};
+  auto origin = row_origin{};
+  {
+    const auto guard = std::lock_guard{mutex_};
+    if (failure_)
+      return *failure_;
+    const auto row = worker_.take(now());
+    if (!row)
+      return std::optional<ledger_item>{};
+    if (!worker_.has_row(now()))
+      changed_.notify_one();
+    const auto& kept = texts_.at(*row);
+    text = kept.text;
+    origin.offset = *row;
+    origin.size = text.size();
+    origin.line = kept.line;
+  }
+  auto row = parse(origin.line, text);
+  if (!row)
+    return row.error();
+  describe(origin, *row);
+  origin.has_foreign_key = has_foreign_ids_ || row->shape == row_shape::columns;
+  return std::optional{ledger_item{std::move(origin), *std::move(row)}};
+}
+
+result<input_row> shared_ledger::reread(const row_origin& row) {
+  auto text = std::string{};
+  {
+    const auto guard = std::lock_guard{mutex_};
+    text = texts_.at(row.offset).text;
+  }
+  return parse(row.line, text);
+}
+
+void shared_ledger::complete(batch_progress& progress) const {
+  const auto guard = std::lock_guard{mutex_};
+  progress.done = std::max(progress.done, counts_.done);
+  progress.failed = std::max(progress.failed, counts_.dead);
+  if (worker_.job() == shared_job_state::paused)
+    progress.paused = "the job is paused";
+  else if (worker_.is_waiting_for_server())
+    progress.paused = "the ledger is not available";
+}
+
+// --- the writer thread ---
+
+result<void> shared_ledger::add(const finished_row& row, const row_counts& counts) {
+  SUPERSTEP_ASSERT(!row.bad_line); // all lines were checked when the job was submitted
+  auto end = end_of_row{};
+  append_output_line(end.line, row.origin, row.outcome, row.wall, facts_.identity);
+  end.line.pop_back(); // the newline
+  end.is_dead = row.outcome.error.has_value();
+  end.sums = sums_of(counts, end.is_dead);
+  if (end.is_dead) {
+    const auto guard = std::lock_guard{mutex_};
+    append_dead_line(end.dead, row.origin, texts_.at(row.origin.offset).text, *row.outcome.error);
+    end.dead.pop_back();
+  }
+  group_bytes_ += end.line.size() + end.dead.size();
+  group_.emplace_back(row.origin.offset, std::move(end));
+  return {};
+}
+
+bool shared_ledger::is_full() const noexcept {
+  return group_bytes_ >= group_bytes_max || group_.size() >= group_rows_max;
+}
+
+std::chrono::nanoseconds shared_ledger::commit_interval() const {
+  const auto guard = std::lock_guard{mutex_};
+  return worker_.commit_interval();
+}
+
+/// Hands the group to the worker and waits until its rows are settled. If this process does not
+/// take part in the job any more, the rows run again on another worker.
+result<void> shared_ledger::commit() {
+  auto held = lock{mutex_};
+  for (auto& [row, end] : group_) {
+    ends_.insert_or_assign(row, std::move(end));
+    worker_.ended(row, now());
+  }
+  group_.clear();
+  group_bytes_ = 0;
+  changed_.notify_one();
+  settled_.wait(held, [this] { return is_over() || ends_.empty(); });
+  if (failure_)
+    return *failure_;
+  return {};
+}
+
+// --- after the writer thread has ended ---
+
+result<void> shared_ledger::finish() {
+  {
+    const auto guard = std::lock_guard{mutex_};
+    worker_.abandon_running();
+    worker_.drain();
+    changed_.notify_one();
+  }
+  thread_.join();
+  return {};
+}
+
+error shared_ledger::rescue(const error& why) {
+  return {why.code, why.text + "; stored rows are safe, fix this and run the command again"};
+}
+
+void shared_ledger::complete(batch_summary& summary) const {
+  const auto guard = std::lock_guard{mutex_};
+  summary.output = "the job " + name_;
+  summary.refused = worker_.rows_refused();
+  if (worker_.has_given_up() || worker_.job() == shared_job_state::cancelled) {
+    summary.code = exit_code::drained;
+    summary.stop = {stop_cause::ledger, worker_.has_given_up()
+                                            ? "the ledger was not available for too long"
+                                            : "the job was cancelled"};
+  }
+  const auto job = job_now_();
+  if (!job)
+    return;
+  summary.ok = job->ok();
+  summary.failed = job->dead();
+  summary.rows_with_failed_calls = static_cast<std::uint64_t>(job->sums.back());
+  set_counts(summary, counts_of(job->sums));
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores the rows of a job in a ledger. Each transaction stores a number of rows and how many there
+// are, so that an interrupted submit continues where it stopped.
+#include "submit.hpp"
+
+#include "batch/input_file.hpp"
+#include "batch/job_changes.hpp"
+#include "batch/row_source.hpp"
+#include "batch/scan.hpp"
+#include "schema.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace superstep::detail {
+namespace {
+
+constexpr auto load_bytes_max = std::size_t{32} << 20U; // of a transaction
+constexpr auto rows_max = std::uint64_t{100'000'000};
+constexpr auto chunks_max = std::uint64_t{1'000'000};
+
+/// Appends a text in the text format of COPY.
+void append_copied(std::string& out, std::string_view text) {
+  for (const auto c : text) {
+    switch (c) {
+    case '\\':
+      out += "\\\\";
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    default:
+      out += c;
+    }
+  }
+}
+
+/// The loading of one job.
+class loader {
+public:
+  loader(pg_connection& connection, std::int64_t job, std::uint64_t stored,
+         const submit_options& submit)
+      : connection_{connection}, job_{job}, stored_{stored}, submit_{submit} {}
+
+  [[nodiscard]] std::uint64_t stored() const noexcept { return stored_; }
+
+  /// Adds a row, and stores the collected rows if there are enough.
+  [[nodiscard]] result<void> add(std::uint64_t line, std::string_view text) {
+    data_ += std::to_string(job_) + '\t' + std::to_string(stored_ + rows_) + '\t' +
+             std::to_string(line) + '\t';
+    append_copied(data_, text);
+    data_ += '\n';
+    ++rows_;
+    return rows_ >= submit_.load_rows || data_.size() >= load_bytes_max ? store() : result<void>{};
+  }
+
+  /// Stores the collected rows and their number in one transaction.
+  [[nodiscard]] result<void> store() {
+    if (rows_ == 0)
+      return {};
+    auto done = connection_.run_script("begin");
+    if (done)
+      done = connection_.copy_in("copy superstep.inputs (job, row, line, text) from stdin", data_);
+    if (done)
+      done = connection_.run_script(
+          ("update superstep.jobs set rows = " + std::to_string(stored_ + rows_) +
+           " where job = " + std::to_string(job_) + "; commit")
+              .c_str());
+    if (!done) {
+      connection_.close(); // ends the transaction
+      return done;
+    }
+    stored_ += rows_;
+    rows_ = 0;
+    data_.clear();
+    return {};
+  }
+
+  /// Divides the rows into chunks and opens the job.
+  [[nodiscard]] result<void> open() {
+    const auto job = std::to_string(job_);
+    const auto size = std::to_string(submit_.chunk_rows);
+    const auto rows = std::to_string(stored_);
+    const auto script = "begin; insert into superstep.chunks (job, first, bound, next) select " +
+                        job + ", i, least(i + " + size + ", " + rows +
+                        "), i from generate_series(0, " + rows + "::bigint - 1, " + size +
+                        ") i; update superstep.jobs set state = 'open' where job = " + job +
+                        "; commit; analyze superstep.chunks; analyze superstep.inputs_" + job;
+    return connection_.run_script(script.c_str());
+  }
+
+private:
+  pg_connection& connection_;
+  std::int64_t job_;
+  std::uint64_t stored_;
+  const submit_options& submit_;
+  std::uint64_t rows_ = 0;
+  std::string data_;
+};
+
+/// Creates an empty job. Its rows and outputs have tables of their own, so that dropping the job
+/// takes no time.
+result<void> create_job(pg_connection& connection, const std::string& name,
+                        const job_header& header, const submit_options& submit) {
+  auto given = pg_parameters{};
+  const auto text = header_text(header);
+  given.add(std::string_view{name});
+  given.add(std::string_view{header.job_id});
+  given.add(header.created);
+  given.add(std::string_view{text});
+  given.add(std::string_view{submit.agent});
+  given.add(static_cast<std::int32_t>(submit.chunk_rows));
+  auto begun = connection.run_script("begin");
+  if (!begun)
+    return begun;
+  const auto rows = connection.run(
+      "insert into superstep.jobs (name, job_id, created, state, header, agent, chunk_rows) "
+      "values ($1, $2, $3, 'loading', $4, $5, $6) returning job",
+      given);
+  if (!rows) {
+    connection.close();
+    return rows.error();
+  }
+  const auto job = std::string{rows->text(0, 0)};
+  const auto script = "create table superstep.inputs_" + job +
+                      " partition of superstep.inputs for values in (" + job +
+                      "); create table superstep.outputs_" + job +
+                      " partition of superstep.outputs for values in (" + job + "); commit";
+  auto done = connection.run_script(script.c_str());
+  if (!done)
+    connection.close();
+  return done;
+}
+
+/// Stores the rows that are not stored yet.
+result<void> load(loader& into, const input_file& input, const input_facts& facts,
+                  const batch_options& options, const stop_request& stop) {
+  auto source = row_source{input, facts, options};
+  auto position = std::uint64_t{0};
+  while (true) {
+    if (stop.current() != stop_request::none)
+      return error{errc::cancelled, "stopped while rows were stored; run the command again to "
+                                    "continue"};
+    auto item = source.next();
+    if (!item)
+      return item.error();
+    if (!*item)
+      return into.store();
+    if (!(*item)->row)
+      return error{errc::parse_failed,
+                   "line " + std::to_string((*item)->line.number) +
+                       " of the input was changed while it was read: " + (*item)->row.error().text};
+    if (position++ < into.stored())
+      continue;
+    auto text = std::string{(*item)->line.text};
+    if (input.format.columns) {
+      auto converted = input.format.columns->to_json(text);
+      if (!converted)
+        return converted.error();
+      text = *std::move(converted);
+    }
+    // The position counts the rows that add() has collected.
+    if (auto added = into.add((*item)->line.number, text); !added)
+      return added;
+  }
+}
+
+/// Returns the job of this name. Creates it if there is none, and fails if another job has the
+/// name.
+result<shared_job> job_of(pg_connection& connection, const std::string& name,
+                          const job_header& header, const submit_options& submit) {
+  auto found = find_shared_job(connection, name);
+  if (!found && found.error().code == errc::not_found) {
+    if (auto created = create_job(connection, name, header, submit); !created)
+      return created.error();
+    return find_shared_job(connection, name);
+  }
+  if (!found)
+    return found;
+  if (const auto differ = differences(found->header, header); !differ.empty())
+    return error{errc::invalid_argument,
+                 "the ledger has another job \"" + name + "\" (different: " + differ +
+                     "); choose another --job, or remove it with superstep jobs drop"};
+  return found;
+}
+
+} // namespace
+
+result<void> prepare_ledger(pg_connection& connection) {
+  const auto rows = connection.run("select to_regclass('superstep.format') is not null, "
+                                   "pg_encoding_to_char(encoding) "
+                                   "from pg_database where datname = current_database()");
+  if (!rows)
+    return rows.error();
+  if (rows->text(0, 1) != "UTF8")
+    return error{errc::invalid_argument, "the database " + connection.name() +
+                                             " must have the encoding UTF8, not " +
+                                             std::string{rows->text(0, 1)}};
+  if (rows->text(0, 0) == "f") {
+    const auto script = std::string{"begin; select pg_advisory_xact_lock(hashtext('superstep'));"} +
+                        ledger_tables() + ledger_functions() + "; commit";
+    auto created = connection.run_script(script.c_str());
+    if (!created)
+      connection.close();
+    // Another process may have created the schema in the meantime; its version is checked then.
+    if (!created && created.error().text.find("42P06") == std::string::npos)
+      return created;
+  }
+  const auto version = connection.run("select version from superstep.format");
+  if (!version)
+    return version.error();
+  if (version->number(0, 0) != ledger_format)
+    return error{errc::invalid_argument,
+                 "the ledger " + connection.name() + " has format " +
+                     std::string{version->text(0, 0)} + ", and this program has format " +
+                     std::to_string(ledger_format) + "; use the program that created it"};
+  return {};
+}
+
+result<submitted_job> submit_job(pg_connection& connection, const std::string& name,
+                                 const batch_options& options, const submit_options& submit,
+                                 const stop_request& stop) {
+  auto input = open_rows(options);
+  if (!input)
+    return input.error();
+  auto facts = scan_input(*input, options, stop);
+  if (!facts)
+    return facts.error();
+  const auto rows = facts->rows.wanted;
+  if (rows == 0)
+    return error{errc::invalid_argument, "the input has no rows: " + input->name};
+  if (rows > rows_max || rows / submit.chunk_rows >= chunks_max)
+    return error{errc::too_large, "the job has " + std::to_string(rows) + " rows; a ledger takes " +
+                                      std::to_string(rows_max) + " rows in " +
+                                      std::to_string(chunks_max) +
+                                      " chunks. Submit several jobs, or use a larger "
+                                      "--chunk-rows"};
+  if (auto prepared = prepare_ledger(connection); !prepared)
+    return prepared.error();
+  auto header = new_header(options, facts->digest, facts->format);
+  auto job = job_of(connection, name, header, submit);
+  if (!job)
+    return job.error();
+  auto out = submitted_job{.rows = rows, .rows_before = job->rows};
+  if (job->state != shared_job_state::loading) {
+    out.was_complete = true;
+    return out;
+  }
+  auto into = loader{connection, job->number, job->rows, submit};
+  if (auto loaded = load(into, *input, *facts, options, stop); !loaded)
+    return loaded.error();
+  if (auto opened = into.open(); !opened)
+    return opened.error();
+  return out;
+}
+
+} // namespace superstep::detail

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs that several processes share: each row is stored once, whatever is killed.
+#include "postgres_server.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <thread>
+
+namespace {
+
+using namespace superstep::testing;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr auto job_name = "orders";
+
+/// Returns the server of these tests, without a ledger.
+const postgres_server& empty_server() {
+  static const auto server = postgres_server{};
+  server.run("drop schema if exists superstep cascade");
+  return server;
+}
+
+/// A job with an agent that calls a tool once, in files and in a ledger.
+class shared_job_files {
+public:
+  explicit shared_job_files(const postgres_server& server, int rows, int latency_ms = 5)
+      : server_{server} {
+    auto lines = std::string{};
+    for (auto i = 0; i < rows; ++i)
+      lines += "{\"id\":\"row-" + std::to_string(i) +
+               "\",\"messages\":[{\"role\":\"user\",\"content\":\"2+" + std::to_string(i) +
+               "\"}]}\n";
+    job.write("in.jsonl", lines);
+    job.write("agent.yaml", "name: adder\nmodel: {provider: scripted, path: model.yaml}\n"
+                            "tools: [calculator]\n");
+    write_model("2\\+(\\d+)", latency_ms);
+  }
+
+  /// Writes the rules of the model, which answers only messages with the pattern.
+  void write_model(const std::string& pattern, int latency_ms = 5) const {
+    job.write("model.yaml", "latency_ms: " + std::to_string(latency_ms) +
+                                "\nrules:\n- type: human\n  match: '" + pattern +
+                                "'\n  calls: [{name: calculator, args: {expression: '2 + \\1'}}]\n"
+                                "- {type: tool, text: The sum is \\0.}\n");
+  }
+
+  [[nodiscard]] std::vector<std::string> command(std::vector<std::string> words,
+                                                 const std::vector<std::string>& more = {}) const {
+    words.insert(words.begin(), superstep_program());
+    for (const auto& word :
+         {std::string{"--ledger"}, server_.url(), std::string{"--job"}, std::string{job_name}})
+      words.push_back(word);
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  ended_process call(std::vector<std::string> words,
+                     const std::vector<std::string>& more = {}) const {
+    return process{command(std::move(words), more)}.wait();
+  }
+
+  void submit(const std::vector<std::string>& more = {}) const {
+    const auto end = call({"submit", job.agent, "--input", job.input}, more);
+    BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
+  }
+
+  /// Starts a worker with a short lease.
+  [[nodiscard]] std::unique_ptr<process> worker(const std::vector<std::string>& more = {},
+                                                const std::string& lease_ms = "2000") const {
+    auto options = std::vector<std::string>{"--lease-ms", lease_ms,        "--progress",
+                                            "none",       "--concurrency", "8"};
+    options.insert(options.end(), more.begin(), more.end());
+    return std::make_unique<process>(command({"run"}, options));
+  }
+
+  [[nodiscard]] rows_by_key exported(const std::vector<std::string>& more = {}) const {
+    const auto end = call({"jobs", "export", "--output", job.folder / "exported.jsonl"}, more);
+    BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
+    return read_rows(job.read("exported.jsonl"));
+  }
+
+  /// Fails unless the ledger has the rows of a job in files, each once.
+  void check_outputs(const std::vector<std::string>& more = {}) const {
+    const auto alone = job.run({"--fresh"});
+    BOOST_TEST_REQUIRE(alone.exit_code == 0, alone.err);
+    check_equal_rows(exported(more), read_rows(job.read("out.jsonl")));
+    BOOST_TEST(server_.value("select count(*) from superstep.chunks where state <> 2") == "0");
+  }
+
+  [[nodiscard]] int stored() const {
+    return std::stoi(server_.value("select count(*) from superstep.outputs"));
+  }
+
+  cli_job job;
+
+private:
+  const postgres_server& server_;
+};
+
+/// Waits until the ledger has so many outputs.
+void wait_for_rows(const shared_job_files& of, int rows) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+  while (of.stored() < rows && std::chrono::steady_clock::now() < limit)
+    std::this_thread::sleep_for(milliseconds{20});
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(two_processes_store_each_row_once) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 400};
+  files.submit({"--chunk-rows", "32"});
+  auto first = files.worker();
+  auto second = files.worker();
+  for (auto* each : {&first, &second}) {
+    const auto end = (*each)->wait();
+    BOOST_TEST(end.exit_code == 0, end.err);
+    BOOST_TEST(end.out.find("400 rows: 400 ok, 0 failed") != std::string::npos, end.out);
+  }
+  files.check_outputs();
+  const auto again = files.worker()->wait();
+  BOOST_TEST(again.out.find("nothing to do") != std::string::npos, again.out);
+}
+
+BOOST_AUTO_TEST_CASE(killed_workers_and_servers_lose_no_row) {
+  auto server = postgres_server{};
+  const auto files = shared_job_files{server, 1'500, 20};
+  files.submit({"--chunk-rows", "32"});
+  auto random = std::mt19937{4711};
+  auto workers = std::vector<std::unique_ptr<process>>{};
+  for (auto i = 0; i < 3; ++i)
+    workers.push_back(files.worker());
+  auto kills = 0;
+  for (auto round = 0; round < 12; ++round) {
+    std::this_thread::sleep_for(milliseconds{100 + random() % 300});
+    auto& victim = workers[random() % workers.size()];
+    kills += victim->wait_for(milliseconds{0}) ? 0 : 1;
+    victim->send(SIGKILL);
+    static_cast<void>(victim->wait());
+    victim = files.worker();
+    if (round % 4 == 1) {
+      server.crash(round == 5 ? SIGKILL : SIGQUIT);
+      server.start();
+    }
+  }
+  BOOST_TEST(kills > 6);
+  // A worker that was started while the server was away has failed; launchers start it again.
+  for (auto& worker : workers)
+    if (worker->wait().exit_code != 0)
+      worker = files.worker();
+  for (auto& worker : workers) {
+    const auto end = worker->wait();
+    BOOST_TEST(end.exit_code == 0, end.err);
+  }
+  files.check_outputs();
+}
+
+BOOST_AUTO_TEST_CASE(worker_paused_beyond_its_lease_is_refused) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 60, 200};
+  files.submit({"--chunk-rows", "8"});
+  auto zombie = files.worker();
+  wait_for_rows(files, 1);
+  zombie->send(SIGSTOP);
+  const auto other = files.worker()->wait();
+  BOOST_TEST(other.exit_code == 0, other.err);
+  BOOST_TEST(files.stored() == 60);
+  zombie->send(SIGCONT);
+  const auto end = zombie->wait();
+  BOOST_TEST(end.exit_code == 0, end.err);
+  BOOST_TEST(end.out.find("ran for nothing") != std::string::npos, end.out);
+  files.check_outputs();
+}
+
+BOOST_AUTO_TEST_CASE(interrupted_worker_gives_its_rows_back) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 200, 20};
+  files.submit({"--chunk-rows", "64"});
+  auto first = files.worker({}, "600000");
+  wait_for_rows(files, 10);
+  first->send(SIGINT);
+  const auto stopped = first->wait();
+  BOOST_TEST(stopped.exit_code == 3, stopped.err);
+  BOOST_TEST(server.value("select count(*) from superstep.chunks where state = 1") == "0");
+  BOOST_TEST(files.worker()->wait().exit_code == 0);
+  files.check_outputs();
+}
+
+BOOST_AUTO_TEST_CASE(job_is_paused_resumed_and_cancelled) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 400, 20};
+  files.submit({"--chunk-rows", "16"});
+  auto worker = files.worker();
+  wait_for_rows(files, 10);
+  BOOST_TEST(files.call({"jobs", "pause"}).exit_code == 0);
+  std::this_thread::sleep_for(seconds{2});
+  const auto paused_at = files.stored();
+  std::this_thread::sleep_for(seconds{1});
+  BOOST_TEST(files.stored() == paused_at);
+  BOOST_TEST(paused_at < 400);
+  BOOST_TEST(files.call({"jobs", "show"}).out.find("paused") != std::string::npos);
+  BOOST_TEST(files.call({"jobs", "cancel"}).exit_code == 0);
+  const auto end = worker->wait();
+  BOOST_TEST(end.exit_code == 3, end.err);
+  BOOST_TEST(end.out.find("the job was cancelled") != std::string::npos, end.out);
+  BOOST_TEST(files.worker()->wait().err.find("was cancelled") != std::string::npos);
+  BOOST_TEST(files.call({"jobs", "resume"}).exit_code == 0);
+  BOOST_TEST(files.worker()->wait().exit_code == 0);
+  files.check_outputs();
+  BOOST_TEST(files.call({"jobs", "drop"}).exit_code == 1);
+  BOOST_TEST(files.call({"jobs", "drop", "--yes"}).exit_code == 0);
+  BOOST_TEST(files.worker()->wait().err.find("has no job \"orders\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(lines_in_part_files_are_exported) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 200};
+  files.submit({"--chunk-rows", "32"});
+  const auto folder = files.job.folder / "parts";
+  auto first = files.worker({"--parts", folder});
+  auto second = files.worker({"--parts", folder});
+  BOOST_TEST(first->wait().exit_code == 0);
+  BOOST_TEST(second->wait().exit_code == 0);
+  files.check_outputs({"--parts", folder});
+  BOOST_TEST(server.value("select max(length(line)) < 60 from superstep.outputs") == "t");
+}
+
+BOOST_AUTO_TEST_CASE(failed_rows_run_again_on_request) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 100};
+  files.submit({"--chunk-rows", "16"});
+  files.write_model("2\\+([^7]\\d*|7\\d+)$"); // the row 2+7 fails
+  const auto failed = files.worker({"--force"})->wait();
+  BOOST_TEST(failed.exit_code == 2, failed.err);
+  const auto dead = files.job.folder / "dead.jsonl";
+  BOOST_TEST(files.exported({"--dead", dead}).size() == 100U);
+  BOOST_TEST(read_file(dead).find("row-7") != std::string::npos);
+  files.write_model("2\\+(\\d+)");
+  BOOST_TEST(files.call({"jobs", "retry-dead"}).out == "1 failed row will run again\n");
+  BOOST_TEST(files.worker()->wait().exit_code == 0);
+  files.check_outputs();
+}
+
+BOOST_AUTO_TEST_CASE(interrupted_submit_continues) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 30'000};
+  {
+    auto submit = process{files.command({"submit", files.job.agent, "--input", files.job.input})};
+    const auto limit = std::chrono::steady_clock::now() + seconds{30};
+    const auto* const loaded = "select to_regclass('superstep.inputs_1') is not null";
+    while (server.value(loaded) == "f" && std::chrono::steady_clock::now() < limit)
+      std::this_thread::sleep_for(milliseconds{1});
+    submit.send(SIGKILL);
+    static_cast<void>(submit.wait());
+  }
+  files.submit();
+  BOOST_TEST(server.value("select count(*) || ' ' || count(distinct row) from superstep.inputs") ==
+             "30000 30000");
+  const auto again = files.call({"submit", files.job.agent, "--input", files.job.input});
+  BOOST_TEST(again.out.find("it was submitted before") != std::string::npos, again.out);
+  files.job.write("in.jsonl",
+                  "{\"id\":\"1\",\"messages\":[{\"role\":\"user\",\"content\":\"2+2\"}]}\n");
+  const auto other = files.call({"submit", files.job.agent, "--input", files.job.input});
+  BOOST_TEST(other.err.find("another job \"orders\" (different: input)") != std::string::npos,
+             other.err);
+}
+
+BOOST_AUTO_TEST_CASE(changed_agent_is_rejected) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 10};
+  files.submit();
+  files.job.write("agent.yaml", files.job.read("agent.yaml") + "prompt: Be brief.\n");
+  const auto end = files.worker()->wait();
+  BOOST_TEST(end.exit_code == 1);
+  BOOST_TEST(end.err.find("changed: agent (prompt)") != std::string::npos, end.err);
+}
+
+BOOST_AUTO_TEST_CASE(worker_role_needs_no_access_to_tables) {
+  const auto& server = empty_server();
+  server.run("create role superstep_worker; create role runner login in role superstep_worker");
+  const auto files = shared_job_files{server, 20};
+  files.submit();
+  const auto end = process{
+      {superstep_program(), "run", "--ledger", server.url("runner"), "--job", job_name,
+       "--progress",
+       "none"}}.wait();
+  BOOST_TEST(end.exit_code == 0, end.err);
+  files.check_outputs();
+  const auto denied = server.connect("runner").run("select * from superstep.outputs");
+  BOOST_TEST(!denied.has_value());
+}
+
+/// Two server connections serve all workers, and each transaction may get another one.
+BOOST_AUTO_TEST_CASE(pooler_of_transactions_is_supported) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 200};
+  files.submit({"--chunk-rows", "16"});
+  const auto settings = server.folder() + "pgbouncer.ini";
+  write_file(settings, "[databases]\npostgres = host=" + server.folder() +
+                           " user=postgres\n[pgbouncer]\nunix_socket_dir = " + server.folder() +
+                           "\nlisten_port = 6432\nauth_type = any\npool_mode = transaction\n"
+                           "default_pool_size = 2\n");
+  std::filesystem::permissions(settings, std::filesystem::perms::others_read,
+                               std::filesystem::perm_options::add);
+  const auto pooler = process{as_server_user({"/usr/sbin/pgbouncer", settings})};
+  const auto url = "postgresql:///postgres?port=6432&user=postgres&host=" + server.folder();
+  const auto limit = std::chrono::steady_clock::now() + seconds{20};
+  while (!std::filesystem::exists(server.folder() + ".s.PGSQL.6432") &&
+         std::chrono::steady_clock::now() < limit)
+    std::this_thread::sleep_for(milliseconds{10});
+  auto workers = std::vector<std::unique_ptr<process>>{};
+  for (auto i = 0; i < 4; ++i)
+    workers.push_back(std::make_unique<process>(std::vector<std::string>{
+        superstep_program(), "run", "--ledger", url, "--job", job_name, "--progress", "none"}));
+  for (auto& worker : workers) {
+    const auto end = worker->wait();
+    BOOST_TEST(end.exit_code == 0, end.err);
+  }
+  files.check_outputs();
+}
+
+BOOST_AUTO_TEST_CASE(secrets_appear_in_no_text) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 1};
+  for (const auto* url : {"postgresql://me:hunter2@localhost/x", "postgresql:///x?password=hunter2",
+                          "postgresql://me:hunter2@[/x"}) {
+    const auto end = process{{superstep_program(), "run", "--ledger", url, "--job", "x"}}.wait();
+    BOOST_TEST(end.exit_code == 1);
+    BOOST_TEST(end.err.find("--ledger") != std::string::npos, end.err);
+    BOOST_TEST((end.out + end.err).find("hunter2") == std::string::npos, end.err);
+  }
+}
