@@ -183,6 +183,7 @@ struct alignas(64) call : lane_message, detail::call_services {
   void refuse(superstep::lane&) noexcept override {}
 
   // Services for bodies; see call_services.
+  execution_context& context() noexcept override { return at; }
   std::stop_token stop_token() override;
   std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept override;
   std::function<void(json::value)> emitter() override;

@@ -69,13 +69,13 @@ public:
   [[nodiscard]] std::vector<injection> injections() const override {
     return {{"run", injection::source::runtime, {}, {}}};
   }
-  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+  [[nodiscard]] task<tool_output> run(const tool_call& call,
+                                      const tool_context& context) const override {
     if (!context.environment || !context.environment->run)
       throw tool_exception{"an agent can be used as a tool only in a tool node that a graph runs"};
     auto input = chat_state{};
     input.messages.push_back(human_message(call.args.at(request_key).as_string().c_str()));
-    return run_agent(table_, detail::input_writes(std::move(input)).writes,
-                     std::move(context.environment));
+    return run_agent(table_, detail::input_writes(std::move(input)).writes, context.environment);
   }
 
 private:

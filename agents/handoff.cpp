@@ -29,7 +29,8 @@ public:
 
   [[nodiscard]] bool commands_parent() const noexcept override { return true; }
 
-  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+  [[nodiscard]] task<tool_output> run(const tool_call& call,
+                                      const tool_context& context) const override {
     if (!context.environment || !context.environment->state)
       throw std::logic_error{"a handoff tool needs the state of its agent: run it in a tool node "
                              "of a graph"};
@@ -37,8 +38,8 @@ public:
     auto& messages = written.messages.emplace();
     for (const auto& m : context.environment->state->messages("messages"))
       messages.push_back(m);
-    messages.push_back(tool_message("Successfully transferred to " + options_.agent,
-                                    std::move(call.id), definition_.name));
+    messages.push_back(
+        tool_message("Successfully transferred to " + options_.agent, call.id, definition_.name));
     if (!options_.active_key.empty())
       written.fields[options_.active_key] = options_.agent;
     auto said = tool_command{};

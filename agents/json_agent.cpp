@@ -200,7 +200,7 @@ void agent_table<json::value>::route(std::string from, react::exits exits,
           return {std::string{next.node}};
         auto sends = std::vector<json_target>{};
         for (const auto& call : next.calls)
-          sends.emplace_back(react::tools_name, json_tool_call(call, state));
+          sends.emplace_back(react::tools_name, json_tool_call(*call, state));
         return sends;
       },
       named(to));

@@ -90,11 +90,9 @@ continuation continue_after(const exits& from, jump to, const message_list& mess
   const auto ends_with = [&](message_type type) {
     return !messages.empty() && messages.back().type == type;
   };
-  auto calls = std::vector<tool_call>{};
-  if (from.is_looped || to == jump::tools)
-    calls = pending_calls(messages);
-  else if (ends_with(message_type::ai))
-    calls = messages.back().tool_calls;
+  auto calls = std::vector<sent_call>{};
+  if (from.is_looped || to == jump::tools || ends_with(message_type::ai))
+    calls = pending_sends(messages);
   if (!calls.empty())
     return from.version == react_version::v2 ? continuation{{}, std::move(calls)}
                                              : continuation{tools_name};

@@ -142,7 +142,7 @@ model_request request_of(model_turn turn, const runtime& rt, const context_ptr& 
   request.format = std::move(turn.format);
   follow(request, asked);
   // An agent that is called as a tool ignores the other options of the context.
-  if (const auto context = asked ? asked : context_of(rt))
+  if (const auto context = asked ? asked : context_of(rt.config()))
     request.sample = context->sample;
   return request;
 }
@@ -205,8 +205,8 @@ std::uint32_t answers_in(const message_list& messages) {
   return count;
 }
 
-context_ptr context_of(const runtime& rt) {
-  return rt.config().context.share_if<agent_context>();
+context_ptr context_of(const run_config& config) {
+  return config.context.share_if<agent_context>();
 }
 
 std::shared_ptr<const call_observer> observer_of(const context_ptr& asked) {
@@ -271,24 +271,6 @@ bool ends_directly(const message_list& messages, const tool_names& return_direct
   return i > 0 && messages[i - 1].type == message_type::ai &&
          std::ranges::any_of(messages[i - 1].tool_calls,
                              [&](const auto& call) { return return_direct.contains(call.name); });
-}
-
-std::vector<tool_call> pending_calls(const message_list& messages) {
-  const auto* last = last_ai_message(messages);
-  if (last == nullptr)
-    return {};
-  auto open = std::unordered_set<std::string_view>{};
-  for (const auto& call : last->tool_calls)
-    open.insert(call.id);
-  // Only messages after the last answer count: some servers use the same ids in each answer.
-  for (auto i = messages.size(); i > 0 && &messages[i - 1] != last; --i)
-    if (messages[i - 1].type == message_type::tool)
-      open.erase(messages[i - 1].tool_call_id);
-  auto pending = std::vector<tool_call>{};
-  for (const auto& call : last->tool_calls)
-    if (open.contains(call.id))
-      pending.push_back(call);
-  return pending;
 }
 
 void check_history(const message_list& messages, bool whole) {

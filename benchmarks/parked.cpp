@@ -51,7 +51,7 @@ public:
   }
   const tool_definition& definition() const noexcept override { return definition_; }
   bool reads_surroundings() const noexcept override { return false; } // as the tool of W7
-  task<tool_output> run(tool_call, tool_context) const override {
+  task<tool_output> run(const tool_call&, const tool_context&) const override {
     auto guard = frame_guard{counts_};
     co_await sleep_for{std::chrono::hours{24}};
     co_return tool_output{};

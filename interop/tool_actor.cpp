@@ -17,7 +17,7 @@ public:
 
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
   [[nodiscard]] bool reads_surroundings() const noexcept override { return false; }
-  [[nodiscard]] task<tool_output> run(tool_call call, tool_context) const override {
+  [[nodiscard]] task<tool_output> run(const tool_call& call, const tool_context&) const override {
     auto asking = detail::actor_tool_answer(
         actor_.request<std::string>(options_, std::string{json::serialize(call.args)}));
     auto out = tool_output{};

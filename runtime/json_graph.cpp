@@ -74,16 +74,12 @@ void add_result(json_command&& c, const program_node& at, const json_layout& lay
                               {}}};
 }
 
-/// Awaits a coroutine body. Owns the input of the body, which was created for this call and must
-/// live until the body ends.
-task<node_output> finish_later(std::shared_ptr<const json::value> /*input*/,
-                               task<json_command> body, program_node at,
-                               const json_layout& layout) {
-  auto out = node_output{};
-  auto command = co_await body;
-  add_result(std::move(command), at, layout, out);
-  co_return out;
-}
+/// The input of a coroutine body, which was created for this call and must live until the body
+/// ends.
+struct kept_input final : detail::kept_arguments {
+  explicit kept_input(json::value v) : input(std::move(v)) {}
+  const json::value input;
+};
 
 /// Returns the payload of a Send.
 const json::value& payload_of(const body_input& given) {
@@ -109,14 +105,17 @@ public:
         reads_{std::move(reads)} {}
 
   void run(const body_input& given, outcome& out) const override {
-    const auto input = std::make_shared<const json::value>(node_input(given, *layout_, *reads_));
+    auto kept = std::make_unique<kept_input>(node_input(given, *layout_, *reads_));
     if (!given.payload) // a payload is not part of the state
-      layout_->check(*input);
+      layout_->check(kept->input);
     auto now = json_command{};
-    if (auto rest = f_(given, json_channels{*layout_, given}, *input, now))
-      out.rest = finish_later(input, std::move(rest), place_of(given), *layout_);
+    if (auto rest = f_(given, json_channels{*layout_, given}, kept->input, now))
+      out.rest = {std::move(rest), std::move(kept)};
     else
       add_result(std::move(now), place_of(given), *layout_, out.output);
+  }
+  void finish(detail::body_task& ended, const body_input& given, node_output& out) const override {
+    add_result(ended.take<json_command>(), place_of(given), *layout_, out);
   }
 
   json::value show_input(const body_input& given) const override {

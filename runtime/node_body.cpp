@@ -17,6 +17,11 @@
 namespace superstep {
 
 detail::node_body::~node_body() = default;
+
+void detail::node_body::finish(body_task& ended, const body_input&, node_output& out) const {
+  out = ended.take<node_output>();
+}
+
 detail::router::~router() = default;
 
 runtime body_input::make_runtime() const {
@@ -170,8 +175,8 @@ bool guarded(const body_input& input, detail::node_body::outcome& out, std::exce
     if (out.rest) {
       if (!out.rest.done())
         return false;
-      out.output = out.rest.take();
-      out.rest = {};
+      auto ended = std::move(out.rest);
+      input.table->node(input.node).body->finish(ended, input, out.output);
     }
     SUPERSTEP_ASSERT(!out.output.has_ended); // the call ends once
     has_ended = out.output.has_ended = true;
@@ -194,10 +199,8 @@ bool detail::start_body(const body_input& input, detail::node_body::outcome& out
   return guarded(input, out, failed, [&] {
     if (const auto& body = input.table->node(input.node).body)
       body->run(input, out);
-    if (out.rest) {
-      out.rest.start_in(at);
-      out.rest.handle().resume();
-    }
+    if (out.rest)
+      out.rest.start(at);
   });
 }
 

@@ -31,7 +31,8 @@ public:
     return options_.timeout;
   }
 
-  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+  [[nodiscard]] task<tool_output> run(const tool_call& call,
+                                      const tool_context& context) const override {
     const auto& at = co_await this_context{};
     auto ended = std::optional<result<process_result>>{};
     try {

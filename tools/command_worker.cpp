@@ -76,7 +76,8 @@ public:
 
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
 
-  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+  [[nodiscard]] task<tool_output> run(const tool_call& call,
+                                      const tool_context& context) const override {
     const auto id = next_id_++;
     auto answer = std::make_shared<json::object>();
     auto done = result<void>{};

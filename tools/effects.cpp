@@ -100,6 +100,7 @@ public:
   explicit watched_services(detail::call_services* real) noexcept : real_{real} {}
   [[nodiscard]] bool was_asked() const noexcept { return was_asked_; }
 
+  execution_context& context() noexcept override { return real_->context(); }
   std::stop_token stop_token() override { return real_->stop_token(); }
   std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept override {
     return real_->deadline();
@@ -208,10 +209,10 @@ public:
   }
 
   [[nodiscard]] bool commands_parent() const noexcept override { return inner_->commands_parent(); }
-  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
-    return context.place && context.place->journal
-               ? run_noted(inner_, kind_, std::move(call), std::move(context))
-               : inner_->run(std::move(call), std::move(context));
+  [[nodiscard]] task<tool_output> run(const tool_call& call,
+                                      const tool_context& context) const override {
+    return context.place && context.place->journal ? run_noted(inner_, kind_, call, context)
+                                                   : inner_->run(call, context);
   }
 
 private:
@@ -256,7 +257,7 @@ private:
     }
   }
 
-  static task<tool_output> run_noted(tool_ptr inner, tool_effects kind, tool_call call,
+  static task<tool_output> run_noted(tool_ptr inner, tool_effects kind, const tool_call& call,
                                      tool_context context) {
     const auto log = effect_log{context};
     // The preceding checkpoint must be durable before the tool has its effect. A resumed run then
@@ -272,7 +273,7 @@ private:
     auto out = std::optional<tool_output>{};
     auto failed = std::exception_ptr{};
     try {
-      auto body = inner->run(std::move(call), std::move(context));
+      auto body = inner->run(call, context);
       out = co_await body;
     } catch (...) {
       failed = std::current_exception();

@@ -35,7 +35,8 @@ public:
 
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
 
-  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+  [[nodiscard]] task<tool_output> run(const tool_call& call,
+                                      const tool_context& context) const override {
     if (options_.delay.count() > 0) {
       auto delay = sleep_for{options_.delay};
       co_await delay;

@@ -180,8 +180,9 @@ public:
     return length_;
   }
   [[nodiscard]] bool commands_parent() const noexcept override { return inner_->commands_parent(); }
-  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
-    return run_timed(inner_, std::move(call), std::move(context), length_);
+  [[nodiscard]] task<tool_output> run(const tool_call& call,
+                                      const tool_context& context) const override {
+    return run_timed(inner_, call, context, length_);
   }
 
 private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs all calls of a tool node's input. tool_node.cpp runs each call, and tool_result.cpp combines
 // the results.
+#include "call_steps.hpp"
 #include "tool_result.hpp"
-#include "tool_table.hpp"
 #include "tools/failed_call.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -52,18 +52,6 @@ std::vector<message_ptr> known_answers(const tool_node& node, const std::vector<
 /// call.
 tool_answer stopped(const tool_call& call) {
   return {std::make_shared<const message>(stopped_call(call, "its actor was stopped")), {}};
-}
-
-/// Returns an environment that contains only the form of the input. The objects are static, and the
-/// pointers do not count references.
-std::shared_ptr<const tool_environment> bare_environment(tool_input_form form) {
-  static const auto of_state = tool_environment{tool_input_form::state, {}, nullptr, {}};
-  static const auto of_list = tool_environment{tool_input_form::list, {}, nullptr, {}};
-  static const auto of_calls = tool_environment{tool_input_form::calls, {}, nullptr, {}};
-  const auto* shared = form == tool_input_form::state  ? &of_state
-                       : form == tool_input_form::list ? &of_list
-                                                       : &of_calls;
-  return {std::shared_ptr<void>{}, shared};
 }
 
 /// Throws if a call needs a store but there is none. This is checked before any call runs, so that
@@ -187,18 +175,6 @@ task<std::vector<settled<tool_answer>>> tool_node::run_each(tool_node_input inpu
     if (!ended[i].value && !ended[i].failure)
       ended[i].value = stopped(input.calls[i]);
   co_return ended;
-}
-
-task<tool_answer> tool_node::run_bare(const tool_call& call, const runtime& rt,
-                                      std::shared_ptr<const call_observer> observer) const {
-  if (options().precomputed_result)
-    if (auto known = options().precomputed_result(rt, call))
-      return ready(tool_answer{std::move(known), {}});
-  auto context = tool_context{};
-  context.come_from(rt);
-  context.environment = bare_environment(tool_input_form::calls);
-  context.observer = std::move(observer);
-  return run(call, std::move(context));
 }
 
 task<tool_node_output> tool_node::run(tool_node_input input, runtime rt) const {

@@ -19,6 +19,7 @@ struct tool_node::table {
     argument_schema schema; ///< does not contain the injected arguments
     std::vector<injection> injections;
     std::shared_ptr<detail::call_gate> gate{}; ///< null if the tool has no limit
+    bool runs_directly = false;                ///< whether detail::direct_call runs its calls
   };
   std::unordered_map<std::string_view, entry> by_name; // the keys refer to `definitions`
   tool_definitions definitions;

@@ -44,9 +44,9 @@ public:
       : definition_{tool_name, std::move(description), parameters()}, field_{std::move(field)} {}
 
   const tool_definition& definition() const noexcept override { return definition_; }
-  task<tool_output> run(tool_call call, tool_context) const override {
+  task<tool_output> run(const tool_call& call, const tool_context&) const override {
     auto out = tool_output{};
-    out.reply = tool_reply{written(std::move(call), field_)};
+    out.reply = tool_reply{written(call, field_)};
     co_return out;
   }
 

@@ -126,6 +126,10 @@ public:
   /// Sets `at` as the execution context of an outermost task. Must be called before the first
   /// resume(); used by the engine and sync_wait().
   void start_in(execution_context& at) noexcept { frame_.promise().at = &at; }
+  /// Gives up the coroutine without destroying it; the task is empty afterwards.
+  [[nodiscard]] std::coroutine_handle<promise_type> release() noexcept {
+    return std::exchange(frame_, {});
+  }
   /// Returns the coroutine, for the executor that resumes it.
   [[nodiscard]] std::coroutine_handle<> handle() const noexcept { return frame_; }
   /// Whether the coroutine has ended. Must not be called for an empty task.

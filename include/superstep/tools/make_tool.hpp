@@ -130,12 +130,19 @@ public:
     return !std::invocable<const Fn&, const Args&>;
   }
 
-  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+  [[nodiscard]] task<tool_output> run(const tool_call& call,
+                                      const tool_context& context) const override {
     auto args = Args{};
     give_store(args, context);
     if (auto refused = read(call, args))
-      co_return std::move(*refused);
-    // `args` and `context` live in this frame, so a coroutine may take them by reference.
+      return ready(std::move(*refused));
+    return run_with(std::move(args), context);
+  }
+
+private:
+  /// Calls the function. `args` lives in the frame of this coroutine, so a coroutine may take it by
+  /// reference.
+  task<tool_output> run_with(Args args, const tool_context& context) const {
     using answer = decltype(call_fn(fn_, args, context));
     if constexpr (is_task_v<answer>) {
       auto body = call_fn(fn_, args, context);
@@ -146,7 +153,6 @@ public:
     }
   }
 
-private:
   /// Parses the arguments. Returns the error for the model if they are not valid, else nothing.
   optional_box<tool_output> read(const tool_call& call, Args& args) const {
     auto reader = argument_reader{};

@@ -181,7 +181,8 @@ struct tool_output {
 /// thread.
 [[nodiscard]] tool_output output_of(json::value result);
 
-/// Information about one call for its tool. Each call has a copy, which one thread at a time uses.
+/// Information about one call for its tool. Each call has an object of its own, which one thread at
+/// a time uses.
 struct tool_context {
   std::string run_key;          ///< key of the row or run, for logs and side effects
   std::string tool_call_id;     ///< id of the call; assigned by the model
@@ -260,14 +261,16 @@ public:
   /// whether the exception becomes an error that the model reads or fails the run. Exceptions for
   /// which is_unavailable() is true, such as tool_unavailable, always fail the run.
   ///
-  /// @param call the call with parsed and checked arguments, including the injected ones
-  /// @param context information about the call; copied into the task
+  /// @param call the call with parsed and checked arguments, including the injected ones. Must live
+  /// until the task is destroyed, so coroutines may use the reference
+  /// @param context information about the call; must live as long as `call`
   /// @return the result; is_error for a failure that the model should read
   /// @par Cancellation
   /// Destroying the task cancels the call. A blocking body is notified by tool_context::stop.
   /// @par Lifetime
   /// The tool must outlive the task.
-  [[nodiscard]] virtual task<tool_output> run(tool_call call, tool_context context) const = 0;
+  [[nodiscard]] virtual task<tool_output> run(const tool_call& call,
+                                              const tool_context& context) const = 0;
 };
 
 /// A shared, immutable tool.

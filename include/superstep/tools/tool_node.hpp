@@ -25,6 +25,10 @@
 
 namespace superstep {
 
+namespace detail {
+class direct_call;
+} // namespace detail
+
 /// A mixin that gives an exception a class name for the model: `Error: Name('text')`. For
 /// exceptions without this mixin the model reads only the text, because the name of a C++ class
 /// does not help it. Derive from the mixin and from an exception class of std.
@@ -280,7 +284,7 @@ struct tool_node_options {
   /// tool_errors::none() or if is_unavailable() is true.
   tool_interceptor wrap_call{};
   /// Returns the answer to a call that has already run (see agent_options::early_tools), or null to
-  /// run the call. Used by run_each(), run_bare() and run() of an input. May be empty.
+  /// run the call. Used by run_each() and run() of an input. May be empty.
   std::function<message_ptr(const runtime&, const tool_call&)> precomputed_result{};
 };
 
@@ -358,14 +362,6 @@ public:
   /// @return the output of the node; the task throws the failure of the first call that failed, in
   /// the order of the calls
   [[nodiscard]] task<tool_node_output> run(tool_node_input input, runtime rt) const;
-  /// Runs one call without an environment, which is cheaper than run().
-  /// @param call a call for which runs_bare(call.name) is true
-  /// @param rt runtime of the node
-  /// @param observer notified of the call; null: none
-  /// @return as run()
-  [[nodiscard]] task<tool_answer> run_bare(const tool_call& call, const runtime& rt,
-                                           std::shared_ptr<const call_observer> observer) const;
-
   /// Returns the error message that answers a call whose arguments could not be parsed.
   [[nodiscard]] message answer_invalid(const invalid_tool_call& call) const;
   /// Applies superstep::inject_tool_args() to a call of one of the node's tools, and throws its
@@ -398,6 +394,7 @@ public:
   struct table;
 
 private:
+  friend class detail::direct_call;
   explicit tool_node(std::shared_ptr<const table> t) noexcept : table_{std::move(t)} {}
 
   std::shared_ptr<const table> table_;

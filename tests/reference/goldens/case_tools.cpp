@@ -161,7 +161,8 @@ public:
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
   [[nodiscard]] std::vector<injection> injections() const override { return injections_; }
 
-  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+  [[nodiscard]] task<tool_output> run(const tool_call& call,
+                                      const tool_context& context) const override {
     auto input = json::value(fill_arguments(definition_.parameters, call.args));
     for (const auto& i : injections_)
       input.as_object()[i.argument] = injected_value(i, call, context);

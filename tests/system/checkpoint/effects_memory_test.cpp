@@ -70,10 +70,11 @@ public:
   [[nodiscard]] const tool_definition& definition() const noexcept override {
     return inner_->definition();
   }
-  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+  [[nodiscard]] task<tool_output> run(const tool_call& call,
+                                      const tool_context& context) const override {
     if (starts_)
       is_counting = true;
-    auto body = inner_->run(std::move(call), std::move(context));
+    auto body = inner_->run(call, context);
     auto out = co_await body;
     if (!starts_)
       is_counting = false;

@@ -73,11 +73,13 @@ tool_output ask(const tool_ptr& tool, json::object args = {}) {
 
 /// Makes `count` calls at a time.
 std::vector<tool_output> ask_all(const tool_ptr& tool, std::size_t count) {
+  const auto context = tool_context{};
+  auto given = std::vector<tool_call>{};
+  for (auto i = std::size_t{0}; i < count; ++i)
+    given.push_back({std::to_string(i), "w", {{"i", i}}});
   auto calls = std::vector<task<tool_output>>{};
-  for (auto i = std::size_t{0}; i < count; ++i) {
-    auto call = tool_call{std::to_string(i), "w", {{"i", i}}};
-    calls.push_back(tool->run(std::move(call), {}));
-  }
+  for (const auto& call : given)
+    calls.push_back(tool->run(call, context));
   auto out = std::vector<tool_output>{};
   for (auto& one : sync_wait(when_all(std::move(calls)))) {
     BOOST_REQUIRE(one.value.has_value());

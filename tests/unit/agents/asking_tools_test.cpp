@@ -38,7 +38,7 @@ public:
   std::vector<injection> injections() const override {
     return {{"run", injection::source::runtime, {}, {}}};
   }
-  task<tool_output> run(tool_call call, tool_context context) const override {
+  task<tool_output> run(const tool_call& call, const tool_context& context) const override {
     auto question = context.environment->run->interrupt(json::value(call.id));
     const auto answer = co_await question;
     auto out = tool_output{};
@@ -61,7 +61,7 @@ public:
   std::vector<injection> injections() const override {
     return {{"run", injection::source::runtime, {}, {}}};
   }
-  task<tool_output> run(tool_call call, tool_context context) const override {
+  task<tool_output> run(const tool_call& call, const tool_context& context) const override {
     context.environment->run->emit(json::value("half of " + call.id));
     auto out = tool_output{};
     out.content = "told";

@@ -71,7 +71,7 @@ public:
   std::vector<injection> injections() const override {
     return {{"owner", injection::source::field, "owner", {}}};
   }
-  task<tool_output> run(tool_call call, tool_context) const override {
+  task<tool_output> run(const tool_call& call, const tool_context&) const override {
     auto said = tool_command{};
     auto written = tool_update{};
     written.fields["visits"] = 2;

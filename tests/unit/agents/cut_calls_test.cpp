@@ -198,7 +198,7 @@ public:
     definition_.parameters["type"] = "object";
   }
   const tool_definition& definition() const noexcept override { return definition_; }
-  task<tool_output> run(tool_call call, tool_context) const override {
+  task<tool_output> run(const tool_call& call, const tool_context&) const override {
     {
       const auto lock = std::scoped_lock{mutex_};
       ran_.push_back(to_text(call.args));

@@ -153,7 +153,7 @@ public:
     return needs_state_ ? std::vector<injection>{{"n", injection::source::state, {}, {}}}
                         : std::vector<injection>{};
   }
-  task<tool_output> run(tool_call call, tool_context context) const override {
+  task<tool_output> run(const tool_call& call, const tool_context& context) const override {
     auto out = tool_output{};
     out.content = "got " + to_text(call.args) + " in " + context.node;
     if (events_)

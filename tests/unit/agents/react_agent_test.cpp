@@ -41,7 +41,7 @@ public:
     definition_.parameters["type"] = "object";
   }
   const tool_definition& definition() const noexcept override { return definition_; }
-  task<tool_output> run(tool_call call, tool_context) const override {
+  task<tool_output> run(const tool_call& call, const tool_context&) const override {
     auto out = tool_output{};
     out.content = f_(call);
     co_return out;

@@ -122,10 +122,11 @@ public:
   [[nodiscard]] std::vector<injection> injections() const override {
     return {{"run", injection::source::runtime, {}, {}}};
   }
-  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+  [[nodiscard]] task<tool_output> run(const tool_call& call,
+                                      const tool_context& context) const override {
     auto asking = context.environment->run->interrupt(json::value("may I?"));
     co_await asking;
-    auto running = plain_->run(std::move(call), std::move(context));
+    auto running = plain_->run(call, context);
     auto out = co_await running;
     co_return out;
   }

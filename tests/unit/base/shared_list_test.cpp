@@ -58,8 +58,8 @@ std::vector<int> numbers(int n) {
   return out;
 }
 
-// Sizes around the boundaries of chunks (32 elements) and spines (2, 4, 8 chunks).
-const auto sizes = std::vector<int>{0, 1, 31, 32, 33, 63, 64, 65, 128, 129, 256, 300};
+// Sizes around the boundaries of chunks (8 elements, then 32 each) and spines (2, 4, 8 chunks).
+const auto sizes = std::vector<int>{0, 1, 7, 8, 9, 39, 40, 41, 71, 72, 104, 105, 232, 233, 300};
 
 } // namespace
 
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(random_operations_give_same_results_as_vector) {
 }
 
 BOOST_AUTO_TEST_CASE(copies_on_many_threads_append_independently) {
-  for (const auto start : {0, 5, 31, 32, 64, 100}) {
+  for (const auto start : {0, 5, 7, 8, 40, 72, 100}) {
     const auto base = counting(start);
     auto ends = std::vector<list>(4);
     {

@@ -27,7 +27,7 @@ ss::tool_output call_with(const ss::tool_ptr& tool, ss::json::object args) {
   call.id = "1";
   call.name = tool->definition().name;
   call.args = std::move(args);
-  return ss::sync_wait(tool->run(std::move(call), {}));
+  return ss::sync_wait(tool->run(call, {}));
 }
 
 } // namespace

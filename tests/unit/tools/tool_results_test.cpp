@@ -55,7 +55,8 @@ public:
   }
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
   [[nodiscard]] std::vector<injection> injections() const override { return wanted_; }
-  [[nodiscard]] task<tool_output> run(tool_call call, tool_context context) const override {
+  [[nodiscard]] task<tool_output> run(const tool_call& call,
+                                      const tool_context& context) const override {
     auto told = call.args;
     told["tools"] = context.tools->size();
     co_return output_of(json::value(std::move(told)));

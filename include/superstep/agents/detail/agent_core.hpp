@@ -65,7 +65,10 @@ struct agent_core {
   }
   /// Returns the options of the run's caller for this agent; null if there are none.
   [[nodiscard]] react::context_ptr context_of(const runtime& rt) const {
-    return follows_context ? react::context_of(rt) : nullptr;
+    return context_of(rt.config());
+  }
+  [[nodiscard]] react::context_ptr context_of(const run_config& config) const {
+    return follows_context ? react::context_of(config) : nullptr;
   }
   /// Calls the model through the wrappers, starting with the one at index `from`.
   static task<message> ask(const ptr& agent, std::size_t from, model_call call, const State& state,

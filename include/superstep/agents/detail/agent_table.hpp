@@ -5,7 +5,9 @@
 #include <superstep/agents/detail/described_fields.hpp>
 #include <superstep/agents/detail/middleware_parts.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
+#include <superstep/agents/detail/sent_call.hpp>
 #include <superstep/runtime/graph.hpp>
+#include <superstep/tools/detail/direct_call.hpp>
 
 #include <memory>
 #include <optional>
@@ -28,20 +30,30 @@ public:
   explicit agent_tools_body(core_ptr agent) : agent_{std::move(agent)} {}
 
   void run(const body_input& given, outcome& out) const override {
-    const auto* call = given.payload != nullptr ? &given.payload->as<tool_call>() : nullptr;
-    if (call != nullptr && agent_->tools->runs_bare(call->name)) {
-      auto rt = given.make_runtime();
-      auto running = agent_->tools->run_bare(*call, rt, react::observer_of(agent_->context_of(rt)));
-      out.rest = finish_one(agent_, std::move(running), std::move(rt), given.table);
-      return;
+    const auto& tools = *agent_->tools;
+    auto observer = react::observer_of(agent_->context_of(**given.config));
+    if (given.payload != nullptr) {
+      out.rest = direct_call::begin(tools, react::sent_call_of(given), given, &state_of, observer);
+      if (out.rest)
+        return;
     }
-    const auto& state = static_cast<const struct_block<State>*>(given.state)->state;
-    auto environment = std::make_shared<const described_tool_state<State>>(state);
-    auto input = call != nullptr ? agent_->tools->from_call(*call, std::move(environment))
-                                 : agent_->tools->from_state(std::move(environment));
-    out.rest = finish(agent_, std::move(input), given.make_runtime(), given.table);
+    auto input = given.payload != nullptr
+                     ? tools.from_call(react::sent_call_of(given), state_of(given))
+                     : tools.from_state(state_of(given));
+    input.observer = std::move(observer);
+    out.rest = tools.run(std::move(input), given.make_runtime());
   }
-  const value_form* input_form() const override { return form_of<tool_call>(); }
+  void finish(body_task& ended, const body_input& given, node_output& out) const override {
+    if (!ended.returns<tool_output>())
+      return add_items(ended.take<tool_node_output>().items, given, out);
+    auto answer = direct_call::end(*agent_->tools, react::sent_call_of(given), ended);
+    if (!answer.answer)
+      return add_items(std::move(answer.items), given, out);
+    auto got = results{out};
+    take(got, std::move(answer.answer), given);
+    write_answers(std::move(got));
+  }
+  const value_form* input_form() const override { return react::form_of_sent_calls(); }
 
 private:
   /// The results of one activation: the node's output, and the answers that are written to it when
@@ -52,56 +64,32 @@ private:
     std::size_t calls = 0;
   };
 
-  static task<node_output> finish_one(core_ptr agent, task<tool_answer> running, runtime rt,
-                                      const program* table) {
-    auto ended = co_await running;
-    co_return output_of(*agent, std::move(ended), rt, *table);
+  [[nodiscard]] static tool_state_ptr state_of(const body_input& given) {
+    return std::make_shared<const described_tool_state<State>>(
+        static_cast<const struct_block<State>*>(given.state)->state);
   }
 
-  static task<node_output> finish(core_ptr agent, tool_node_input input, runtime rt,
-                                  const program* table) {
-    input.observer = react::observer_of(agent->context_of(rt));
-    auto running = agent->tools->run(std::move(input), rt);
-    auto ended = co_await running;
-    co_return output_of(*agent, std::move(ended.items), rt, *table);
-  }
-
-  // These functions create the outputs, so that the coroutines' frames stay small while suspended.
-  static node_output output_of(const agent_core<State>& agent, tool_answer&& ended,
-                               const runtime& rt, const program& table) {
-    if (!ended.answer)
-      return output_of(agent, std::move(ended.items), rt, table);
-    auto out = node_output{};
-    auto got = results{out};
-    take(got, std::move(ended.answer), rt);
-    write_answers(std::move(got));
-    return out;
-  }
-  static node_output output_of(const agent_core<State>& agent, std::vector<tool_item>&& items,
-                               const runtime& rt, const program& table) {
-    auto out = node_output{};
+  void add_items(std::vector<tool_item>&& items, const body_input& given, node_output& out) const {
     auto got = results{out};
     for (auto& item : items) {
       auto* said = std::get_if<tool_command>(&item);
-      const auto& key = agent.tools->options().messages_key;
+      const auto& key = agent_->tools->options().messages_key;
       if (said == nullptr) {
-        take(got, std::make_shared<const message>(std::move(std::get<message>(item))), rt);
+        take(got, std::make_shared<const message>(std::move(std::get<message>(item))), given);
       } else if (said->to_parent) { // the command ends the agent, so the other results are dropped
         out = {};
         out.to_parent = react::to_parent(std::move(*said), key);
-        return out;
+        return;
       } else {
-        add(std::move(*said), key, table, got);
+        add(std::move(*said), key, *given.table, got);
       }
     }
     write_answers(std::move(got));
-    return out;
   }
 
   /// Adds an answer to the results, and streams it if the caller wants messages.
-  static void take(results& got, message_ptr answer, const runtime& rt) {
-    if (rt.streams_messages())
-      rt.emit_message(value{*answer});
+  static void take(results& got, message_ptr answer, const body_input& given) {
+    react::stream_answer(given, *answer);
     got.answers.push_back(std::move(answer));
     ++got.calls;
   }
@@ -144,7 +132,7 @@ template <class State>
     using front = agent_front<State>;
     auto calls = std::vector<tool_call>{};
     if (given.payload != nullptr)
-      calls.push_back(given.payload->as<tool_call>());
+      calls.push_back(react::sent_call_of(given));
     else
       calls = react::pending_calls(
           static_cast<const struct_block<State>&>(*given.state).state.messages);
@@ -171,21 +159,18 @@ public:
 
   void run(const body_input& given, outcome& out) const override {
     const auto& state = static_cast<const struct_block<State>*>(given.state)->state;
-    out.rest = finish(hook_(state, given.make_runtime()), *this);
+    out.rest = hook_(state, given.make_runtime());
+  }
+  void finish(body_task& ended, const body_input&, node_output& out) const override {
+    auto step = ended.take<hook_step<State>>();
+    react::check_jump(name_, hook_.jumps(), step.to);
+    out.writes = std::move(step.update.writes());
+    if (step.to != jump::none)
+      out.for_routers = std::make_shared<const jump>(step.to);
   }
   bool gives_commands() const override { return false; }
 
 private:
-  static task<node_output> finish(task<hook_step<State>> hook, const hook_body& node) {
-    auto step = co_await hook;
-    react::check_jump(node.name_, node.hook_.jumps(), step.to);
-    auto out = node_output{};
-    out.writes = std::move(step.update.writes());
-    if (step.to != jump::none)
-      out.for_routers = std::make_shared<const jump>(step.to);
-    co_return out;
-  }
-
   std::string name_;
   middleware_hook<State> hook_;
 };
@@ -204,7 +189,7 @@ public:
       return given.table->go_to(out, to.node);
     out.sends.reserve(out.sends.size() + to.calls.size());
     for (auto& call : to.calls) {
-      const auto timeout = react::timeout_of(exits_, call.name);
+      const auto timeout = react::timeout_of(exits_, call->name);
       given.table->send_to(out, react::tools_name, value{std::move(call)});
       out.sends.back().timeout = timeout;
     }

@@ -3,6 +3,7 @@
 
 #include <superstep/agents/agent_options.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
+#include <superstep/agents/detail/sent_call.hpp>
 #include <superstep/agents/middleware.hpp>
 #include <superstep/runtime/detail/program.hpp>
 
@@ -43,7 +44,7 @@ struct exits {
 /// The place where a run continues: a node, or tool calls to send to the tools.
 struct continuation {
   std::string_view node;          ///< name of the next node; empty if `calls` is set
-  std::vector<tool_call> calls{}; ///< each call becomes a Send to the tools
+  std::vector<sent_call> calls{}; ///< each call becomes a Send to the tools
 };
 
 /// Returns where a run continues after the model or a hook: at the target of the jump, else at

@@ -51,7 +51,7 @@ using early_ptr = std::shared_ptr<const early_tools>;
 /// The options that a run's caller passed for the run's agents; null if there are none.
 using context_ptr = std::shared_ptr<const agent_context>;
 /// Returns the agent_context in run_config::context; null if there is none.
-[[nodiscard]] context_ptr context_of(const runtime& rt);
+[[nodiscard]] context_ptr context_of(const run_config& config);
 
 /// Returns the observer that the run's caller set for tool calls; null if there is none.
 [[nodiscard]] std::shared_ptr<const call_observer> observer_of(const context_ptr& asked);

@@ -7,12 +7,13 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -31,10 +32,11 @@ struct no_tag {};
 /// A persistent list: a copy costs O(1) and never sees later changes of the original, and appending
 /// to the newest version costs O(1) amortised.
 ///
-/// Elements are stored in chunks of 32, which a spine (an array of pointers) refers to. A list
-/// consists of a spine and a size; copies share spine and chunks. To append, a list claims the slot
-/// after its last element with one compare-and-swap. If another copy has already claimed the slot,
-/// the list copies the last chunk and the spine first, and no longer shares them.
+/// Elements are stored in chunks of 32, which a spine (an array of pointers) refers to. The first
+/// chunk has 8 slots only, because most lists are short. A list consists of a spine and a size;
+/// copies share spine and chunks. To append, a list claims the slot after its last element with one
+/// compare-and-swap. If another copy has already claimed the slot, the list copies the last chunk
+/// and the spine first, and no longer shares them.
 ///
 /// Invariant: a slot is written once, by the list that claimed it. It is read only by lists whose
 /// size covers it: that list and copies made of it afterwards.
@@ -51,7 +53,8 @@ class shared_list {
 public:
   using value_type = T;
   using tag_type = Tag;
-  static constexpr std::size_t chunk_size = 32; ///< elements per chunk
+  static constexpr std::size_t chunk_size = 32;      ///< elements per chunk, except the first one
+  static constexpr std::size_t first_chunk_size = 8; ///< elements of the first chunk
 
   shared_list() noexcept = default;
   shared_list(const shared_list&) noexcept = default;
@@ -71,7 +74,8 @@ public:
   /// Returns an element, which lives while any list contains it. @pre i < size()
   [[nodiscard]] const T& operator[](std::size_t i) const noexcept {
     SUPERSTEP_ASSERT(i < size_);
-    return spine_->chunks[i / chunk_size]->items[i % chunk_size];
+    const auto at = place_of(i);
+    return spine_->chunk_at(at.chunk)->item(at.slot);
   }
   /// Returns the last element. @pre !empty()
   [[nodiscard]] const T& back() const noexcept { return (*this)[size_ - 1]; }
@@ -82,16 +86,17 @@ public:
     requires(!std::is_empty_v<Tag>)
   {
     SUPERSTEP_ASSERT(first < size_);
-    const auto in_chunk = first % chunk_size;
-    const auto n = std::min(chunk_size - in_chunk, size_ - first);
-    return {spine_->chunks[first / chunk_size]->tags.data() + in_chunk, n};
+    const auto at = place_of(first);
+    const auto n = std::min(chunk_size - at.slot, size_ - first);
+    return {&spine_->chunk_at(at.chunk)->tag(at.slot), n};
   }
 
   /// Appends an element. Returns whether it was added in shared memory or after a copy.
   list_change push_back(T item, Tag tag = {}) {
-    const auto c = size_ / chunk_size;
-    const auto change = size_ % chunk_size == 0 ? start_chunk(c) : claim_slot(c);
-    spine_->chunks[c]->put(size_ % chunk_size, std::move(item), tag);
+    const auto at = place_of(size_);
+    const auto is_new = at.slot == first_slot(at.chunk);
+    const auto change = is_new ? start_chunk(at.chunk) : claim_slot(at);
+    spine_->chunk_at(at.chunk)->put(at.slot, std::move(item), tag);
     ++size_;
     return change;
   }
@@ -100,15 +105,17 @@ public:
   /// else a copy of one chunk and the spine. @pre i < size()
   list_change replace(std::size_t i, T item, Tag tag = {}) {
     SUPERSTEP_ASSERT(i < size_);
-    const auto c = i / chunk_size;
+    const auto at = place_of(i);
     const auto unique = is_sole_reader(i);
     if (!unique) {
-      auto changed = copy_of(*spine_->chunks[c], std::min(chunk_size, size_ - c * chunk_size));
+      const auto last = place_of(size_ - 1);
+      auto changed =
+          copy_of(*spine_->chunk_at(at.chunk), at.chunk == last.chunk ? last.slot + 1 : chunk_size);
       if (spine_->use_count() > 1)
-        spine_ = copy_of(*spine_, chunk_count(), spine_->capacity);
-      spine_->chunks[c] = std::move(changed);
+        spine_ = copy_of(*spine_, last.chunk + 1, spine_->capacity);
+      spine_->chunk_at(at.chunk) = std::move(changed);
     }
-    spine_->chunks[c]->put(i % chunk_size, std::move(item), tag);
+    spine_->chunk_at(at.chunk)->put(at.slot, std::move(item), tag);
     return unique ? list_change::in_place : list_change::forked;
   }
 
@@ -116,7 +123,7 @@ public:
   /// @pre i < size()
   [[nodiscard]] bool is_sole_reader(std::size_t i) const noexcept {
     SUPERSTEP_ASSERT(i < size_);
-    return spine_->use_count() == 1 && spine_->chunks[i / chunk_size]->use_count() == 1;
+    return spine_->use_count() == 1 && spine_->chunk_at(place_of(i).chunk)->use_count() == 1;
   }
 
   class const_iterator;
@@ -141,9 +148,10 @@ public:
       return both;
     // A shared chunk is equal as a whole.
     for (auto i = std::size_t{0}; i < both;) {
-      if (i % chunk_size == 0 &&
-          a.spine_->chunks[i / chunk_size] == b.spine_->chunks[i / chunk_size]) {
-        i += chunk_size;
+      const auto at = place_of(i);
+      if (at.slot == first_slot(at.chunk) &&
+          a.spine_->chunk_at(at.chunk) == b.spine_->chunk_at(at.chunk)) {
+        i += chunk_size - at.slot;
         continue;
       }
       if (!same(a[i], b[i]))
@@ -154,32 +162,92 @@ public:
   }
 
 private:
-  struct chunk : boost::intrusive_ref_counter<chunk, boost::thread_safe_counter> {
-    std::atomic<std::size_t> claimed{0};
-    std::array<T, chunk_size> items{};
-    [[no_unique_address]] std::conditional_t<std::is_empty_v<Tag>, Tag, std::array<Tag, chunk_size>>
-        tags{};
+  /// The slot of an element. The slots of the first chunk are the last ones of a chunk.
+  struct place {
+    std::size_t chunk;
+    std::size_t slot;
+  };
+  [[nodiscard]] static place place_of(std::size_t i) noexcept {
+    const auto shifted = i + first_slot(0);
+    return {shifted / chunk_size, shifted % chunk_size};
+  }
+  /// The number of the first slot that a chunk has.
+  [[nodiscard]] static constexpr std::size_t first_slot(std::size_t chunk) noexcept {
+    return chunk == 0 ? chunk_size - first_chunk_size : 0;
+  }
 
-    void put(std::size_t at, T item, Tag tag) noexcept {
-      items[at] = std::move(item);
-      if constexpr (!std::is_empty_v<Tag>)
-        tags[at] = tag;
+  /// Base of the header of a block that continues with other data.
+  enum class extra_bytes : std::size_t {};
+  struct block_header {
+    static void* operator new(std::size_t header, extra_bytes more) {
+      return ::operator new(header + static_cast<std::size_t>(more));
     }
+    static void operator delete(void* block) noexcept { ::operator delete(block); }
+    static void operator delete(void* block, extra_bytes) noexcept { ::operator delete(block); }
+  };
+
+  /// The header of a block that continues with the items of the slots and then with their tags.
+  struct alignas(std::max(alignof(T), alignof(std::size_t))) chunk
+      : block_header,
+        boost::intrusive_ref_counter<chunk, boost::thread_safe_counter> {
+    [[nodiscard]] static chunk* make(std::size_t first) {
+      constexpr auto slot_size = sizeof(T) + (std::is_empty_v<Tag> ? 0 : sizeof(Tag));
+      return new (extra_bytes{(chunk_size - first) * slot_size}) chunk{first};
+    }
+    explicit chunk(std::size_t first) : first_slot{static_cast<std::uint8_t>(first)} {
+      std::uninitialized_value_construct_n(items(), slots());
+      if constexpr (!std::is_empty_v<Tag>)
+        std::uninitialized_value_construct_n(tags(), slots());
+    }
+    chunk(const chunk&) = delete;
+    chunk& operator=(const chunk&) = delete;
+    ~chunk() { std::destroy_n(items(), slots()); }
+
+    [[nodiscard]] T& item(std::size_t slot) noexcept { return items()[slot - first_slot]; }
+    [[nodiscard]] Tag& tag(std::size_t slot) noexcept
+      requires(!std::is_empty_v<Tag>)
+    {
+      return tags()[slot - first_slot];
+    }
+    void put(std::size_t slot, T value, Tag mark) noexcept {
+      item(slot) = std::move(value);
+      if constexpr (!std::is_empty_v<Tag>)
+        tag(slot) = mark;
+    }
+
+    const std::uint8_t first_slot;       ///< number of the first slot
+    std::atomic<std::size_t> claimed{0}; ///< number of the next slot that is not claimed
+
+  private:
+    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+    static_assert(std::is_empty_v<Tag> || alignof(Tag) <= alignof(T));
+
+    [[nodiscard]] std::size_t slots() const noexcept { return chunk_size - first_slot; }
+    [[nodiscard]] T* items() noexcept { return reinterpret_cast<T*>(this + 1); }
+    [[nodiscard]] Tag* tags() noexcept { return reinterpret_cast<Tag*>(items() + slots()); }
   };
   using chunk_ptr = boost::intrusive_ptr<chunk>;
 
-  struct spine : boost::intrusive_ref_counter<spine, boost::thread_safe_counter> {
-    explicit spine(std::size_t n) : capacity{n}, chunks{std::make_unique<chunk_ptr[]>(n)} {}
+  /// The header of a block that continues with the pointers to the chunks.
+  struct spine : block_header, boost::intrusive_ref_counter<spine, boost::thread_safe_counter> {
+    [[nodiscard]] static spine* make(std::size_t capacity) {
+      return new (extra_bytes{capacity * sizeof(chunk_ptr)}) spine{capacity};
+    }
+    explicit spine(std::size_t n) noexcept : capacity{n} {
+      std::uninitialized_value_construct_n(&chunk_at(0), n);
+    }
+    spine(const spine&) = delete;
+    spine& operator=(const spine&) = delete;
+    ~spine() { std::destroy_n(&chunk_at(0), capacity); }
+
+    [[nodiscard]] chunk_ptr& chunk_at(std::size_t i) noexcept {
+      return reinterpret_cast<chunk_ptr*>(this + 1)[i];
+    }
     // Number of claimed chunks; capacity + 1 if a longer spine has replaced this one.
     std::atomic<std::size_t> claimed{0};
-    std::size_t capacity;
-    std::unique_ptr<chunk_ptr[]> chunks;
+    const std::size_t capacity;
   };
   using spine_ptr = boost::intrusive_ptr<spine>;
-
-  [[nodiscard]] std::size_t chunk_count() const noexcept {
-    return (size_ + chunk_size - 1) / chunk_size;
-  }
 
   /// Advances `claimed` from `from` to `from + 1`; true for exactly one caller. Relaxed ordering
   /// suffices: the claimed slot is read only through copies of this list, and passing a copy to
@@ -188,42 +256,43 @@ private:
     return claimed.compare_exchange_strong(from, from + 1, std::memory_order_relaxed);
   }
 
-  static chunk_ptr copy_of(const chunk& from, std::size_t n) {
-    auto to = chunk_ptr{new chunk};
-    std::copy_n(from.items.begin(), n, to->items.begin());
+  /// Returns a copy of a chunk with the items of the slots before `end`.
+  static chunk_ptr copy_of(chunk& from, std::size_t end) {
+    auto to = chunk_ptr{chunk::make(from.first_slot)};
+    const auto n = end - from.first_slot;
+    std::copy_n(&from.item(from.first_slot), n, &to->item(from.first_slot));
     if constexpr (!std::is_empty_v<Tag>)
-      std::copy_n(from.tags.begin(), n, to->tags.begin());
-    to->claimed.store(n, std::memory_order_relaxed);
+      std::copy_n(&from.tag(from.first_slot), n, &to->tag(from.first_slot));
+    to->claimed.store(end, std::memory_order_relaxed);
     return to;
   }
 
-  static spine_ptr copy_of(const spine& from, std::size_t n, std::size_t capacity) {
-    auto to = spine_ptr{new spine{capacity}};
-    std::copy_n(from.chunks.get(), n, to->chunks.get());
+  static spine_ptr copy_of(spine& from, std::size_t n, std::size_t capacity) {
+    auto to = spine_ptr{spine::make(capacity)};
+    std::copy_n(&from.chunk_at(0), n, &to->chunk_at(0));
     to->claimed.store(n, std::memory_order_relaxed);
     return to;
   }
 
   /// Claims the next slot of the last chunk, or copies that chunk if another list has claimed it.
-  list_change claim_slot(std::size_t c) {
-    const auto used = size_ % chunk_size;
-    if (claim(spine_->chunks[c]->claimed, used))
+  list_change claim_slot(place at) {
+    if (claim(spine_->chunk_at(at.chunk)->claimed, at.slot))
       return list_change::in_place;
-    auto own = copy_of(*spine_->chunks[c], used);
-    own->claimed.store(used + 1, std::memory_order_relaxed);
-    auto longer = copy_of(*spine_, c, spine_->capacity);
-    longer->claimed.store(c + 1, std::memory_order_relaxed);
-    longer->chunks[c] = std::move(own);
+    auto own = copy_of(*spine_->chunk_at(at.chunk), at.slot);
+    own->claimed.store(at.slot + 1, std::memory_order_relaxed);
+    auto longer = copy_of(*spine_, at.chunk, spine_->capacity);
+    longer->claimed.store(at.chunk + 1, std::memory_order_relaxed);
+    longer->chunk_at(at.chunk) = std::move(own);
     spine_ = std::move(longer);
     return list_change::forked;
   }
 
   /// Adds a chunk when all are full: claims the next place in the spine, or copies the spine.
   list_change start_chunk(std::size_t c) {
-    auto fresh = chunk_ptr{new chunk};
-    fresh->claimed.store(1, std::memory_order_relaxed);
+    auto fresh = chunk_ptr{chunk::make(first_slot(c))};
+    fresh->claimed.store(first_slot(c) + 1, std::memory_order_relaxed);
     if (!spine_)
-      spine_ = spine_ptr{new spine{2}};
+      spine_ = spine_ptr{spine::make(2)};
     const auto full = c == spine_->capacity;
     // A longer spine needs the claim as well: if two lists outgrow the same spine, only one of them
     // is changed in place.
@@ -233,7 +302,7 @@ private:
       longer->claimed.store(c + 1, std::memory_order_relaxed);
       spine_ = std::move(longer);
     }
-    spine_->chunks[c] = std::move(fresh);
+    spine_->chunk_at(c) = std::move(fresh);
     return first ? list_change::in_place : list_change::forked;
   }
 

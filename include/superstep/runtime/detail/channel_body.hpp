@@ -81,31 +81,13 @@ inline void into_output(step_result&& r, const program& table, const channel_lay
     std::move(d).add_to(out, table);
 }
 
-template <class T>
-node_output output_of(T result, const program& table, const channel_layout& layout) {
-  auto out = node_output{};
-  into_output(std::move(result), table, layout, out);
-  return out;
-}
-
-template <class T>
-task<node_output> finish_later(task<T> body, const program& table, const channel_layout& layout) {
-  if constexpr (std::is_void_v<T>) {
-    co_await body;
-    co_return node_output{};
-  } else {
-    auto result = co_await body;
-    co_return output_of(std::move(result), table, layout);
-  }
-}
-
 /// Calls a body with its inputs. Stores its result, or the task that awaits it, in `out`.
 template <class F, class... In>
 void run_channel_body(const F& f, const channel_layout& layout, const body_input& given,
                       node_body::outcome& out, const In&... in) {
   using result = body_result<F, In...>;
   if constexpr (is_task_v<result>)
-    out.rest = finish_later(call_body(f, given, in...), *given.table, layout);
+    out.rest = call_body(f, given, in...);
   else if constexpr (std::is_void_v<result>)
     call_body(f, given, in...);
   else
@@ -128,6 +110,9 @@ public:
         },
         reads_);
   }
+  void finish(body_task& ended, const body_input& given, node_output& out) const override {
+    take_output<body_result<F, typename Handles::held_type...>>(ended, *given.table, *layout_, out);
+  }
   [[nodiscard]] bool gives_commands() const override {
     return !std::is_void_v<awaited_t<body_result<F, typename Handles::held_type...>>>;
   }
@@ -148,6 +133,9 @@ public:
     if (!given.payload || !given.payload->holds<In>())
       throw_wrong_input(given);
     run_channel_body(f_, *layout_, given, out, given.payload->as<In>());
+  }
+  void finish(body_task& ended, const body_input& given, node_output& out) const override {
+    take_output<body_result<F, In>>(ended, *given.table, *layout_, out);
   }
   [[nodiscard]] bool gives_commands() const override {
     return !std::is_void_v<awaited_t<body_result<F, In>>>;

@@ -6,6 +6,7 @@
 #include <superstep/base/task.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/checkpoint/detail/fwd.hpp>
+#include <superstep/runtime/detail/body_task.hpp>
 #include <superstep/runtime/detail/task_place.hpp>
 #include <superstep/runtime/graph_error.hpp>
 #include <superstep/runtime/runtime.hpp>
@@ -65,6 +66,8 @@ struct nested_outcome {
 /// they are first requested, because most bodies do not use them.
 class call_services {
 public:
+  /// Returns the execution context of the body.
+  [[nodiscard]] virtual execution_context& context() noexcept = 0;
   /// Returns a token that is set when the call is cancelled.
   [[nodiscard]] virtual std::stop_token stop_token() = 0;
   /// Returns the time at which the call is cancelled at the latest; see runtime::deadline().
@@ -147,12 +150,17 @@ public:
   /// The result of one call of a body.
   struct outcome {
     node_output output;
-    task<node_output> rest; ///< set if the body is a coroutine; `output` is empty then
+    body_task rest; ///< set if the body is a coroutine; `output` is empty then
   };
 
   virtual ~node_body();
-  /// Calls the function, or creates its coroutine. Throws what the function throws.
+  /// Calls the function, or creates its coroutine. Throws what the function throws. The input stays
+  /// valid until the body has ended.
   virtual void run(const body_input&, outcome&) const = 0;
+  /// Converts the result of the coroutine that run() has created to the output of the task. Throws
+  /// what the coroutine threw. By default, the result is a node_output.
+  /// @pre the coroutine has ended
+  virtual void finish(body_task&, const body_input&, node_output&) const;
   /// Returns the input as JSON, for streams and as the default key of a cache; null if it has no
   /// JSON form.
   [[nodiscard]] virtual json::value show_input(const body_input&) const { return {}; }

@@ -107,25 +107,16 @@ void into_output(parent_command<Parent>&& c, const program&, node_output& out) {
   out.to_parent = std::make_shared<const value>(std::move(c));
 }
 
-template <class T>
-node_output output_of(T result, const program& table) {
-  auto out = node_output{};
-  into_output(std::move(result), table, out);
-  return out;
-}
-
-/// Awaits a body's result and converts it to an output. The output is not a local variable, because
-/// it would enlarge the frame of every suspended body.
-template <class T>
-task<node_output> finish_later(task<T> body, const program& table) {
-  if constexpr (std::is_void_v<T>) {
-    co_await body;
-    co_return node_output{};
-  } else {
-    // a separate statement: temporaries of an expression with co_await are stored in the frame
-    auto result = co_await body;
-    co_return output_of(std::move(result), table);
-  }
+/// Converts the result of a body's coroutine to an output with into_output(result, more...).
+/// @tparam R the return type of the body's function
+template <class R, class... More>
+void take_output(body_task& ended, More&&... more) {
+  if constexpr (!is_task_v<R>)
+    SUPERSTEP_ASSERT(false); // the function has returned its result itself
+  else if constexpr (std::is_void_v<awaited_t<R>>)
+    ended.take<void>();
+  else
+    into_output(ended.take<awaited_t<R>>(), std::forward<More>(more)...);
 }
 
 /// Returns the payload of a Send. Throws graph_error if it has another type. @pre given.payload
@@ -173,11 +164,14 @@ public:
     using result = body_result<F, In>;
     const auto& in = input_of<State, In>(given);
     if constexpr (is_task_v<result>)
-      out.rest = finish_later(call_body(f_, given, in), *given.table);
+      out.rest = call_body(f_, given, in);
     else if constexpr (std::is_void_v<result>)
       call_body(f_, given, in);
     else
       into_output(call_body(f_, given, in), *given.table, out.output);
+  }
+  void finish(body_task& ended, const body_input& given, node_output& out) const override {
+    take_output<body_result<F, In>>(ended, *given.table, out);
   }
   [[nodiscard]] bool gives_commands() const override {
     return std::same_as<awaited_t<body_result<F, In>>, command<State>>;

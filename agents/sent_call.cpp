@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tool calls as inputs of Sends. A Send shares the answer that contains its call. Checkpoints store
+// the call alone.
+#include <superstep/agents/detail/react_loop.hpp>
+#include <superstep/agents/detail/sent_call.hpp>
+#include <superstep/base/detail/assert.hpp>
+
+#include <memory>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+
+namespace superstep::react {
+
+namespace {
+
+const tool_call& call_in(const value& payload) {
+  if (const auto* sent = payload.get_if<sent_call>())
+    return **sent;
+  return payload.as<tool_call>();
+}
+
+/// Returns the position of the latest answer; messages.size() if there is none.
+std::size_t position_of_answer(const message_list& messages) {
+  for (auto i = messages.size(); i > 0; --i)
+    if (messages[i - 1].type == message_type::ai)
+      return i - 1;
+  return messages.size();
+}
+
+} // namespace
+
+sent_call::sent_call(message_ptr answer, std::uint32_t index)
+    : answer_{std::move(answer)}, index_{index} {
+  SUPERSTEP_ASSERT(answer_ != nullptr && index_ < answer_->tool_calls.size());
+}
+
+const tool_call& sent_call_of(const body_input& given) {
+  SUPERSTEP_ASSERT(given.payload != nullptr);
+  return call_in(*given.payload);
+}
+
+const value_form* form_of_sent_calls() noexcept {
+  static constexpr auto form = value_form{
+      [] { return stored_type<tool_call>(); },
+      [](std::string& out, const value& from) { write_stored(out, call_in(from)); },
+      [](const json::value& from, const std::string& path) -> result<value> {
+        auto call = tool_call{};
+        if (auto done = read_stored(from, call, path); !done)
+          return result<value>{boost::system::in_place_error, done.error()};
+        return result<value>{boost::system::in_place_value, std::move(call)};
+      }};
+  return &form;
+}
+
+std::vector<sent_call> pending_sends(const message_list& messages) {
+  auto pending = std::vector<sent_call>{};
+  const auto position = position_of_answer(messages);
+  if (position == messages.size())
+    return pending;
+  const auto answer = messages.at_ptr(position);
+  // Only messages after the answer count: some servers use the same ids in each answer.
+  auto answered = std::unordered_set<std::string_view>{};
+  for (auto i = position + 1; i < messages.size(); ++i)
+    if (messages[i].type == message_type::tool)
+      answered.insert(messages[i].tool_call_id);
+  pending.reserve(answer->tool_calls.size());
+  for (auto i = std::uint32_t{0}; i < answer->tool_calls.size(); ++i)
+    if (answered.empty() || !answered.contains(answer->tool_calls[i].id))
+      pending.emplace_back(answer, i);
+  return pending;
+}
+
+std::vector<tool_call> pending_calls(const message_list& messages) {
+  auto calls = std::vector<tool_call>{};
+  for (const auto& pending : pending_sends(messages))
+    calls.push_back(*pending);
+  return calls;
+}
+
+void stream_answer(const body_input& given, const message& answer) {
+  if (given.services == nullptr)
+    return;
+  given.services->note_progress(false);
+  if (const auto emit = given.services->message_emitter())
+    emit(value{answer});
+}
+
+} // namespace superstep::react

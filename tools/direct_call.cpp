@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs single tool calls as bodies of nodes. The task of the body is that of the tool.
+#include "call_steps.hpp"
+
+#include <superstep/runtime/detail/program.hpp>
+#include <superstep/tools/detail/direct_call.hpp>
+
+#include <optional>
+#include <utility>
+
+namespace superstep {
+
+namespace {
+
+/// What the body of a direct call refers to.
+struct direct_arguments final : detail::kept_arguments {
+  tool_context context;
+  std::unique_ptr<tool_call> call; ///< with its injected arguments; null if it has none
+  std::unique_ptr<observed_call> observed;
+};
+
+/// Sets the members that describe the calling task, as tool_context::come_from() does.
+void come_from(tool_context& context, const body_input& given) {
+  context.run_key = (*given.config)->run_id;
+  context.node = given.table->node(given.node).name;
+  context.attempt = given.attempt;
+  context.step = static_cast<std::uint32_t>(given.step);
+  context.task_index = given.task_index;
+  context.stop = given.services->stop_token();
+  context.deadline = given.services->deadline();
+  context.place = given.services->place();
+}
+
+} // namespace
+
+detail::body_task detail::direct_call::begin(const tool_node& node, const tool_call& call,
+                                             const body_input& given, state_function state,
+                                             std::shared_ptr<const call_observer> observer) {
+  const auto& t = *node.table_;
+  const auto* entry = t.find(call.name);
+  if (entry == nullptr || !entry->runs_directly || given.services == nullptr)
+    return {};
+  auto& at = given.services->context();
+  auto kept = std::make_unique<direct_arguments>();
+  auto& context = kept->context;
+  come_from(context, given);
+  context.tool_call_id = call.id;
+  constexpr auto form = tool_input_form::calls;
+  if (entry->injections.empty() && !entry->run->reads_surroundings())
+    context.environment = bare_environment(form);
+  else
+    context.environment = std::make_shared<const tool_environment>(
+        tool_environment{form, state(given), given.store, given.make_runtime()});
+  if (observer)
+    kept->observed = std::make_unique<observed_call>(std::move(observer), call, given.attempt, at);
+  auto own = std::unique_ptr<tool_call>{};
+  if (!entry->injections.empty()) {
+    kept->call = std::make_unique<tool_call>(call);
+    own = inject(t, *entry, *kept->call, context);
+  }
+  auto body = begin_body(*entry, kept->call ? *kept->call : call, own.get(), context, &at);
+  return {std::move(body), std::move(kept)};
+}
+
+tool_answer detail::direct_call::end(const tool_node& node, const tool_call& call,
+                                     body_task& ended) {
+  auto observed = std::move(static_cast<direct_arguments&>(*ended.kept()).observed);
+  const auto take = [&] { return ended.take<tool_output>(); };
+  if (!observed)
+    return answer_to(*node.table_, call, tool_input_form::calls, take);
+  auto answer = tool_answer{};
+  try {
+    answer = answer_to(*node.table_, call, tool_input_form::calls, take);
+  } catch (...) {
+    observed->end(true);
+    throw;
+  }
+  observed->end(answer.answer != nullptr && answer.answer->is_error);
+  return answer;
+}
+
+} // namespace superstep
