@@ -41,15 +41,15 @@ const tool_call& sent_call_of(const body_input& given) {
 }
 
 const value_form* form_of_sent_calls() noexcept {
-  static constexpr auto form = value_form{
-      [] { return stored_type<tool_call>(); },
-      [](std::string& out, const value& from) { write_stored(out, call_in(from)); },
-      [](const json::value& from, const std::string& path) -> result<value> {
-        auto call = tool_call{};
-        if (auto done = read_stored(from, call, path); !done)
-          return result<value>{boost::system::in_place_error, done.error()};
-        return result<value>{boost::system::in_place_value, std::move(call)};
-      }};
+  static constexpr auto form =
+      value_form{[] { return stored_type<tool_call>(); },
+                 [](std::string& out, const value& from) { write_stored(out, call_in(from)); },
+                 [](const json::value& from, const std::string& path) -> result<value> {
+                   auto call = tool_call{};
+                   if (auto done = read_stored(from, call, path); !done)
+                     return result<value>{boost::system::in_place_error, done.error()};
+                   return result<value>{boost::system::in_place_value, std::move(call)};
+                 }};
   return &form;
 }
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,6 +38,11 @@ std::size_t resident_bytes() {
   auto resident = std::size_t{0};
   file >> all >> resident;
   return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::size_t allocated_bytes() {
+  const auto now = mallinfo2();
+  return now.uordblks + now.hblkhd;
 }
 
 std::size_t peak_resident_bytes() {

@@ -18,6 +18,8 @@ namespace superstep::bench {
 [[nodiscard]] double thread_cpu_seconds() noexcept; ///< CPU time of the calling thread
 /// Returns the resident memory in bytes.
 [[nodiscard]] std::size_t resident_bytes();
+/// Returns the memory in bytes that malloc has given out, with its overhead.
+[[nodiscard]] std::size_t allocated_bytes();
 /// Returns the maximum resident memory since the process started, in bytes.
 [[nodiscard]] std::size_t peak_resident_bytes();
 

@@ -44,13 +44,13 @@ private:
 /// A tool `echo` that never answers during a measurement: it waits for a day.
 class parking_tool final : public tool {
 public:
-  explicit parking_tool(counts& c) : counts_{c} {
+  parking_tool(counts& c, bool reads_state) : counts_{c}, reads_state_{reads_state} {
     definition_.name = "echo";
     definition_.description = "Waits.";
     definition_.parameters = {{"type", "object"}};
   }
   const tool_definition& definition() const noexcept override { return definition_; }
-  bool reads_surroundings() const noexcept override { return false; } // as the tool of W7
+  bool reads_surroundings() const noexcept override { return reads_state_; }
   task<tool_output> run(const tool_call&, const tool_context&) const override {
     auto guard = frame_guard{counts_};
     co_await sleep_for{std::chrono::hours{24}};
@@ -59,6 +59,7 @@ public:
 
 private:
   counts& counts_;
+  bool reads_state_;
   tool_definition definition_;
 };
 
@@ -71,9 +72,9 @@ std::size_t tool_messages(const run_result<chat_state>& r) {
 /// Many runs, each of which waits in its first tool calls.
 class parking {
 public:
-  parking(const engine_options& options, std::size_t runs)
+  parking(const engine_options& options, std::size_t runs, bool reads_state = false)
       : graph_{make_echo_agent(parked_script, react_version::v2,
-                               std::make_shared<const parking_tool>(counts_))},
+                               std::make_shared<const parking_tool>(counts_, reads_state))},
         handles_(runs), engine_{std::make_unique<engine>(options)} {}
 
   void fill() {
@@ -117,14 +118,16 @@ private:
 
 report idle(parameters& p) {
   const auto runs = p.count("N", 1'000, {.min = 1, .max = 10'000'000});
+  const auto reads_state = p.flag("reads", false);
   const auto options = p.engine();
   p.done();
   {
-    auto warm = parking{options, 1};
+    auto warm = parking{options, 1, reads_state};
     warm.fill();
   }
-  auto lot = parking{options, runs};
+  auto lot = parking{options, runs, reads_state};
   const auto before = resident_bytes();
+  const auto allocated_before = allocated_bytes();
   const auto cpu = cpu_seconds();
   const auto wall = wall_seconds();
   lot.fill();
@@ -132,6 +135,8 @@ report idle(parameters& p) {
   out.time.add(wall_seconds() - wall, cpu_seconds() - cpu);
   out.extra["bytes_per_run"] =
       static_cast<double>(resident_bytes() - before) / static_cast<double>(runs);
+  out.extra["allocated_per_run"] =
+      static_cast<double>(allocated_bytes() - allocated_before) / static_cast<double>(runs);
   out.checks["parked"] = lot.parked();
   lot.cancel();
   parking::wait_until([&] { return lot.ended() == runs; });

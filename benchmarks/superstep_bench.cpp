@@ -65,7 +65,7 @@ constexpr auto workloads = std::array{
     workload{"http", "conc=1 R= url=: requests of the HTTP client", http_requests},
     workload{"early", "C=8 gap=50 lat=300 limit=0 early=1: a model that streams calls one by one",
              early_dispatch},
-    workload{"idle", "N=1000: N agents that wait in their tools", idle},
+    workload{"idle", "N=1000 reads=0: N agents that wait in their tools", idle},
     workload{"actor-nodes",
              "N=1000 how=place|message shape=loop|sends: a node as a function or as a CAF actor",
              actor_nodes},
@@ -100,7 +100,8 @@ Members besides the common ones:
   runs              runs_per_s, runs_per_cpu_s
   mixed             of_ideal: the CPU time of the bodies / cores or workers / time; of_threads: the
                     time of bare threads that take one run after the other / time
-  idle              bytes_per_run
+  idle              bytes_per_run (resident), allocated_per_run (malloc). reads=1: the tools may
+                    read the state
   cancel            marked_us: until every cancellation was requested; unwound_us: until every run
                     has ended and every frame is destroyed
 

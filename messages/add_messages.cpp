@@ -40,6 +40,16 @@ message_list kept(const message_list& all, const std::set<std::string, std::less
 } // namespace
 
 void add_messages::operator()(message_list& into, message_list&& more, id_source& ids) const {
+  if (std::all_of(more.begin(), more.end(), [](const message& m) {
+        return m.id.empty() && m.type != message_type::remove;
+      })) { // the usual case: new ids need not be looked up
+    into.complete(ids);
+    more.complete(ids);
+    for (auto i = std::size_t{0}; i < more.size(); ++i)
+      into.push_back(more.at_ptr(i));
+    into.completed_ = into.size();
+    return;
+  }
   const auto fresh = without_id(more);
   const auto removing = std::any_of(
       more.begin(), more.end(), [](const message& m) { return m.type == message_type::remove; });

@@ -19,14 +19,19 @@ bool is_complete(const message& m) {
                                        [](const tool_call& c) { return c.id.empty(); });
 }
 
-/// Returns a copy with ids. The original is not modified because other lists may share it.
+/// Sets the ids of a message that has none, and of its tool calls.
+void set_ids(message& m, id_source& ids) {
+  if (m.id.empty())
+    m.id = ids.next();
+  for (auto j = std::size_t{0}; j < m.tool_calls.size(); ++j)
+    if (m.tool_calls[j].id.empty())
+      m.tool_calls[j].id = m.id + "-call-" + std::to_string(j);
+}
+
+/// Returns a copy with ids.
 message_ptr completed(const message& m, id_source& ids) {
   auto fixed = std::make_shared<message>(m);
-  if (fixed->id.empty())
-    fixed->id = ids.next();
-  for (auto j = std::size_t{0}; j < fixed->tool_calls.size(); ++j)
-    if (fixed->tool_calls[j].id.empty())
-      fixed->tool_calls[j].id = fixed->id + "-call-" + std::to_string(j);
+  set_ids(*fixed, ids);
   return fixed;
 }
 
@@ -43,11 +48,11 @@ message_list::message_list(std::vector<message> messages) {
 }
 
 void message_list::push_back(message&& m) {
-  push_back(std::make_shared<const message>(std::move(m)));
+  push_back(std::make_shared<message>(std::move(m)));
 }
 
 void message_list::push_back(const message& m) {
-  push_back(std::make_shared<const message>(m));
+  push_back(std::make_shared<message>(m));
 }
 
 void message_list::push_back(message_ptr m) {
@@ -79,9 +84,17 @@ std::optional<std::size_t> message_list::position_of(std::string_view id) {
 
 void message_list::complete(id_source& ids) {
   for (; completed_ < size(); ++completed_) {
-    const auto& m = *items_[completed_];
-    if (!is_complete(m))
-      replace(completed_, completed(m, ids)); // sets completed_ to at most its current value
+    const auto& m = items_[completed_];
+    if (is_complete(*m))
+      continue;
+    if (m.use_count() == 1 && items_.is_sole_reader(completed_)) {
+      // No other list or function has the message. push_back() has created it as a message that is
+      // not const.
+      index_.reset();
+      set_ids(const_cast<message&>(*m), ids);
+    } else { // the original is not modified, because others share it
+      replace(completed_, completed(*m, ids)); // sets completed_ to at most its current value
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 // Validates arguments with valijson. Converts its messages to errors with short paths, in the order
 // of the schema's properties. schema_patterns.cpp checks a schema before it is compiled here.
 // schema_check.hpp adds the limits that valijson lacks.
+#include "flat_schema.hpp"
 #include "messages/python_text.hpp"
 #include "schema_check.hpp"
 
@@ -27,6 +28,7 @@ struct argument_schema::compiled {
   /// The schema as given, which determines the order of errors.
   json::value written;
   std::set<std::string, std::less<>> required; ///< required members of the arguments object
+  std::optional<detail::flat_schema> flat; ///< not set if the schema needs the complete validator
 
   [[nodiscard]] std::vector<argument_fault> check(const json::object& arguments,
                                                   const schema_check_limits& limits) const;
@@ -128,6 +130,7 @@ result<argument_schema> argument_schema::compile(const json::object& schema) {
     if (const auto* required = schema.if_contains("required"); required && required->is_array())
       for (const auto& name : required->get_array())
         made->required.emplace(std::string_view{name.as_string()});
+    made->flat = detail::flat_schema::compile(schema);
   } catch (const std::bad_alloc&) { // memory is exhausted; the schema may be valid
     throw;
   } catch (const std::exception& e) { // the parser throws exceptions of several types
@@ -149,6 +152,8 @@ std::optional<argument_fault> argument_schema::find_fault(const json::object& sc
 
 std::vector<argument_fault> argument_schema::check(const json::object& arguments,
                                                    const schema_check_limits& limits) const {
+  if (compiled_->flat && compiled_->flat->accepts(arguments))
+    return {};
   auto faults = compiled_->check(arguments, limits);
   if (faults.empty())
     return faults;

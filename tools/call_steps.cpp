@@ -56,16 +56,21 @@ tool_output failed(std::string text) {
   return out;
 }
 
-message answer(const std::string& id, const std::string& name, tool_output out) {
-  auto m = tool_message(valid_utf8(std::move(out.content)), id, name);
+/// Sets the members of the message that answers a call.
+void fill_answer(message& m, const std::string& id, const std::string& name, tool_output&& out) {
+  m.type = message_type::tool;
+  m.content = valid_utf8(std::move(out.content));
+  m.tool_call_id = id;
+  m.name = name;
   m.is_error = out.is_error;
   m.artifact = std::move(out.artifact);
   m.blocks = std::move(out.blocks);
-  return m;
 }
 
-tool_answer answered(message m) {
-  return {std::make_shared<const message>(std::move(m)), {}};
+tool_answer answer(const tool_call& call, tool_output&& out) {
+  auto m = std::make_shared<message>();
+  fill_answer(*m, call.id, call.name, std::move(out));
+  return {std::move(m), {}};
 }
 
 std::string please_fix(std::string_view what) {
@@ -83,7 +88,7 @@ tool_output within(tool_output out, std::size_t bytes_max, const std::string& na
 /// Converts the items of a reply to an answer. A single message is the answer itself.
 tool_answer answer_of(std::vector<tool_item> items) {
   if (auto* only = items.size() == 1 ? std::get_if<message>(&items.front()) : nullptr)
-    return answered(std::move(*only));
+    return {std::make_shared<message>(std::move(*only)), {}};
   return {nullptr, std::move(items)};
 }
 
@@ -166,7 +171,7 @@ task<tool_output> begin_body(const tool_node::table::entry& entry, const tool_ca
 
 tool_answer answer_unknown(const tool_node::table& t, const tool_call& call) {
   auto text = "Error: " + call.name + " is not a valid tool, try one of [" + t.names + "].";
-  return answered(answer(call.id, call.name, failed(std::move(text))));
+  return answer(call, failed(std::move(text)));
 }
 
 tool_answer answer_output(const tool_node::table& t, const tool_call& call, tool_input_form form,
@@ -177,13 +182,12 @@ tool_answer answer_output(const tool_node::table& t, const tool_call& call, tool
       return answer_of(std::move(items));
   }
   out = within(std::move(out), t.options.result_bytes_max, call.name);
-  return answered(answer(call.id, call.name, std::move(out)));
+  return answer(call, std::move(out));
 }
 
 tool_answer answer_failure(const tool_node::table& t, const tool_call& call, bool any) {
   auto text = answer_current(t.options.errors, any);
-  return answered(answer(call.id, call.name,
-                         within(failed(std::move(text)), t.options.result_bytes_max, call.name)));
+  return answer(call, within(failed(std::move(text)), t.options.result_bytes_max, call.name));
 }
 
 message tool_node::answer_invalid(const invalid_tool_call& call) const {
@@ -192,7 +196,9 @@ message tool_node::answer_invalid(const invalid_tool_call& call) const {
   // The arguments text of a confused model can have any length.
   if (text.size() > table_->options.result_bytes_max)
     text = please_fix("the arguments of the call are too long and are not a JSON object");
-  return answer(call.id, call.name, failed(std::move(text)));
+  auto m = message{};
+  fill_answer(m, call.id, call.name, failed(std::move(text)));
+  return m;
 }
 
 } // namespace superstep

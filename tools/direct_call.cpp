@@ -12,7 +12,7 @@ namespace superstep {
 
 namespace {
 
-/// What the body of a direct call refers to.
+/// The objects that the body of a direct call refers to.
 struct direct_arguments final : detail::kept_arguments {
   tool_context context;
   std::unique_ptr<tool_call> call; ///< with its injected arguments; null if it has none

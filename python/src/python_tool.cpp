@@ -75,9 +75,10 @@ public:
       : definition_{std::move(d)}, function_{std::move(f)} {}
 
   const tool_definition& definition() const noexcept override { return definition_; }
-  task<tool_output> run(tool_call call, tool_context context) const override {
-    const auto made = boost::intrusive_ptr<tool_activation>{
-        new tool_activation{function_, std::move(call), std::move(context)}};
+  task<tool_output> run(const tool_call& call, const tool_context& context) const override {
+    // a copy, because a Python thread may use the call after its task was destroyed
+    const auto made =
+        boost::intrusive_ptr<tool_activation>{new tool_activation{function_, call, context}};
     auto waiting = await_call(made);
     const auto has_ended = co_await waiting;
     // an interrupted call has no result; the engine discards the output of its task

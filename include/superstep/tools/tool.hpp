@@ -262,7 +262,7 @@ public:
   /// which is_unavailable() is true, such as tool_unavailable, always fail the run.
   ///
   /// @param call the call with parsed and checked arguments, including the injected ones. Must live
-  /// until the task is destroyed, so coroutines may use the reference
+  /// until the task is destroyed, so coroutines need no copy
   /// @param context information about the call; must live as long as `call`
   /// @return the result; is_error for a failure that the model should read
   /// @par Cancellation

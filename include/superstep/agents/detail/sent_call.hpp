@@ -24,8 +24,8 @@ private:
   std::uint32_t index_;
 };
 
-/// Returns the call that a Send to the tools carries: a sent_call, or a tool_call if the application
-/// has made the Send. @pre given.payload is not null
+/// Returns the call that a Send to the tools carries: a sent_call, or a tool_call if the
+/// application has made the Send. @pre given.payload is not null
 [[nodiscard]] const tool_call& sent_call_of(const body_input& given);
 /// Returns the form of these Sends in checkpoints, which is that of a tool_call.
 [[nodiscard]] const value_form* form_of_sent_calls() noexcept;
