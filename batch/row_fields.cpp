@@ -95,7 +95,18 @@ error unknown_field(std::string_view name, std::span<const std::string> response
           "--fields: unknown field " + quoted_excerpt(name) + "; known fields: " + known};
 }
 
-/// Appends the columns of one name in `--fields`. Returns false if the name is unknown.
+bool contains(std::span<const std::string> names, std::string_view name) noexcept {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// Whether a name is that of a field which is neither a column nor a member of the response.
+bool is_field_of_rows(std::string_view name) noexcept {
+  return find_known(name) != nullptr || name == "id";
+}
+
+/// Appends the columns of one name in `--fields`. Returns false if the name is unknown. A member of
+/// the response and a column of the input with the same name both get their longer forms, so that
+/// the header of the output shows which of them it is.
 bool add_columns(std::vector<output_column>& out, const std::string& name, output_format format,
                  std::span<const std::string> response_names,
                  std::span<const std::string> input_names) {
@@ -104,7 +115,7 @@ bool add_columns(std::vector<output_column>& out, const std::string& name, outpu
     return true;
   }
   const auto add_response = [&](const std::string& member) {
-    const auto is_taken = find_known(member) != nullptr || member == "id";
+    const auto is_taken = is_field_of_rows(member) || contains(input_names, member);
     out.push_back({is_taken ? std::string{response_prefix} + member : member,
                    std::string{response_prefix} + member});
   };
@@ -113,16 +124,15 @@ bool add_columns(std::vector<output_column>& out, const std::string& name, outpu
     return true;
   }
   if (name.starts_with(response_prefix) &&
-      std::ranges::find(response_names, name.substr(response_prefix.size())) !=
-          response_names.end()) {
+      contains(response_names, name.substr(response_prefix.size()))) {
     add_response(name.substr(response_prefix.size()));
     return true;
   }
   const auto has_prefix = name.starts_with(columns_prefix);
   const auto column = has_prefix ? name.substr(columns_prefix.size()) : name;
-  if (std::ranges::find(input_names, column) == input_names.end())
+  if (!contains(input_names, column))
     return false;
-  const auto is_taken = find_known(column) != nullptr || column == "id";
+  const auto is_taken = is_field_of_rows(column) || contains(response_names, column);
   const auto path = std::string{columns_prefix} + column;
   out.push_back({is_taken ? path : column, path});
   return true;

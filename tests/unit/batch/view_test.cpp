@@ -78,8 +78,9 @@ result<batch_summary> run_reversed(job& given, std::size_t left = rows) {
 }
 
 std::string written(const std::vector<std::string>& fields, output_format format,
-                    std::string_view line, const std::vector<std::string>& response = {}) {
-  auto columns = columns_of(fields, format, response, {});
+                    std::string_view line, const std::vector<std::string>& response = {},
+                    const std::vector<std::string>& input = {}) {
+  auto columns = columns_of(fields, format, response, input);
   BOOST_TEST_REQUIRE(columns.has_value());
   auto writer = field_writer{*std::move(columns), format};
   auto out = std::string{};
@@ -105,6 +106,22 @@ BOOST_AUTO_TEST_CASE(fields_become_members_of_json_lines) {
              R"("total_tokens":5},"cost":null,"label":"good","score":0.5,)"
              R"("response.status":true,"missing":null})"
              "\n");
+}
+
+/// Without the longer forms, the header would not show whether `label` is the expected label of the
+/// input or the one that the model gave.
+BOOST_AUTO_TEST_CASE(response_member_and_column_with_same_name_differ) {
+  constexpr auto line = std::string_view{
+      R"({"id":"a","status":"ok","output":{"messages":[{"type":"ai","content":"x"}],)"
+      R"("structured_response":{"label":"good","score":1}},"columns":{"label":"bad","n":"7"}})"};
+  const auto response = std::vector<std::string>{"label", "score"};
+  const auto input = std::vector<std::string>{"label", "n"};
+  BOOST_TEST(written({"response", "label", "n"}, output_format::csv, line, response, input) ==
+             "\"id\",\"response.label\",\"score\",\"columns.label\",\"n\"\n"
+             "\"a\",\"good\",1,\"bad\",\"7\"\n");
+  BOOST_TEST(written({"response.label", "columns.label"}, output_format::jsonl, line, response,
+                     input) == R"({"id":"a","response.label":"good","columns.label":"bad"})"
+                               "\n");
 }
 
 BOOST_AUTO_TEST_CASE(csv_quotes_texts_and_expands_objects) {
