@@ -181,7 +181,7 @@ private:
   struct block_header {
     static void* operator new(std::size_t header, extra_bytes more) {
       return ::operator new(header + static_cast<std::size_t>(more));
-    }
+    } // NOLINTNEXTLINE(misc-new-delete-overloads): belongs to the operator new above
     static void operator delete(void* block) noexcept { ::operator delete(block); }
     static void operator delete(void* block, extra_bytes) noexcept { ::operator delete(block); }
   };
