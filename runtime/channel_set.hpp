@@ -9,11 +9,14 @@
 namespace superstep::detail {
 
 /// The channels that a list contained when this object was made, for repeated look-ups. The list
-/// may grow meanwhile. Short lists are searched in place.
+/// may grow meanwhile. The list is sorted only if it is long and there are many look-ups; otherwise
+/// it is searched in place.
 class channel_set {
 public:
-  explicit channel_set(const std::vector<std::uint32_t>& list) : list_{list}, count_{list.size()} {
-    if (count_ <= unsorted_max)
+  /// @param lookups the expected number of calls of contains()
+  channel_set(const std::vector<std::uint32_t>& list, std::size_t lookups)
+      : list_{list}, count_{list.size()} {
+    if (std::min(count_, lookups) <= unsorted_max)
       return;
     sorted_ = list;
     std::ranges::sort(sorted_);

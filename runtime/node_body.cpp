@@ -118,7 +118,7 @@ bool holds_transients(const detail::program& table, const state_block& state) no
 /// Empties the transient channels that the step did not write; their values live for one step.
 void empty_transients(const detail::program& table, state_block& state,
                       std::vector<std::uint32_t>& changes) {
-  const auto written = detail::channel_set{changes};
+  const auto written = detail::channel_set{changes, table.transient_channels().size()};
   for (const auto c : table.transient_channels())
     if (!written.contains(c) && table.channels()[c]->update_empty(state) == changed::yes)
       changes.push_back(c);

@@ -258,7 +258,7 @@ state_ptr run_state::hold_for_emptying() {
 /// emptying throws, restores `backup`.
 /// @param backup the result of hold_for_emptying(), called before the step's writes were applied
 void run_state::end_transients(state_ptr backup) try {
-  const auto written = detail::channel_set{changes_};
+  const auto written = detail::channel_set{changes_, table_->transient_channels().size()};
   for (const auto c : table_->transient_channels()) {
     if (written.contains(c))
       continue;
