@@ -197,6 +197,10 @@ BOOST_AUTO_TEST_CASE(suspended_body_of_busy_actor_continues_after_the_message) {
   auto run = background_run{e, graph, numbers{}};
   const auto busy = actor.get_future().get();
   held.await_arrivals(1);
+  // The lane releases the actor after the body has begun to wait. Before that, the lane itself
+  // would handle the request.
+  await_actor(e, run.handle,
+              [](const ss::actor_info& i) { return i.state == ss::call_state::suspended; });
   client.send_request(busy);
   client.await_first_response();
   held.open(5);
