@@ -20,7 +20,8 @@ result<void> check_piped(const batch_options& options) {
 
 result<void> check_options(const batch_options& options) {
   if (options.input.empty() || options.output.empty())
-    return error{errc::invalid_argument, "batch_options::input and output must be set"};
+    return error{errc::invalid_argument,
+                 "batch_options::input and batch_options::output must be set"};
   if (options.concurrency == 0)
     return error{errc::invalid_argument, "batch_options::concurrency must be at least 1"};
   if (options.line_bytes_max == 0)

@@ -41,7 +41,7 @@ void add_shared_run_options(CLI::App& verb, ledger_arguments& into) {
   verb.get_option("--lease-ms")->needs(ledger);
   for (const auto* name : {"AGENT", "--input", "--output"})
     verb.get_option(name)->required(false);
-  verb.final_callback([&verb, &into] {
+  verb.parse_complete_callback([&verb, &into] {
     if (!into.is_set()) {
       for (const auto* name : {"AGENT", "--input", "--output"})
         if (verb.count(name) == 0)

@@ -119,19 +119,41 @@ void read_response(dom::object response, result_line& into) {
     read_usage(usage, into);
 }
 
-/// Replaces the answer by a member of the structured response or of the line.
-void select_answer(dom::object line, std::string_view path, result_line& into) {
-  auto found = std::optional<dom::element>{};
-  auto structured = dom::object{};
+/// Returns the structured response of a native line or of a line with selected fields.
+std::optional<dom::object> structured_response_of(dom::object line) noexcept {
   auto state = dom::object{};
+  auto out = dom::object{};
   if (line.at_key("output").get(state) != simdjson::SUCCESS)
     state = line;
-  if (state.at_key("structured_response").get(structured) == simdjson::SUCCESS)
-    found = detail::value_at(structured, path);
-  if (!found)
-    found = detail::value_at(line, path);
+  if (state.at_key("structured_response").get(out) != simdjson::SUCCESS)
+    return std::nullopt;
+  return out;
+}
+
+/// Returns the field of the output that --answer names: a member of the structured response, with
+/// or without the prefix `response.`, or a member of the line.
+std::optional<dom::element> answer_at(dom::object line, std::string_view path) {
+  constexpr auto prefix = std::string_view{"response."};
+  const auto member = path.starts_with(prefix) ? path.substr(prefix.size()) : path;
+  auto found = std::optional<dom::element>{};
+  if (const auto structured = structured_response_of(line))
+    for (const auto one : {path, member})
+      if (!found)
+        found = detail::value_at(*structured, one);
+  // In a line with selected fields, a member of the response has the prefix if a column has its
+  // name.
+  const auto with_prefix = std::string{prefix}.append(member);
+  for (const auto one : {std::string_view{with_prefix}, path, member})
+    if (!found)
+      found = detail::value_at(line, one);
+  return found;
+}
+
+/// Replaces the answer by a field of the output.
+void select_answer(dom::object line, std::string_view path, result_line& into) {
   into.structured.clear();
   into.answer.clear();
+  const auto found = answer_at(line, path);
   auto text = std::string_view{};
   if (found && found->get(text) == simdjson::SUCCESS)
     into.answer = text;

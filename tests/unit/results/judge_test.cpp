@@ -124,7 +124,25 @@ BOOST_AUTO_TEST_CASE(member_of_response_is_the_answer) {
   BOOST_TEST(compared_text(read_result_line(object, "label")) == "1");
   BOOST_TEST(compared_text(read_result_line(object, "n.m")) == "7");
   BOOST_TEST(compared_text(read_result_line(object, "steps")) == "1"); // a member of the line
+  BOOST_TEST(compared_text(read_result_line(object, "response.label")) == "1");
   BOOST_TEST(compared_text(read_result_line(object, "other")) == "");
+}
+
+BOOST_AUTO_TEST_CASE(member_of_response_is_found_beside_columns) {
+  auto parser = simdjson::dom::parser{};
+  const auto answer = [&](std::string_view line, std::string_view field) {
+    auto object = simdjson::dom::object{};
+    BOOST_TEST_REQUIRE((parser.parse(line.data(), line.size()).get(object) == simdjson::SUCCESS));
+    return compared_text(read_result_line(object, field));
+  };
+  const auto both = std::string{R"({"id":"a","response.label":"1","columns.label":"2"})"};
+  BOOST_TEST(answer(both, "label") == "1");
+  BOOST_TEST(answer(both, "response.label") == "1");
+  BOOST_TEST(answer(both, "columns.label") == "2");
+  const auto only_response = std::string{R"({"id":"a","label":"1"})"};
+  BOOST_TEST(answer(only_response, "label") == "1");
+  BOOST_TEST(answer(only_response, "response.label") == "1");
+  BOOST_TEST(answer(R"({"id":"a","structured_response":{"label":"1"}})", "response.label") == "1");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
