@@ -234,21 +234,15 @@ native_agent::native_agent(nb::dict options, nb::list tools,
   translated([&] { graph_ = create_agent(std::move(made)); });
 }
 
-run_handle native_agent::submit(nb::handle input, nb::dict options, delivery to) const {
-  return start(input, std::move(options), std::move(to), stream_mode::none, {});
-}
-
-run_handle native_agent::stream(nb::handle input, nb::dict options,
-                                const std::vector<std::string>& modes, delivery to) const {
-  auto sink = std::make_shared<queue_sink>(to, [graph = *graph_](detail::run_event e) {
-    return event_object(
-        detail::event_from(std::move(e), detail::adapter_of(graph), detail::program_of(graph)));
-  });
-  return start(input, std::move(options), std::move(to), read_stream_modes(modes), std::move(sink));
-}
-
-run_handle native_agent::start(nb::handle input, nb::dict options, delivery to, stream_mode modes,
-                               std::shared_ptr<detail::event_sink> sink) const {
+run_handle native_agent::start(nb::handle input, nb::dict options, delivery to,
+                               const std::vector<std::string>& modes) const {
+  const auto mode = read_stream_modes(modes);
+  auto sink = std::shared_ptr<detail::event_sink>{};
+  if (mode != stream_mode::none)
+    sink = std::make_shared<queue_sink>(to, [graph = *graph_](detail::run_event e) {
+      return event_object(
+          detail::event_from(std::move(e), detail::adapter_of(graph), detail::program_of(graph)));
+    });
   auto config = read_run_options(options);
   if (!options.contains("recursion_limit"))
     config.recursion_limit = recursion_limit_;
@@ -265,7 +259,7 @@ run_handle native_agent::start(nb::handle input, nb::dict options, delivery to, 
     const auto unlocked = nb::gil_scoped_release{};
     const auto used = std::move(engine); // released before the GIL is taken again
     return detail::engine_access::start(*used, detail::program_of(*graph_), std::move(given),
-                                        std::move(config), std::move(done), modes, std::move(sink));
+                                        std::move(config), std::move(done), mode, std::move(sink));
   });
 }
 

@@ -61,13 +61,12 @@ public:
   native_agent(nb::dict options, nb::list tools,
                std::shared_ptr<superstep::checkpointer> checkpointer);
 
-  /// Starts a run. Its result, an agent_result, is delivered to the queue.
+  /// Starts a run. Its result, an agent_result, is delivered to the queue. With stream modes, its
+  /// events are delivered before, as (mode, payload).
   /// @param input a list of messages; None, which resumes the thread; or a tuple with one resume
   /// value
-  run_handle submit(nb::handle input, nb::dict options, delivery to) const;
-  /// Starts a run that also delivers its events, as (mode, payload); the last item is the result.
-  run_handle stream(nb::handle input, nb::dict options, const std::vector<std::string>& modes,
-                    delivery to) const;
+  run_handle start(nb::handle input, nb::dict options, delivery to,
+                   const std::vector<std::string>& modes) const;
   /// Returns the messages for a row of a batch: the key `input` of the agent file with the columns
   /// of the row. None if the file does not have the key.
   [[nodiscard]] nb::object messages_of_row(nb::dict row) const;
@@ -78,8 +77,6 @@ public:
 private:
   [[nodiscard]] chat_model_ptr make_model_of(nb::handle from);
   [[nodiscard]] tool_list make_tools(nb::list specs);
-  run_handle start(nb::handle input, nb::dict options, delivery to, stream_mode modes,
-                   std::shared_ptr<detail::event_sink> sink) const;
 
   std::optional<compiled_graph<chat_state>> graph_;
   std::uint32_t recursion_limit_ = default_recursion_limit;

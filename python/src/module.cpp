@@ -163,17 +163,10 @@ void add_agents(nb::module_& m) {
           },
           nb::arg(), nb::arg(), nb::arg().none())
       .def(
-          "submit",
+          "start",
           [](const native_agent& a, nb::handle input, nb::dict options, const result_source& to,
-             std::int64_t tag) {
-            return a.submit(input, std::move(options), {to.queue, tag});
-          },
-          nb::arg().none(), nb::arg(), nb::arg(), nb::arg())
-      .def(
-          "stream",
-          [](const native_agent& a, nb::handle input, nb::dict options,
-             const std::vector<std::string>& modes, const result_source& to, std::int64_t tag) {
-            return a.stream(input, std::move(options), modes, {to.queue, tag});
+             std::int64_t tag, const std::vector<std::string>& modes) {
+            return a.start(input, std::move(options), {to.queue, tag}, modes);
           },
           nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg())
       .def("messages_of_row", &native_agent::messages_of_row)

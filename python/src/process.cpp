@@ -31,6 +31,7 @@ void forget_parent() noexcept {
   current.store(nullptr);
   current_bodies.store(nullptr);
   forget_left_objects();
+  nb::set_leak_warnings(false); // references that the parent's threads held are never released
   forks.fetch_add(1);
 }
 

@@ -6,11 +6,9 @@ from __future__ import annotations
 import os
 from typing import (
     Any,
-    AsyncIterator,
     Callable,
     Generator,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
     Union,
@@ -128,7 +126,7 @@ def _input_of(given: Input) -> Any:
     return messages_of(given)
 
 
-class Agent:
+class Agent(_runs.Compiled[Input, AgentResult]):
     """A compiled agent. Made by create_agent() or Agent.from_file().
 
     All methods take the options of a run as keywords: thread_id, run_id, recursion_limit, deadline
@@ -138,11 +136,8 @@ class Agent:
     """
 
     def __init__(self, recipe: dict[str, Any], tools: Iterable[Callable[..., Any]] = ()) -> None:
-        self._recipe = recipe
         self._tools: list[Tool[..., Any]] = [tool_of(t) for t in tools]
-        self._built: Any = None
-        self._generation = -1
-        self._native()  # reports errors now
+        super().__init__(recipe)
 
     @classmethod
     def from_file(
@@ -188,13 +183,6 @@ class Agent:
         recipe = {"text": text, "name": name, "set": overrides, "checkpointer": checkpointer}
         return cls(recipe, tools)
 
-    def _native(self) -> Any:
-        now = _superstep.generation()
-        if self._built is None or self._generation != now:
-            self._built = self._build()
-            self._generation = now
-        return self._built
-
     def _build(self) -> Any:
         recipe = self._recipe
         saved = recipe.get("checkpointer")
@@ -215,32 +203,23 @@ class Agent:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._recipe = state["recipe"]
         self._tools = state["tools"]
-        self._built = None
-        self._generation = -1
+        self._forget()
 
     def __repr__(self) -> str:
         name = self._recipe.get("name") or self._recipe.get("options", {}).get("name") or "agent"
         return f"<superstep.Agent {os.path.basename(name)}>"
 
-    def invoke(self, input: Input, **options: Any) -> AgentResult:
-        """Runs the agent and returns its result. Raises the exception of a failed run.
-
-        ``input`` is a text, a message, a list of messages or {"messages": [...]}; None or
-        Command(resume=...) resumes the thread. An interrupt is not a failure: the result's
-        ``interrupts`` are not empty then.
-        """
-        agent, given = self._native(), _input_of(input)
-        return _raised(_runs.wait(lambda to, tag: agent.submit(given, options, to, tag)))
-
-    async def ainvoke(self, input: Input, **options: Any) -> AgentResult:
-        """Like invoke(), for coroutines. Coroutine tools run in the caller's event loop."""
-        agent, given, waiter = self._native(), _input_of(input), _runs.waiter()
-        if self._is_async():
-            options = _runs.loop_options(options, waiter.number)
-        return _raised(await waiter.run(lambda to, tag: agent.submit(given, options, to, tag)))
-
-    def _is_async(self) -> bool:
+    def _has_coroutines(self) -> bool:
         return any(t.is_async for t in self._tools)
+
+    def _read_input(self, given: Input) -> Any:
+        return _input_of(given)
+
+    def _is_end(self, item: Any) -> bool:
+        return isinstance(item, AgentResult)
+
+    def _read_end(self, item: AgentResult) -> tuple[AgentResult, BaseException | None]:
+        return item, item._take_error() if item.status == "failed" else None
 
     def batch(
         self, inputs: Iterable[Input], *, concurrency: int = 256, **options: Any
@@ -251,33 +230,17 @@ class Agent:
         """
         rows = list(inputs)
         out: list[Row | None] = [None] * len(rows)
-        for row in self._each(iter(rows), concurrency, _input_of, options):
-            out[row.index] = row
+        for index, _, outcome in self._each(iter(rows), concurrency, _input_of, lambda _: options):
+            out[index] = Row(index, rows[index], outcome)
         return [row for row in out if row is not None]
 
     async def abatch(
         self, inputs: Iterable[Input], *, concurrency: int = 256, **options: Any
     ) -> list[Row]:
         """Like batch(), for coroutines."""
-        return await self._run_all(list(inputs), concurrency, _input_of, options)
-
-    async def _run_all(
-        self,
-        rows: Sequence[Any],
-        concurrency: int,
-        given: Callable[[Any], Any],
-        options: dict[str, Any],
-    ) -> list[Row]:
-        agent, waiter = self._native(), _runs.waiter()
-        if self._is_async():
-            options = _runs.loop_options(options, waiter.number)
-
-        async def one(row: Any) -> Any:
-            input = given(row)
-            return await waiter.run(lambda to, tag: agent.submit(input, options, to, tag))
-
-        outcomes = await _runs.arun_each(rows, concurrency, one)
-        return [Row(i, rows[i], outcome) for i, outcome in enumerate(outcomes)]
+        rows = list(inputs)
+        outcomes = await self._aeach(rows, concurrency, _input_of, lambda _: options)
+        return [Row(i, row, outcome) for i, (row, outcome) in enumerate(zip(rows, outcomes))]
 
     def map(
         self,
@@ -295,8 +258,11 @@ class Agent:
         filled with the columns. Reads ``rows`` only as far as ``concurrency`` allows. ``thread_id``
         returns the thread of a row, for agents with a checkpointer.
         """
-        given = self._reader(question)
-        return self._each(iter(rows), concurrency, given, options, thread_id)
+        each = self._each(
+            iter(rows), concurrency, self._reader(question), _options_of(options, thread_id)
+        )
+        for index, row, outcome in each:
+            yield Row(index, row, outcome)
 
     async def amap(
         self,
@@ -304,10 +270,14 @@ class Agent:
         *,
         question: str | None = None,
         concurrency: int = 256,
+        thread_id: Callable[[Any], str] | None = None,
         **options: Any,
     ) -> list[Row]:
         """Runs the agent for each row like map(), for coroutines; returns all outcomes in order."""
-        return await self._run_all(rows, concurrency, self._reader(question), options)
+        outcomes = await self._aeach(
+            rows, concurrency, self._reader(question), _options_of(options, thread_id)
+        )
+        return [Row(i, row, outcome) for i, (row, outcome) in enumerate(zip(rows, outcomes))]
 
     def _reader(self, question: str | None) -> Callable[[Any], Any]:
         """Returns the function that makes the input of a run from a row."""
@@ -324,82 +294,14 @@ class Agent:
 
         return given
 
-    def _each(
-        self,
-        rows: Iterator[Any],
-        concurrency: int,
-        given: Callable[[Any], Any],
-        options: dict[str, Any],
-        thread_id: Callable[[Any], str] | None = None,
-    ) -> Generator[Row, None, None]:
-        agent = self._native()
 
-        def begin(row: Any, results: Any, index: int) -> Any:
-            of_row = options if thread_id is None else {**options, "thread_id": thread_id(row)}
-            return agent.submit(given(row), of_row, results, index)
-
-        for index, row, outcome in _runs.run_each(rows, concurrency, begin):
-            yield Row(index, row, outcome)
-
-    def stream(
-        self, input: Input, *, stream_mode: "str | Sequence[str]" = "updates", **options: Any
-    ) -> Iterator[Any]:
-        """Runs the agent and yields its events.
-
-        ``stream_mode`` is "updates", "values", "messages" or "custom", or a list of these; with a
-        list, the events are pairs of mode and event. Raises the exception of a failed run at the end.
-        """
-        agent, given = self._native(), _input_of(input)
-        modes, is_list = _modes_of(stream_mode)
-        events = _runs.read_events(
-            lambda to, tag: agent.stream(given, options, modes, to, tag), _is_result
-        )
-        for item in events:
-            if _is_result(item):
-                _raised(item)
-            else:
-                yield item if is_list else item[1]
-
-    async def astream(
-        self, input: Input, *, stream_mode: "str | Sequence[str]" = "updates", **options: Any
-    ) -> AsyncIterator[Any]:
-        """Like stream(), for coroutines."""
-        agent, given = self._native(), _input_of(input)
-        if self._is_async():
-            options = _runs.loop_options(options, _runs.waiter().number)
-        modes, is_list = _modes_of(stream_mode)
-        events = _runs.aread_events(
-            lambda to, tag: agent.stream(given, options, modes, to, tag), _is_result
-        )
-        async for item in events:
-            if _is_result(item):
-                _raised(item)
-            else:
-                yield item if is_list else item[1]
-
-    def mermaid(self) -> str:
-        """Returns the graph of the agent as Mermaid text."""
-        text: str = self._native().mermaid()
-        return text
-
-
-def _is_result(item: Any) -> bool:
-    return isinstance(item, AgentResult)
-
-
-def _modes_of(given: "str | Sequence[str]") -> tuple[list[str], bool]:
-    return ([given], False) if isinstance(given, str) else (list(given), True)
-
-
-def _raised(result: AgentResult) -> AgentResult:
-    if result.status == "failed":
-        error = result._take_error()
-        assert error is not None
-        try:
-            raise error
-        finally:
-            del error  # otherwise the frame and the traceback of the exception refer to each other
-    return result
+def _options_of(
+    options: dict[str, Any], thread_id: Callable[[Any], str] | None
+) -> Callable[[Any], dict[str, Any]]:
+    """Returns the function that makes the options of a run from a row."""
+    if thread_id is None:
+        return lambda _: options
+    return lambda row: {**options, "thread_id": thread_id(row)}
 
 
 def create_agent(

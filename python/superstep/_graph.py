@@ -6,13 +6,12 @@ from __future__ import annotations
 import typing
 from typing import (
     Any,
-    AsyncIterator,
     Callable,
     Generator,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
+    Union,
 )
 
 from . import _aio, _runs, _superstep
@@ -23,6 +22,7 @@ from ._types import Command, Interrupt, RetryPolicy, Snapshot
 Reducer = Callable[[Any, Any], Any]
 Node = Callable[..., Any]
 Router = Callable[[Any], Any]
+GraphInput = Union[Mapping[str, Any], Command, None]
 State = dict[str, Any]
 
 _MISSING: Any = object()
@@ -189,26 +189,13 @@ def _kind_of(function: Callable[..., Any]) -> tuple[bool, bool]:
     return is_coroutine_function(function), "runtime" in parameters_of(function)
 
 
-class CompiledGraph:
+class CompiledGraph(_runs.Compiled[GraphInput, Result]):
     """A graph that is ready to run. Made by Graph.compile().
 
     All methods take the options of a run as keywords: thread_id, run_id, recursion_limit, deadline
     (seconds), max_concurrency, tags, metadata, configurable, durability, checkpoint_id,
     interrupt_before, interrupt_after.
     """
-
-    def __init__(self, recipe: dict[str, Any]) -> None:
-        self._recipe = recipe
-        self._built: Any = None
-        self._generation = -1
-        self._native()  # reports faults now
-
-    def _native(self) -> Any:
-        now = _superstep.generation()
-        if self._built is None or self._generation != now:
-            self._built = self._build()
-            self._generation = now
-        return self._built
 
     def _build(self) -> Any:
         recipe = self._recipe
@@ -238,31 +225,24 @@ class CompiledGraph:
     def __setstate__(self, state: dict[str, Any]) -> None:
         channels = [(n, r, initial[0] if initial else _MISSING) for n, r, initial in state["channels"]]
         self._recipe = {**state, "channels": channels}
-        self._built = None
-        self._generation = -1
+        self._forget()
 
-    def invoke(self, input: "Mapping[str, Any] | Command | None", **options: Any) -> Result:
-        """Runs the graph and returns the state at its end. Raises the exception of a failed run.
-
-        None resumes the thread; Command(resume=...) answers its interrupts. An interrupt is not a
-        failure: the result's ``interrupts`` are not empty then.
-        """
-        graph = self._native()
-        return _raised(_runs.wait(lambda to, tag: graph.start(_input_of(input), options, to, tag, [])))
-
-    async def ainvoke(self, input: "Mapping[str, Any] | Command | None", **options: Any) -> Result:
-        """Like invoke(), for coroutines. Coroutine functions run in the caller's event loop."""
-        graph, waiter = self._native(), _runs.waiter()
-        options = self._in_loop(options, waiter)
-        given = _input_of(input)
-        return _raised(await waiter.run(lambda to, tag: graph.start(given, options, to, tag, [])))
-
-    def _in_loop(self, options: dict[str, Any], waiter: _aio.Waiter) -> dict[str, Any]:
-        has_async = any(
-            (kind == "node" and arguments[2]) or (kind == "branch" and arguments[2]) or kind == "subgraph"
+    def _has_coroutines(self) -> bool:
+        return any(
+            kind == "subgraph" or (kind in ("node", "branch") and arguments[2])
             for kind, arguments in self._recipe["steps"]
         )
-        return _runs.loop_options(options, waiter.number) if has_async else options
+
+    def _read_input(self, given: GraphInput) -> Any:
+        return _input_of(given)
+
+    def _is_end(self, item: Any) -> bool:
+        return len(item) == 5
+
+    def _read_end(self, item: Any) -> tuple[Result, BaseException | None]:
+        result = _result(item)
+        error, result.error = result.error, None
+        return result, error
 
     def batch(
         self, inputs: Iterable[Any], *, concurrency: int = 256, **options: Any
@@ -281,69 +261,17 @@ class CompiledGraph:
         self, inputs: Iterable[Any], *, concurrency: int = 256, **options: Any
     ) -> list[Result]:
         """Like batch(), for coroutines."""
-        graph, waiter = self._native(), _runs.waiter()
-        options = self._in_loop(options, waiter)
-
-        async def one(item: Any) -> Any:
-            given = _input_of(item)
-            return await waiter.run(lambda to, tag: graph.start(given, options, to, tag, []))
-
-        return [_result(r) for r in await _runs.arun_each(list(inputs), concurrency, one)]
+        given = list(inputs)
+        outcomes = await self._aeach(given, concurrency, _input_of, lambda _: options)
+        return [_result(outcome) for outcome in outcomes]
 
     def map(
         self, inputs: Iterable[Any], *, concurrency: int = 256, **options: Any
     ) -> Generator[tuple[int, Any, Result], None, None]:
         """Runs the graph for each input, and yields (index, input, result) as the runs end."""
-        graph = self._native()
-
-        def begin(item: Any, results: Any, index: int) -> Any:
-            return graph.start(_input_of(item), options, results, index, [])
-
-        for index, item, outcome in _runs.run_each(iter(inputs), concurrency, begin):
+        each = self._each(iter(inputs), concurrency, _input_of, lambda _: options)
+        for index, item, outcome in each:
             yield index, item, _result(outcome)
-
-    def stream(
-        self,
-        input: "Mapping[str, Any] | Command | None",
-        *,
-        stream_mode: "str | Sequence[str]" = "updates",
-        **options: Any,
-    ) -> Iterator[Any]:
-        """Runs the graph and yields its events.
-
-        ``stream_mode`` is "updates", "values", "messages" or "custom", or a list of these; with a
-        list, the events are pairs of mode and event. Raises the exception of a failed run at the end.
-        """
-        graph, given = self._native(), _input_of(input)
-        modes, is_list = _modes_of(stream_mode)
-        events = _runs.read_events(
-            lambda to, tag: graph.start(given, options, to, tag, modes), _is_result
-        )
-        for item in events:
-            if _is_result(item):
-                _raised(item)
-            else:
-                yield item if is_list else item[1]
-
-    async def astream(
-        self,
-        input: "Mapping[str, Any] | Command | None",
-        *,
-        stream_mode: "str | Sequence[str]" = "updates",
-        **options: Any,
-    ) -> AsyncIterator[Any]:
-        """Like stream(), for coroutines."""
-        graph, given = self._native(), _input_of(input)
-        options = self._in_loop(options, _runs.waiter())
-        modes, is_list = _modes_of(stream_mode)
-        events = _runs.aread_events(
-            lambda to, tag: graph.start(given, options, to, tag, modes), _is_result
-        )
-        async for item in events:
-            if _is_result(item):
-                _raised(item)
-            else:
-                yield item if is_list else item[1]
 
     def get_state(self, thread_id: str, checkpoint_id: str = "") -> Snapshot:
         """Returns the state of a thread, at its newest or at another checkpoint."""
@@ -371,11 +299,6 @@ class CompiledGraph:
         made: str = self._native().update_state(options, given, as_node)
         return made
 
-    def mermaid(self) -> str:
-        """Returns the graph as Mermaid text."""
-        text: str = self._native().mermaid()
-        return text
-
 
 def _input_of(given: Any) -> Any:
     if given is None or isinstance(given, (dict, Command)):
@@ -385,31 +308,11 @@ def _input_of(given: Any) -> Any:
     raise TypeError(f"the input of a graph must be a dict or a Command, not a {type(given).__name__}")
 
 
-def _is_result(item: Any) -> bool:
-    return len(item) == 5
-
-
-def _modes_of(given: "str | Sequence[str]") -> tuple[list[str], bool]:
-    return ([given], False) if isinstance(given, str) else (list(given), True)
-
-
 def _result(outcome: Any) -> Result:
     if isinstance(outcome, BaseException):
         return Result({}, "failed", [], outcome)
     status, state, interrupts, error, steps = outcome
     return Result(state, status, interrupts, error, steps)
-
-
-def _raised(outcome: Any) -> Result:
-    result = _result(outcome)
-    if result.error is None:
-        return result
-    error, result.error = result.error, None
-    del outcome
-    try:
-        raise error
-    finally:
-        del error  # otherwise the frame and the traceback of the exception refer to each other
 
 
 def interrupt(value: Any) -> Any:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Iterable, Mapping, Sequence, Union
+from typing import Any, Callable, Generator, Iterable, Mapping, Sequence, TypedDict, Union
 
 from ._agents import Agent, Row, create_agent
 from ._engine import engine
@@ -23,14 +23,6 @@ COLUMNS: dict[str, str] = {
     "model_calls": "long",
     "tool_calls": "long",
 }
-
-
-def start_engine(workers: int) -> None:
-    """Starts the engine of a worker process, unless it runs already."""
-    try:
-        engine(workers)
-    except ValueError:  # the process uses the package for something else, too
-        pass
 
 
 def agent_of(source: AgentSource, tools: Iterable[Callable[..., Any]]) -> Agent:
@@ -59,25 +51,56 @@ def rows_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(names, values)) for values in zip(*lists)]
 
 
-def input_of(row: Mapping[str, Any], question: str | None) -> Any:
-    """Returns the input of a run for a row of columns."""
-    return [str(row[question])] if question is not None else dict(row)
-
-
 def columns_of(outcomes: Sequence[Row]) -> dict[str, list[Any]]:
     """Returns outcomes as columns."""
     made = [outcome.columns() for outcome in outcomes]
     return {name: [columns[name] for columns in made] for name in COLUMNS}
 
 
-def run_block(
-    agent: Agent,
-    rows: Iterable[dict[str, Any]],
-    question: str | None,
-    concurrency: int,
-    options: Mapping[str, Any],
-) -> list[Row]:
-    """Runs an agent over the rows of a block, and returns the outcomes in the order of the rows."""
-    outcomes = list(agent.map(rows, question=question, concurrency=concurrency, **options))
-    outcomes.sort(key=lambda outcome: outcome.index)
-    return outcomes
+class Settings(TypedDict, total=False):
+    """The parameters of all adapters.
+
+    ``question`` is the column with the input; without it, the key ``input`` of the agent file is
+    filled with the columns of a row. ``concurrency`` (default 256) limits the rows that run at the
+    same time in one block; ``workers`` (default 1) is the number of threads of the engine;
+    ``options`` are options of the runs.
+    """
+
+    question: str | None
+    concurrency: int
+    workers: int
+    options: Mapping[str, Any]
+
+
+class Runner:
+    """Runs an agent over rows in a process of a framework. It can be pickled."""
+
+    def __init__(
+        self, agent: AgentSource, tools: Iterable[Callable[..., Any]], settings: Settings
+    ) -> None:
+        unknown = set(settings) - set(Settings.__annotations__)
+        if unknown:
+            raise TypeError(f"unknown parameters: {', '.join(sorted(unknown))}")
+        self._agent = agent_of(agent, tools)
+        self._workers = settings.get("workers", 1)
+        self._options: dict[str, Any] = {
+            "question": settings.get("question"),
+            "concurrency": settings.get("concurrency", 256),
+            **settings.get("options", {}),
+        }
+
+    def start_engine(self) -> None:
+        """Starts the engine of the process, unless it runs already."""
+        try:
+            engine(self._workers)
+        except ValueError:  # the process uses the package for something else, too
+            pass
+
+    def map(self, rows: Iterable[dict[str, Any]]) -> Generator[Row, None, None]:
+        """Runs the rows, and yields the outcomes as they end."""
+        self.start_engine()
+        return self._agent.map(rows, **self._options)
+
+    async def amap(self, rows: Sequence[dict[str, Any]]) -> list[Row]:
+        """Runs the rows, and returns the outcomes in their order."""
+        return await self._agent.amap(rows, **self._options)

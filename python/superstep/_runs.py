@@ -3,11 +3,168 @@
 
 from __future__ import annotations
 
-from typing import Any, AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from typing import (
+    Any,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Generic,
+    Iterator,
+    Mapping,
+    Sequence,
+    TypeVar,
+)
 
 from . import _aio, _superstep
 
+InputT = TypeVar("InputT")
+ResultT = TypeVar("ResultT")
 Start = Callable[[Any, int], Any]
+#: Returns the input of a run for a row of map() or batch().
+Reader = Callable[[Any], Any]
+
+
+class Compiled(Generic[InputT, ResultT]):
+    """A program that is ready to run: the base of Agent and CompiledGraph.
+
+    It consists of its recipe. The native object is built when it is first used, and built again in a
+    forked process.
+    """
+
+    def __init__(self, recipe: dict[str, Any]) -> None:
+        self._recipe = recipe
+        self._forget()
+        self._native()  # reports faults now
+
+    # Subclasses define these members.
+
+    def _build(self) -> Any:
+        """Builds the native object from the recipe."""
+        raise NotImplementedError
+
+    def _has_coroutines(self) -> bool:
+        """Whether runs call coroutine functions."""
+        raise NotImplementedError
+
+    def _read_input(self, given: Any) -> Any:
+        """Converts an input for the native object."""
+        raise NotImplementedError
+
+    def _is_end(self, item: Any) -> bool:
+        """Whether an item that a run has delivered is its result, and not an event."""
+        raise NotImplementedError
+
+    def _read_end(self, item: Any) -> tuple[ResultT, BaseException | None]:
+        """Returns the result of a run, and its exception if it has failed."""
+        raise NotImplementedError
+
+    def _forget(self) -> None:
+        self._built: Any = None
+        self._generation = -1
+
+    def _native(self) -> Any:
+        now = _superstep.generation()
+        if self._built is None or self._generation != now:
+            self._built = self._build()
+            self._generation = now
+        return self._built
+
+    def _start(self, given: Any, options: Mapping[str, Any], modes: Sequence[str] = ()) -> Start:
+        native = self._native()
+        return lambda to, tag: native.start(given, options, to, tag, modes)
+
+    def _finish(self, item: Any) -> ResultT:
+        """Returns the result of a run, or raises the exception of a failed one."""
+        result, error = self._read_end(item)
+        if error is None:
+            return result
+        del item
+        try:
+            raise error
+        finally:
+            del error  # otherwise the frame and the traceback of the exception refer to each other
+
+    def _in_loop(self, options: dict[str, Any], waiter: _aio.Waiter) -> dict[str, Any]:
+        """Adds the event loop of the caller to the options of a run, if the run needs one."""
+        if not self._has_coroutines():
+            return options
+        configurable = {**(options.get("configurable") or {}), "__superstep_loop": waiter.number}
+        return {**options, "configurable": configurable}
+
+    def invoke(self, input: InputT, **options: Any) -> ResultT:
+        """Runs the program and returns its result. Raises the exception of a failed run.
+
+        The input None resumes the thread; Command(resume=...) answers its interrupts. An interrupt is
+        not a failure: the result's ``interrupts`` are not empty then.
+        """
+        return self._finish(wait(self._start(self._read_input(input), options)))
+
+    async def ainvoke(self, input: InputT, **options: Any) -> ResultT:
+        """Like invoke(), for coroutines. Coroutine functions run in the caller's event loop."""
+        waiter = _aio.Waiter()
+        start = self._start(self._read_input(input), self._in_loop(options, waiter))
+        return self._finish(await waiter.run(start))
+
+    def stream(
+        self, input: InputT, *, stream_mode: "str | Sequence[str]" = "updates", **options: Any
+    ) -> Iterator[Any]:
+        """Runs the program and yields its events.
+
+        ``stream_mode`` is "updates", "values", "messages" or "custom", or a list of these; with a
+        list, the events are pairs of mode and event. Raises the exception of a failed run at the end.
+        """
+        modes, is_list = _modes_of(stream_mode)
+        start = self._start(self._read_input(input), options, modes)
+        for item in read_events(start, self._is_end):
+            if self._is_end(item):
+                self._finish(item)
+            else:
+                yield item if is_list else item[1]
+
+    async def astream(
+        self, input: InputT, *, stream_mode: "str | Sequence[str]" = "updates", **options: Any
+    ) -> AsyncIterator[Any]:
+        """Like stream(), for coroutines."""
+        modes, is_list = _modes_of(stream_mode)
+        options = self._in_loop(options, _aio.Waiter())
+        start = self._start(self._read_input(input), options, modes)
+        async for item in aread_events(start, self._is_end):
+            if self._is_end(item):
+                self._finish(item)
+            else:
+                yield item if is_list else item[1]
+
+    def _each(
+        self, rows: Iterator[Any], concurrency: int, read: Reader, options_of: Reader
+    ) -> Generator[tuple[int, Any, Any], None, None]:
+        """Runs the program for each row, and yields (index, row, result) as the runs end."""
+        native = self._native()
+
+        def begin(row: Any, results: Any, index: int) -> Any:
+            return native.start(read(row), options_of(row), results, index, ())
+
+        return run_each(rows, concurrency, begin)
+
+    async def _aeach(
+        self, rows: Sequence[Any], concurrency: int, read: Reader, options_of: Reader
+    ) -> list[Any]:
+        """Runs the program for each row, and returns results or exceptions in order."""
+        waiter = _aio.Waiter()
+
+        async def one(row: Any) -> Any:
+            return await waiter.run(self._start(read(row), self._in_loop(options_of(row), waiter)))
+
+        return await arun_each(rows, concurrency, one)
+
+    def mermaid(self) -> str:
+        """Returns the graph of the program as Mermaid text."""
+        text: str = self._native().mermaid()
+        return text
+
+
+def _modes_of(given: "str | Sequence[str]") -> tuple[list[str], bool]:
+    return ([given], False) if isinstance(given, str) else (list(given), True)
 
 
 def wait(start: Start) -> Any:
@@ -112,15 +269,3 @@ async def arun_each(
             return await run_one(item)
 
     return list(await asyncio.gather(*map(bounded, inputs), return_exceptions=True))
-
-
-def loop_options(options: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """Adds the event loop of the caller to the options of a run."""
-    out = dict(options)
-    out["configurable"] = {**(out.get("configurable") or {}), "__superstep_loop": number}
-    return out
-
-
-def waiter() -> _aio.Waiter:
-    """Returns the object that delivers results to the running event loop."""
-    return _aio.Waiter()

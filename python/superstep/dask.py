@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Callable, Iterable, Iterator, Mapping
+from typing import Any, Callable, Iterable, Iterator, Mapping, Unpack
 
 from . import _rows
 
@@ -15,11 +15,8 @@ def map(
     rows: Iterable[Mapping[str, Any]],
     tools: Iterable[Callable[..., Any]] = (),
     *,
-    question: str | None = None,
     block_size: int = 1_000,
-    concurrency: int = 256,
-    workers: int = 1,
-    options: Mapping[str, Any] | None = None,
+    **settings: Unpack[_rows.Settings],
 ) -> list[Any]:
     """Runs an agent over rows on the workers of a distributed.Client.
 
@@ -27,8 +24,7 @@ def map(
     columns of a row, and those of Row.columns(). The other parameters are those of
     superstep.ray.Agent. The agent of an agent file is read here, so the workers need not have it.
     """
-    made = _rows.agent_of(agent, tools)
-    run = _Block(made, question, concurrency, workers, dict(options or {}))
+    run = _Block(_rows.Runner(agent, tools, settings))
     # Not pure: the same rows may have other answers.
     return [client.submit(run, block, pure=False) for block in _blocks(rows, block_size)]
 
@@ -44,23 +40,11 @@ def _blocks(rows: Iterable[Mapping[str, Any]], size: int) -> Iterator[list[dict[
 class _Block:
     """A function that runs the rows of a block."""
 
-    def __init__(
-        self,
-        agent: Any,
-        question: str | None,
-        concurrency: int,
-        workers: int,
-        options: dict[str, Any],
-    ) -> None:
-        self._agent = agent
-        self._question = question
-        self._concurrency = concurrency
-        self._workers = workers
-        self._options = options
+    def __init__(self, runner: _rows.Runner) -> None:
+        self._runner = runner
 
     def __call__(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        _rows.start_engine(self._workers)
-        outcomes = _rows.run_block(
-            self._agent, rows, self._question, self._concurrency, self._options
-        )
-        return [{**row, **outcome.columns()} for row, outcome in zip(rows, outcomes)]
+        out: list[dict[str, Any]] = [{}] * len(rows)
+        for outcome in self._runner.map(rows):
+            out[outcome.index] = {**rows[outcome.index], **outcome.columns()}
+        return out

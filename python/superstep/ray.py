@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, AsyncIterator, Callable, Iterable, Mapping
+from typing import Any, AsyncIterator, Callable, Iterable, Mapping, Unpack
 
 from . import _rows
 
@@ -14,32 +14,22 @@ class Agent:
     A worker process makes one agent. It works on several blocks at once, so a slow row delays only
     its own block. The result of a block has the columns of its rows, and those of Row.columns().
 
-    ``agent`` is an agent, an agent file or the name of a model. ``question`` is the column with the
-    input; without it, the key ``input`` of the agent file is filled with the columns of a row.
-    ``concurrency`` limits the rows that run at the same time in one block; ``workers`` is the number
-    of threads of the engine.
+    ``agent`` is an agent, an agent file or the name of a model. The settings are ``question``, the
+    column with the input (without it, the key ``input`` of the agent file is filled with the columns
+    of a row), ``concurrency``, the number of rows that run at the same time in one block (256),
+    ``workers``, the number of threads of the engine (1), and ``options`` of the runs.
     """
 
     def __init__(
         self,
         agent: _rows.AgentSource,
         tools: Iterable[Callable[..., Any]] = (),
-        *,
-        question: str | None = None,
-        concurrency: int = 256,
-        workers: int = 1,
-        options: Mapping[str, Any] | None = None,
+        **settings: Unpack[_rows.Settings],
     ) -> None:
-        _rows.start_engine(workers)
-        self._agent = _rows.agent_of(agent, tools)
-        self._question = question
-        self._concurrency = concurrency
-        self._options = dict(options or {})
+        self._runner = _rows.Runner(agent, tools, settings)
+        self._runner.start_engine()
 
     async def __call__(self, block: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """Runs the rows of a block, a mapping of columns, and yields the block with the results."""
-        rows = _rows.rows_of(block)
-        outcomes = await self._agent.amap(
-            rows, question=self._question, concurrency=self._concurrency, **self._options
-        )
+        outcomes = await self._runner.amap(_rows.rows_of(block))
         yield {**{name: block[name] for name in block}, **_rows.columns_of(outcomes)}

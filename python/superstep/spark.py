@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any, Callable, Iterable, Iterator, Mapping
+from typing import Any, Callable, Iterable, Iterator, Unpack
 
 from . import _rows
 
@@ -12,11 +12,7 @@ from . import _rows
 def map(
     agent: _rows.AgentSource,
     tools: Iterable[Callable[..., Any]] = (),
-    *,
-    question: str | None = None,
-    concurrency: int = 256,
-    workers: int = 1,
-    options: Mapping[str, Any] | None = None,
+    **settings: Unpack[_rows.Settings],
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Returns a function for mapInPandas() that runs an agent over the rows of a partition.
 
@@ -24,14 +20,8 @@ def map(
     driver, so the workers need not have the file. At most ``concurrency`` rows of a partition run at
     the same time, also across the boundaries of its blocks.
     """
-    made = _rows.agent_of(agent, tools)
-    given = dict(options or {})
-
-    def run(blocks: Iterator[Any]) -> Iterator[Any]:
-        _rows.start_engine(workers)
-        return _run_blocks(made, blocks, question, concurrency, given)
-
-    return run
+    runner = _rows.Runner(agent, tools, settings)
+    return lambda blocks: _run_blocks(runner, blocks)
 
 
 def schema(of: Any) -> str:
@@ -46,9 +36,7 @@ def schema(of: Any) -> str:
     return ", ".join(before + [f"{name} {kind}" for name, kind in _rows.COLUMNS.items()])
 
 
-def _run_blocks(
-    agent: Any, blocks: Iterator[Any], question: str | None, concurrency: int, options: dict[str, Any]
-) -> Iterator[Any]:
+def _run_blocks(runner: _rows.Runner, blocks: Iterator[Any]) -> Iterator[Any]:
     """Runs the rows of all blocks in one window, and yields a block when its last row has ended."""
     open_blocks: dict[int, tuple[Any, list[Any]]] = {}
 
@@ -60,7 +48,7 @@ def _run_blocks(
             yield from records
 
     places: list[tuple[int, int]] = []
-    for outcome in agent.map(rows(), question=question, concurrency=concurrency, **options):
+    for outcome in runner.map(rows()):
         number, position = places[outcome.index]
         block, outcomes = open_blocks[number]
         outcomes[position] = outcome
