@@ -20,6 +20,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+/// The main function of the program `superstep` (cli/superstep.cpp).
+int superstep_main(int argc, char** argv);
+
 namespace superstep::python {
 
 namespace {
@@ -173,6 +176,18 @@ void add_agents(nb::module_& m) {
       .def("mermaid", &native_agent::mermaid);
 }
 
+void add_program(nb::module_& m) {
+  m.def("run_program", [](const std::vector<std::string>& arguments) {
+    auto texts = arguments; // the program may change them
+    auto pointers = std::vector<char*>{};
+    for (auto& text : texts)
+      pointers.push_back(text.data());
+    pointers.push_back(nullptr);
+    const auto unlocked = nb::gil_scoped_release{};
+    return superstep_main(static_cast<int>(texts.size()), pointers.data());
+  });
+}
+
 } // namespace
 
 } // namespace superstep::python
@@ -189,4 +204,5 @@ NB_MODULE(_superstep, m) {
   add_process(m);
   add_agents(m);
   add_graphs(m);
+  add_program(m);
 }

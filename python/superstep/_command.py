@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program ``superstep``, which the wheel contains."""
+"""The program ``superstep``, which the native module contains."""
 
 from __future__ import annotations
 
-import os
+import signal
 import sys
+
+from . import _superstep
 
 
 def main() -> None:
-    """Replaces this process by the program."""
-    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "superstep")
-    os.execv(program, [program, *sys.argv[1:]])
+    """Runs the program with the arguments of this process."""
+    # Python handles or ignores these signals; the program expects their default actions.
+    for name in ("SIGINT", "SIGPIPE", "SIGXFSZ"):
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+    sys.exit(_superstep.run_program(["superstep", *sys.argv[1:]]))

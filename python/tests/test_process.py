@@ -2,7 +2,6 @@
 """Processes: fork, spawn, Ctrl-C, exit, threads, subinterpreters."""
 
 import multiprocessing
-import os
 import signal
 import subprocess
 import sys
@@ -204,14 +203,6 @@ def test_key_is_not_in_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-key")
     agent = ss.create_agent("openai:gpt-4o-mini")
     assert "sk-secret" not in repr(agent) and b"sk-secret" not in pickle.dumps(agent)
-
-
-def test_program_is_in_the_wheel() -> None:
-    program = os.path.join(os.path.dirname(ss.__file__), "bin", "superstep")
-    if not os.path.exists(program):
-        pytest.skip("the package was not installed as a wheel")
-    done = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
-    assert ss.__version__ in done.stdout
 
 
 def test_exit_reports_abandoned_code(run_python: Run) -> None:

@@ -3,7 +3,7 @@
 
 import operator
 import pathlib
-from typing import Annotated, Any, Callable, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import pytest
 
