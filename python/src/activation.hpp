@@ -65,6 +65,8 @@ public:
   [[nodiscard]] virtual const run_config& config() const = 0;
   /// Returns the state of the graph, for the calls of tools; an invalid object otherwise.
   [[nodiscard]] virtual nb::object state() const { return {}; }
+  /// Returns the long-term store of the run; null if there is none.
+  [[nodiscard]] virtual store* memory() { return get_runtime().store(); }
   /// Returns the id of the tool call, for the calls of tools; otherwise an empty text.
   [[nodiscard]] virtual std::string tool_call_id() const { return {}; }
 

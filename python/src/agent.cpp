@@ -6,7 +6,9 @@
 #include "convert.hpp"
 #include "failure.hpp"
 #include "process.hpp"
+#include "python_hook.hpp"
 #include "python_tool.hpp"
+#include "stores.hpp"
 #include "stream.hpp"
 
 #include <superstep/agents/create_agent.hpp>
@@ -68,22 +70,11 @@ nb::object updated_fields(const update_event& e) {
   return out;
 }
 
-nb::object state_of(const chat_state& state) {
-  auto list = nb::list();
-  for (const auto& m : state.messages)
-    list.append(to_python(to_json(m)));
-  auto out = nb::dict();
-  out["messages"] = list;
-  if (!state.structured_response.is_null())
-    out["structured_response"] = to_python(state.structured_response);
-  return out;
-}
-
 /// Returns an event as (mode, payload).
 nb::object event_object(event<chat_state> e) {
   if (const auto* const values = std::get_if<values_event<chat_state>>(&e))
     return nb::make_tuple("values",
-                          values->state ? state_of(*values->state) : nb::object(nb::dict()));
+                          values->state ? state_object(*values->state) : nb::object(nb::dict()));
   if (const auto* const update = std::get_if<update_event>(&e))
     return nb::make_tuple("updates", updated_fields(*update));
   if (const auto* const message = std::get_if<message_event>(&e))
@@ -194,7 +185,8 @@ tool_list native_agent::make_tools(nb::list specs) {
 
 native_agent::native_agent(const std::string& text, const std::string& name,
                            const std::string& folder, const std::vector<std::string>& overrides,
-                           nb::list tools, std::shared_ptr<superstep::checkpointer> checkpointer) {
+                           nb::list tools, std::shared_ptr<superstep::checkpointer> checkpointer,
+                           std::shared_ptr<store> memory) {
   auto built = build_agent(read_agent_text(text, name, folder, overrides), process::get().io());
   if (!built.agent)
     throw nb::value_error(faults_of(built).c_str());
@@ -204,9 +196,8 @@ native_agent::native_agent(const std::string& text, const std::string& name,
   translated([&] {
     const auto whole = superstep::agent{built.agent->spec(), built.agent->model(), std::move(all),
                                         built.agent->sub_agents()};
-    auto memory = std::shared_ptr<store>{};
-    if (!whole.spec().store.empty())
-      memory = std::make_shared<sqlite_store>(whole.spec().store);
+    if (!memory && !whole.spec().store.empty())
+      memory = std::make_shared<shared_store>(std::make_unique<sqlite_store>(whole.spec().store));
     if (checkpointer || memory)
       graph_ = make_conversation(whole, std::move(checkpointer), std::move(memory));
     else
@@ -217,7 +208,8 @@ native_agent::native_agent(const std::string& text, const std::string& name,
 }
 
 native_agent::native_agent(nb::dict options, nb::list tools,
-                           std::shared_ptr<superstep::checkpointer> checkpointer) {
+                           std::shared_ptr<superstep::checkpointer> checkpointer,
+                           std::shared_ptr<store> memory) {
   const auto given = option_reader{options};
   auto made = agent_options<chat_state>{};
   made.name = given.text("name");
@@ -230,7 +222,10 @@ native_agent::native_agent(nb::dict options, nb::list tools,
   made.return_direct = given.names("return_direct");
   made.interrupt_before = given.names("interrupt_before");
   made.interrupt_after = given.names("interrupt_after");
+  if (const auto hooks = given.get("middleware"); hooks.is_valid())
+    made.middleware = read_middleware(hooks, functions_);
   made.checkpointer = std::move(checkpointer);
+  made.store = std::move(memory);
   translated([&] { graph_ = create_agent(std::move(made)); });
 }
 

@@ -52,14 +52,17 @@ public:
   /// @param name the path of the file, for errors
   /// @param folder base of relative paths in the file
   /// @param overrides see read_agent_file()
+  /// @param memory replaces the store of the file; null: none
   native_agent(const std::string& text, const std::string& name, const std::string& folder,
                const std::vector<std::string>& overrides, nb::list tools,
-               std::shared_ptr<superstep::checkpointer> checkpointer);
+               std::shared_ptr<superstep::checkpointer> checkpointer,
+               std::shared_ptr<store> memory);
   /// Builds an agent like create_agent().
   /// @param options a dict with the members of agent_options; `model` is a text or a Python
   /// function with the attributes function, is_async and name
   native_agent(nb::dict options, nb::list tools,
-               std::shared_ptr<superstep::checkpointer> checkpointer);
+               std::shared_ptr<superstep::checkpointer> checkpointer,
+               std::shared_ptr<store> memory);
 
   /// Starts a run. Its result, an agent_result, is delivered to the queue. With stream modes, its
   /// events are delivered before, as (mode, payload).

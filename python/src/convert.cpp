@@ -2,8 +2,10 @@
 // Conversion between Python objects and JSON values.
 #include "convert.hpp"
 
+#include "types.hpp"
+
 #include <cmath>
-#include <limits>
+#include <optional>
 
 namespace superstep::python {
 
@@ -12,6 +14,7 @@ namespace {
 /// The place of an object inside the object that is converted. Written only for an error.
 struct place {
   const std::string& root;
+  bool packs = false; // whether values without a JSON form are packed
   const place* above = nullptr;
   nb::handle key{};      // of a dict
   Py_ssize_t index = -1; // of a list
@@ -57,7 +60,7 @@ json::object object_of(nb::handle from, const place& at, int depth) {
   PyObject* value = nullptr;
   auto position = Py_ssize_t{0};
   while (PyDict_Next(from.ptr(), &position, &key, &value)) {
-    const auto here = place{at.root, &at, key};
+    const auto here = place{at.root, at.packs, &at, key};
     if (!PyUnicode_Check(key))
       throw_type(here, key, "keys must be str");
     out.emplace(text_of(key, at.root), value_of(value, here, depth + 1));
@@ -65,8 +68,50 @@ json::object object_of(nb::handle from, const place& at, int depth) {
   return out;
 }
 
+/// The only member of the JSON object for a packed value.
+constexpr auto packed_key = std::string_view{"$msgpack"};
+
+/// Whether a dict has only keys that a JSON object can have, and cannot be mistaken for a packed
+/// value.
+bool is_json_dict(PyObject* dict) {
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  auto position = Py_ssize_t{0};
+  while (PyDict_Next(dict, &position, &key, &value))
+    if (!PyUnicode_CheckExact(key))
+      return false;
+  return PyDict_GetItemString(dict, packed_key.data()) == nullptr;
+}
+
+/// Whether JSON represents an object exactly, apart from the objects in it.
+bool is_json(PyObject* object) {
+  if (object == Py_None || PyBool_Check(object) || PyUnicode_CheckExact(object) ||
+      PyList_CheckExact(object))
+    return true;
+  if (PyLong_CheckExact(object)) {
+    auto overflow = 0;
+    static_cast<void>(PyLong_AsLongLongAndOverflow(object, &overflow));
+    return overflow == 0;
+  }
+  if (PyFloat_CheckExact(object))
+    return std::isfinite(PyFloat_AS_DOUBLE(object));
+  return PyDict_CheckExact(object) && is_json_dict(object);
+}
+
+/// Returns the JSON object for a packed value; nullopt if the object is stored as its base class.
+/// Throws the exception of Python for an object that cannot be stored.
+std::optional<json::value> packed(nb::handle from, const place& at) {
+  const auto text = nb::borrow(types().pack)(from, to_python(std::string_view{at.text()}));
+  if (text.is_none())
+    return std::nullopt;
+  return json::object{{packed_key, json::string(text_of(text, at.root))}};
+}
+
 json::value value_of(nb::handle from, const place& at, int depth) {
   auto* const object = from.ptr();
+  if (at.packs && !is_json(object))
+    if (auto made = packed(from, at))
+      return *std::move(made);
   if (object == Py_None)
     return nullptr;
   if (PyUnicode_Check(object))
@@ -91,8 +136,8 @@ json::value value_of(nb::handle from, const place& at, int depth) {
   const auto size = PySequence_Fast_GET_SIZE(object);
   out.reserve(static_cast<std::size_t>(size));
   for (auto i = Py_ssize_t{0}; i < size; ++i)
-    out.push_back(
-        value_of(PySequence_Fast_GET_ITEM(object, i), place{at.root, &at, {}, i}, depth + 1));
+    out.push_back(value_of(PySequence_Fast_GET_ITEM(object, i),
+                           place{at.root, at.packs, &at, {}, i}, depth + 1));
   return out;
 }
 
@@ -106,17 +151,25 @@ nb::object to_python(std::string_view text) {
   return nb::steal(made);
 }
 
-nb::object to_python(const json::object& from) {
+namespace {
+
+nb::object object_from(const json::value& from, bool unpacks);
+
+nb::object dict_from(const json::object& from, bool unpacks) {
+  if (unpacks && from.size() == 1 && from.begin()->key() == packed_key &&
+      from.begin()->value().is_string())
+    return nb::borrow(types().unpack)(
+        to_python(std::string_view{from.begin()->value().get_string()}));
   auto out = nb::dict();
   for (const auto& [key, value] : from) {
     const auto name = to_python(std::string_view{key});
-    if (PyDict_SetItem(out.ptr(), name.ptr(), to_python(value).ptr()) != 0)
+    if (PyDict_SetItem(out.ptr(), name.ptr(), object_from(value, unpacks).ptr()) != 0)
       throw nb::python_error();
   }
   return out;
 }
 
-nb::object to_python(const json::value& from) {
+nb::object object_from(const json::value& from, bool unpacks) {
   switch (from.kind()) {
   case json::kind::null:
     return nb::none();
@@ -131,7 +184,7 @@ nb::object to_python(const json::value& from) {
   case json::kind::string:
     return to_python(std::string_view{from.get_string()});
   case json::kind::object:
-    return to_python(from.get_object());
+    return dict_from(from.get_object(), unpacks);
   case json::kind::array:
     break;
   }
@@ -140,8 +193,23 @@ nb::object to_python(const json::value& from) {
   if (!out.is_valid())
     throw nb::python_error();
   for (auto i = std::size_t{0}; i < items.size(); ++i)
-    PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), to_python(items[i]).release().ptr());
+    PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i),
+                    object_from(items[i], unpacks).release().ptr());
   return out;
+}
+
+} // namespace
+
+nb::object to_python(const json::object& from) {
+  return dict_from(from, false);
+}
+
+nb::object to_python(const json::value& from) {
+  return object_from(from, false);
+}
+
+nb::object from_stored(const json::value& from) {
+  return object_from(from, true);
 }
 
 std::string_view text_of(nb::handle from, const std::string& where) {
@@ -156,6 +224,10 @@ std::string_view text_of(nb::handle from, const std::string& where) {
 
 json::value to_json(nb::handle from, const std::string& where) {
   return value_of(from, place{where}, 0);
+}
+
+json::value to_stored(nb::handle from, const std::string& where) {
+  return value_of(from, place{where, true}, 0);
 }
 
 json::object to_json_object(nb::handle from, const std::string& where) {

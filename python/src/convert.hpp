@@ -27,6 +27,15 @@ namespace nb = nanobind;
 /// integers beyond 64 bits, numbers that are not finite, and objects that are nested too deeply
 [[nodiscard]] json::value to_json(nb::handle from, const std::string& where);
 
+/// Returns the form in which checkpoints store a Python object: JSON, if JSON represents it
+/// exactly, otherwise `{"$msgpack": base64}` (superstep/_stored.py). Objects in lists and dicts
+/// have their own forms.
+/// @throws nb::python_error with the place and the type of an object that cannot be stored
+[[nodiscard]] json::value to_stored(nb::handle from, const std::string& where);
+/// Returns the object of a stored form.
+/// @throws nb::python_error for a class that is not on the allow list
+[[nodiscard]] nb::object from_stored(const json::value& from);
+
 /// Returns the JSON form of a dict; see to_json().
 [[nodiscard]] json::object to_json_object(nb::handle from, const std::string& where);
 

@@ -45,15 +45,16 @@ bool is_transient(nb::handle exception) {
 }
 
 /// Returns the exception of Python that caused a failure; an invalid object if there is none.
-nb::object cause_of(const std::exception_ptr& cause) {
+/// @param get returns it from the python_failure
+nb::object cause_of(const std::exception_ptr& cause, nb::object (python_failure::*get)() const) {
   if (!cause)
     return {};
   try {
     std::rethrow_exception(cause);
   } catch (const python_failure& e) {
-    return e.take();
+    return (e.*get)();
   } catch (const std::nested_exception& e) {
-    return cause_of(e.nested_ptr());
+    return cause_of(e.nested_ptr(), get);
   } catch (...) {
     return {};
   }
@@ -64,6 +65,15 @@ void add_note(nb::handle exception, const std::string& text) {
     exception.attr("add_note")(to_python(std::string_view{text}));
   } catch (nb::python_error&) { // the class does not accept attributes; the note is not essential
   }
+}
+
+nb::object run_error_of(const run_error& failed) {
+  if (run_error_type == nullptr) // the process ends
+    return nb::borrow(PyExc_RuntimeError)(to_python(std::string_view{failed.text}));
+  const auto type = nb::borrow(run_error_type);
+  return type(to_python(std::string_view{failed.text}),
+              to_python(std::string_view{to_string(failed.code)}),
+              to_python(std::string_view{failed.node}), failed.step);
 }
 
 [[noreturn]] void raise_object(const nb::object& exception) {
@@ -83,6 +93,10 @@ nb::object python_failure::take() const {
   return out;
 }
 
+nb::object python_failure::get() const {
+  return exception_ ? nb::object(nb::borrow(exception_.get())) : nb::object(nb::none());
+}
+
 void set_error_types(nb::object run_error, nb::object graph_error) {
   run_error_type = run_error.release().ptr();
   graph_error_type = graph_error.release().ptr();
@@ -94,19 +108,19 @@ void forget_error_types() {
 }
 
 nb::object exception_of(const run_error& failed) {
-  if (auto original = cause_of(failed.cause); original.is_valid()) {
+  if (auto original = cause_of(failed.cause, &python_failure::take); original.is_valid()) {
     auto note = std::string{"in "};
     if (!failed.node.empty())
       note += "node '" + failed.node + "', ";
     add_note(original, note + "super-step " + std::to_string(failed.step));
     return original;
   }
-  if (run_error_type == nullptr) // the process ends
-    return nb::borrow(PyExc_RuntimeError)(to_python(std::string_view{failed.text}));
-  const auto type = nb::borrow(run_error_type);
-  return type(to_python(std::string_view{failed.text}),
-              to_python(std::string_view{to_string(failed.code)}),
-              to_python(std::string_view{failed.node}), failed.step);
+  return run_error_of(failed);
+}
+
+nb::object handled_exception_of(const run_error& failed) {
+  auto original = cause_of(failed.cause, &python_failure::get);
+  return original.is_valid() && !original.is_none() ? original : run_error_of(failed);
 }
 
 void raise(const run_error& failed) {

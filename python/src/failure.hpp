@@ -21,6 +21,9 @@ public:
   /// holds this object, for example a checkpointer. The caller holds the GIL. Invalid if it was
   /// taken.
   [[nodiscard]] nb::object take() const;
+  /// Returns the exception of Python without dropping it; None if it was taken. The caller holds
+  /// the GIL.
+  [[nodiscard]] nb::object get() const;
   /// Whether a retry policy without a predicate retries it: not for exceptions that the same input
   /// would cause again. Source: default_retry_on in LangGraph 1.2.22, _internal/_retry.py.
   [[nodiscard]] bool is_worth_a_retry() const noexcept { return is_worth_a_retry_; }
@@ -36,6 +39,10 @@ private:
 
 /// Returns the exception that raise() raises. To be called once. The caller holds the GIL.
 [[nodiscard]] nb::object exception_of(const run_error& failed);
+
+/// Returns the exception of a failure that an error handler handles. It may be called again. The
+/// caller holds the GIL.
+[[nodiscard]] nb::object handled_exception_of(const run_error& failed);
 
 /// Registers the exception classes that the package defines. Called once by the package.
 void set_error_types(nb::object run_error, nb::object graph_error);

@@ -7,6 +7,7 @@
 #include "graph_nodes.hpp"
 #include "process.hpp"
 #include "run_options.hpp"
+#include "stores.hpp"
 #include "stream.hpp"
 #include "types.hpp"
 
@@ -23,32 +24,50 @@ std::chrono::milliseconds milliseconds_of(nb::handle seconds) {
   return std::chrono::milliseconds{static_cast<std::int64_t>(nb::cast<double>(seconds) * 1000)};
 }
 
+/// Returns the predicate of a superstep.RetryPolicy.
+/// @param policy null if it has no condition of its own
+std::function<bool(const std::exception_ptr&)> make_retry_on(shared_object policy,
+                                                             bool accepts_all) {
+  return [policy = std::move(policy), accepts_all](const std::exception_ptr& cause) {
+    try {
+      std::rethrow_exception(cause);
+    } catch (const python_failure& e) {
+      if (!policy)
+        return accepts_all || e.is_worth_a_retry();
+      const auto locked = nb::gil_scoped_acquire{};
+      try {
+        return nb::cast<bool>(policy.get().attr("matches")(e.get()));
+      } catch (nb::python_error& raised) { // the failure stays that of the node
+        raised.discard_as_unraisable("RetryPolicy.retry_on");
+        return false;
+      }
+    } catch (...) {
+      return is_worth_a_retry(cause);
+    }
+  };
+}
+
 /// Reads a superstep.RetryPolicy.
-retry_policy read_retry(nb::handle from) {
+retry_policy read_retry(nb::handle from, std::vector<shared_object>& functions) {
   auto out = retry_policy{};
   out.max_attempts = nb::cast<std::uint32_t>(from.attr("max_attempts"));
   out.initial_interval = milliseconds_of(from.attr("initial_interval"));
   out.backoff_factor = nb::cast<double>(from.attr("backoff_factor"));
   out.max_interval = milliseconds_of(from.attr("max_interval"));
   out.jitter = nb::cast<bool>(from.attr("jitter"));
-  const auto accepts_all = nb::cast<bool>(from.attr("retry_all"));
-  out.retry_on = [accepts_all](const std::exception_ptr& cause) {
-    try {
-      std::rethrow_exception(cause);
-    } catch (const python_failure& e) {
-      return accepts_all || e.is_worth_a_retry();
-    } catch (...) {
-      return is_worth_a_retry(cause);
-    }
-  };
+  const auto has_condition = !nb::object(from.attr("retry_on")).is_none();
+  out.retry_on = make_retry_on(has_condition ? functions.emplace_back(from) : shared_object{},
+                               nb::cast<bool>(from.attr("retry_all")));
   return out;
 }
 
-node_options read_node_options(nb::dict from) {
+/// Reads the options of a node.
+/// @param functions receives the Python objects that the options use
+node_options read_node_options(nb::dict from, std::vector<shared_object>& functions) {
   auto out = node_options{};
   if (from.contains("retry"))
     for (auto policy : nb::list(from["retry"]))
-      out.retry.push_back(read_retry(policy));
+      out.retry.push_back(read_retry(policy, functions));
   if (from.contains("timeout"))
     out.timeout = timeout_policy{.run = milliseconds_of(nb::handle(from["timeout"]))};
   if (from.contains("defer"))
@@ -120,9 +139,10 @@ nb::object event_object(const graph_layout& layout, const detail::run_event& e) 
 
 } // namespace
 
-native_graph::native_graph(checkpointer_ptr checkpointer, bool ignores_unknown)
-    : layout_{std::make_shared<graph_layout>()}, checkpointer_{std::move(checkpointer)} {
-  layout_->stores_values = checkpointer_ != nullptr && checkpointer_->needs_stored_forms();
+native_graph::native_graph(graph_services services, bool ignores_unknown)
+    : layout_{std::make_shared<graph_layout>()}, services_{std::move(services)} {
+  const auto& checkpointer = services_.checkpointer;
+  layout_->stores_values = checkpointer != nullptr && checkpointer->needs_stored_forms();
   layout_->ignores_unknown = ignores_unknown;
   builder_.set_state([layout = layout_ref{layout_}] { return layout->blank.copy(); });
 }
@@ -167,14 +187,32 @@ void native_graph::node(const std::string& name, nb::object function, bool is_as
   if (!branches)
     branches = std::make_shared<std::vector<python_branch>>();
   made.branches = branches;
-  builder_.add_node(name, make_body(layout_, std::move(made)), false, read_node_options(options));
+  auto read = read_node_options(options, functions_);
+  if (options.contains("cache")) {
+    const auto policy = nb::handle(options["cache"]);
+    const auto key = nb::object(policy.attr("key"));
+    const auto ttl = nb::object(policy.attr("ttl"));
+    read.cache.emplace();
+    read.cache->key =
+        make_cache_key(layout_, made.reads, key.is_none() ? shared_object{} : keep(key));
+    if (!ttl.is_none())
+      read.cache->ttl = milliseconds_of(ttl);
+  }
+  builder_.add_node(name, make_body(layout_, std::move(made)), false, std::move(read));
+}
+
+void native_graph::error_handler(const std::string& node, nb::object function, bool is_async,
+                                 bool takes_runtime) {
+  auto made = python_node{{keep(function), is_async, takes_runtime}, {}, {}};
+  made.branches = std::make_shared<const std::vector<python_branch>>();
+  builder_.add_error_handler(node, make_body(layout_, std::move(made)), false, {});
 }
 
 void native_graph::subgraph(const std::string& name, nb::object graph, nb::dict options) {
   const auto& child = nb::cast<const native_graph&>(graph);
   keep(graph); // the collector finds the functions of the subgraph through its object
   builder_.add_node(name, make_subgraph_body(layout_, child.layout_, child.program_), false,
-                    read_node_options(options));
+                    read_node_options(options, functions_));
 }
 
 void native_graph::edge(std::vector<std::string> from, std::string to) {
@@ -202,7 +240,9 @@ void native_graph::branch(const std::string& from, nb::object route, bool is_asy
 
 void native_graph::compile(nb::dict options) {
   auto made = compile_options{};
-  made.checkpointer = checkpointer_;
+  made.checkpointer = services_.checkpointer;
+  made.store = services_.store;
+  made.cache = services_.cache;
   made.name = nb::cast<std::string>(options["name"]);
   made.interrupt_before = read_names(nb::handle(options["interrupt_before"]), "interrupt_before");
   made.interrupt_after = read_names(nb::handle(options["interrupt_after"]), "interrupt_after");
@@ -225,7 +265,7 @@ detail::run_input native_graph::read_input(nb::handle input, python_run& chosen)
     return detail::command_input(std::move(out), read_resume(answer));
   }
   layout_->add_writes(input, writes);
-  if (!checkpointer_) { // the state is known: it is a new one
+  if (!services_.checkpointer) { // the state is known: it is a new one
     auto values = layout_->values_of(layout_->blank);
     layout_->combine(writes, values);
     chosen.table = program_.get();
@@ -344,14 +384,22 @@ void add_graphs(nb::module_& m) {
   nb::class_<native_graph>(m, "Graph", nb::type_slots(collected_type<native_graph>::slots))
       .def(
           "__init__",
-          [](native_graph* at, const saved_threads* threads, bool ignores_unknown) {
-            new (at)
-                native_graph{threads != nullptr ? threads->checkpointer : nullptr, ignores_unknown};
+          [](native_graph* at, const saved_threads* threads, const store_handle* memory,
+             const cache_handle* outputs, bool ignores_unknown) {
+            auto services = graph_services{};
+            if (threads != nullptr)
+              services.checkpointer = threads->checkpointer;
+            if (memory != nullptr)
+              services.store = memory->store;
+            if (outputs != nullptr)
+              services.cache = outputs->cache;
+            new (at) native_graph{std::move(services), ignores_unknown};
           },
-          nb::arg().none(), nb::arg())
+          nb::arg().none(), nb::arg().none(), nb::arg().none(), nb::arg())
       .def("channel", &native_graph::channel, nb::arg(), nb::arg().none(), nb::arg().none(),
            nb::arg())
       .def("node", &native_graph::node)
+      .def("error_handler", &native_graph::error_handler)
       .def("subgraph", &native_graph::subgraph)
       .def("edge", &native_graph::edge)
       .def("branch", &native_graph::branch)

@@ -7,6 +7,8 @@
 #include "results.hpp"
 
 #include <superstep/channels/detail/slots.hpp>
+#include <superstep/checkpoint/store.hpp>
+#include <superstep/checkpoint/write_cache.hpp>
 #include <superstep/runtime/detail/program.hpp>
 #include <superstep/runtime/update.hpp>
 #include <superstep/threads/snapshot.hpp>
@@ -81,12 +83,19 @@ struct python_run {
   std::vector<python_targets> first; ///< the targets of each branch of START
 };
 
+/// Where a graph keeps data; all may be null.
+struct graph_services {
+  checkpointer_ptr checkpointer;
+  std::shared_ptr<superstep::store> store;
+  std::shared_ptr<write_cache> cache;
+};
+
 /// Builds a graph from the recipe that the Python package passes, and runs it: the class Graph of
 /// the module. The members need the GIL.
 class native_graph {
 public:
-  /// @param stores_values whether the checkpointer needs the JSON form of values
-  native_graph(checkpointer_ptr checkpointer, bool ignores_unknown);
+  /// @param ignores_unknown see graph_layout
+  native_graph(graph_services services, bool ignores_unknown);
   native_graph(const native_graph&) = delete;
   native_graph& operator=(const native_graph&) = delete;
 
@@ -94,6 +103,9 @@ public:
   void channel(const std::string& name, nb::object reducer, nb::object initial, bool has_initial);
   void node(const std::string& name, nb::object function, bool is_async, bool takes_runtime,
             nb::dict options);
+  /// @param node the node; empty: all nodes without an error handler
+  void error_handler(const std::string& node, nb::object function, bool is_async,
+                     bool takes_runtime);
   void subgraph(const std::string& name, nb::object graph, nb::dict options);
   void edge(std::vector<std::string> from, std::string to);
   void branch(const std::string& from, nb::object route, bool is_async, bool takes_runtime,
@@ -119,7 +131,7 @@ private:
   [[nodiscard]] nb::object snapshot_object(const state_snapshot& from) const;
 
   std::shared_ptr<graph_layout> layout_;
-  checkpointer_ptr checkpointer_;
+  graph_services services_;
   detail::program_builder builder_;
   detail::program_ptr program_;
   std::map<std::string, std::shared_ptr<std::vector<python_branch>>> branches_; // by source

@@ -55,7 +55,7 @@ nb::dict graph_layout::read(const values& from, const std::vector<std::uint32_t>
 value_ref graph_layout::make_value(nb::handle object, const std::string& where) const {
   if (!stores_values)
     return new python_value{object};
-  return new python_value{object, python::to_json(object, where)};
+  return new python_value{object, to_stored(object, where)};
 }
 
 void graph_layout::add_writes(nb::handle update, std::vector<write>& to) const {

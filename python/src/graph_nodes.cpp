@@ -253,6 +253,33 @@ std::unique_ptr<const detail::node_body> make_body(layout_ref layout, python_nod
   return std::make_unique<function_body>(std::move(layout), std::move(node));
 }
 
+std::function<std::string(const body_input&)>
+make_cache_key(layout_ref layout, std::vector<std::uint32_t> reads, shared_object key) {
+  return [layout = std::move(layout), reads = std::move(reads),
+          key = std::move(key)](const body_input& given) -> std::string {
+    const auto* const payload = payload_of(given);
+    auto values = graph_layout::values{};
+    if (payload == nullptr)
+      values = layout->values_of(*given.state);
+    const auto locked = nb::gil_scoped_acquire{};
+    try {
+      const auto input =
+          payload != nullptr ? (*payload)->get() : nb::object(layout->read(values, reads));
+      if (!key)
+        return to_canonical_text(to_stored(input, "the input of the node"));
+      const auto made = nb::borrow(key.get())(input);
+      if (PyBytes_Check(made.ptr()))
+        return {PyBytes_AS_STRING(made.ptr()),
+                static_cast<std::size_t>(PyBytes_GET_SIZE(made.ptr()))};
+      return std::string{text_of(made, "the key of a CachePolicy")};
+    } catch (nb::python_error& e) {
+      throw python_failure{e.value()};
+    } catch (const nb::builtin_exception& e) {
+      throw std::invalid_argument{e.what()};
+    }
+  };
+}
+
 std::unique_ptr<const detail::node_body> make_subgraph_body(layout_ref layout, layout_ref child,
                                                             detail::program_ptr program) {
   return std::make_unique<subgraph_body>(std::move(layout), std::move(child), std::move(program));

@@ -15,6 +15,13 @@ struct python_node {
 /// Makes the body of a node.
 [[nodiscard]] std::unique_ptr<const detail::node_body> make_body(layout_ref layout,
                                                                  python_node node);
+/// Makes the function that computes the cache key of a node's input; see cache_policy::key. It
+/// waits for the GIL.
+/// @param reads see python_node
+/// @param key a Python function of the input that returns a str or bytes; empty: the stored form of
+/// the input is the key
+[[nodiscard]] std::function<std::string(const body_input&)>
+make_cache_key(layout_ref layout, std::vector<std::uint32_t> reads, shared_object key);
 /// Makes the body of a node that runs another Python graph.
 [[nodiscard]] std::unique_ptr<const detail::node_body>
 make_subgraph_body(layout_ref layout, layout_ref child_layout, detail::program_ptr child);

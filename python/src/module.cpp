@@ -9,6 +9,7 @@
 #include "failure.hpp"
 #include "process.hpp"
 #include "results.hpp"
+#include "stores.hpp"
 #include "types.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>
@@ -29,6 +30,10 @@ namespace {
 
 checkpointer_ptr checkpointer_of(const saved_threads* threads) {
   return threads == nullptr ? checkpointer_ptr{} : threads->checkpointer;
+}
+
+std::shared_ptr<store> store_of(const store_handle* memory) {
+  return memory == nullptr ? nullptr : memory->store;
 }
 
 nb::object current_call() {
@@ -76,6 +81,13 @@ void add_calls(nb::module_& m) {
                    [](const call_reference& c) {
                      auto state = c.call->state();
                      return state.is_valid() ? state : nb::object(nb::none());
+                   })
+      .def_prop_ro("store", [](const call_reference& c) { return store_object(c.call->memory()); })
+      .def_prop_ro("error",
+                   [](const call_reference& c) {
+                     const auto* const failed = c.call->get_runtime().failure();
+                     return failed == nullptr ? nb::object(nb::none())
+                                              : handled_exception_of(*failed);
                    })
       .def_prop_ro("tool_call_id", [](const call_reference& c) { return c.call->tool_call_id(); })
       .def(
@@ -154,17 +166,24 @@ void add_agents(nb::module_& m) {
           "__init__",
           [](native_agent* at, const std::string& text, const std::string& name,
              const std::string& folder, const std::vector<std::string>& overrides, nb::list tools,
-             const saved_threads* threads) {
-            new (at) native_agent{
-                text, name, folder, overrides, std::move(tools), checkpointer_of(threads)};
+             const saved_threads* threads, const store_handle* memory) {
+            new (at) native_agent{text,
+                                  name,
+                                  folder,
+                                  overrides,
+                                  std::move(tools),
+                                  checkpointer_of(threads),
+                                  store_of(memory)};
           },
-          nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none())
+          nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none())
       .def(
           "__init__",
-          [](native_agent* at, nb::dict options, nb::list tools, const saved_threads* threads) {
-            new (at) native_agent{std::move(options), std::move(tools), checkpointer_of(threads)};
+          [](native_agent* at, nb::dict options, nb::list tools, const saved_threads* threads,
+             const store_handle* memory) {
+            new (at) native_agent{std::move(options), std::move(tools), checkpointer_of(threads),
+                                  store_of(memory)};
           },
-          nb::arg(), nb::arg(), nb::arg().none())
+          nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none())
       .def(
           "start",
           [](const native_agent& a, nb::handle input, nb::dict options, const result_source& to,
@@ -201,6 +220,7 @@ NB_MODULE(_superstep, m) {
   add_calls(m);
   add_results(m);
   add_checkpointers(m);
+  add_stores(m);
   add_process(m);
   add_agents(m);
   add_graphs(m);

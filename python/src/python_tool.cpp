@@ -3,6 +3,7 @@
 #include "python_tool.hpp"
 
 #include "convert.hpp"
+#include "types.hpp"
 
 #include <superstep/messages/message_json.hpp>
 #include <superstep/tools/tool_node.hpp>
@@ -16,6 +17,68 @@ namespace {
 const run_config& no_config() noexcept {
   static const auto none = run_config{};
   return none;
+}
+
+std::vector<message> read_messages(nb::handle from) {
+  auto read = messages_from_json(to_json(from, "messages"));
+  if (!read)
+    throw nb::value_error(read.error().text.c_str());
+  return {read->begin(), read->end()};
+}
+
+tool_update read_update(nb::handle from) {
+  auto out = tool_update{};
+  for (auto [key, item] : nb::borrow<nb::dict>(from)) {
+    const auto name = std::string{text_of(key, "a key of an update")};
+    if (name == "messages")
+      out.messages = read_messages(item);
+    else
+      out.fields.emplace(name, to_json(item, "update['" + name + "']"));
+  }
+  return out;
+}
+
+tool_target read_target(nb::handle from) {
+  if (!is_a(from, types().send))
+    return {std::string{text_of(from, "a destination of a Command")}};
+  return {std::string{text_of(from.attr("node"), "the node of a Send")},
+          to_json(from.attr("arg"), "the input of a Send")};
+}
+
+/// Reads a superstep.Command that a tool has returned.
+tool_command read_command(nb::handle from) {
+  auto out = tool_command{};
+  if (!nb::object(from.attr("resume")).is_none())
+    throw nb::value_error("a tool must not return a Command with resume");
+  const auto update = nb::object(from.attr("update"));
+  if (PyDict_Check(update.ptr()))
+    out.update = read_update(update);
+  else if (!update.is_none())
+    throw nb::type_error("the update of a Command must be a dict");
+  const auto to = nb::object(from.attr("goto"));
+  if (!PyList_Check(to.ptr()) && !PyTuple_Check(to.ptr())) {
+    out.go_to = read_target(to);
+    return out;
+  }
+  auto targets = std::vector<tool_target>{};
+  for (auto target : to)
+    targets.push_back(read_target(target));
+  if (!targets.empty())
+    out.go_to = std::move(targets);
+  return out;
+}
+
+/// Reads a list of Commands and messages that a tool has returned.
+std::vector<tool_item> read_items(nb::handle from) {
+  auto out = std::vector<tool_item>{};
+  for (auto item : nb::borrow<nb::list>(from)) {
+    if (is_a(item, types().command))
+      out.emplace_back(read_command(item));
+    else
+      for (auto& m : read_messages(item))
+        out.emplace_back(std::move(m));
+  }
+  return out;
 }
 
 /// A call of a tool.
@@ -34,6 +97,13 @@ public:
       return {};
     return to_python(context_.environment->state->whole());
   }
+  store* memory() override {
+    if (!context_.environment)
+      return nullptr;
+    if (context_.environment->store != nullptr)
+      return context_.environment->store;
+    return has_runtime(context_) ? context_.environment->run->store() : nullptr;
+  }
   std::string tool_call_id() const override { return context_.tool_call_id; }
 
 protected:
@@ -47,6 +117,14 @@ protected:
     return nb::steal(made);
   }
   nb::object accept(nb::handle result) override {
+    if (is_a(result, types().command)) {
+      output_.reply.emplace(read_command(result));
+      return {};
+    }
+    if (holds_commands(result)) {
+      output_.reply.emplace(read_items(result));
+      return {};
+    }
     try {
       output_ = output_of(to_json(result, "the result of tool '" + asked_.name + "'"));
     } catch (const nb::builtin_exception&) { // no JSON form, e.g. a date
@@ -57,6 +135,14 @@ protected:
   }
 
 private:
+  static bool holds_commands(nb::handle result) {
+    if (!PyList_Check(result.ptr()))
+      return false;
+    for (auto item : nb::list(nb::borrow(result)))
+      if (is_a(item, types().command))
+        return true;
+    return false;
+  }
   static bool has_runtime(const tool_context& c) { return c.environment && c.environment->run; }
   static std::function<runtime()> runtime_of(const tool_context& c) {
     if (!has_runtime(c))

@@ -66,7 +66,7 @@ void python_value::combine() {
 
 nb::object python_value::get() {
   if (object_ == nullptr && stored_) {
-    auto made = python::to_python(*stored_);
+    auto made = from_stored(*stored_);
     if (object_ == nullptr)
       object_ = made.release().ptr();
   }
@@ -88,7 +88,7 @@ json::value python_value::to_json() {
     return *stored_;
   const auto locked = nb::gil_scoped_acquire{};
   try {
-    return python::to_json(get(), "the value");
+    return to_stored(get(), "the value");
   } catch (const nb::builtin_exception& e) {
     throw checkpoint_error{make_error_code(checkpoint_errc::not_storable),
                            std::string{"a checkpoint cannot store the value: "} + e.what()};

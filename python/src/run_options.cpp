@@ -148,17 +148,30 @@ const package_types& types() noexcept {
   return registered;
 }
 
-void set_types(nb::object interrupt, nb::object send, nb::object command, nb::object overwrite) {
-  registered = {interrupt.release().ptr(), send.release().ptr(), command.release().ptr(),
-                overwrite.release().ptr()};
+namespace {
+
+constexpr auto type_members = std::to_array<std::pair<const char*, PyObject * package_types::*>>(
+    {{"interrupt", &package_types::interrupt},
+     {"send", &package_types::send},
+     {"command", &package_types::command},
+     {"overwrite", &package_types::overwrite},
+     {"store", &package_types::store},
+     {"item", &package_types::item},
+     {"pack", &package_types::pack},
+     {"unpack", &package_types::unpack}});
+
+} // namespace
+
+void set_types(nb::dict from) {
+  for (const auto& [name, member] : type_members)
+    registered.*member = nb::object(from[name]).release().ptr();
 }
 
 void forget_package() {
   forget_async_functions();
   forget_error_types();
-  for (auto** const type :
-       {&registered.interrupt, &registered.send, &registered.command, &registered.overwrite})
-    Py_CLEAR(*type);
+  for (const auto& [name, member] : type_members)
+    Py_CLEAR(registered.*member);
 }
 
 } // namespace superstep::python

@@ -7,19 +7,23 @@ namespace superstep::python {
 
 namespace nb = nanobind;
 
-/// The classes of the Python package that C++ code reads or makes. Borrowed: the package lives as
-/// long as the module.
+/// The objects of the Python package that C++ code uses. Borrowed: the package lives as long as the
+/// module.
 struct package_types {
   PyObject* interrupt = nullptr;
   PyObject* send = nullptr;
   PyObject* command = nullptr;
   PyObject* overwrite = nullptr;
+  PyObject* store = nullptr;  ///< makes a Store of a native one
+  PyObject* item = nullptr;   ///< an item of a store
+  PyObject* pack = nullptr;   ///< packs a value for a checkpoint
+  PyObject* unpack = nullptr; ///< the reverse of `pack`
 };
 
-/// Returns the classes; set by set_types() when the package is imported. Needs the GIL.
+/// Returns the objects; set by set_types() when the package is imported. Needs the GIL.
 [[nodiscard]] const package_types& types() noexcept;
-/// Registers the classes. Called once by the package.
-void set_types(nb::object interrupt, nb::object send, nb::object command, nb::object overwrite);
+/// Registers the objects: a dict with their names in package_types. Called once by the package.
+void set_types(nb::dict from);
 
 /// Releases everything that the package has registered with this module, so that the package can be
 /// destroyed. Called when the process ends, after the last run. Needs the GIL.

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """superstep: agents, graphs and batches of rows on a native engine."""
 
-from ._agents import Agent, Row, create_agent
-from ._checkpointers import Checkpointer, memory_checkpointer, sqlite_checkpointer
+from ._agents import Agent, Middleware, Row, create_agent
 from ._engine import engine, stats
 from ._graph import (
     CompiledGraph,
@@ -13,11 +12,25 @@ from ._graph import (
     emit,
     interrupt,
 )
+from ._resources import (
+    Cache,
+    Checkpointer,
+    Item,
+    Store,
+    memory_cache,
+    memory_checkpointer,
+    memory_store,
+    sqlite_cache,
+    sqlite_checkpointer,
+    sqlite_store,
+)
+from ._stored import storable
 from ._superstep import AgentResult, Runtime
 from ._tools import Tool, tool
 from ._types import (
     END,
     START,
+    CachePolicy,
     Command,
     GraphError,
     Interrupt,
@@ -35,6 +48,8 @@ __all__ = [
     "START",
     "Agent",
     "AgentResult",
+    "Cache",
+    "CachePolicy",
     "Checkpointer",
     "Command",
     "CompiledGraph",
@@ -42,6 +57,8 @@ __all__ = [
     "GraphError",
     "Interrupt",
     "Interrupted",
+    "Item",
+    "Middleware",
     "Overwrite",
     "Result",
     "RetryPolicy",
@@ -50,6 +67,7 @@ __all__ = [
     "Runtime",
     "Send",
     "Snapshot",
+    "Store",
     "Tool",
     "add_messages",
     "create_agent",
@@ -57,9 +75,14 @@ __all__ = [
     "emit",
     "engine",
     "interrupt",
+    "memory_cache",
     "memory_checkpointer",
+    "memory_store",
+    "sqlite_cache",
     "sqlite_checkpointer",
+    "sqlite_store",
     "stats",
+    "storable",
     "tool",
     "__version__",
 ]

@@ -15,14 +15,15 @@ from typing import (
 )
 
 from . import _runs, _superstep
-from ._checkpointers import Checkpointer
-from ._functions import is_coroutine_function
+from ._functions import is_coroutine_function, parameters_of
+from ._resources import Checkpointer, Store, opened
 from ._superstep import AgentResult
 from ._tools import Tool, tool_of
 from ._types import Command
 
 Message = Mapping[str, Any]
 Input = Union[str, Message, Sequence[Any], Command, None]
+Hook = Callable[..., Any]
 ModelFunction = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Any]
 
 
@@ -33,6 +34,55 @@ class _Model:
         self.function = function
         self.is_async = is_coroutine_function(function)
         self.name = getattr(function, "__qualname__", type(function).__name__)
+
+
+class Middleware:
+    """Functions that run around the model of an agent; see create_agent().
+
+    Each function takes the state, a dict with ``messages``, and an optional parameter ``runtime``. It
+    may be a coroutine function. It returns None, or a dict with these keys: ``messages``, which are
+    added to the conversation; ``llm_input_messages``, which the model reads instead of the
+    conversation; ``jump_to``, one of ``can_jump_to``: "model", "tools" or "end".
+
+    Each function is a node of the graph, named after the middleware, for example
+    ``trim.before_model``. Functions before the model run in the order of the middleware, those after
+    it in reverse order.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        before_agent: Hook | None = None,
+        before_model: Hook | None = None,
+        after_model: Hook | None = None,
+        after_agent: Hook | None = None,
+        tools: Iterable[Callable[..., Any]] = (),
+        can_jump_to: Sequence[str] = (),
+    ) -> None:
+        given = {
+            "before_agent": before_agent,
+            "before_model": before_model,
+            "after_model": after_model,
+            "after_agent": after_agent,
+        }
+        self.name = name
+        self.hooks: dict[str, Hook] = {k: hook for k, hook in given.items() if hook is not None}
+        self.tools = list(tools)
+        self.can_jump_to = list(can_jump_to)
+
+    def _spec(self) -> tuple[Any, ...]:
+        hooks = {
+            name: (f, is_coroutine_function(f), "runtime" in parameters_of(f))
+            for name, f in self.hooks.items()
+        }
+        return self.name, hooks, self.can_jump_to
+
+    def _has_coroutines(self) -> bool:
+        return any(map(is_coroutine_function, self.hooks.values()))
+
+    def __repr__(self) -> str:
+        return f"<superstep.Middleware {self.name}>"
 
 
 class Row:
@@ -147,6 +197,7 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         *,
         set: Sequence[str] = (),
         checkpointer: Checkpointer | None = None,
+        store: Store | None = None,
     ) -> "Agent":
         """Builds the agent of an agent file, with Python tools in addition to those of the file.
 
@@ -156,7 +207,7 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         name = os.path.abspath(os.fspath(path))
         with open(name, encoding="utf-8") as file:
             text = file.read()
-        return cls._of_text(text, name, list(set), tools, checkpointer)
+        return cls._of_text(text, name, list(set), tools, checkpointer, store)
 
     @classmethod
     def from_text(
@@ -166,10 +217,11 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         *,
         set: Sequence[str] = (),
         checkpointer: Checkpointer | None = None,
+        store: Store | None = None,
     ) -> "Agent":
         """Builds an agent from the text of an agent file; see from_file()."""
         name = os.path.join(os.getcwd(), "agent.yaml")
-        return cls._of_text(text, name, list(set), tools, checkpointer)
+        return cls._of_text(text, name, list(set), tools, checkpointer, store)
 
     @classmethod
     def _of_text(
@@ -179,23 +231,30 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         overrides: list[str],
         tools: Iterable[Callable[..., Any]],
         checkpointer: Checkpointer | None,
+        store: Store | None,
     ) -> "Agent":
-        recipe = {"text": text, "name": name, "set": overrides, "checkpointer": checkpointer}
+        recipe = {
+            "text": text,
+            "name": name,
+            "set": overrides,
+            "checkpointer": checkpointer,
+            "store": store,
+        }
         return cls(recipe, tools)
 
     def _build(self) -> Any:
         recipe = self._recipe
-        saved = recipe.get("checkpointer")
-        threads = None if saved is None else saved._open()
+        threads, memory = opened(recipe["checkpointer"]), opened(recipe["store"])
         if "text" in recipe:
             folder = os.path.dirname(recipe["name"])
             return _superstep.Agent(
-                recipe["text"], recipe["name"], folder, recipe["set"], self._tools, threads
+                recipe["text"], recipe["name"], folder, recipe["set"], self._tools, threads, memory
             )
         options = dict(recipe["options"])
         if callable(options["model"]):
             options["model"] = _Model(options["model"])
-        return _superstep.Agent(options, self._tools, threads)
+        options["middleware"] = [m._spec() for m in options["middleware"]]
+        return _superstep.Agent(options, self._tools, threads, memory)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"recipe": self._recipe, "tools": self._tools}
@@ -210,7 +269,8 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         return f"<superstep.Agent {os.path.basename(name)}>"
 
     def _has_coroutines(self) -> bool:
-        return any(t.is_async for t in self._tools)
+        middleware = self._recipe.get("options", {}).get("middleware", ())
+        return any(t.is_async for t in self._tools) or any(m._has_coroutines() for m in middleware)
 
     def _read_input(self, given: Input) -> Any:
         return _input_of(given)
@@ -312,7 +372,9 @@ def create_agent(
     name: str = "",
     response: "dict[str, Any] | None" = None,
     return_direct: Sequence[str] = (),
+    middleware: Sequence[Middleware] = (),
     checkpointer: Checkpointer | None = None,
+    store: Store | None = None,
     interrupt_before: Sequence[str] = (),
     interrupt_after: Sequence[str] = (),
 ) -> Agent:
@@ -321,7 +383,8 @@ def create_agent(
     ``model`` is a text such as "openai:gpt-4o-mini", "anthropic:...", "ollama:..." or "scripted:...",
     or a function (also a coroutine function) of two lists, messages and tools, that returns a text or
     a message. ``tools`` are functions, with or without @tool. ``response`` is the JSON Schema of a
-    structured response. Raises GraphError or ValueError for options that are not valid.
+    structured response. ``middleware`` are functions that run before and after the model. ``store`` is
+    the long-term memory that tools find as ``runtime.store``. Raises GraphError or ValueError for options that are not valid.
     """
     options = {
         "model": model,
@@ -329,7 +392,9 @@ def create_agent(
         "name": name,
         "response": response,
         "return_direct": list(return_direct),
+        "middleware": list(middleware),
         "interrupt_before": list(interrupt_before),
         "interrupt_after": list(interrupt_after),
     }
-    return Agent({"options": options, "checkpointer": checkpointer}, tools)
+    all_tools = [*tools, *(t for m in middleware for t in m.tools)]
+    return Agent({"options": options, "checkpointer": checkpointer, "store": store}, all_tools)

@@ -6,7 +6,9 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from . import _aio, _superstep
+
+from . import _aio, _stored, _superstep
+from ._resources import Item, store_of
 from ._types import Command, GraphError, Interrupt, Interrupted, Overwrite, RunError, Send
 
 
@@ -51,7 +53,18 @@ def _stop() -> None:
 
 
 _superstep.set_error_types(RunError, GraphError)
-_superstep.set_types(Interrupt, Send, Command, Overwrite)
+_superstep.set_types(
+    {
+        "interrupt": Interrupt,
+        "send": Send,
+        "command": Command,
+        "overwrite": Overwrite,
+        "store": store_of,
+        "item": Item,
+        "pack": _stored.pack,
+        "unpack": _stored.unpack,
+    }
+)
 _superstep.set_async_functions(_aio.submit, _aio.cancel, Interrupted)
 atexit.register(_stop)
 if hasattr(os, "register_at_fork"):

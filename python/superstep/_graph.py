@@ -15,9 +15,9 @@ from typing import (
 )
 
 from . import _aio, _runs, _superstep
-from ._checkpointers import Checkpointer
 from ._functions import is_coroutine_function, parameters_of
-from ._types import Command, Interrupt, RetryPolicy, Snapshot
+from ._resources import Cache, Checkpointer, Store, opened
+from ._types import CachePolicy, Command, Interrupt, RetryPolicy, Snapshot
 
 Reducer = Callable[[Any, Any], Any]
 Node = Callable[..., Any]
@@ -99,6 +99,8 @@ class Graph:
         *,
         reads: Sequence[str] = (),
         retry: "RetryPolicy | Sequence[RetryPolicy]" = (),
+        cache: CachePolicy | None = None,
+        on_error: Node | None = None,
         timeout: float | None = None,
         defer: bool = False,
         destinations: Sequence[str] = (),
@@ -106,7 +108,8 @@ class Graph:
     ) -> "Graph":
         """Adds a node: a function, or a compiled graph.
 
-        ``reads`` limits the keys in its input; ``timeout`` is in seconds; a node with ``defer`` waits
+        ``reads`` limits the keys in its input; ``on_error`` is an error handler, see on_error();
+        ``cache`` reuses outputs; ``timeout`` is in seconds; a node with ``defer`` waits
         until no other node is triggered; ``destinations`` are the nodes that its Commands may name,
         for drawings.
         """
@@ -123,13 +126,27 @@ class Graph:
             options["destinations"] = list(destinations)
         if metadata:
             options["metadata"] = dict(metadata)
+        if cache is not None:
+            options["cache"] = cache
         if isinstance(node, CompiledGraph):
+            if cache is not None:
+                raise TypeError(f"node '{name}' is a graph; a CachePolicy needs a function")
             self._steps.append(("subgraph", (name, node, options)))
         elif callable(node):
             is_async, takes_runtime = _kind_of(node)
             self._steps.append(("node", (name, node, is_async, takes_runtime, options)))
         else:
             raise TypeError(f"node '{name}' must be a function or a graph, not a {type(node).__name__}")
+        return self if on_error is None else self.on_error(on_error, name)
+
+    def on_error(self, handler: Node, node: str = "") -> "Graph":
+        """Adds the error handler of a node, or of all nodes that have none.
+
+        When a node has failed and is not retried, its handler runs in the next super-step with the
+        input of the node. It is a function like that of a node; ``runtime.error`` is the exception. If
+        it raises an exception itself, the run fails.
+        """
+        self._steps.append(("error_handler", (node, handler, *_kind_of(handler))))
         return self
 
     def edge(self, source: "str | Sequence[str]", target: str) -> "Graph":
@@ -164,10 +181,16 @@ class Graph:
         self,
         *,
         checkpointer: Checkpointer | None = None,
+        store: Store | None = None,
+        cache: Cache | None = None,
         interrupt_before: Sequence[str] = (),
         interrupt_after: Sequence[str] = (),
     ) -> "CompiledGraph":
-        """Checks the graph and returns it ready to run. Raises GraphError with all its faults."""
+        """Checks the graph and returns it ready to run. Raises GraphError with all its faults.
+
+        ``store`` is the long-term memory that nodes find as ``runtime.store``; ``cache`` keeps the
+        outputs of nodes with a CachePolicy.
+        """
         options = {
             "name": self._name,
             "interrupt_before": list(interrupt_before),
@@ -180,6 +203,8 @@ class Graph:
                 "ignores_unknown": self._ignores_unknown,
                 "options": options,
                 "checkpointer": checkpointer,
+                "store": store,
+                "cache": cache,
             }
         )
 
@@ -199,8 +224,12 @@ class CompiledGraph(_runs.Compiled[GraphInput, Result]):
 
     def _build(self) -> Any:
         recipe = self._recipe
-        saved = recipe["checkpointer"]
-        graph = _superstep.Graph(None if saved is None else saved._open(), recipe["ignores_unknown"])
+        graph = _superstep.Graph(
+            opened(recipe["checkpointer"]),
+            opened(recipe["store"]),
+            opened(recipe["cache"]),
+            recipe["ignores_unknown"],
+        )
         for name, reducer, initial in recipe["channels"]:
             has_initial = initial is not _MISSING
             graph.channel(name, reducer, initial if has_initial else None, has_initial)
@@ -229,7 +258,7 @@ class CompiledGraph(_runs.Compiled[GraphInput, Result]):
 
     def _has_coroutines(self) -> bool:
         return any(
-            kind == "subgraph" or (kind in ("node", "branch") and arguments[2])
+            kind == "subgraph" or (kind in ("node", "branch", "error_handler") and arguments[2])
             for kind, arguments in self._recipe["steps"]
         )
 

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence, Union
 
+RetryOn = Union[type[BaseException], tuple[type[BaseException], ...], Callable[[BaseException], bool]]
 START = "__start__"
 END = "__end__"
 
@@ -115,7 +116,8 @@ class RetryPolicy(Values):
     """Repeats a failed node. Intervals are in seconds; jitter adds a random time below one second.
 
     Exceptions that the same input would cause again, such as ValueError, are retried only with
-    ``retry_all``.
+    ``retry_all``. ``retry_on`` replaces this rule: an exception class, a tuple of classes, or a
+    function of the exception that returns whether it is retried.
     """
 
     __slots__ = (
@@ -125,6 +127,7 @@ class RetryPolicy(Values):
         "max_interval",
         "jitter",
         "retry_all",
+        "retry_on",
     )
 
     def __init__(
@@ -135,6 +138,7 @@ class RetryPolicy(Values):
         max_interval: float = 128.0,
         jitter: bool = True,
         retry_all: bool = False,
+        retry_on: "RetryOn | None" = None,
     ) -> None:
         self.max_attempts = max_attempts
         self.initial_interval = initial_interval
@@ -142,6 +146,29 @@ class RetryPolicy(Values):
         self.max_interval = max_interval
         self.jitter = jitter
         self.retry_all = retry_all
+        self.retry_on = retry_on
+
+    def matches(self, error: BaseException) -> bool:
+        """Whether ``retry_on`` accepts an exception."""
+        if isinstance(self.retry_on, (type, tuple)):
+            return isinstance(error, self.retry_on)
+        return self.retry_on is not None and bool(self.retry_on(error))
+
+
+class CachePolicy(Values):
+    """Reuses the output of a node for an equal input. Applies if the graph has a cache.
+
+    ``key`` is a function of the input that returns a str or bytes. Without it, the key is the stored
+    form of the input, so its values must be storable. ``ttl`` is the lifetime in seconds.
+    """
+
+    __slots__ = ("key", "ttl")
+
+    def __init__(
+        self, key: "Callable[[Any], str | bytes] | None" = None, ttl: float | None = None
+    ) -> None:
+        self.key = key
+        self.ttl = ttl
 
 
 class Snapshot(Values):

@@ -121,11 +121,10 @@ def test_durability(tmp_path: pathlib.Path, durability: str) -> None:
 @pytest.mark.parametrize(
     "value, text",
     [
-        ({1, 2}, r"state\['last'\] is a set"),
-        ({"a": [0, object()]}, r"state\['last'\]\['a'\]\[1\] is a object"),
-        ({1: 2}, r"state\['last'\]\[1\] is a int; keys must be str"),
-        (float("nan"), r"state\['last'\] is not a finite number"),
-        (1 << 70, r"state\['last'\] is an int of more than 64 bits"),
+        (object(), r"state\['last'\]: a object cannot be stored"),
+        ({"a": [0, object()]}, r"state\['last'\]\['a'\]\[1\]: a object cannot be stored"),
+        ({1: {object}}, r"state\['last'\]: a type cannot be stored"),
+        ("\ud800", "surrogates not allowed"),
     ],
 )
 def test_value_that_cannot_be_saved_is_named(tmp_path: pathlib.Path, value: Any, text: str) -> None:

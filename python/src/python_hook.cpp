@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks of agents whose code is Python.
+#include "python_hook.hpp"
+
+#include "convert.hpp"
+
+#include <superstep/messages/message_json.hpp>
+
+#include <utility>
+
+#include <nanobind/stl/string.h>
+
+namespace superstep::python {
+
+namespace {
+
+jump read_jump(nb::handle from) {
+  const auto text = text_of(from, "a jump");
+  if (text == "model")
+    return jump::model;
+  if (text == "tools")
+    return jump::tools;
+  if (text == "end")
+    return jump::finish;
+  throw nb::value_error(
+      ("'" + std::string{text} + "' is not a jump; use 'model', 'tools' or 'end'").c_str());
+}
+
+message_list read_messages_of(nb::handle from, const std::string& where) {
+  auto read = messages_from_json(to_json(from, where), where);
+  if (!read)
+    throw nb::value_error(read.error().text.c_str());
+  return *std::move(read);
+}
+
+/// A call of a hook. Copies the state, because Python code may outlive the call.
+class hook_activation final : public activation {
+public:
+  hook_activation(python_function f, const chat_state& state, const runtime& rt)
+      : activation{std::move(f), [rt] { return rt; }}, state_{state}, runtime_{rt} {}
+
+  hook_step<chat_state> take() { return std::move(step_); }
+  const run_config& config() const override { return runtime_.config(); }
+
+protected:
+  nb::object call(const python_function& f) override {
+    const auto state = state_object(state_);
+    const auto function = nb::borrow(f.callable.get());
+    return f.takes_runtime ? function(state, nb::arg("runtime") = nb::cast(call_reference{this}))
+                           : function(state);
+  }
+  nb::object accept(nb::handle result) override {
+    if (result.is_none())
+      return {};
+    if (!PyDict_Check(result.ptr()))
+      throw nb::type_error("a hook must return a dict or None");
+    for (auto [key, value] : nb::borrow<nb::dict>(result)) {
+      const auto name = text_of(key, "a key of the result of a hook");
+      if (name == "messages")
+        step_.update.add(set<&chat_state::messages>(read_messages_of(value, "messages")));
+      else if (name == "llm_input_messages")
+        step_.update.add(
+            set<&chat_state::llm_input_messages>(read_messages_of(value, "llm_input_messages")));
+      else if (name == "jump_to")
+        step_.to = value.is_none() ? jump::none : read_jump(value);
+      else
+        throw nb::value_error(("a hook returned the key '" + std::string{name} +
+                               "'; use messages, llm_input_messages and jump_to")
+                                  .c_str());
+    }
+    return {};
+  }
+
+private:
+  chat_state state_;
+  runtime runtime_;
+  hook_step<chat_state> step_;
+};
+
+task<hook_step<chat_state>> run_hook(boost::intrusive_ptr<hook_activation> made) {
+  auto waiting = await_call(made);
+  const auto has_ended = co_await waiting;
+  // an interrupted call has no result; the engine discards the output of its task
+  co_return has_ended ? made->take() : hook_step<chat_state>{};
+}
+
+middleware_hook<chat_state> make_hook(python_function f, std::vector<jump> jumps) {
+  return {[f = std::move(f)](const chat_state& state, runtime rt) {
+            return run_hook(new hook_activation{f, state, rt});
+          },
+          std::move(jumps)};
+}
+
+} // namespace
+
+nb::object state_object(const chat_state& state) {
+  auto list = nb::list();
+  for (const auto& m : state.messages)
+    list.append(to_python(to_json(m)));
+  auto out = nb::dict();
+  out["messages"] = list;
+  if (!state.structured_response.is_null())
+    out["structured_response"] = to_python(state.structured_response);
+  return out;
+}
+
+std::vector<middleware<chat_state>> read_middleware(nb::handle from,
+                                                    std::vector<shared_object>& functions) {
+  auto out = std::vector<middleware<chat_state>>{};
+  for (auto one : nb::list(nb::borrow(from))) {
+    auto& made = out.emplace_back();
+    made.name = nb::cast<std::string>(one[0]);
+    auto jumps = std::vector<jump>{};
+    for (auto name : nb::list(one[2]))
+      jumps.push_back(read_jump(name));
+    for (auto [hook, spec] : nb::borrow<nb::dict>(one[1])) {
+      auto f = python_function{functions.emplace_back(spec[0]), nb::cast<bool>(spec[1]),
+                               nb::cast<bool>(spec[2])};
+      const auto name = text_of(hook, "the name of a hook");
+      auto& to = name == "before_agent"   ? made.before_agent
+                 : name == "before_model" ? made.before_model
+                 : name == "after_model"  ? made.after_model
+                                          : made.after_agent;
+      to = make_hook(std::move(f), jumps);
+    }
+  }
+  return out;
+}
+
+} // namespace superstep::python

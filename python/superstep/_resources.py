@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where programs keep data: checkpointers for threads, stores for long-term memory, caches for outputs."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Mapping, Sequence, Union
+
+from . import _superstep
+from ._types import Values
+
+Namespace = Union[Sequence[str], str]
+Embed = Callable[[list[str]], list[list[float]]]
+
+
+class _Resource:
+    """A native object that is opened when it is first used, and again in a forked process.
+
+    ``make`` names the function of the native module that opens it.
+    """
+
+    def __init__(self, make: str, *arguments: Any) -> None:
+        self._make = make
+        self._arguments = arguments
+        self._native: Any = None
+        self._generation = -1
+
+    def _open(self) -> Any:
+        now = _superstep.generation()
+        if self._native is None or self._generation != now:
+            self._native = getattr(_superstep, self._make)(*self._arguments)
+            self._generation = now
+        return self._native
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._make, *self._arguments))
+
+    def __repr__(self) -> str:
+        path = repr(self._arguments[0]) if self._make.startswith("sqlite") else ""
+        return f"superstep.{self._make}({path})"
+
+
+def opened(resource: "_Resource | None") -> Any:
+    """Returns the native object of a resource; None if there is none."""
+    return None if resource is None else resource._open()
+
+
+class Checkpointer(_Resource):
+    """Saves threads. Made by memory_checkpointer() and sqlite_checkpointer().
+
+    A forked process opens a database again; what was saved in memory stays in the parent.
+    """
+
+    def delete_thread(self, thread_id: str) -> None:
+        """Deletes all checkpoints of a thread."""
+        _superstep.delete_thread(self._open(), thread_id)
+
+
+def memory_checkpointer() -> Checkpointer:
+    """Returns a checkpointer that keeps threads in memory, as they are, for as long as it lives."""
+    return Checkpointer("memory_checkpointer")
+
+
+def sqlite_checkpointer(path: "str | os.PathLike[str]") -> Checkpointer:
+    """Returns a checkpointer that saves threads in an SQLite database, which it creates if needed.
+
+    Saved values must be plain values or of classes that storable() allows. If the environment
+    variable SUPERSTEP_CHECKPOINT_KEY is set, the rows are encrypted with that key.
+    """
+    return Checkpointer("sqlite_checkpointer", _path_of(path))
+
+
+class Item(Values):
+    """An item of a Store: ``value`` is a dict; ``score`` is its similarity to the text of a search."""
+
+    __slots__ = ("namespace", "key", "value", "score")
+
+    def __init__(
+        self, namespace: tuple[str, ...], key: str, value: dict[str, Any], score: "float | None" = None
+    ) -> None:
+        self.namespace = namespace
+        self.key = key
+        self.value = value
+        self.score = score
+
+
+class Store(_Resource):
+    """Long-term memory that all threads share. Made by memory_store() and sqlite_store().
+
+    Nodes and tools find it as ``runtime.store``. An item has a namespace, a tuple of labels, and a
+    key; its value is a dict with a JSON form. A put() takes effect at once: it is not part of the
+    state, and remains if the node fails. All methods may be called by any thread.
+    """
+
+    def get(self, namespace: Namespace, key: str) -> "Item | None":
+        """Returns an item; None if it does not exist or has expired."""
+        found: Item | None = self._open().get(_labels(namespace), key)
+        return found
+
+    def put(
+        self,
+        namespace: Namespace,
+        key: str,
+        value: Mapping[str, Any],
+        *,
+        index: "Sequence[str] | bool | None" = None,
+        ttl: "float | None" = None,
+    ) -> None:
+        """Adds or replaces an item.
+
+        ``index`` names the fields that are indexed for similarity, instead of those of the store;
+        False indexes none. ``ttl`` is the lifetime in seconds.
+        """
+        fields = [] if index is False else None if index in (None, True) else list(index or ())  # type: ignore[arg-type]
+        self._open().put(_labels(namespace), key, dict(value), fields, ttl)
+
+    def delete(self, namespace: Namespace, key: str) -> None:
+        """Deletes an item, if it exists."""
+        self._open().delete(_labels(namespace), key)
+
+    def search(
+        self,
+        namespace_prefix: Namespace = (),
+        *,
+        query: str = "",
+        filter: "Mapping[str, Any] | None" = None,
+        limit: int = 10,
+        offset: int = 0,
+    ) -> list[Item]:
+        """Returns the items in and below a namespace whose fields match a filter.
+
+        With a ``query`` and a store that has an embedding, the most similar items come first. A filter
+        compares fields with values, or by $eq, $ne, $gt, $gte, $lt and $lte.
+        """
+        given = None if filter is None else dict(filter)
+        found: list[Item] = self._open().search(
+            _labels(namespace_prefix), query, given, limit, offset
+        )
+        return found
+
+    def list_namespaces(
+        self,
+        *,
+        prefix: Namespace = (),
+        suffix: Namespace = (),
+        max_depth: "int | None" = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[tuple[str, ...]]:
+        """Returns the namespaces that start with ``prefix`` and end with ``suffix``."""
+        found = self._open().list_namespaces(
+            _labels(prefix), _labels(suffix), max_depth, limit, offset
+        )
+        return [tuple(labels) for labels in found]
+
+
+def _labels(namespace: Namespace) -> list[str]:
+    return [namespace] if isinstance(namespace, str) else list(namespace)
+
+
+def _path_of(path: "str | os.PathLike[str]") -> str:
+    return os.path.abspath(os.fspath(path))
+
+
+def memory_store(
+    *, embed: "Embed | None" = None, fields: Sequence[str] = ("$",), ttl: "float | None" = None
+) -> Store:
+    """Returns a store in memory.
+
+    ``embed`` maps a list of texts to vectors, which makes search() by similarity possible; ``fields``
+    are the paths of the fields that are indexed; ``ttl`` is the lifetime of items in seconds.
+    """
+    return Store("memory_store", embed, list(fields), ttl)
+
+
+def sqlite_store(
+    path: "str | os.PathLike[str]",
+    *,
+    embed: "Embed | None" = None,
+    fields: Sequence[str] = ("$",),
+    ttl: "float | None" = None,
+) -> Store:
+    """Returns a store in an SQLite database, which may be that of a checkpointer; see memory_store()."""
+    return Store("sqlite_store", _path_of(path), embed, list(fields), ttl)
+
+
+def store_of(native: Any) -> Store:
+    """Returns the Store of a native one."""
+    made = Store("memory_store")
+    made._native = native
+    made._generation = _superstep.generation()
+    return made
+
+
+class Cache(_Resource):
+    """Keeps outputs of nodes with a CachePolicy. Made by memory_cache() and sqlite_cache()."""
+
+    def clear(self) -> None:
+        """Deletes all outputs."""
+        self._open().clear()
+
+
+def memory_cache(entries_max: int = 100_000) -> Cache:
+    """Returns a cache in memory; beyond ``entries_max`` it drops the oldest outputs."""
+    return Cache("memory_cache", entries_max)
+
+
+def sqlite_cache(path: "str | os.PathLike[str]", *, entries_max: int = 100_000) -> Cache:
+    """Returns a cache in an SQLite database, which may be that of a checkpointer.
+
+    Cached values must be storable, as with sqlite_checkpointer().
+    """
+    return Cache("sqlite_cache", _path_of(path), entries_max)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stored form of values in checkpoints that JSON cannot represent.
+
+Such a value is stored as MessagePack, in the extensions of LangGraph's JsonPlusSerializer: the module
+and the name of a class, and its arguments. Only classes of an allow list are stored and read. Reading
+never imports a module, and nothing is pickled.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple, TypeVar, overload
+
+from . import _msgpack
+
+ClassT = TypeVar("ClassT", bound=type)
+
+# The codes of langgraph/checkpoint/serde/jsonplus.py: what is called with the stored content.
+_ONE_ARGUMENT = 0
+_ARGUMENTS = 1
+_KEYWORDS = 2
+_METHOD = 3
+_MODEL = 5  # pydantic
+
+
+class _Form(NamedTuple):
+    """How objects of a class are stored."""
+
+    code: int
+    dump: Callable[[Any], Any]
+    load: Callable[[Any], Any]
+    method: str = ""
+
+
+Name = tuple[str, str]
+_forms: dict[type, _Form] = {}
+_loaders: dict[Name, Callable[[Any], Any]] = {}
+_has_standard = False
+
+
+def _name_of(cls: type) -> Name:
+    return cls.__module__, cls.__qualname__
+
+
+def _register(cls: type, form: _Form, name: "Name | None" = None) -> None:
+    _forms[cls] = form
+    _loaders[name or _name_of(cls)] = form.load
+
+
+@overload
+def storable(cls: ClassT, /) -> ClassT: ...
+@overload
+def storable(
+    cls: ClassT, /, *, dump: Callable[[Any], Any], load: Callable[[Any], Any]
+) -> ClassT: ...
+def storable(
+    cls: ClassT,
+    /,
+    *,
+    dump: "Callable[[Any], Any] | None" = None,
+    load: "Callable[[Any], Any] | None" = None,
+) -> ClassT:
+    """Allows checkpoints to contain objects of a class, and returns the class.
+
+    Can be used as a decorator of dataclasses, named tuples, enumerations and models of pydantic. Other
+    classes need ``dump``, which returns a value that can be stored, and ``load``, which makes an
+    object of it. The class must be registered before a checkpoint with its objects is read.
+    """
+    if dump is not None and load is not None:
+        _register(cls, _Form(_ONE_ARGUMENT, dump, load))
+        return cls
+    import enum
+
+    if issubclass(cls, enum.Enum):
+        _register(cls, _Form(_ONE_ARGUMENT, lambda o: o.value, cls))
+    elif hasattr(cls, "__dataclass_fields__"):
+        names = tuple(f.name for f in cls.__dataclass_fields__.values() if f.init)
+        _register(
+            cls,
+            _Form(_KEYWORDS, lambda o: {n: getattr(o, n) for n in names}, lambda kw: cls(**kw)),
+        )
+    elif issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        _register(cls, _Form(_KEYWORDS, lambda o: dict(o._asdict()), lambda kw: cls(**kw)))
+    elif hasattr(cls, "model_validate") and hasattr(cls, "model_dump"):
+        form = _Form(_MODEL, lambda o: o.model_dump(), cls.model_validate, "model_validate_json")
+        _register(cls, form)
+    else:
+        raise TypeError(
+            f"storable: {cls.__qualname__} is not a dataclass, named tuple, enumeration or model of "
+            "pydantic; pass dump= and load="
+        )
+    return cls
+
+
+def _add_standard() -> None:
+    """Fills the allow list with classes of the standard library. They are imported when needed."""
+    global _has_standard
+    if _has_standard:
+        return
+    _has_standard = True
+    import collections
+    import datetime
+    import decimal
+    import fractions
+    import ipaddress
+    import pathlib
+    import re
+    import uuid
+    import zoneinfo
+
+    one = _ONE_ARGUMENT
+    for made in (tuple, set, frozenset, collections.deque):
+        _register(made, _Form(one, list, made))
+    _register(int, _Form(one, str, int))
+    _register(bytearray, _Form(one, bytes, bytearray))
+    for named in (
+        decimal.Decimal,
+        ipaddress.IPv4Address,
+        ipaddress.IPv6Address,
+        ipaddress.IPv4Network,
+        ipaddress.IPv6Network,
+        zoneinfo.ZoneInfo,
+    ):
+        _register(named, _Form(one, str, named))
+    _register(uuid.UUID, _Form(one, lambda o: o.hex, uuid.UUID))
+    for path in (pathlib.Path, type(pathlib.Path()), pathlib.PurePosixPath, pathlib.PureWindowsPath):
+        _register(path, _Form(one, str, path))
+    _register(complex, _Form(_ARGUMENTS, lambda o: [o.real, o.imag], lambda a: complex(*a)))
+    _register(
+        fractions.Fraction,
+        _Form(_ARGUMENTS, lambda o: [o.numerator, o.denominator], lambda a: fractions.Fraction(*a)),
+    )
+    pattern = _Form(_ARGUMENTS, lambda o: [o.pattern, o.flags], lambda a: re.compile(*a))
+    _register(re.Pattern, pattern, ("re", "compile"))
+    for moment in (datetime.datetime, datetime.time):
+        _register(
+            moment, _Form(_METHOD, lambda o: o.isoformat(), moment.fromisoformat, "fromisoformat")
+        )
+    date = datetime.date
+    _register(date, _Form(_ARGUMENTS, lambda o: [o.year, o.month, o.day], lambda a: date(*a)))
+    delta = datetime.timedelta
+    _register(
+        delta, _Form(_ARGUMENTS, lambda o: [o.days, o.seconds, o.microseconds], lambda a: delta(*a))
+    )
+    zone = datetime.timezone
+    _register(zone, _Form(_ARGUMENTS, lambda o: list(o.__getinitargs__()), lambda a: zone(*a)))
+
+
+def _to_extension(value: Any) -> tuple[int, Any]:
+    form = _forms.get(type(value))
+    if form is None:
+        raise TypeError(
+            f"a {type(value).__qualname__} cannot be stored in a checkpoint; store plain values, or "
+            f"register the class with superstep.storable()"
+        )
+    name = ("re", "compile") if type(value).__name__ == "Pattern" else _name_of(type(value))
+    content = [*name, form.dump(value)]
+    return form.code, [*content, form.method] if form.method else content
+
+
+def _of_extension(code: int, content: Any) -> Any:
+    if not isinstance(content, list) or len(content) not in (3, 4):
+        raise ValueError(f"the packed value is damaged: extension {code} has no class")
+    load = _loaders.get((content[0], content[1]))
+    if load is None:
+        raise ValueError(
+            f"the checkpoint contains a {content[0]}.{content[1]}, which is not registered; call "
+            "superstep.storable() with this class before"
+        )
+    return load(content[2])
+
+
+def pack(value: Any, where: str) -> "str | None":
+    """Returns the stored form of a value that is not JSON, as base64.
+
+    None: the value is stored as its base class, str, int, float, list or dict. ``where`` names the
+    value in errors.
+    """
+    import binascii
+
+    _add_standard()
+    if type(value) not in _forms and not _is_enum(value):
+        for base in (str, int, float, list, dict):
+            if isinstance(value, base) and type(value) is not base:
+                return None
+    try:
+        packed = _msgpack.pack(value, _to_extension)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{where}: {error}") from None
+    return binascii.b2a_base64(packed, newline=False).decode()
+
+
+def _is_enum(value: Any) -> bool:
+    import enum
+
+    return isinstance(value, enum.Enum)
+
+
+def unpack(text: str) -> Any:
+    """Returns the value of a stored form. Raises ValueError for a class that is not allowed."""
+    import binascii
+
+    _add_standard()
+    try:
+        data = binascii.a2b_base64(text, strict_mode=True)
+    except binascii.Error as error:
+        raise ValueError(f"the packed value is damaged: {error}") from None
+    return _msgpack.unpack(data, _of_extension)
