@@ -99,11 +99,6 @@ bool contains(std::span<const std::string> names, std::string_view name) noexcep
   return std::ranges::find(names, name) != names.end();
 }
 
-/// Whether a name is that of a field which is neither a column nor a member of the response.
-bool is_field_of_rows(std::string_view name) noexcept {
-  return find_known(name) != nullptr || name == "id";
-}
-
 /// Appends the columns of one name in `--fields`. Returns false if the name is unknown. A member of
 /// the response and a column of the input with the same name both get their longer forms, so that
 /// the header of the output shows which of them it is.
@@ -115,7 +110,7 @@ bool add_columns(std::vector<output_column>& out, const std::string& name, outpu
     return true;
   }
   const auto add_response = [&](const std::string& member) {
-    const auto is_taken = is_field_of_rows(member) || contains(input_names, member);
+    const auto is_taken = is_row_field(member) || contains(input_names, member);
     out.push_back({is_taken ? std::string{response_prefix} + member : member,
                    std::string{response_prefix} + member});
   };
@@ -132,7 +127,7 @@ bool add_columns(std::vector<output_column>& out, const std::string& name, outpu
   const auto column = has_prefix ? name.substr(columns_prefix.size()) : name;
   if (!contains(input_names, column))
     return false;
-  const auto is_taken = is_field_of_rows(column) || contains(response_names, column);
+  const auto is_taken = is_row_field(column) || contains(response_names, column);
   const auto path = std::string{columns_prefix} + column;
   out.push_back({is_taken ? path : column, path});
   return true;
@@ -233,6 +228,10 @@ struct resolved_column {
 };
 
 } // namespace
+
+bool is_row_field(std::string_view name) noexcept {
+  return find_known(name) != nullptr || name == "id";
+}
 
 result<std::vector<output_column>> columns_of(const std::vector<std::string>& fields,
                                               output_format format,

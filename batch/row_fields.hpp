@@ -20,6 +20,10 @@ struct output_column {
   std::string path; ///< member of the row's whole line, with dots between nested names
 };
 
+/// Whether a name is that of a field of all rows, such as `usage`: neither a column of the input
+/// nor a member of the response.
+[[nodiscard]] bool is_row_field(std::string_view name) noexcept;
+
 /// Returns the columns of a job's output: the column `id`, then those that `fields` requests.
 /// Without fields, those of a CSV file by default.
 /// @param response_names members of the agent's structured response; the field `response` stands

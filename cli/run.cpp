@@ -3,6 +3,7 @@
 // arguments, builds the agent, and passes both to run_batch() (batch/batch.cpp).
 #include "cli/run.hpp"
 
+#include "agents/yaml_fields.hpp"
 #include "base/malloc_arenas.hpp"
 #include "cli/agent_files.hpp"
 #include "cli/agent_runner.hpp"
@@ -17,6 +18,8 @@
 #include "cli/terminal.hpp"
 #include "cli/usage.hpp"
 #include "ledger/run_shared.hpp"
+#include "results/answer_field.hpp"
+#include "results/gold_check.hpp"
 
 #include <superstep/batch/batch.hpp>
 
@@ -105,6 +108,18 @@ exit_code code_of(std::error_code failed) {
   return is_shortage(failed) ? exit_code::shortage : exit_code::failed;
 }
 
+/// Returns the options that score the rows of the job.
+gold_options gold_of(const run_arguments& given, const batch_options& job) {
+  auto out = given.gold;
+  out.progress = given.progress;
+  out.id_field = job.id_field;
+  out.delimiter = job.delimiter;
+  out.input_as = job.input_as;
+  if (job.input != "-") // standard input cannot be read again
+    out.input = job.input;
+  return out;
+}
+
 /// Scores the rows of a job that has ended, and completes its event log and its trace.
 result<void> finish_reports(const run_arguments& given, const batch_options& job, event_log& events,
                             trace_log& trace) {
@@ -116,22 +131,15 @@ result<void> finish_reports(const run_arguments& given, const batch_options& job
       return closed;
   if (given.gold.field.empty())
     return {};
-  auto gold = given.gold;
-  gold.progress = given.progress;
-  gold.id_field = job.id_field;
-  gold.delimiter = job.delimiter;
-  gold.input_as = job.input_as;
-  if (job.input != "-") // standard input cannot be read again
-    gold.input = job.input;
-  const auto scored = score_output(job.output, gold);
+  const auto scored = score_output(job.output, gold_of(given, job));
   if (!scored)
     return scored.error();
   std::cout << *scored << std::endl;
   return {};
 }
 
-/// Fails for options that need files if rows are read from or written to standard streams.
-result<void> check_gold(const run_arguments& given, const batch_options& job) {
+/// Fails if the rows of the job cannot be scored as the options request.
+result<void> check_scores(const run_arguments& given, const batch_options& job, const agent& a) {
   if (given.gold.field.empty()) {
     for (const auto& [name, value] : {std::pair{"--gold-file", &given.gold.file},
                                       {"--answer", &given.gold.answer},
@@ -144,7 +152,13 @@ result<void> check_gold(const run_arguments& given, const batch_options& job) {
     return error{errc::invalid_argument, "--gold: needs an output file, not standard output"};
   if (job.format != output_format::jsonl)
     return error{errc::invalid_argument, "--gold: needs an output with JSON lines, not CSV"};
-  return {};
+  const auto knows_members = !a.spec().response || !job.response_fields.empty();
+  if (!given.gold.answer.empty() && knows_members)
+    if (auto checked =
+            results::check_answer_field(given.gold.answer, job.response_fields, job.fields);
+        !checked)
+      return checked;
+  return results::check_gold(score_options_of(job.output, gold_of(given, job)));
 }
 
 /// Checks the agent file of the judge before the rows run. Reports its errors to the user.
@@ -186,37 +200,68 @@ result<run_arguments> with_agent_of_job(run_arguments given) {
   return given;
 }
 
-int run(const run_arguments& given) {
+/// A job whose arguments have been checked.
+struct prepared_job {
+  std::shared_ptr<io_runtime> io = std::make_shared<io_runtime>();
+  agent_building built; ///< `agent` is set
+  batch_options options;
+  price_table prices;
+};
+
+/// Makes errors about a combination refer to --matrix.
+void refer_to_matrix(const run_arguments& given, std::vector<agent_fault>& faults) {
+  for (auto& fault : faults)
+    if (fault.file == "--set" && std::ranges::any_of(given.combination, [&](const auto& word) {
+          const auto key = word.substr(0, word.find('='));
+          return detail::is_within(fault.key, key) || detail::is_within(key, fault.key);
+        }))
+      fault.file = "--matrix";
+}
+
+/// Builds the agent of a job and checks all arguments, before any file is written. Reports errors
+/// to the user.
+/// @return the exit code; exit_code::ok if the job can run
+int prepare(const run_arguments& given, prepared_job& into) {
   if (given.checkpoints && given.batch.output == "-")
     return fail_with("--checkpoints needs a file as --output: a job that writes to standard output "
                      "cannot be resumed");
-  install_interrupts();
-  limit_malloc_arenas(given.workers);
-  const auto io = std::make_shared<io_runtime>();
-  auto built = build_agent(read_agent_file(given.agent, overrides_of(given)), io);
-  for (const auto& note : built.notes)
-    std::cerr << note << '\n';
-  warn(built.warnings);
-  if (!built.agent) {
-    std::cerr << to_text(built.faults) << '\n';
-    return failure_code(built);
+  into.built = build_agent(read_agent_file(given.agent, overrides_of(given)), into.io);
+  refer_to_matrix(given, into.built.faults);
+  if (!into.built.agent) {
+    std::cerr << to_text(into.built.faults) << '\n';
+    return failure_code(into.built);
   }
-  if (const auto faults = only_for_chat(given.agent, *built.agent); !faults.empty()) {
+  const auto& built = *into.built.agent;
+  if (const auto faults = only_for_chat(given.agent, built); !faults.empty()) {
     std::cerr << to_text(faults) << '\n';
     return static_cast<int>(exit_code::failed);
   }
-  if (!is_set_up(*built.agent, *io))
+  if (!is_set_up(built, *into.io))
     return static_cast<int>(exit_code::failed);
-  if (const auto checked = check_files(given, *built.agent); !checked)
+  if (const auto checked = check_files(given, built); !checked)
     return fail_with(checked.error().text);
-  const auto job = options_of(given, *built.agent);
-  if (const auto checked = check_gold(given, job); !checked)
+  into.options = options_of(given, built);
+  if (const auto checked = check_scores(given, into.options, built); !checked)
     return fail_with(checked.error().text);
-  if (!is_judge_usable(given.gold.judge, io))
+  if (!is_judge_usable(given.gold.judge, into.io))
     return static_cast<int>(exit_code::failed);
-  auto prices = prices_of(given.stop, *built.agent);
+  auto prices = prices_of(given.stop, built);
   if (!prices)
     return fail_with(prices.error().text);
+  into.prices = *std::move(prices);
+  return static_cast<int>(exit_code::ok);
+}
+
+int run(const run_arguments& given) {
+  install_interrupts();
+  limit_malloc_arenas(given.workers);
+  auto prepared = prepared_job{};
+  if (const auto code = prepare(given, prepared); code != 0)
+    return code;
+  const auto& [io, built, job, prices] = prepared;
+  for (const auto& note : built.notes)
+    std::cerr << note << '\n';
+  warn(built.warnings);
   auto events = event_log{}; // declared before the engine, because the engine's actors write to it
   auto trace = trace_log{};
   auto options = engine_options{};
@@ -234,7 +279,7 @@ int run(const run_arguments& given) {
       *built.agent, *lanes, given.events.empty() ? nullptr : &events,
       given.trace.empty() ? nullptr : &trace,
       given.checkpoints ? opener_of_checkpoints(given.batch) : agent_runner::open_checkpointer{},
-      *prices, given.stop.rules.budget.has_value());
+      prices, given.stop.rules.budget.has_value());
   const auto mode = parse_progress_mode(given.progress, has_redrawable_terminal());
   auto progress = make_progress_sink(*mode, std::cerr, terminal_of_standard_error());
   if (given.metrics) {
@@ -243,7 +288,7 @@ int run(const run_arguments& given) {
       return fail_with(listening.error().text);
     progress = std::move(served);
   }
-  if (const auto note = missing_price_note(*built.agent, *prices); !note.empty())
+  if (const auto note = missing_price_note(*built.agent, prices); !note.empty())
     progress->note(note);
   const auto ended = given.shared.is_set() ? run_shared(given, job, *runner, *progress)
                                            : run_batch(job, *runner, *progress, interrupts());
@@ -267,6 +312,26 @@ int run(const run_arguments& given) {
   return static_cast<int>(ended->code);
 }
 
+/// Calls `run`. If it throws because the machine lacks memory, threads or another resource, returns
+/// exit_code::shortage.
+template <class F>
+int with_shortage_code(F run) {
+  constexpr auto resume = "; finished rows are safe, rerun to resume";
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    return fail_with(std::string{"the machine is out of memory"} + resume, exit_code::shortage);
+  } catch (const std::system_error& e) {
+    if (!is_shortage(e.code()))
+      throw;
+    return fail_with(e.what() + std::string{resume}, exit_code::shortage);
+  } catch (const boost::system::system_error& e) { // thrown by Asio
+    if (!is_shortage(e.code()))
+      throw;
+    return fail_with(e.what() + std::string{resume}, exit_code::shortage);
+  }
+}
+
 /// Runs a job for each combination of --matrix.
 int run_combinations(const run_arguments& given) {
   if (given.batch.input == "-" || given.batch.output == "-")
@@ -277,13 +342,22 @@ int run_combinations(const run_arguments& given) {
   const auto jobs = matrix_of(given.matrix, given.batch.output);
   if (!jobs)
     return fail_with(jobs.error().text);
-  return run_matrix(*jobs, [&given](const matrix_job& job) {
-    auto one = given;
-    one.matrix.clear();
-    one.batch.output = job.output;
-    one.overrides.insert(one.overrides.end(), job.overrides.begin(), job.overrides.end());
-    return run_job(one);
-  });
+  const auto arguments_of = [&given](const matrix_job& job) {
+    auto out = given;
+    out.matrix.clear();
+    out.batch.output = job.output;
+    out.combination = job.overrides;
+    return out;
+  };
+  for (const auto& job : *jobs) {
+    auto prepared = prepared_job{};
+    if (const auto code = prepare(arguments_of(job), prepared); code != 0) {
+      std::cerr << "superstep run: --matrix: nothing was run, because of the combination "
+                << job.name << '\n';
+      return code;
+    }
+  }
+  return run_matrix(*jobs, [&](const matrix_job& job) { return run_job(arguments_of(job)); });
 }
 
 constexpr auto run_examples = R"(Examples:
@@ -301,24 +375,11 @@ early, 4 stopped because the machine lacks resources or disk space. After 3 and 
 
 } // namespace
 
-// If an exception means that the machine lacks memory, threads or another resource, the exit code
-// is exit_code::shortage.
 int run_job(const run_arguments& given) {
-  constexpr auto resume = "; finished rows are safe, rerun to resume";
-  try {
+  return with_shortage_code([&given] {
     const auto completed = with_agent_of_job(given);
     return completed ? run(*completed) : fail_with(completed.error().text);
-  } catch (const std::bad_alloc&) {
-    return fail_with(std::string{"the machine is out of memory"} + resume, exit_code::shortage);
-  } catch (const std::system_error& e) {
-    if (!is_shortage(e.code()))
-      throw;
-    return fail_with(e.what() + std::string{resume}, exit_code::shortage);
-  } catch (const boost::system::system_error& e) { // thrown by Asio
-    if (!is_shortage(e.code()))
-      throw;
-    return fail_with(e.what() + std::string{resume}, exit_code::shortage);
-  }
+  });
 }
 
 bool is_stop_requested() noexcept {
@@ -337,7 +398,11 @@ void add_run(CLI::App& program, action& chosen) {
   add_shared_run_options(verb, given->shared);
   verb.footer(run_examples);
   verb.callback([given, &chosen] {
-    chosen = [given] { return given->matrix.empty() ? run_job(*given) : run_combinations(*given); };
+    chosen = [given] {
+      if (given->matrix.empty())
+        return run_job(*given);
+      return with_shortage_code([given] { return run_combinations(*given); });
+    };
   });
 }
 

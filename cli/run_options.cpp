@@ -161,6 +161,7 @@ void add_cache_option(CLI::App& verb, run_arguments& into) {
 
 std::vector<std::string> overrides_of(const run_arguments& given) {
   auto out = given.overrides;
+  out.insert(out.end(), given.combination.begin(), given.combination.end());
   if (given.cache.empty())
     return out;
   // Relative paths in overrides start at the folder of the agent file.

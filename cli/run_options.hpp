@@ -43,6 +43,7 @@ struct run_arguments {
   std::uint64_t trace_mb = 100;
   gold_options gold;
   std::vector<std::string> matrix;      ///< empty: one job
+  std::vector<std::string> combination; ///< values of a job of --matrix, in the form of --set
   std::optional<std::uint16_t> metrics; ///< port; not set: no metrics
 
   // --- output ---
@@ -72,7 +73,8 @@ void add_cache_option(CLI::App& verb, run_arguments& into);
 void add_report_options(CLI::App& verb, run_arguments& into);
 /// @}
 
-/// Returns the overrides of the agent file: those of --set and of options for single keys.
+/// Returns the overrides of the agent file: those of --set, of --matrix, and of options
+/// for single keys.
 [[nodiscard]] std::vector<std::string> overrides_of(const run_arguments& given);
 
 /// Returns the options of the job: those of the command line, completed by those of the agent.

@@ -146,7 +146,7 @@ void add_gold_options(CLI::App& verb, gold_options& into) {
       ->excludes("--score");
 }
 
-result<std::string> score_output(const std::string& output, const gold_options& gold) {
+results::score_options score_options_of(const std::string& output, const gold_options& gold) {
   auto options = results::score_options{};
   options.output = output;
   options.gold_file = gold.file;
@@ -157,6 +157,11 @@ result<std::string> score_output(const std::string& output, const gold_options& 
   options.input_as = gold.input_as;
   options.id_field = gold.id_field;
   options.delimiter = gold.delimiter;
+  return options;
+}
+
+result<std::string> score_output(const std::string& output, const gold_options& gold) {
+  const auto options = score_options_of(output, gold);
   const auto scored =
       gold.judge.empty() ? results::score_file(options) : score_with_judge(options, gold);
   if (!scored)

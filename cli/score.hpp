@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "results/score.hpp"
+
 #include <superstep/base/error.hpp>
 #include <superstep/batch/batch_options.hpp>
 
@@ -33,6 +35,10 @@ void add_answer(CLI::App& verb, std::string& into);
 
 /// Adds --gold, --gold-file, --answer, --score and --judge to a verb.
 void add_gold_options(CLI::App& verb, gold_options& into);
+
+/// Returns the options of results::score_file().
+[[nodiscard]] results::score_options score_options_of(const std::string& output,
+                                                      const gold_options& gold);
 
 /// Scores the rows of an output, with a job of the judge if there is one, and adds the result to
 /// the summary of the job.

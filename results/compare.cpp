@@ -4,6 +4,7 @@
 #include "results/compare.hpp"
 
 #include "base/visible_text.hpp"
+#include "results/answer_field.hpp"
 #include "results/html_page.hpp"
 #include "results/score_table.hpp"
 
@@ -104,8 +105,10 @@ private:
   }
 
   [[nodiscard]] result<void> read() {
-    auto indexed = reader_.for_each([this]() -> result<void> {
+    auto compared = answer_field{answer_};
+    auto indexed = reader_.for_each([&]() -> result<void> {
       auto row = read_result_line(reader_.object(), answer_);
+      compared.add(reader_.object(), row);
       if (row.key.empty())
         return without_id(reader_);
       set_score(row);
@@ -116,6 +119,8 @@ private:
     });
     if (!indexed)
       return indexed;
+    if (auto checked = compared.check(reader_.file().path()); !checked)
+      return checked;
     std::ranges::sort(rows_, {}, &indexed_row::hash);
     return find_repeated();
   }
@@ -311,9 +316,11 @@ result<comparison> compare(const std::string& left, const std::string& right,
   out.left_path = left;
   out.right_path = right;
   auto seen = std::vector<std::uint64_t>{}; // hashes of ids that the right file does not have
+  auto compared = answer_field{options.answer};
   const auto paired = reader->for_each([&]() -> result<void> {
     auto pair = row_pair{};
     pair.left = read_result_line(reader->object(), options.answer);
+    compared.add(reader->object(), *pair.left);
     pair.key = pair.left->key;
     if (!pair.left->score)
       pair.left->score = scores->find(pair.key);
@@ -332,6 +339,8 @@ result<comparison> compare(const std::string& left, const std::string& right,
   });
   if (!paired)
     return paired.error();
+  if (const auto checked = compared.check(left); !checked)
+    return checked.error();
   out.right = indexed->statistics();
   const auto rest = indexed->for_rest([&](result_line row) {
     auto pair = row_pair{};

@@ -2,7 +2,9 @@
 // Finds the expected answers of rows, by the reader of the inputs of jobs.
 #include "results/gold.hpp"
 
+#include "batch/element_json.hpp"
 #include "batch/input_row.hpp"
+#include "results/answer_field.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -16,19 +18,14 @@ std::uint64_t key_hash(std::string_view key) noexcept {
   return std::hash<std::string_view>{}(key);
 }
 
-/// Returns the expected answer in the columns of an output line; null if there is none.
-json::value gold_in_columns(simdjson::dom::object line, const std::string& field) {
-  auto columns = simdjson::dom::element{};
-  if (line.at_key("columns").get(columns) != simdjson::SUCCESS)
-    return nullptr;
-  const auto parsed = parse_json(simdjson::to_string(columns));
-  if (!parsed || !parsed->is_object())
-    return nullptr;
-  const auto* const found = member_at(parsed->get_object(), field);
-  return found != nullptr ? *found : json::value{};
-}
-
 } // namespace
+
+json::object columns_of(simdjson::dom::object line) {
+  auto columns = simdjson::dom::object{};
+  if (line.at_key("columns").get(columns) != simdjson::SUCCESS)
+    return {};
+  return detail::to_json_object(columns);
+}
 
 const json::value* member_at(const json::object& from, std::string_view path) {
   if (const auto* const found = from.if_contains(path))
@@ -41,30 +38,37 @@ const json::value* member_at(const json::object& from, std::string_view path) {
   return nullptr;
 }
 
-result<gold_file> gold_file::open(const batch_options& from) {
-  auto opened = detail::open_records(from);
+batch_options input_of(const score_options& options, const std::string& path, input_format format) {
+  auto out = batch_options{};
+  out.input = path;
+  out.input_as = format;
+  out.delimiter = options.delimiter;
+  out.output = options.output;
+  return out;
+}
+
+result<gold_file> gold_file::open(const score_options& options, const std::string& path,
+                                  input_format format, gold_facts& facts) {
+  const auto fail = [](const error& why) {
+    return error{why.code, "expected answers: " + why.text};
+  };
+  auto opened = record_file::open(input_of(options, path, format));
   if (!opened)
-    return opened.error();
-  auto out = gold_file{*std::move(opened), from.id_field};
-  auto lines = detail::line_reader{out.file_.bytes, from.line_bytes_max, out.file_.rows()};
-  while (true) {
-    const auto line = lines.next();
-    if (!line)
-      return line.error();
-    if (!*line)
-      break;
-    if (detail::is_blank((*line)->text))
-      continue;
-    const auto object = (*line)->is_too_long
-                            ? result<json::object>{error{errc::too_large, "the line is too long"}}
-                            : out.object_of((*line)->text, (*line)->number);
-    if (!object)
-      return error{object.error().code,
-                   from.input + ':' + std::to_string((*line)->number) + ": " + object.error().text};
-    const auto key = find_row_key(*object, from.id_field, (*line)->number);
-    out.rows_.push_back({key_hash(key), (*line)->offset, (*line)->size, (*line)->number});
-  }
-  std::ranges::stable_sort(out.rows_, {}, &place::hash);
+    return fail(opened.error());
+  auto out = gold_file{*std::move(opened), options.id_field};
+  const auto read = out.file_.for_each(
+      [&](const result<json::object>& line, const record_place& place) -> result<bool> {
+        if (!line)
+          return error{line.error().code,
+                       path + ':' + std::to_string(place.number) + ": " + line.error().text};
+        const auto key = find_row_key(*line, options.id_field, place.number);
+        facts.add_line(*line, options.field, key);
+        out.rows_.push_back({key_hash(key), place});
+        return true;
+      });
+  if (!read)
+    return fail(read.error());
+  std::ranges::stable_sort(out.rows_, {}, &indexed_line::hash);
   return out;
 }
 
@@ -79,49 +83,19 @@ result<json::object> gold_file::find(const std::string& key) const {
 
 result<json::object> gold_file::line_of(const std::string& key) const {
   const auto hash = key_hash(key);
-  for (auto at = std::ranges::lower_bound(rows_, hash, {}, &place::hash);
+  for (auto at = std::ranges::lower_bound(rows_, hash, {}, &indexed_line::hash);
        at != rows_.end() && at->hash == hash; ++at) {
-    auto text = std::string{};
-    if (auto read = file_.bytes.read_at(at->offset, at->size, text); !read)
-      return read.error();
-    auto line = object_of(text, at->number);
-    if (!line)
-      return error{errc::parse_failed, file_.name + " was changed while it was read"};
-    if (find_row_key(*line, id_field_, at->number) == key)
+    auto line = file_.at(at->place);
+    if (!line || find_row_key(*line, id_field_, at->place.number) == key)
       return line;
   }
   return json::object{};
 }
 
-/// Converts a line: JSON, or a record of a table.
-result<json::object> gold_file::object_of(std::string_view line, std::uint64_t number) const {
-  auto text = number == 1 ? detail::without_byte_order_mark(line) : line;
-  auto converted = std::string{};
-  if (file_.format.columns) {
-    auto record = file_.format.columns->to_json(text);
-    if (!record)
-      return record.error();
-    converted = *std::move(record);
-    text = converted;
-  }
-  auto parsed = parse_json(text);
-  if (!parsed)
-    return parsed.error();
-  if (!parsed->is_object())
-    return error{errc::parse_failed, "must be a JSON object"};
-  return std::move(parsed->as_object());
-}
-
 result<void> gold_source::open_file(const std::string& path, input_format format) {
-  auto from = batch_options{};
-  from.input = path;
-  from.input_as = format;
-  from.delimiter = options_->delimiter;
-  from.id_field = options_->id_field;
-  from.output = options_->output;
-  auto opened = gold_file::open(from);
+  auto opened = gold_file::open(*options_, path, format, facts_);
   if (!opened)
-    return error{opened.error().code, "expected answers: " + opened.error().text};
+    return opened.error();
   file_.emplace(*std::move(opened));
   return {};
 }
@@ -136,9 +110,17 @@ result<gold_source> gold_source::open(const score_options& options) {
 
 result<json::value> gold_source::find(const std::string& key, simdjson::dom::object line) {
   if (options_->gold_file.empty()) {
-    auto in_line = gold_in_columns(line, options_->field);
-    if (!in_line.is_null() || options_->input.empty())
-      return in_line;
+    const auto columns = columns_of(line);
+    if (!columns.empty())
+      facts_.add_line(columns, options_->field);
+    if (const auto* const found = member_at(columns, options_->field); found && !found->is_null())
+      return *found;
+    // A line with selected fields
+    if (const auto field = detail::value_at(line, "columns." + options_->field);
+        field && !field->is_null())
+      return detail::to_json_value(*field);
+    if (options_->input.empty())
+      return json::value{};
     if (!file_)
       if (auto opened = open_file(options_->input, options_->input_as); !opened)
         return opened.error();
@@ -146,6 +128,8 @@ result<json::value> gold_source::find(const std::string& key, simdjson::dom::obj
   const auto found = file_->find(key);
   if (!found)
     return found.error();
+  if (!found->empty())
+    facts_.set_matched();
   const auto* const wanted = member_at(*found, options_->field);
   return wanted != nullptr ? *wanted : json::value{};
 }
@@ -163,11 +147,16 @@ result<expected_rows> expected_rows::open(const score_options& options) {
 result<void> expected_rows::for_each(
     const std::function<result<void>(const result_line& row, simdjson::dom::object line,
                                      const json::value& gold)>& see) {
-  return reader_.for_each([&]() -> result<void> {
+  auto answer = answer_field{options_->answer};
+  const auto read = reader_.for_each([&]() -> result<void> {
     const auto row = read_result_line(reader_.object(), options_->answer);
+    if (first_key_.empty())
+      first_key_ = row.key;
+    answer.add(reader_.object(), row);
     const auto wanted = gold_.find(row.key, reader_.object());
     return wanted ? see(row, reader_.object(), *wanted) : wanted.error();
   });
+  return read ? answer.check(options_->output) : read;
 }
 
 } // namespace superstep::results

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "batch/input_file.hpp"
+#include "results/gold_check.hpp"
+#include "results/record_file.hpp"
 #include "results/result_line.hpp"
 #include "results/score.hpp"
 
@@ -23,34 +24,40 @@ namespace superstep::results {
 /// contains the dots is found first. nullptr if there is none.
 [[nodiscard]] const json::value* member_at(const json::object& from, std::string_view path);
 
+/// Returns the columns of an output line; an empty object if there are none.
+[[nodiscard]] json::object columns_of(simdjson::dom::object line);
+
+/// Returns the options that open a file with expected answers, or the input of the job.
+[[nodiscard]] batch_options input_of(const score_options& options, const std::string& path,
+                                     input_format format);
+
 /// A file with expected answers, indexed by the ids of its lines. Reads all formats of the input of
 /// a job. Needs 32 bytes of memory per line.
 class gold_file {
 public:
   /// Reads the ids of all lines.
-  /// @param from `input`, `input_as`, `delimiter` and `id_field` describe the file; `output` is the
-  /// folder for a decompressed copy
-  [[nodiscard]] static result<gold_file> open(const batch_options& from);
+  /// @param options `delimiter` and `id_field` describe the file; `output` names the folder for a
+  /// decompressed copy
+  /// @param facts receives the lines
+  [[nodiscard]] static result<gold_file> open(const score_options& options, const std::string& path,
+                                              input_format format, gold_facts& facts);
 
   /// Returns the line for a row, or for the row of which it is a repetition (`id#2`). An empty
   /// object if there is none.
   [[nodiscard]] result<json::object> find(const std::string& key) const;
 
 private:
-  struct place {
+  struct indexed_line {
     std::uint64_t hash; ///< of the id
-    std::uint64_t offset;
-    std::uint64_t size;
-    std::uint64_t number; ///< of the line, which is the id of a row without id
+    record_place place;
   };
-  explicit gold_file(detail::input_file file, std::string id_field)
+  explicit gold_file(record_file file, std::string id_field)
       : file_{std::move(file)}, id_field_{std::move(id_field)} {}
   [[nodiscard]] result<json::object> line_of(const std::string& key) const;
-  [[nodiscard]] result<json::object> object_of(std::string_view line, std::uint64_t number) const;
 
-  detail::input_file file_;
+  record_file file_;
   std::string id_field_;
-  std::vector<place> rows_; ///< sorted by hash
+  std::vector<indexed_line> rows_; ///< sorted by hash
 };
 
 /// Finds expected answers: in a gold file, or in the columns of output lines and then in the input
@@ -64,6 +71,8 @@ public:
   /// Returns the expected answer of a row; null if there is none.
   /// @param line the output line of the row
   [[nodiscard]] result<json::value> find(const std::string& key, simdjson::dom::object line);
+  /// Facts about the lines that were read, for the error if no row has an expected answer.
+  [[nodiscard]] const gold_facts& facts() const noexcept { return facts_; }
 
 private:
   explicit gold_source(const score_options& options) : options_{&options} {}
@@ -71,6 +80,7 @@ private:
 
   const score_options* options_;
   std::optional<gold_file> file_; ///< not set: only the columns are read so far
+  gold_facts facts_;
 };
 
 /// The rows of an output with their expected answers.
@@ -86,6 +96,10 @@ public:
   for_each(const std::function<result<void>(const result_line& row, simdjson::dom::object line,
                                             const json::value& gold)>& see);
   [[nodiscard]] const detail::file& output() const noexcept { return reader_.file(); }
+  /// Returns the error for rows of which none has an expected answer. @pre for_each() has succeeded
+  [[nodiscard]] error without_gold() const {
+    return gold_.facts().to_error(*options_, options_->output, first_key_);
+  }
 
 private:
   expected_rows(const score_options& options, gold_source gold, result_reader reader)
@@ -94,6 +108,7 @@ private:
   const score_options* options_;
   gold_source gold_;
   result_reader reader_;
+  std::string first_key_; ///< id of the first row
 };
 
 } // namespace superstep::results

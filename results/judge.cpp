@@ -18,15 +18,6 @@ namespace superstep::results {
 
 namespace {
 
-/// Returns the columns of an output line; an empty object if there are none.
-json::object columns_of(simdjson::dom::object line) {
-  auto columns = simdjson::dom::object{};
-  if (line.at_key("columns").get(columns) != simdjson::SUCCESS)
-    return {};
-  auto parsed = parse_json(simdjson::minify(columns));
-  return parsed && parsed->is_object() ? std::move(parsed->as_object()) : json::object{};
-}
-
 /// Returns the row of the judge for a row.
 json::object judge_row(const result_line& row, simdjson::dom::object line,
                        const json::value& gold) {

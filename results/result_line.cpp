@@ -56,6 +56,7 @@ std::string content_text(dom::element message) {
 }
 
 void read_messages(dom::array messages, result_line& into) {
+  into.has_answer = true;
   for (auto one : messages) {
     const auto type = text_at(one, "type");
     const auto role = text_at(one, "role");
@@ -112,8 +113,10 @@ void read_response(dom::object response, result_line& into) {
     into.error_message = text_at(why, "message");
   auto choices = dom::array{};
   if (body.at_key("choices").get(choices) == simdjson::SUCCESS && choices.size() > 0)
-    if (auto message = choices.at(0)["message"]; message.error() == simdjson::SUCCESS)
+    if (auto message = choices.at(0)["message"]; message.error() == simdjson::SUCCESS) {
       into.answer = content_text(message.value_unsafe());
+      into.has_answer = true;
+    }
   auto usage = dom::object{};
   if (body.at_key("usage").get(usage) == simdjson::SUCCESS)
     read_usage(usage, into);
@@ -130,19 +133,22 @@ std::optional<dom::object> structured_response_of(dom::object line) noexcept {
   return out;
 }
 
+constexpr auto response_prefix = std::string_view{"response."};
+
 /// Returns the field of the output that --answer names: a member of the structured response, with
 /// or without the prefix `response.`, or a member of the line.
-std::optional<dom::element> answer_at(dom::object line, std::string_view path) {
-  constexpr auto prefix = std::string_view{"response."};
-  const auto member = path.starts_with(prefix) ? path.substr(prefix.size()) : path;
+std::optional<dom::element> field_at(dom::object line, std::optional<dom::object> structured,
+                                     std::string_view path) {
+  const auto member =
+      path.starts_with(response_prefix) ? path.substr(response_prefix.size()) : path;
   auto found = std::optional<dom::element>{};
-  if (const auto structured = structured_response_of(line))
+  if (structured)
     for (const auto one : {path, member})
       if (!found)
         found = detail::value_at(*structured, one);
   // In a line with selected fields, a member of the response has the prefix if a column has its
   // name.
-  const auto with_prefix = std::string{prefix}.append(member);
+  const auto with_prefix = std::string{response_prefix}.append(member);
   for (const auto one : {std::string_view{with_prefix}, path, member})
     if (!found)
       found = detail::value_at(line, one);
@@ -151,9 +157,17 @@ std::optional<dom::element> answer_at(dom::object line, std::string_view path) {
 
 /// Replaces the answer by a field of the output.
 void select_answer(dom::object line, std::string_view path, result_line& into) {
+  auto structured = structured_response_of(line);
+  auto parser = dom::parser{}; // must outlive `found`
+  auto in_text = dom::object{};
+  // In the line of a batch request, the structured response is the text of the answer.
+  if (line.at_key("response").error() == simdjson::SUCCESS &&
+      parser.parse(into.answer).get(in_text) == simdjson::SUCCESS)
+    structured = in_text;
+  const auto found = field_at(line, structured, path);
   into.structured.clear();
   into.answer.clear();
-  const auto found = answer_at(line, path);
+  into.has_answer = found.has_value();
   auto text = std::string_view{};
   if (found && found->get(text) == simdjson::SUCCESS)
     into.answer = text;
@@ -198,11 +212,15 @@ result_line read_result_line(dom::object line, std::string_view answer_member) {
   if (line.at_key("output").get(member) == simdjson::SUCCESS) {
     if (member.at_key("messages").get(list) == simdjson::SUCCESS)
       read_messages(list, out);
-    if (member.at_key("structured_response").get(value) == simdjson::SUCCESS)
+    if (member.at_key("structured_response").get(value) == simdjson::SUCCESS) {
       out.structured = canonical(value);
+      out.has_answer = true;
+    }
   }
-  if (const auto answer = text_at(line, "answer"); !answer.empty())
+  if (auto answer = std::string_view{}; line.at_key("answer").get(answer) == simdjson::SUCCESS) {
     out.answer = answer;
+    out.has_answer = true;
+  }
   if (line.at_key("usage").get(member) == simdjson::SUCCESS)
     read_usage(member, out);
   read_number(line, "cost", out.cost);
@@ -215,6 +233,13 @@ result_line read_result_line(dom::object line, std::string_view answer_member) {
   read_integer(line, "attempt", out.attempt);
   if (!answer_member.empty())
     select_answer(line, answer_member, out);
+  return out;
+}
+
+std::vector<std::string> field_names(dom::object line) {
+  auto out = std::vector<std::string>{};
+  for (const auto member : structured_response_of(line).value_or(line))
+    out.emplace_back(member.key);
   return out;
 }
 
@@ -257,7 +282,8 @@ result<bool> result_reader::next() {
     case found::foreign:
       return error{errc::parse_failed,
                    file_->path() + ':' + std::to_string(number_) +
-                       ": is not a JSON object; specify an output file of superstep run"};
+                       ": is not a JSON object; specify an output file of superstep run with JSON "
+                       "lines, for a CSV output the .rows.jsonl file beside it"};
     }
   }
 }

@@ -36,9 +36,10 @@ struct result_line {
   result_status status = result_status::ok;
   std::string error_kind;
   std::string error_message;
-  std::string question;   ///< text of the last human message; empty if the line has no messages
-  std::string answer;     ///< text of the last AI message
-  std::string structured; ///< canonical JSON of the structured response; empty if there is none
+  std::string question;    ///< text of the last human message; empty if the line has no messages
+  std::string answer;      ///< text of the last AI message
+  std::string structured;  ///< canonical JSON of the structured response; empty if there is none
+  bool has_answer = false; ///< whether the line contains the answer, which may be empty
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   std::optional<double> cost;
@@ -53,10 +54,15 @@ struct result_line {
 };
 
 /// Converts an output line.
-/// @param answer member of the structured response, or of the line, that is the row's answer. Dots
-/// lead to nested members. Empty: the structured response, or the text of the last AI message
+/// @param answer member of the structured response, with or without the prefix `response.`, or
+/// member of the line, that is the row's answer. Dots lead to nested members. Empty: the structured
+/// response, or the text of the last AI message
 [[nodiscard]] result_line read_result_line(simdjson::dom::object line,
                                            std::string_view answer = {});
+
+/// Returns the names of the members of the structured response of a line; if it has none, those of
+/// the line.
+[[nodiscard]] std::vector<std::string> field_names(simdjson::dom::object line);
 
 /// Returns the text that two rows are compared by: the structured response, else the answer.
 [[nodiscard]] const std::string& compared_text(const result_line&) noexcept;

@@ -119,15 +119,6 @@ json::object scored_line(const result_line& row, double score, const json::value
   return out;
 }
 
-error without_gold(const score_options& options) {
-  if (options.gold_file.empty())
-    return {errc::not_found, "no row of " + options.output + " has the column '" + options.field +
-                                 "' with an expected answer; if the output has no columns, use "
-                                 "--gold-file with the input of the job"};
-  return {errc::not_found, "no line of " + options.gold_file + " for a row of " + options.output +
-                               " has the member '" + options.field + "'"};
-}
-
 } // namespace
 
 std::optional<score_method> score_method_of(std::string_view name) noexcept {
@@ -252,7 +243,7 @@ result<score_summary> score_rows(const score_options& options, const row_scorer&
   if (out.scored == 0)
     return fail(has_gold ? error{errc::not_found, "no answer of the judge contains a number from 0 "
                                                   "to 1, or a member `score` with one"}
-                         : without_gold(options));
+                         : rows->without_gold());
   if (auto saved = file->append(buffer); !saved)
     return fail(saved.error());
   auto old = detail::file::open_regular(out.path, O_RDWR | O_CREAT);
@@ -265,17 +256,28 @@ result<score_summary> score_rows(const score_options& options, const row_scorer&
 
 result<score_summary> score_file(const score_options& options) {
   using score = std::optional<double>;
-  return score_rows(options,
-                    [&](const result_line& row, simdjson::dom::object /*line*/,
-                        const json::value& wanted) -> result<score> {
-                      const auto is_ok = row.status == result_status::ok;
-                      if (options.method == score_method::judge && (!is_ok || !judged_score(row)))
-                        return score{};
-                      if (!is_ok)
-                        return score{0.0};
-                      const auto given = score_answer(options.method, row, wanted);
-                      return given ? result<score>{*given} : given.error();
-                    });
+  auto members = std::vector<std::string>{}; // of a response that is compared with a single value
+  const auto compares_texts =
+      options.method == score_method::exact || options.method == score_method::number;
+  auto out =
+      score_rows(options,
+                 [&](const result_line& row, simdjson::dom::object line,
+                     const json::value& wanted) -> result<score> {
+                   const auto is_ok = row.status == result_status::ok;
+                   if (options.method == score_method::judge && (!is_ok || !judged_score(row)))
+                     return score{};
+                   if (!is_ok)
+                     return score{0.0};
+                   if (members.empty() && compares_texts && options.answer.empty() &&
+                       row.structured.starts_with('{') && !text_of_gold(wanted).starts_with('{'))
+                     members = field_names(line);
+                   const auto given = score_answer(options.method, row, wanted);
+                   return given ? result<score>{*given} : given.error();
+                 });
+  if (out && !members.empty())
+    out->hint = fmt::format("the whole responses were compared; --answer compares one member: {}",
+                            fmt::join(members, ", "));
+  return out;
 }
 
 std::string to_text(const score_summary& s) {
@@ -287,7 +289,10 @@ std::string to_text(const score_summary& s) {
     out += fmt::format(", {} of them failed", s.failed);
   if (s.without > 0)
     out += fmt::format(", {} without a score", s.without);
-  return out + "; scores in " + s.path;
+  out += "; scores in " + s.path;
+  if (!s.hint.empty())
+    out += "\nhint: " + s.hint;
+  return out;
 }
 
 } // namespace superstep::results

@@ -70,6 +70,7 @@ struct score_summary {
   std::uint64_t failed = 0;  ///< scored rows that failed
   std::uint64_t without = 0; ///< rows without an expected answer
   double sum = 0;            ///< sum of the scores
+  std::string hint;          ///< advice for the user; empty if there is none
 };
 
 /// Returns the path of an output without the extension .jsonl, for the names of files beside it.

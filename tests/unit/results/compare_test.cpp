@@ -107,6 +107,22 @@ BOOST_AUTO_TEST_CASE(columns_wrap_at_characters) {
   BOOST_TEST(in_columns("ääääääääääb", "", 23) == "ääääääääää |\nb          |\n");
 }
 
+BOOST_AUTO_TEST_CASE(unknown_answer_field_is_an_error) {
+  const auto left = write("a.jsonl", R"({"id":"a","label":"1"})");
+  const auto right = write("b.jsonl", R"({"id":"a","other":"1"})");
+  auto options = compare_options{};
+  for (const auto* field : {"label", "other", ""}) {
+    options.answer = field;
+    BOOST_TEST(compare(left, right, options).has_error(), field);
+  }
+  options.answer = "label";
+  BOOST_TEST(
+      compare(left, right, options)
+          .error()
+          .text.find("no row of " + right + " has the field 'label'; the fields are id, other") !=
+      std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace superstep::results

@@ -142,6 +142,10 @@ BOOST_AUTO_TEST_CASE(member_of_response_is_found_beside_columns) {
   const auto only_response = std::string{R"({"id":"a","label":"1"})"};
   BOOST_TEST(answer(only_response, "label") == "1");
   BOOST_TEST(answer(only_response, "response.label") == "1");
+  // In the line of a batch request, the structured response is the text of the answer.
+  const auto request = std::string{
+      R"({"custom_id":"a","response":{"body":{"choices":[{"message":{"content":"{\"label\":1}"}}]}}})"};
+  BOOST_TEST(answer(request, "response.label") == "1");
   BOOST_TEST(answer(R"({"id":"a","structured_response":{"label":"1"}})", "response.label") == "1");
 }
 

@@ -109,7 +109,8 @@ BOOST_AUTO_TEST_CASE(reader_rejects_other_files_with_line_number) {
   auto reader = result_reader::open(path).value();
   BOOST_TEST(reader.next().value());
   BOOST_TEST(reader.next().error().text ==
-             path + ":2: is not a JSON object; specify an output file of superstep run");
+             path + ":2: is not a JSON object; specify an output file of superstep run with JSON "
+                    "lines, for a CSV output the .rows.jsonl file beside it");
   BOOST_TEST(result_reader::open(path + ".missing").has_error());
 }
 

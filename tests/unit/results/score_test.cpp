@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scores: the methods of comparison, and the file with the scores of a job.
+#include "results/answer_field.hpp"
 #include "results/gold.hpp"
+#include "results/gold_check.hpp"
 #include "results/report.hpp"
 #include "results/score.hpp"
 #include "unit/results/output_file.hpp"
@@ -156,7 +158,112 @@ BOOST_AUTO_TEST_CASE(columns_of_output_contain_expected_answers) {
   BOOST_TEST(got.sum == 1.0);
   BOOST_TEST(got.without == 1U);
   options.field = "gold";
-  BOOST_TEST(score_file(options).error().text.find("has the column 'gold'") != std::string::npos);
+  BOOST_TEST(score_file(options).error().text.find(
+                 "in the column 'gold'; the columns are label, x") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(columns_of_selected_fields_contain_expected_answers) {
+  auto options = score_options{};
+  options.output = write("out.jsonl", R"({"id":"a","response.label":"1","columns.label":"1"}
+{"id":"b","response.label":"1","columns.label":"2"}
+)");
+  options.field = "label";
+  options.answer = "label";
+  const auto got = score_file(options).value();
+  BOOST_TEST(got.scored == 2U);
+  BOOST_TEST(got.sum == 1.0);
+}
+
+BOOST_AUTO_TEST_CASE(gold_file_for_other_rows_is_an_error) {
+  auto options = score_options{};
+  options.output = write("out.jsonl", ok_line("a", "1"));
+  options.gold_file = write("gold.csv", "nr,label\na,1\n");
+  options.field = "label";
+  const auto why = score_file(options).error().text;
+  for (const auto* part : {"(the first line has the id '2', the first row 'a')", "--id-field"})
+    BOOST_TEST(why.find(part) != std::string::npos, why);
+  options.id_field = "nr";
+  BOOST_TEST(score_file(options).value().sum == 1.0);
+}
+
+BOOST_AUTO_TEST_CASE(gold_is_checked_before_a_job_runs) {
+  auto options = score_options{};
+  options.output = write("out.jsonl", "");
+  options.input = write("in.jsonl", R"({"id":"a","text":"x"}
+not JSON
+{"id":"b","text":"y","meta":{"label":1}}
+)");
+  options.field = "meta.label";
+  BOOST_TEST(check_gold(options).has_value());
+  const auto fails_with = [&](std::string_view text) {
+    const auto checked = check_gold(options);
+    return checked.has_error() && checked.error().text.find(text) != std::string::npos;
+  };
+  options.field = "label";
+  BOOST_TEST(fails_with("in the column 'label'; the columns are id, text"));
+  options.gold_file = write("gold.jsonl", R"({"id":"c","label":1})");
+  BOOST_TEST(fails_with("has the id of a row"));
+  options.field = "gold";
+  BOOST_TEST(fails_with("no line of " + options.gold_file));
+  options.field = "label";
+  options.gold_file = write("gold.jsonl", R"({"id":"b","label":1})");
+  BOOST_TEST(check_gold(options).has_value());
+  options.gold_file.clear();
+  options.input = write("empty.jsonl", "");
+  BOOST_TEST(check_gold(options).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(unknown_answer_field_is_an_error) {
+  auto options = score_options{};
+  options.gold_file = write("gold.jsonl", R"({"id":"a","label":"1"})");
+  options.field = "label";
+  const auto fails_with = [&](const std::string& line, std::string_view text) {
+    options.output = write("out.jsonl", line + '\n');
+    const auto scored = score_file(options);
+    return scored.has_error() && scored.error().text.find(text) != std::string::npos;
+  };
+  const auto* const structured =
+      R"({"id":"a","output":{"messages":[],"structured_response":{"label":"1","why":""}}})";
+  options.answer = "labl";
+  BOOST_TEST(fails_with(structured, "has the field 'labl'; the fields are label, why"));
+  options.answer = "response.why.not";
+  BOOST_TEST(fails_with(structured, "has the field 'response.why.not'"));
+  options.answer = "label";
+  BOOST_TEST(!fails_with(failed_line("a", "timeout"), "")); // no row has an answer
+  options.answer.clear();
+  BOOST_TEST(
+      fails_with(R"({"id":"a","label":"1"})", "select a field with --answer; the fields are id"));
+}
+
+BOOST_AUTO_TEST_CASE(hint_names_members_of_compared_responses) {
+  auto options = score_options{};
+  options.output =
+      write("out.jsonl",
+            R"({"id":"a","output":{"messages":[],"structured_response":{"label":"1","why":""}}})");
+  options.gold_file = write("gold.jsonl", R"({"id":"a","label":"1","all":{"label":"1","why":""}})");
+  options.field = "label";
+  BOOST_TEST(to_text(score_file(options).value()).ends_with("compares one member: label, why"));
+  options.answer = "label";
+  BOOST_TEST(score_file(options).value().hint == "");
+  options.answer.clear();
+  options.field = "all";
+  BOOST_TEST(score_file(options).value().hint == "");
+}
+
+BOOST_AUTO_TEST_CASE(answer_field_is_checked_before_a_job_runs) {
+  using names = std::vector<std::string>;
+  const auto members = names{"label", "meta"};
+  for (const auto* name : {"label", "response.label", "meta.page", "usage.total_tokens", "status"})
+    BOOST_TEST(check_answer_field(name, members, {}).has_value(), name);
+  for (const auto* name : {"labl", "response.labl", "label2", "response"})
+    BOOST_TEST(check_answer_field(name, members, {}).has_error(), name);
+  BOOST_TEST(check_answer_field("label", {}, {}).error().text.find("no structured response") !=
+             std::string::npos);
+  for (const auto& fields : {names{"response"}, names{"usage", "label"}, names{"response.label"}})
+    BOOST_TEST(check_answer_field("label", members, fields).has_value());
+  BOOST_TEST(check_answer_field("label", members, names{"answer", "usage"})
+                 .error()
+                 .text.find("--fields selects answer, usage") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(repeated_rows_have_the_answer_of_their_row) {
@@ -184,7 +291,8 @@ BOOST_AUTO_TEST_CASE(unusable_expected_answers_are_errors) {
   options.gold_file = write("in.jsonl", R"({"id":"a","gold":"("})"
                                         "\n");
   options.field = "label";
-  BOOST_TEST(score_file(options).error().text.find("has the member 'label'") != std::string::npos);
+  BOOST_TEST(score_file(options).error().text.find(
+                 "in the column 'label'; the columns are id, gold") != std::string::npos);
   options.field = "gold";
   options.method = score_method::regex;
   BOOST_TEST(score_file(options).error().text.find("row 'a'") != std::string::npos);
