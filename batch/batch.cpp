@@ -93,9 +93,10 @@ void detail::set_counts(batch_summary& summary, const row_counts& counts) {
 batch_progress detail::batch_run::progress_now() const {
   const auto totals = writer_.totals();
   auto now = batch_progress{};
-  now.rows = ledger_.facts().wanted;
   now.failed = totals.dead + totals.bad_lines;
   now.done = totals.ok + now.failed;
+  now.rows =
+      std::max(ledger_.facts().wanted, now.done); // --limit may be lower than in earlier runs
   now.in_flight = table_->in_flight();
   now.tokens = totals.counts.total_tokens;
   now.cost = known_cost(totals.counts, totals.ok + totals.dead);

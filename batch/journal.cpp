@@ -181,7 +181,7 @@ result<void> apply(dom::array fields, const std::string& path, journal_content& 
     ++into.starts[digest_of(text_at(fields, 1))];
   } else if (kind == "ok" || kind == "dead") {
     const auto is_dead = kind == "dead";
-    into.mark_done(digest_of(text_at(fields, 1)));
+    into.mark_done(digest_of(text_at(fields, 1)), is_dead);
     into.output_end = number_at(fields, 2);
     if (is_dead)
       into.dead_end = number_at(fields, 3);
@@ -228,9 +228,10 @@ void journal_content::set_header(job_header next) {
   header = std::move(next);
 }
 
-void journal_content::mark_done(key_digest key) {
+void journal_content::mark_done(key_digest key, bool has_failed) {
   done.insert(key);
-  starts.erase(key);
+  if (!has_failed)
+    starts.erase(key);
 }
 
 void journal_content::add(const row_counts& of_row) noexcept {

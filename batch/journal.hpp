@@ -102,7 +102,7 @@ struct journal_content {
   std::optional<job_header> header;
   std::optional<view_record> view;
   boost::unordered_flat_set<key_digest> done; ///< rows that succeeded or failed
-  /// The number of starts of each unfinished row.
+  /// The number of starts of each row that is unfinished, or that --retry-dead may start again.
   boost::unordered_flat_map<key_digest, std::uint32_t> starts;
   boost::unordered_flat_set<std::uint64_t> bad_lines; ///< numbers of invalid input lines
   std::uint64_t ok = 0;
@@ -122,7 +122,8 @@ struct journal_content {
 
   /// Sets the header that a record contains.
   void set_header(job_header next);
-  void mark_done(key_digest key);
+  /// Marks a row as finished. The number of starts of a failed row is kept for --retry-dead.
+  void mark_done(key_digest key, bool has_failed);
   void add(const row_counts& of_row) noexcept;
   /// Clears the data about finished rows, invalid lines and damage, for a rebuild. Keeps the
   /// header, the numbers of starts and the size of the journal.

@@ -66,7 +66,8 @@ std::string line_of(const batch_progress& now) {
   return joined(parts_of(now), std::string::npos);
 }
 
-/// Redraws a progress bar on the same line of a terminal. A note ends that line first.
+/// Redraws a progress bar on the same line of a terminal. A note replaces that line, which may
+/// contain the ^C that the terminal shows for Ctrl-C.
 class bar_sink final : public progress_sink {
 public:
   bar_sink(std::ostream& out, progress_terminal terminal)
@@ -91,12 +92,14 @@ public:
     is_open_ = true;
   }
   void note(std::string_view text) override {
-    close();
+    if (std::exchange(is_open_, false))
+      out_ << "\r\x1b[J";
     out_ << text << std::endl;
   }
   void finish(const batch_progress& now) override {
     update(now);
-    close();
+    out_ << std::endl;
+    is_open_ = false;
   }
 
 private:
@@ -104,12 +107,6 @@ private:
     constexpr auto width = std::uint64_t{10};
     const auto filled = now.rows == 0 ? width : std::min(now.done * width / now.rows, width);
     return '[' + std::string(filled, '#') + std::string(width - filled, '.') + "] ";
-  }
-
-  void close() {
-    if (is_open_)
-      out_ << std::endl;
-    is_open_ = false;
   }
 
   std::ostream& out_;
@@ -121,12 +118,22 @@ class plain_sink final : public progress_sink {
 public:
   explicit plain_sink(std::ostream& out) : out_{out} {}
   milliseconds interval() const noexcept override { return milliseconds{5000}; }
-  void update(const batch_progress& now) override { out_ << line_of(now) << std::endl; }
-  void note(std::string_view text) override { out_ << text << std::endl; }
-  void finish(const batch_progress& now) override { update(now); }
+  void update(const batch_progress& now) override {
+    last_ = line_of(now);
+    out_ << last_ << std::endl;
+  }
+  void note(std::string_view text) override {
+    last_.clear();
+    out_ << text << std::endl;
+  }
+  void finish(const batch_progress& now) override {
+    if (line_of(now) != last_)
+      update(now);
+  }
 
 private:
   std::ostream& out_;
+  std::string last_; // the last line of the output, if it shows progress
 };
 
 class json_sink final : public progress_sink {

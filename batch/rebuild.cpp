@@ -169,7 +169,7 @@ private:
       rows_.push_back({std::string{key}, output_.size(), counts_of(at.object()), is_dead});
       if (is_dead)
         failed_.insert(digest);
-      content.mark_done(digest);
+      content.mark_done(digest, is_dead);
     });
   }
 

@@ -73,7 +73,8 @@ result<std::string> keep_finished_lines(job_files& files) {
     if (key.empty() || content.done.contains(digest_of(key)))
       return records;
     const auto counts = counts_of(written.object());
-    if (has_failed(written.object())) {
+    const auto is_dead = has_failed(written.object());
+    if (is_dead) {
       auto letter = find_letter(files, dead, key, records);
       if (!letter)
         return letter.error();
@@ -88,7 +89,7 @@ result<std::string> keep_finished_lines(job_files& files) {
     }
     content.output_end = written.end();
     content.add(counts);
-    content.mark_done(digest_of(key));
+    content.mark_done(digest_of(key), is_dead);
   }
 }
 

@@ -107,18 +107,18 @@ int http_status_of(const std::exception_ptr& cause) {
   }
 }
 
-/// Adds the answers that a failed call of the model received and that are not in the run's state,
-/// for example invalid structured responses.
-void add_answers_of(row_outcome& out, const std::exception_ptr& cause) {
+/// Adds a failed call of the model, which is not in the run's state, and the answers that it has
+/// received, for example invalid structured responses.
+void add_failed_call(row_outcome& out, const std::exception_ptr& cause) {
   if (!cause)
     return;
   try {
     std::rethrow_exception(cause);
   } catch (const model_error& e) {
-    out.model_calls += e.answers();
+    out.model_calls += std::max(e.answers(), std::uint32_t{1});
     if (const auto* usage = e.usage())
       add_token_usage{}(out.usage, token_usage{*usage});
-  } catch (...) { // another exception has no answers
+  } catch (...) { // not an error of the model
     return;
   }
 }
@@ -383,7 +383,7 @@ std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
       if (auto state = state_of(ended))
         take_state(out, *state, end.messages_before);
       if (ended.error)
-        add_answers_of(out, ended.error->cause);
+        add_failed_call(out, ended.error->cause);
       // The server may report a model of which the prices are known, for example with a date.
       const auto* price = end.price ? &*end.price : prices->find(out.model);
       if (price != nullptr)

@@ -112,12 +112,18 @@ result<void> combine(const std::vector<matrix_key>& keys, std::size_t at, const 
 
 std::string table_line(const std::string& name, const results::report& r) {
   const auto score = results::wilson(r.score_sum, r.rows_scored);
+  const auto known = [](bool is_known, auto number) {
+    return is_known ? std::to_string(number) : std::string{"-"};
+  };
+  const auto has_tokens = r.tokens.count() > 0;
+  const auto has_latency = r.latency.count() > 0;
   return fmt::format(
       "{:<40} {:>7} {:>7} {:>16} {:>9} {:>9} {:>11} {:>11} {:>11}\n", name, r.ok, r.failed,
       r.rows_scored > 0 ? fmt::format("{:.1f} ({:.1f}-{:.1f})", 100 * score.value, 100 * score.low,
                                       100 * score.high)
                         : std::string{"-"},
-      r.latency.percentile(0.5), r.latency.percentile(0.95), r.input_tokens, r.output_tokens,
+      known(has_latency, r.latency.percentile(0.5)), known(has_latency, r.latency.percentile(0.95)),
+      known(has_tokens, r.input_tokens), known(has_tokens, r.output_tokens),
       r.rows_priced > 0 ? fmt::format("{:.4f}", r.cost) : std::string{"-"});
 }
 

@@ -146,7 +146,7 @@ private:
 
   [[nodiscard]] static error given_up(const attempt& last, std::uint32_t count) {
     auto out = last.answer.error();
-    out.text += fmt::format(" (given up after {} attempt{})", count, count == 1 ? "" : "s");
+    out.text += count == 1 ? " (tried once)" : fmt::format(" (tried {} times)", count);
     return out;
   }
 

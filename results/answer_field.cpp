@@ -56,10 +56,11 @@ result<void> check_answer_field(std::string_view name, std::span<const std::stri
     if (is_member || is_in_whole_lines(name))
       return {};
     if (response.empty())
-      return error{errc::invalid_argument,
-                   fmt::format("--answer: '{}' is not a field of the output, and the agent file has "
-                               "no structured response (the key response)",
-                               name)};
+      return error{
+          errc::invalid_argument,
+          fmt::format("--answer: '{}' is not a field of the output, and the agent file has "
+                      "no structured response (the key response)",
+                      name)};
     return error{errc::invalid_argument,
                  fmt::format("--answer: '{}' is not a member of the response; its members are {}",
                              name, fmt::join(response, ", "))};

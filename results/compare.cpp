@@ -206,7 +206,8 @@ std::string shown(const std::optional<result_line>& side) {
 std::string numbers_of(const std::optional<result_line>& side) {
   if (!side)
     return {};
-  auto out = fmt::format("{} tokens", side->input_tokens + side->output_tokens);
+  auto out = side->has_usage ? fmt::format("{} tokens", side->input_tokens + side->output_tokens)
+                             : std::string{"- tokens"};
   if (side->wall_ms)
     out = fmt::format("{:.0f} ms, ", *side->wall_ms) + out;
   if (side->cost)
@@ -247,6 +248,19 @@ std::size_t characters(std::string_view text) {
       text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
+/// Returns the scores. Their change is in percentage points, because they are shares.
+total score_total(const report& a, const report& b) {
+  const auto percent = [](const report& side) {
+    return 100 * wilson(side.score_sum, side.rows_scored).value;
+  };
+  const auto text = [&](const report& side) {
+    return side.rows_scored > 0 ? fmt::format("{:.1f} %", percent(side)) : std::string{"-"};
+  };
+  const auto has_both = a.rows_scored > 0 && b.rows_scored > 0;
+  return {"score", text(a), text(b),
+          has_both ? fmt::format("{:+.1f} pp", percent(b) - percent(a)) : "-"};
+}
+
 } // namespace
 
 std::vector<total> totals_of(const comparison& c) {
@@ -263,23 +277,16 @@ std::vector<total> totals_of(const comparison& c) {
   };
   add("rows", a.rows(), b.rows());
   add("failed rows", a.failed, b.failed);
-  if (a.rows_scored > 0 && b.rows_scored > 0) {
-    add("score", 100 * wilson(a.score_sum, a.rows_scored).value,
-        100 * wilson(b.score_sum, b.rows_scored).value, " %", 1);
-  } else if (a.rows_scored > 0 || b.rows_scored > 0) {
-    const auto shown = [](const auto& side) {
-      return side.rows_scored > 0
-                 ? fmt::format("{:.1f} %", 100 * wilson(side.score_sum, side.rows_scored).value)
-                 : std::string{"-"};
-    };
-    out.push_back({"score", shown(a), shown(b), "-"});
-  }
-  if (a.latency.count() > 0 || b.latency.count() > 0) {
+  if (a.rows_scored > 0 || b.rows_scored > 0)
+    out.push_back(score_total(a, b));
+  if (a.latency.count() > 0 && b.latency.count() > 0) {
     add("latency p50", a.latency.percentile(0.5), b.latency.percentile(0.5), " ms");
     add("latency p95", a.latency.percentile(0.95), b.latency.percentile(0.95), " ms");
   }
-  add("input tokens", a.input_tokens, b.input_tokens);
-  add("output tokens", a.output_tokens, b.output_tokens);
+  if (a.tokens.count() > 0 && b.tokens.count() > 0) {
+    add("input tokens", a.input_tokens, b.input_tokens);
+    add("output tokens", a.output_tokens, b.output_tokens);
+  }
   if (a.rows_priced > 0 && b.rows_priced > 0)
     add("cost", a.cost, b.cost, " USD", 4);
   return out;
@@ -415,7 +422,9 @@ json::object to_json(const row_pair& pair) {
     out["status"] = to_string(row->status);
     out["answer"] = shown(row);
     out["wall_ms"] = row->wall_ms ? json::value(*row->wall_ms) : json::value(nullptr);
-    out["tokens"] = row->input_tokens + row->output_tokens;
+    out["tokens"] = nullptr;
+    if (row->has_usage)
+      out["tokens"] = row->input_tokens + row->output_tokens;
     out["cost"] = row->cost ? json::value(*row->cost) : json::value(nullptr);
     out["score"] = row->score ? json::value(*row->score) : json::value(nullptr);
     return out;

@@ -74,9 +74,10 @@ struct total {
   std::string_view name; ///< such as `failed rows`
   std::string left;      ///< value of the left file, with its unit
   std::string right;
-  std::string change; ///< in percent; `-` if the left value is 0
+  std::string change; ///< in percent, of a score in percentage points; `-` if it is not known
 };
-/// Returns the totals of both files. Values that no file has are omitted.
+/// Returns the totals of both files. Values that a file does not have are
+/// omitted, except the score.
 [[nodiscard]] std::vector<total> totals_of(const comparison&);
 
 /// Returns the comparison as text, without a trailing newline. @param width columns of the terminal

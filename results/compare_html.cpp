@@ -27,7 +27,7 @@ std::string cell(const std::optional<result_line>& row) {
   auto out = fmt::format(
       "<td{}><pre>{}</pre><span class=\"note\">{} tokens", is_ok ? "" : " class=\"error\"",
       html_escape(is_ok ? compared_text(*row) : row->error_kind + ": " + row->error_message),
-      row->input_tokens + row->output_tokens);
+      row->has_usage ? std::to_string(row->input_tokens + row->output_tokens) : "-");
   if (row->wall_ms)
     out += fmt::format(", {:.0f} ms", *row->wall_ms);
   if (row->cost)

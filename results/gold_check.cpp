@@ -38,8 +38,8 @@ error gold_facts::to_error(const score_options& options, const std::string& rows
                            std::string_view row) const {
   const auto is_of_file = !options.gold_file.empty();
   if (!has_field_) {
-    auto text = is_of_file ? "--gold: no line of " + options.gold_file
-                           : "--gold: no row of " + rows;
+    auto text =
+        is_of_file ? "--gold: no line of " + options.gold_file : "--gold: no row of " + rows;
     text += " has an expected answer in the column '" + options.field + "'";
     if (!names_.empty())
       text += "; the columns are " + names_;
@@ -48,10 +48,10 @@ error gold_facts::to_error(const score_options& options, const std::string& rows
     return {errc::not_found, std::move(text)};
   }
   if (is_of_file && !is_matched_)
-    return {errc::not_found, "--gold-file: no line of " + options.gold_file +
-                                 " has the id of a row of " + rows + " (the first line has the id '" +
-                                 first_id_ + "', the first row '" + std::string{row} +
-                                 "'); name the column with the ids with --id-field"};
+    return {errc::not_found,
+            "--gold-file: no line of " + options.gold_file + " has the id of a row of " + rows +
+                " (the first line has the id '" + first_id_ + "', the first row '" +
+                std::string{row} + "'); name the column with the ids with --id-field"};
   return {errc::not_found, "--gold: the lines of the rows of " + rows +
                                " have no expected answer in the column '" + options.field + "'"};
 }
@@ -74,8 +74,7 @@ result<void> check_gold(const score_options& options) {
     return rows.error();
   auto is_found = false;
   auto first = std::string{};
-  const auto see = [&](const result<json::object>& row,
-                       const record_place& place) -> result<bool> {
+  const auto see = [&](const result<json::object>& row, const record_place& place) -> result<bool> {
     if (!row)
       return true; // the job reports invalid lines
     const auto id = find_row_key(*row, options.id_field, place.number);

@@ -2,6 +2,8 @@
 // Parts of HTML pages: escapes, the frame of a page with its style, and SVG charts.
 #include "results/html_page.hpp"
 
+#include "base/error_words.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +32,7 @@ table{border-collapse:collapse;width:100%;font-size:.9rem}
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top;
 overflow-wrap:anywhere}
 th{color:var(--soft);font-weight:500}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;
-white-space:nowrap}
+white-space:nowrap}td:first-child{min-width:8rem}
 .error{color:var(--bad)}td.error:first-child{overflow-wrap:normal}pre{white-space:pre-wrap;margin:0;font:inherit}
 @media(max-width:32rem){.grid{grid-template-columns:1fr}}
 )";
@@ -51,6 +53,13 @@ std::string short_number(std::uint64_t number) {
 /// Returns the number of bytes of the UTF-8 character with this first byte.
 std::size_t length_of(unsigned char first) noexcept {
   return first >= 0xF0U ? 4U : first >= 0xE0U ? 3U : first >= 0xC0U ? 2U : 1U;
+}
+
+/// Returns a number with its unit, whose plural ends with s.
+std::string with_unit(std::uint64_t number, std::string_view unit) {
+  if (number == 1 && unit.ends_with('s') && unit != "ms")
+    unit.remove_suffix(1);
+  return fmt::format("{} {}", short_number(number), html_escape(unit));
 }
 
 } // namespace
@@ -128,8 +137,8 @@ std::string histogram_chart(const distribution& values, std::string_view unit) {
   const auto step = width / static_cast<double>(bars.size());
   const auto name = html_escape(unit);
   auto out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\"><text class=\"soft\" x=\"0\" "
-                         "y=\"10\">{} rows</text>\n",
-                         width, height + 36, grouped(highest));
+                         "y=\"10\">{}</text>\n",
+                         width, height + 36, grouped(highest) + (highest == 1 ? " row" : " rows"));
   for (auto i = std::size_t{0}; i < bars.size(); ++i) {
     const auto& bar = bars[i];
     if (bar.count == 0)
@@ -137,9 +146,9 @@ std::string histogram_chart(const distribution& values, std::string_view unit) {
     const auto tall = std::max(1.0, (height - top) * static_cast<double>(bar.count) /
                                         static_cast<double>(highest));
     out += fmt::format("<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
-                       "height=\"{:.1f}\"><title>{} to {} {}: {} rows</title></rect>\n",
+                       "height=\"{:.1f}\"><title>{} to {} {}: {}</title></rect>\n",
                        static_cast<double>(i) * step, height - tall, std::max(step - 1, 1.0), tall,
-                       bar.from, bar.to, name, bar.count);
+                       bar.from, bar.to, name, counted(bar.count, "row"));
   }
   out += fmt::format("<line class=\"axis\" x1=\"0\" x2=\"{0}\" y1=\"{1}\" y2=\"{1}\"/>\n", width,
                      height);
@@ -149,13 +158,13 @@ std::string histogram_chart(const distribution& values, std::string_view unit) {
       continue;
     const auto* anchor = i == 0 ? "start" : i + 1 == labels ? "end" : "middle";
     const auto x = i == 0 ? 0.0 : i + 1 == labels ? width : (static_cast<double>(at) + 0.5) * step;
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">{} {}</text>\n", x,
-                       height + 14, anchor, short_number(bars[at].from), name);
+    out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n", x, height + 14,
+                       anchor, with_unit(bars[at].from, unit));
   }
-  out += fmt::format("<text class=\"soft\" x=\"0\" y=\"{}\">p50 {} {}, p95 {} {}, max {} "
-                     "{}</text>\n</svg>\n",
-                     height + 31, short_number(values.percentile(0.5)), name,
-                     short_number(values.percentile(0.95)), name, short_number(values.max()), name);
+  out += fmt::format("<text class=\"soft\" x=\"0\" y=\"{}\">p50 {}, p95 {}, max {}"
+                     "</text>\n</svg>\n",
+                     height + 31, with_unit(values.percentile(0.5), unit),
+                     with_unit(values.percentile(0.95), unit), with_unit(values.max(), unit));
   return out;
 }
 

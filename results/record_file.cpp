@@ -21,10 +21,9 @@ result<void> record_file::for_each(const visitor& see) const {
       return {};
     if (detail::is_blank((*line)->text))
       continue;
-    const auto content =
-        (*line)->is_too_long
-            ? result<json::object>{error{errc::too_large, "the line is too long"}}
-            : parse((*line)->text, (*line)->number);
+    const auto content = (*line)->is_too_long
+                             ? result<json::object>{error{errc::too_large, "the line is too long"}}
+                             : parse((*line)->text, (*line)->number);
     const auto wants_more = see(content, {(*line)->offset, (*line)->size, (*line)->number});
     if (!wants_more)
       return wants_more.error();

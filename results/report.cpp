@@ -33,6 +33,22 @@ bool is_slower(const reported_row& a, const reported_row& b) noexcept {
   return a.wall_ms > b.wall_ms || (a.wall_ms == b.wall_ms && a.key < b.key);
 }
 
+std::uint64_t tokens_of(const result_line& row) noexcept {
+  return static_cast<std::uint64_t>(
+      std::max<std::int64_t>(row.input_tokens + row.output_tokens, 0));
+}
+
+void add_known(std::optional<std::uint64_t>& sum,
+               const std::optional<std::uint64_t>& more) noexcept {
+  if (more)
+    sum = sum.value_or(0) + *more;
+}
+
+/// Returns a number and its noun, such as `2 steps`; `-` if it is not known.
+std::string known_count(const std::optional<std::uint64_t>& number, std::string_view noun) {
+  return number ? counted(*number, noun) : fmt::format("- {}s", noun);
+}
+
 reported_row shorten(const result_line& row, std::size_t text_bytes) {
   auto out = reported_row{};
   out.key = row.key;
@@ -41,7 +57,8 @@ reported_row shorten(const result_line& row, std::size_t text_bytes) {
   out.steps = row.steps;
   out.model_calls = row.model_calls;
   out.tool_calls = row.tool_calls;
-  out.tokens = row.input_tokens + row.output_tokens;
+  if (row.has_usage)
+    out.tokens = tokens_of(row);
   out.text =
       excerpt(row.status == result_status::ok ? compared_text(row) : row.error_message, text_bytes);
   return out;
@@ -74,13 +91,19 @@ std::string line_of(const reported_row& row) {
   constexpr auto text_bytes = std::size_t{60};
   auto text = excerpt(row.text, text_bytes);
   std::ranges::replace(text, '\n', ' ');
-  return fmt::format(
-      "  {:>9.0f} ms  {}  {}, {}, {}, {}  {}\n", row.wall_ms, row.key, to_string(row.status),
-      counted(row.steps, "step"), counted(row.tool_calls, "tool call"),
-      counted(static_cast<std::uint64_t>(std::max<std::int64_t>(row.tokens, 0)), "token"), text);
+  return fmt::format("  {:>9.0f} ms  {}  {}, {}, {}, {}  {}\n", row.wall_ms, row.key,
+                     to_string(row.status), known_count(row.steps, "step"),
+                     known_count(row.tool_calls, "tool call"), known_count(row.tokens, "token"),
+                     text);
 }
 
-json::object to_json(const distribution& values) {
+json::value to_json(const std::optional<std::uint64_t>& number) {
+  return number ? json::value(*number) : json::value(nullptr);
+}
+
+json::value to_json(const distribution& values) {
+  if (values.count() == 0)
+    return nullptr;
   auto out = json::object{};
   out["count"] = values.count();
   out["min"] = values.min();
@@ -147,10 +170,12 @@ void report::add(const result_line& row) {
   ++count;
   input_tokens += row.input_tokens;
   output_tokens += row.output_tokens;
-  model_calls += row.model_calls;
-  tool_calls += row.tool_calls;
-  tokens.add(rounded(static_cast<double>(row.input_tokens + row.output_tokens)));
-  steps.add(row.steps);
+  add_known(model_calls, row.model_calls);
+  add_known(tool_calls, row.tool_calls);
+  if (row.has_usage)
+    tokens.add(tokens_of(row));
+  if (row.steps)
+    steps.add(*row.steps);
   if (row.cost) {
     cost += *row.cost;
     ++rows_priced;
@@ -192,6 +217,10 @@ std::vector<reported_row> report::slowest() const {
   return out;
 }
 
+std::string known(const std::optional<std::uint64_t>& number) {
+  return number ? grouped(*number) : "-";
+}
+
 std::string to_text(const report& r) {
   auto out =
       fmt::format("{}: {}, {} ok, {} failed", r.path, counted(r.rows(), "row"), r.ok, r.failed);
@@ -210,10 +239,12 @@ std::string to_text(const report& r) {
     out += "latency       " + percentiles(r.latency, " ms") + '\n';
   if (r.barrier.count() > 0)
     out += "barrier wait  " + percentiles(r.barrier, " ms") + '\n';
-  out += "tokens        " + percentiles(r.tokens, "") +
-         fmt::format(" per row; {} in, {} out\n", r.input_tokens, r.output_tokens);
-  out += fmt::format("calls         {}, {}\n", counted(r.model_calls, "model call"),
-                     counted(r.tool_calls, "tool call"));
+  out += r.tokens.count() == 0
+             ? std::string{"tokens        -\n"}
+             : fmt::format("tokens        {} per row; {} in, {} out\n", percentiles(r.tokens, ""),
+                           r.input_tokens, r.output_tokens);
+  out += fmt::format("calls         {}, {}\n", known_count(r.model_calls, "model call"),
+                     known_count(r.tool_calls, "tool call"));
   if (r.rows_priced > 0)
     out +=
         fmt::format("cost          {:.4f} USD, {}\n", r.cost,
@@ -245,9 +276,11 @@ json::object to_json(const report& r) {
   auto out = json::object{};
   out["rows"] = {
       {"total", r.rows()}, {"ok", r.ok}, {"failed", r.failed}, {"cancelled", r.cancelled}};
-  out["usage"] = {{"input_tokens", r.input_tokens}, {"output_tokens", r.output_tokens}};
-  out["model_calls"] = r.model_calls;
-  out["tool_calls"] = r.tool_calls;
+  out["usage"] = nullptr;
+  if (r.tokens.count() > 0)
+    out["usage"] = {{"input_tokens", r.input_tokens}, {"output_tokens", r.output_tokens}};
+  out["model_calls"] = to_json(r.model_calls);
+  out["tool_calls"] = to_json(r.tool_calls);
   out["cost"] = r.rows_priced > 0 ? json::value(r.cost) : json::value(nullptr);
   if (r.rows_scored > 0) {
     const auto score = wilson(r.score_sum, r.rows_scored);
@@ -271,8 +304,8 @@ json::object to_json(const report& r) {
     slowest.push_back({{"id", row.key},
                        {"status", to_string(row.status)},
                        {"wall_ms", row.wall_ms},
-                       {"steps", row.steps},
-                       {"tokens", row.tokens}});
+                       {"steps", to_json(row.steps)},
+                       {"tokens", to_json(row.tokens)}});
   return out;
 }
 

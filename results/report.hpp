@@ -33,10 +33,10 @@ struct reported_row {
   std::string key;
   result_status status = result_status::ok;
   double wall_ms = 0;
-  std::uint64_t steps = 0;
-  std::uint64_t model_calls = 0;
-  std::uint64_t tool_calls = 0;
-  std::int64_t tokens = 0;
+  std::optional<std::uint64_t> steps;
+  std::optional<std::uint64_t> model_calls;
+  std::optional<std::uint64_t> tool_calls;
+  std::optional<std::uint64_t> tokens;
   std::string text; ///< the answer, or the error's message
 };
 
@@ -73,15 +73,15 @@ public:
   /// Sets the content of the job's summary file.
   void set_summary(json::object summary) { summary_ = std::move(summary); }
 
-  std::string path;            ///< the file
-  bool is_torn = false;        ///< whether the file ends with an incomplete line
-  std::uint64_t ok = 0;        ///< rows that succeeded
-  std::uint64_t failed = 0;    ///< rows that failed
-  std::uint64_t cancelled = 0; ///< rows that were cancelled
-  std::int64_t input_tokens = 0;
+  std::string path;              ///< the file
+  bool is_torn = false;          ///< whether the file ends with an incomplete line
+  std::uint64_t ok = 0;          ///< rows that succeeded
+  std::uint64_t failed = 0;      ///< rows that failed
+  std::uint64_t cancelled = 0;   ///< rows that were cancelled
+  std::int64_t input_tokens = 0; ///< of the rows whose lines have a usage, as `tokens`
   std::int64_t output_tokens = 0;
-  std::uint64_t model_calls = 0;
-  std::uint64_t tool_calls = 0;
+  std::optional<std::uint64_t> model_calls; ///< not set: no line has the number
+  std::optional<std::uint64_t> tool_calls;
   double cost = 0;               ///< sum of the known costs
   std::uint64_t rows_priced = 0; ///< rows with a cost
   double score_sum = 0;          ///< sum of the scores
@@ -107,6 +107,9 @@ private:
   std::vector<reported_row> slowest_; // a heap with the fastest row at the front
   json::object summary_;
 };
+
+/// Returns a number as text; `-` if it is not known.
+[[nodiscard]] std::string known(const std::optional<std::uint64_t>& number);
 
 /// Returns the report as text for a terminal, without a trailing newline.
 [[nodiscard]] std::string to_text(const report&);

@@ -32,12 +32,15 @@ std::string cards_of(const report& r) {
     out += card(fmt::format("{} / {} ms", grouped(r.latency.percentile(0.5)),
                             grouped(r.latency.percentile(0.95))),
                 "latency p50 / p95");
-  out += card(grouped(static_cast<std::uint64_t>(std::max<std::int64_t>(r.input_tokens, 0))),
-              "input tokens");
-  out += card(grouped(static_cast<std::uint64_t>(std::max<std::int64_t>(r.output_tokens, 0))),
-              "output tokens");
-  out += card(grouped(r.model_calls), "model calls");
-  out += card(grouped(r.tool_calls), "tool calls");
+  const auto tokens = [&](std::int64_t sum) {
+    return r.tokens.count() > 0
+               ? grouped(static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0)))
+               : std::string{"-"};
+  };
+  out += card(tokens(r.input_tokens), "input tokens");
+  out += card(tokens(r.output_tokens), "output tokens");
+  out += card(known(r.model_calls), "model calls");
+  out += card(known(r.tool_calls), "tool calls");
   if (r.rows_priced > 0)
     out += card(fmt::format("{:.4f} USD", r.cost),
                 r.rows_priced == r.rows() ? "cost" : fmt::format("cost of {} rows", r.rows_priced));
@@ -113,7 +116,8 @@ std::string slowest_of(const report& r) {
     out += fmt::format(
         "<tr><td>{}</td><td class=\"n\">{:.0f}</td><td class=\"n\">{}</td><td class=\"n\">{}</td>"
         "<td class=\"n\">{}</td><td class=\"n\">{}</td><td{}><pre>{}</pre></td></tr>\n",
-        html_escape(row.key), row.wall_ms, row.steps, row.model_calls, row.tool_calls, row.tokens,
+        html_escape(row.key), row.wall_ms, known(row.steps), known(row.model_calls),
+        known(row.tool_calls), known(row.tokens),
         row.status == result_status::error ? " class=\"error\"" : "", html_escape(row.text));
   return out + "</table>\n";
 }

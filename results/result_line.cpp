@@ -25,8 +25,9 @@ std::string_view text_at(const From& from, std::string_view name) noexcept {
   return out;
 }
 
-void read_number(dom::object from, std::string_view name, std::optional<double>& into) noexcept {
-  auto value = 0.0;
+template <class Number>
+void read_number(dom::object from, std::string_view name, std::optional<Number>& into) noexcept {
+  auto value = Number{};
   if (from.at_key(name).get(value) == simdjson::SUCCESS)
     into = value;
 }
@@ -70,6 +71,7 @@ void read_messages(dom::array messages, result_line& into) {
 }
 
 void read_usage(dom::object usage, result_line& into) noexcept {
+  into.has_usage = true;
   read_integer(usage, "input_tokens", into.input_tokens);
   read_integer(usage, "output_tokens", into.output_tokens);
   read_integer(usage, "prompt_tokens", into.input_tokens);
@@ -227,9 +229,9 @@ result_line read_result_line(dom::object line, std::string_view answer_member) {
   read_number(line, "wall_ms", out.wall_ms);
   read_number(line, "barrier_wait_ms", out.barrier_wait_ms);
   read_number(line, "score", out.score);
-  read_integer(line, "steps", out.steps);
-  read_integer(line, "model_calls", out.model_calls);
-  read_integer(line, "tool_calls", out.tool_calls);
+  read_number(line, "steps", out.steps);
+  read_number(line, "model_calls", out.model_calls);
+  read_number(line, "tool_calls", out.tool_calls);
   read_integer(line, "attempt", out.attempt);
   if (!answer_member.empty())
     select_answer(line, answer_member, out);

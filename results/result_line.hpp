@@ -40,14 +40,15 @@ struct result_line {
   std::string answer;      ///< text of the last AI message
   std::string structured;  ///< canonical JSON of the structured response; empty if there is none
   bool has_answer = false; ///< whether the line contains the answer, which may be empty
+  bool has_usage = false;  ///< whether the line has numbers of tokens
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   std::optional<double> cost;
   std::optional<double> wall_ms;
   std::optional<double> barrier_wait_ms;
-  std::uint64_t steps = 0;
-  std::uint64_t model_calls = 0;
-  std::uint64_t tool_calls = 0;
+  std::optional<std::uint64_t> steps;
+  std::optional<std::uint64_t> model_calls;
+  std::optional<std::uint64_t> tool_calls;
   std::uint64_t attempt = 0; ///< 0 if the line has none
   std::vector<tool_use> tools;
   std::optional<double> score;

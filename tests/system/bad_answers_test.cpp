@@ -33,7 +33,7 @@ const auto answers = std::map<std::string, nonsense>{
     {"no-message", {R"({"choices":[{"index":0}]})", "message"}},
     {"a-number", {R"({"choices":[{"message":{"role":"assistant","content":42}}]})", "content"}},
     {"deep", {std::string(200'000, '['), "the answer is not valid JSON"}},
-    {"events", {"data: {\"choices\": nonsense}\n\n", "given up after", "text/event-stream"}},
+    {"events", {"data: {\"choices\": nonsense}\n\n", "(tried", "text/event-stream"}},
 };
 
 std::string whole_request(loopback_server::socket& from) {

@@ -114,6 +114,10 @@ BOOST_AUTO_TEST_CASE(job_stopped_by_row_limit_completes_on_rerun) {
   BOOST_REQUIRE(summary.has_value());
   BOOST_TEST(static_cast<int>(summary->code) == 0);
   BOOST_TEST(summary->left() == 2U);
+  job.options.limit = 1; // less than the rows that are done
+  BOOST_REQUIRE(job.run().has_value());
+  BOOST_TEST(job.progress.last.done == 4U);
+  BOOST_TEST(job.progress.last.rows == 4U);
   job.options.limit.reset();
   summary = job.run();
   BOOST_REQUIRE(summary.has_value());

@@ -52,9 +52,17 @@ BOOST_AUTO_TEST_CASE(plain_mode_prints_one_line_per_update) {
   BOOST_TEST(shown(progress_mode::plain) == std::string{line} + "\nresumed\n" + line + "\n");
 }
 
-BOOST_AUTO_TEST_CASE(bar_mode_redraws_its_line_after_notes) {
+BOOST_AUTO_TEST_CASE(bar_mode_replaces_its_line_by_notes) {
   const auto bar = std::string{"\r\x1b[?7l[#####.....] "} + line + "\x1b[J\x1b[?7h\r";
-  BOOST_TEST(shown(progress_mode::bar) == bar + "\nresumed\n" + bar + "\n");
+  BOOST_TEST(shown(progress_mode::bar) == bar + "\r\x1b[Jresumed\n" + bar + "\n");
+}
+
+BOOST_AUTO_TEST_CASE(plain_mode_does_not_repeat_its_last_line) {
+  auto out = std::ostringstream{};
+  auto sink = make_progress_sink(progress_mode::plain, out);
+  sink->update(sample());
+  sink->finish(sample());
+  BOOST_TEST(out.str() == std::string{line} + '\n');
 }
 
 /// Returns the text of one update of a bar without control sequences.

@@ -303,6 +303,17 @@ BOOST_AUTO_TEST_CASE(retry_dead_option_runs_only_failed_rows_again) {
   finish_and_check(*job, {}); // the failed rows fail again; no row appears twice
   BOOST_TEST(job->runner.runs.size() == 2U);
   BOOST_TEST(has_note(*job, "2 of 2 failed rows run again"));
+  // The attempts of earlier runs count, also after another start.
+  BOOST_TEST(job->runner.last.attempt == 2U);
+  finish_and_check(*job, {});
+  BOOST_TEST(job->runner.last.attempt == 3U);
+  auto attempts = std::map<std::string, std::int64_t>{};
+  for (const auto& line : lines_of(job->file("out.jsonl"))) {
+    const auto row = parse_json(line).value();
+    attempts[std::string{row.at("status").as_string()}] = row.at("attempt").as_int64();
+  }
+  BOOST_TEST(attempts["ok"] == 1);
+  BOOST_TEST(attempts["error"] == 3);
 }
 
 // A rebuild may be killed between the renames of its files.

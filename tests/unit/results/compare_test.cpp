@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -121,6 +122,17 @@ BOOST_AUTO_TEST_CASE(unknown_answer_field_is_an_error) {
           .error()
           .text.find("no row of " + right + " has the field 'label'; the fields are id, other") !=
       std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(scores_change_by_percentage_points) {
+  auto got = comparison{};
+  got.left.rows_scored = got.right.rows_scored = 4;
+  got.left.score_sum = 2;
+  got.right.score_sum = 3;
+  const auto totals = totals_of(got);
+  const auto score = std::ranges::find(totals, "score", &total::name);
+  BOOST_TEST_REQUIRE((score != totals.end()));
+  BOOST_TEST(score->change == "+25.0 pp");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

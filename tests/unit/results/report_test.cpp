@@ -92,6 +92,29 @@ BOOST_AUTO_TEST_CASE(scores_get_a_confidence_interval) {
   BOOST_TEST(to_json(got).at("score").at("mean").as_double() == 0.8);
 }
 
+BOOST_AUTO_TEST_CASE(missing_numbers_are_not_shown_as_zero) {
+  auto got = report{};
+  got.add(read(R"({"id":"a","answer":"x","wall_ms":3})"));
+  const auto text = to_text(got);
+  for (const auto* part : {"tokens        -\n", "calls         - model calls, - tool calls\n",
+                           "a  ok, - steps, - tool calls, - tokens  x"})
+    BOOST_TEST(contains(text, part), text);
+  const auto json = to_json(got);
+  for (const auto* name : {"usage", "model_calls", "tool_calls", "tokens", "steps"})
+    BOOST_TEST(json.at(name).is_null(), name);
+  BOOST_TEST(contains(to_html(got), "<b>-</b><span>model calls</span>"));
+  got.add(read(ok_line("b", "1")));
+  BOOST_TEST(contains(to_text(got), "calls         1 model call, 0 tool calls"));
+}
+
+BOOST_AUTO_TEST_CASE(charts_use_the_singular_for_one) {
+  auto values = distribution{};
+  values.add(1);
+  BOOST_TEST(contains(histogram_chart(values, "steps"), "p50 1 step, p95 1 step, max 1 step<"));
+  BOOST_TEST(contains(histogram_chart(values, "steps"), "1 row<"));
+  BOOST_TEST(contains(histogram_chart(values, "ms"), "max 1 ms<"));
+}
+
 BOOST_AUTO_TEST_CASE(html_escapes_all_texts_of_rows) {
   const auto attack = std::string{"</pre><script>alert(1)</script>\"'&"};
   const auto files = output_files{};
