@@ -5,6 +5,8 @@
 
 #include <superstep/agents/agent_file.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <string_view>
@@ -29,6 +31,38 @@ std::string option_of(const command_options& options, std::string& text) {
   return has_folder ? "argv" : "cwd";
 }
 
+/// Whether a program runs the script that its first argument names.
+bool is_interpreter(const std::string& program) {
+  auto name = std::filesystem::path{program}.filename().string();
+  name.resize(std::min(name.find_first_of("0123456789"), name.size())); // python3.11
+  constexpr auto names = std::array<std::string_view, 11>{
+      "bash", "dash", "ksh", "lua", "node", "perl", "php", "python", "ruby", "sh", "zsh"};
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// Returns an error if the script of an interpreter does not exist. Options before the script are
+/// not interpreted, so a command with options is not checked.
+std::optional<error> find_script_fault(const command_options& options) {
+  if (options.argv.size() < 2 || options.sandbox.is_on || !is_interpreter(options.argv.front()))
+    return std::nullopt;
+  const auto& script = options.argv[1];
+  if (script.empty() || script.starts_with('-'))
+    return std::nullopt;
+  auto failed = std::error_code{};
+  const auto path = std::filesystem::path{options.cwd} / script;
+  if (std::filesystem::exists(path, failed) || failed)
+    return std::nullopt;
+  const auto folder =
+      options.cwd.empty() ? std::filesystem::current_path(failed).string() : options.cwd;
+  return error{errc::io_failed,
+               "the script \"" + script + "\" does not exist" +
+                   (script.starts_with('/')
+                        ? std::string{}
+                        : " in " + folder +
+                              ", where the program starts; correct the path, or set cwd, which is "
+                              "relative to the agent file")};
+}
+
 /// Returns an error if the folder of the long-term memory's database does not exist. SQLite creates
 /// the database, but not its folder.
 std::optional<agent_fault> find_store_fault(const agent_spec& spec) {
@@ -48,11 +82,14 @@ std::vector<agent_fault> find_setup_faults(const agent_spec& spec, io_runtime& i
     out.push_back({spec.file, tool.line, tool.key + '.' + key, std::move(why.text), why.code});
   };
   for (const auto& tool : spec.tools) {
-    if (const auto* command = std::get_if<command_options>(&tool.options))
+    if (const auto* command = std::get_if<command_options>(&tool.options)) {
       if (auto fault = find_command_fault(io, *command)) {
         const auto option = option_of(*command, fault->text);
         add(tool, "command." + option, std::move(*fault));
+      } else if (auto script = find_script_fault(*command)) {
+        add(tool, "command.argv", std::move(*script));
       }
+    }
     if (const auto* time = std::get_if<current_time_options>(&tool.options))
       if (auto zone =
               utc_offset(time->default_zone, std::chrono::system_clock::now(), time->zone_folder);

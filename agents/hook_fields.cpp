@@ -5,6 +5,8 @@
 #include "agents/overrides.hpp"
 #include "models/strict_schema.hpp"
 
+#include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -84,6 +86,92 @@ void take_options(json::object& schema, agent_spec& into, fields& root) {
   }
 }
 
+/// The keywords of JSON Schema 2020-12 and of earlier drafts, and `nullable` of OpenAPI, that an
+/// object may have. Source: https://json-schema.org/draft/2020-12/schema
+constexpr auto schema_keywords = std::array<std::string_view, 46>{"$anchor",
+                                                                  "$comment",
+                                                                  "$defs",
+                                                                  "$dynamicAnchor",
+                                                                  "$dynamicRef",
+                                                                  "$id",
+                                                                  "$ref",
+                                                                  "$schema",
+                                                                  "$vocabulary",
+                                                                  "additionalProperties",
+                                                                  "allOf",
+                                                                  "anyOf",
+                                                                  "const",
+                                                                  "contains",
+                                                                  "default",
+                                                                  "definitions",
+                                                                  "dependencies",
+                                                                  "dependentRequired",
+                                                                  "dependentSchemas",
+                                                                  "deprecated",
+                                                                  "description",
+                                                                  "else",
+                                                                  "enum",
+                                                                  "examples",
+                                                                  "format",
+                                                                  "id",
+                                                                  "if",
+                                                                  "items",
+                                                                  "maxProperties",
+                                                                  "minProperties",
+                                                                  "name",
+                                                                  "not",
+                                                                  "nullable",
+                                                                  "oneOf",
+                                                                  "patternProperties",
+                                                                  "prefixItems",
+                                                                  "properties",
+                                                                  "propertyNames",
+                                                                  "readOnly",
+                                                                  "required",
+                                                                  "then",
+                                                                  "title",
+                                                                  "type",
+                                                                  "unevaluatedItems",
+                                                                  "unevaluatedProperties",
+                                                                  "writeOnly"};
+
+/// Rejects keys of the response that are neither options nor keywords of JSON Schema.
+void check_keys(const YAML::Node& node, const json::object& schema, fields& root) {
+  for (const auto& [name, value] : schema) {
+    const auto key = std::string{name};
+    if (std::ranges::find(schema_keywords, key) == schema_keywords.end() && !key.starts_with("x-"))
+      root.faults().add(node[key], "response." + key,
+                        "is neither an option of response (strict, retries, request) nor a keyword "
+                        "of JSON Schema");
+  }
+}
+
+/// Rejects a schema that requires a member that it does not describe, in an object or below.
+void check_required(const YAML::Node& node, const json::object& schema, const std::string& path,
+                    fault_list& faults) {
+  const auto* const properties = schema.if_contains("properties");
+  if (properties == nullptr || !properties->is_object())
+    return;
+  const auto& members = properties->get_object();
+  const auto* const more = schema.if_contains("additionalProperties");
+  const auto is_closed =
+      (more == nullptr || *more == false) &&
+      std::ranges::none_of(std::array{"$ref", "allOf", "anyOf", "oneOf", "patternProperties"},
+                           [&](const auto* keyword) { return schema.contains(keyword); });
+  if (const auto* const required = schema.if_contains("required");
+      is_closed && required != nullptr && required->is_array())
+    for (const auto& one : required->get_array())
+      if (one.is_string() && !members.contains(one.get_string()))
+        faults.add(node["required"], path + ".required",
+                   "contains '" + std::string{one.get_string()} + "', which is not in properties");
+  for (const auto& [name, member] : members) {
+    const auto key = std::string{name};
+    if (member.is_object())
+      check_required(node["properties"][key], member.get_object(), path + ".properties." + key,
+                     faults);
+  }
+}
+
 /// Rejects options of the response that contradict each other or the schema.
 void check_response(const agent_spec& spec, fields& root) {
   if (spec.response_strict == strict_mode::on)
@@ -131,7 +219,9 @@ void read_response(fields& root, agent_spec& into) {
     return root.wrong("response",
                       "must be a JSON Schema of type object; providers accept no other type");
   take_options(schema->get_object(), into, root);
+  check_keys(node, schema->get_object(), root);
   check_schema(node, schema->get_object(), "response", root.faults());
+  check_required(node, schema->get_object(), "response", root.faults());
   into.response = std::move(schema->get_object());
   check_response(into, root);
 }

@@ -175,6 +175,7 @@ private:
                    "did not answer within " + std::to_string(late->call->what.timeout.count()) +
                        " ms and was killed");
     });
+    seat.process->forget_errors(); // those of earlier calls
     seat.process->send(seat.call->what.line);
   }
 
@@ -279,6 +280,17 @@ private:
     assign_calls();
   }
 
+  /// Whether a call that the worker has not read before it ended goes to another worker: a worker
+  /// may exit after an answer, and the first workers may be unable to start.
+  [[nodiscard]] bool may_ask_again(const worker_seat& gone) {
+    if (gone.has_answered)
+      return true;
+    if (has_answered_ || barren_ >= barren_workers_max)
+      return false;
+    ++barren_;
+    return true;
+  }
+
   void on_long_line(worker_process& worker) override {
     auto* const seat = seat_of(worker);
     if (seat != nullptr && seat->call)
@@ -291,8 +303,7 @@ private:
     std::erase_if(leaving_, [&](const auto& one) { return one.get() == &worker; });
     if (auto* const seat = seat_of(worker)) {
       const auto gone = remove(*seat);
-      // A worker may exit after an answer. A call that it has not read goes to another worker.
-      if (gone->call && gone->has_answered && worker.has_unread_line())
+      if (gone->call && worker.has_unread_line() && may_ask_again(*gone))
         waiting_.push_front(gone->call);
       else if (gone->call)
         fail_call(*gone, errc::io_failed, how, worker.errors());

@@ -217,6 +217,11 @@ const std::string& worker_process::read_errors_now() {
   return error_text_;
 }
 
+void worker_process::forget_errors() {
+  static_cast<void>(read_errors_now());
+  error_text_.clear();
+}
+
 void worker_process::wait_for_end() {
   ended_.async_wait(asio::posix::descriptor_base::wait_read,
                     [self = shared_from_this()](worker_net_error) {

@@ -70,7 +70,9 @@ public:
   /// Kills the program and its children; on_ended() follows. A program that waits to be started is
   /// dropped without an event.
   void kill();
-  /// Returns the end of what the program has written to standard error.
+  /// Drops what the program has written to standard error so far.
+  void forget_errors();
+  /// Returns the end of what the program has written to standard error since forget_errors().
   [[nodiscard]] const std::string& errors() const noexcept { return error_text_; }
   /// Whether the program has ended before it read the whole last line.
   [[nodiscard]] bool has_unread_line() const noexcept { return has_unread_line_; }

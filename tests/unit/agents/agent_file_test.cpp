@@ -122,6 +122,18 @@ const auto bad_files = std::vector<bad_file>{
     {"an agent as a tool with a misspelled file key",
      "model: {provider: scripted, path: a}\ntools:\n  - agent: {name: expert, fle: b.yaml}\n",
      "a.yaml:3: tools.0.agent.fle: is not a known key; did you mean 'file'?"},
+    {"a misspelled option of the response",
+     "model: {provider: scripted, path: a}\n"
+     "response:\n  type: object\n  properties: {a: {type: string}}\n  retry: 3\n  required: [a, "
+     "b]\n",
+     "a.yaml:5: response.retry: is neither an option of response (strict, retries, request) nor a "
+     "keyword of JSON Schema\n"
+     "a.yaml:6: response.required: contains 'b', which is not in properties"},
+    {"a nested object of the response that requires an unknown member",
+     "model: {provider: scripted, path: a}\n"
+     "response:\n  type: object\n  properties:\n    a:\n      type: object\n"
+     "      properties: {b: {type: string}}\n      required: [c]\n",
+     "a.yaml:8: response.properties.a.required: contains 'c', which is not in properties"},
     {"a tool without its required keys",
      "model: {provider: scripted, path: a}\ntools:\n  - command:\n      argv: []\n",
      "a.yaml:4: tools.0.command.name: is missing; it is required\n"
