@@ -13,13 +13,40 @@
 
 namespace superstep {
 
+const call_extras call::no_extras{nullptr};
+
+call::call(superstep::lane& l) noexcept {
+  at.where = &l;
+  at.owner = this;
+}
+
+call::~call() {
+  delete own_extras();
+}
+
+superstep::lane& call::owner_lane() const noexcept {
+  return *static_cast<superstep::lane*>(at.where);
+}
+
+call_extras& call::more() {
+  if (auto* const own = own_extras())
+    return *own;
+  auto made = std::make_unique<call_extras>(this);
+  auto* first = static_cast<call_extras*>(nullptr);
+  if (extras_.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel))
+    return *made.release();
+  return *first;
+}
+
 void call::advance(std::coroutine_handle<> frame) noexcept {
-  if (barrier) {
-    barrier->run();
+  const auto* const own = own_extras();
+  if (own != nullptr && own->barrier) {
+    own->barrier->run();
     progress = body_progress::ended;
     return;
   }
-  if (forked) {
+  if (own != nullptr && own->forked) {
+    const auto& forked = own->forked;
     // A forked body catches all exceptions itself (run_one in await.hpp), so only its end matters
     // here.
     (frame ? frame : forked.handle()).resume();
@@ -46,18 +73,18 @@ void call::advance(std::coroutine_handle<> frame) noexcept {
 void call::add_wait(wait_ptr&& w) noexcept {
   auto* const added = w.detach();
   added->next = nullptr;
-  (last_wait != nullptr ? last_wait->next : first_wait) = added;
-  last_wait = added;
+  auto** place = &first_wait; // there is rarely more than one wait
+  while (*place != nullptr)
+    place = &(*place)->next;
+  *place = added;
 }
 
 wait_ptr call::take_wait() noexcept {
   while (first_wait != nullptr) {
     auto taken = wait_ptr{first_wait, false};
     first_wait = std::exchange(taken->next, nullptr);
-    if (first_wait == nullptr)
-      last_wait = nullptr;
     if (SUPERSTEP_MUTANT(resume_twice) && first_wait == nullptr)
-      first_wait = last_wait = wait_ptr{taken}.detach();
+      first_wait = wait_ptr{taken}.detach();
     if (taken->resumable())
       return taken;
   }
@@ -69,7 +96,6 @@ void call::drop_waits() noexcept {
     const auto dropped = wait_ptr{first_wait, false};
     first_wait = std::exchange(dropped->next, nullptr);
   }
-  last_wait = nullptr;
 }
 
 std::optional<json::value> conversation::ask(const json::value& question) {
@@ -92,6 +118,7 @@ std::optional<json::value> conversation::ask(const json::value& question) {
 
 conversation& call::conversing() {
   const auto lock = std::scoped_lock{stop_mutex_};
+  auto& talk = more().talk;
   if (!talk) { // without a checkpointer nothing can be resumed, but interrupts still need ids
     talk = std::make_shared<conversation>();
     talk->place.task = (*input.config)->run_id + '@' + std::to_string(input.step) + '/' +
@@ -115,30 +142,31 @@ void call::pass_on(std::vector<interrupt> questions) {
 detail::task_place_ptr call::place() {
   // a tool call forked by this body may create the conversation at the same time
   const auto lock = std::scoped_lock{stop_mutex_};
+  const auto& talk = extras().talk;
   return talk && talk->place.journal ? detail::task_place_ptr{talk, &talk->place} : nullptr;
 }
 
 void call::start_nested(detail::program_ptr below_table, write_list with,
                         completer<detail::nested_outcome> done) {
   ++nests_requested;
-  owner_lane.nest(*this, std::move(below_table), std::move(with), std::move(done));
+  owner_lane().nest(*this, std::move(below_table), std::move(with), std::move(done));
 }
 
 void call::return_to_lane() noexcept {
-  owner_lane.post(this);
+  owner_lane().post(this);
 }
 
 std::stop_token call::stop_token() {
   const auto lock = std::scoped_lock{stop_mutex_};
-  if (!stopper_)
-    stopper_.emplace();
+  if (!stopper_.stop_possible())
+    stopper_ = std::stop_source{};
   if (stop_requested_)
-    stopper_->request_stop();
-  return stopper_->get_token();
+    stopper_.request_stop();
+  return stopper_.get_token();
 }
 
 std::optional<std::chrono::steady_clock::time_point> call::deadline() const noexcept {
-  return is(call_trait::has_deadline) ? std::optional{due} : std::nullopt;
+  return is(call_trait::has_deadline) ? std::optional{extras().due} : std::nullopt;
 }
 
 void call::leave_run() noexcept {
@@ -147,14 +175,13 @@ void call::leave_run() noexcept {
 }
 
 void call::request_stop() {
-  auto stopper = std::optional<std::stop_source>{};
+  auto stopper = std::stop_source{std::nostopstate};
   {
     const auto lock = std::scoped_lock{stop_mutex_};
     stop_requested_ = true;
     stopper = stopper_;
   }
-  if (stopper) // outside the lock, because it runs the token's callbacks
-    stopper->request_stop();
+  stopper.request_stop(); // outside the lock, because it runs the token's callbacks
 }
 
 namespace {
@@ -162,8 +189,9 @@ namespace {
 /// Returns a function that fills in the mode, node, step and path of an event and sends it. The
 /// function copies what it needs, so it may outlive the call.
 auto speaker(const call& c, stream_mode mode) {
-  return [mode, sink = c.sink, below = c.below, node = c.input.table->node(c.input.node).name,
-          step = c.input.step, index = c.input.task_index](detail::run_event&& event) {
+  return [mode, sink = c.extras().sink, below = c.extras().below,
+          node = c.input.table->node(c.input.node).name, step = c.input.step,
+          index = c.input.task_index](detail::run_event&& event) {
     event.mode = mode;
     event.step = step;
     event.node = node;
@@ -177,7 +205,7 @@ auto speaker(const call& c, stream_mode mode) {
 } // namespace
 
 std::function<void(json::value)> call::emitter() {
-  if (!sink || !is(call_trait::streams_custom))
+  if (!is(call_trait::streams_custom) || !extras().sink)
     return {};
   return [say = speaker(*this, stream_mode::custom)](json::value data) {
     auto event = detail::run_event{};
@@ -187,7 +215,7 @@ std::function<void(json::value)> call::emitter() {
 }
 
 std::function<void(value)> call::message_emitter() {
-  if (!sink || !is(call_trait::streams_messages))
+  if (!is(call_trait::streams_messages) || !extras().sink)
     return {};
   return [say = speaker(*this, stream_mode::messages)](value message) {
     auto event = detail::run_event{};
@@ -203,8 +231,8 @@ void call::note_progress(bool is_heartbeat) noexcept {
 
 void call::restart_idle_limit() noexcept {
   if (is(call_trait::is_timed))
-    progressed.store(std::chrono::steady_clock::now().time_since_epoch().count(),
-                     std::memory_order_relaxed);
+    more().progressed.store(std::chrono::steady_clock::now().time_since_epoch().count(),
+                            std::memory_order_relaxed);
 }
 
 } // namespace superstep

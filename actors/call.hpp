@@ -8,6 +8,7 @@
 #include "runtime/step.hpp"
 #include "threads/thread_run.hpp"
 #include "timer_heap.hpp"
+#include "tiny_mutex.hpp"
 
 #include <superstep/actors/debug.hpp>
 #include <superstep/actors/detail/event_stream.hpp>
@@ -55,12 +56,43 @@ enum class body_progress : std::uint8_t {
 
 /// The properties of a call that are decided before its body starts, as bits of call::traits.
 enum class call_trait : std::uint8_t {
-  has_observers = 1,     ///< `sink`, `talk`, `below` or `failure` may be set
+  has_observers = 1,     ///< `sink`, `talk`, `below` or `failure` of the extras may be set
   is_timed = 2,          ///< the call has a timeout
   has_deadline = 4,      ///< `due` is set
   heartbeats_only = 8,   ///< only heartbeats count as progress
   streams_messages = 16, ///< `sink` receives the body's messages
   streams_custom = 32,   ///< `sink` receives the body's custom events
+  is_forked = 64,        ///< a body has forked the call; `forked` of the extras is its body
+};
+
+struct call;
+
+/// The parts of a call that most calls do not need: those of forked calls, of calls with timeouts,
+/// and of calls whose run is not on the fast path.
+struct call_extras {
+  explicit call_extras(call* of) noexcept : limit_timer{timer_kind::call_limit, of} {}
+
+  std::shared_ptr<conversation> talk;
+  task<void> forked; ///< the body of a forked call; call::out is not used for it
+  /// If set, the call has no body: it applies the writes of a step.
+  std::unique_ptr<large_barrier> barrier;
+  call* parent = nullptr; ///< the call that has forked this one; its record is kept until this ends
+  std::uint32_t users = 0;    ///< number of forked calls that still use the record
+  call* first_fork = nullptr; ///< list of the unfinished calls that the body has forked
+  call* next_fork = nullptr;
+  call* prev_fork = nullptr;
+  boost::intrusive_ptr<fork_join> join;
+  run* first_child = nullptr; ///< list of the live nested runs that the body has started
+  timer limit_timer;
+  std::shared_ptr<detail::event_sink> sink;
+  std::shared_ptr<const nested_in> below;
+  /// the error that an error handler handles; otherwise null
+  std::shared_ptr<const run_error> failure;
+  std::chrono::steady_clock::time_point started; ///< when the call started; set if it has a timeout
+  std::chrono::steady_clock::time_point due;     ///< see runtime::deadline()
+  /// Time of the latest progress, in nanoseconds of the clock of `started`. Written by the threads
+  /// that run the body.
+  std::atomic<std::int64_t> progressed{0};
 };
 
 /// The record of one call. A call executes a node's body for a task, or work that a body has forked
@@ -77,32 +109,27 @@ enum class call_trait : std::uint8_t {
 /// their lane. A pointer to a record whose call has ended is therefore safe to read; its generation
 /// shows that the call has ended.
 struct alignas(64) call : lane_message, detail::call_services {
-  explicit call(superstep::lane& l) : owner_lane{l} { at.owner = this; }
+  explicit call(superstep::lane& l) noexcept;
+  call(const call&) = delete;
+  call& operator=(const call&) = delete;
+  ~call() override;
 
   // Used by the body while it runs.
   body_input input;
   detail::node_body::outcome out;
   std::exception_ptr failed;
   body_progress progress = body_progress::active;
-  std::uint8_t traits = 0;           ///< bits of call_trait; set before the body starts
+  std::uint8_t traits = 0;      ///< bits of call_trait; set before the body starts
+  phase_cell<call_phase> phase; ///< used by the lane
+  /// Decides a race for a queued call: the job thread that wants to run the body and the lane that
+  /// wants to abandon it both set this, and the first one wins.
+  std::atomic<bool> claimed{false};
   std::uint32_t nests_requested = 0; ///< number of nested runs that the body has asked for
-  std::shared_ptr<conversation> talk;
-  task<void> forked; ///< the body of a forked call; `out` is not used for it
-  /// If set, the call has no body: it applies the writes of a step.
-  std::unique_ptr<large_barrier> barrier;
 
   // Used by the lane.
   execution_context at;
-  phase_cell<call_phase> phase;
-  run* owner = nullptr;   ///< null if the record is free or the call was abandoned
-  call* parent = nullptr; ///< the call that has forked this one; its record is kept until this ends
-  std::uint32_t users = 0;    ///< number of forked calls that still use the record
-  call* first_fork = nullptr; ///< list of the unfinished calls that the body has forked
-  call* next_fork = nullptr;
-  call* prev_fork = nullptr;
-  run* first_child = nullptr; ///< list of the live nested runs that the body has started
-  std::uint32_t nested = 0;   ///< number of nested runs that the body has started
-  boost::intrusive_ptr<fork_join> join;
+  run* owner = nullptr;     ///< null if the record is free or the call was abandoned
+  std::uint32_t nested = 0; ///< number of nested runs that the body has started
   std::uint32_t generation = 0;
   std::uint32_t task_number = 0;
   std::uint32_t open_index = 0; ///< index in run::open
@@ -110,31 +137,36 @@ struct alignas(64) call : lane_message, detail::call_services {
   /// The waits of the body that have ended and for which it was not resumed yet, in order. Several
   /// waits of a body may end at the same time.
   wait* first_wait = nullptr;
-  wait* last_wait = nullptr;
-  timer limit_timer{timer_kind::call_limit, this};
 
   // These keep the body's arguments alive if the run continues or ends without the body.
   std::shared_ptr<const run_config> config;
   detail::program_ptr table;
   state_view state_hold;
   std::shared_ptr<std::vector<send>> inputs_hold;
-  std::shared_ptr<detail::event_sink> sink;
-  std::shared_ptr<const nested_in> below;
-  /// the error that an error handler handles; otherwise null
-  std::shared_ptr<const run_error> failure;
 
-  std::chrono::steady_clock::time_point started; ///< when the call started; set if it has a timeout
-  std::chrono::steady_clock::time_point due;     ///< see runtime::deadline()
-  /// Time of the latest progress, in nanoseconds of the clock of `started`. Written by the threads
-  /// that run the body.
-  std::atomic<std::int64_t> progressed{0};
-
-  /// Decides a race for a queued call: the job thread that wants to run the body and the lane that
-  /// wants to abandon it both set this, and the first one wins.
-  std::atomic<bool> claimed{false};
   [[nodiscard]] bool claim() noexcept { return !claimed.exchange(true, std::memory_order_acq_rel); }
 
-  superstep::lane& owner_lane;
+  [[nodiscard]] superstep::lane& owner_lane() const noexcept;
+
+  /// Returns the extras of the call for reading; empty ones if the record has none.
+  [[nodiscard]] const call_extras& extras() const noexcept {
+    const auto* own = own_extras();
+    return own != nullptr ? *own : no_extras;
+  }
+  /// Returns the extras of the call, or null. A record that has had extras once keeps them.
+  [[nodiscard]] call_extras* own_extras() const noexcept {
+    return extras_.load(std::memory_order_acquire);
+  }
+  /// Returns the extras of the call for writing. The body may call this on another thread.
+  [[nodiscard]] call_extras& more();
+  [[nodiscard]] static call*& next_fork_of(call& c) noexcept { return c.own_extras()->next_fork; }
+  [[nodiscard]] static call*& prev_fork_of(call& c) noexcept { return c.own_extras()->prev_fork; }
+  /// Returns a member of the extras and clears it.
+  template <class Member>
+  [[nodiscard]] Member take(Member call_extras::*member) noexcept {
+    auto* const own = own_extras();
+    return own != nullptr ? std::exchange(own->*member, Member{}) : Member{};
+  }
 
   [[nodiscard]] bool is(call_trait t) const noexcept {
     return (traits & static_cast<std::uint8_t>(t)) != 0;
@@ -208,11 +240,14 @@ private:
 
 protected:
   // the body may ask for its token or its actors while the lane abandons the call
-  std::mutex stop_mutex_;
+  tiny_mutex stop_mutex_;
 
 private:
-  std::optional<std::stop_source> stopper_;
+  static const call_extras no_extras;
+
   bool stop_requested_ = false;
+  std::stop_source stopper_{std::nostopstate}; // without a state until the body asks for a token
+  std::atomic<call_extras*> extras_{nullptr};
 
 public:
   /// Destroys the body's frame, output and exception. A suspended frame keeps the lane alive;
@@ -220,21 +255,26 @@ public:
   void drop_body() noexcept {
     out.rest = {};
     out.output = {};
-    forked = {};
-    barrier.reset();
     failed = nullptr;
     drop_waits();
-    join.reset();
+    if (auto* const own = own_extras()) {
+      own->forked = {};
+      own->barrier.reset();
+      own->join.reset();
+    }
   }
   void detach_observers() noexcept {
-    sink.reset();
-    below.reset();
-    talk.reset();
-    failure.reset();
     traits = 0;
+    if (auto* const own = own_extras()) {
+      own->sink.reset();
+      own->below.reset();
+      own->talk.reset();
+      own->failure.reset();
+    }
   }
   void forget_stop() noexcept {
-    stopper_.reset();
+    if (stopper_.stop_possible())
+      stopper_ = std::stop_source{std::nostopstate};
     stop_requested_ = false;
   }
 };

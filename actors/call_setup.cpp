@@ -38,31 +38,35 @@ std::optional<timeout_policy> timeout_of(const run& r, const call& c) {
 void set_limits(const run& r, call& c, const coordinator_host& clock) {
   if (r.step.tasks[c.task_number].node == detail::program::no_node)
     return;
-  c.due = std::min(r.due, r.step_due);
-  if (c.due != time_point::max())
+  const auto due = std::min(r.due, r.extras().step_due);
+  if (due != time_point::max()) {
+    c.more().due = due;
     c.set(call_trait::has_deadline);
+  }
   const auto limit = timeout_of(r, c);
   if (!limit)
     return;
-  c.started = clock.now();
+  auto& extras = c.more();
+  extras.started = clock.now();
   if (limit->run) {
-    c.due = std::min(c.due, detail::deadline_after(c.started, *limit->run));
+    extras.due = std::min(due, detail::deadline_after(extras.started, *limit->run));
     c.set(call_trait::has_deadline);
   }
   c.set(call_trait::is_timed);
   if (limit->heartbeats_only)
     c.set(call_trait::heartbeats_only);
-  c.progressed.store(c.started.time_since_epoch().count(), std::memory_order_relaxed);
+  extras.progressed.store(extras.started.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 /// Fills the call record of an error handler. The graph's default handler reads the state, even if
 /// the failed task had the payload of a Send.
 void give_failure(run& r, call& c, std::uint32_t number) {
   const auto& t = r.step.tasks[number];
-  if (const auto found = r.handled.find(number); found != r.handled.end())
-    c.failure = found->second;
+  const auto& handled = r.extras().handled;
+  if (const auto found = handled.find(number); found != handled.end())
+    c.more().failure = found->second;
   c.set(call_trait::has_observers);
-  c.input.failure = &c.failure;
+  c.input.failure = &c.extras().failure;
   if (!r.table().node(t.node).takes_payload && r.table().node(t.failed_node).takes_payload)
     c.input.payload = nullptr;
 }
@@ -78,19 +82,22 @@ void attach_observers(run& r, call& c, std::uint32_t number) {
   if (r.step.tasks[number].failed_node != step_task::pull)
     give_failure(r, c, number);
   c.set(call_trait::has_observers);
-  c.below = r.request.below;
-  c.input.ns = c.below ? &c.below->ns : nullptr;
+  if (const auto& below = r.request.below) {
+    c.more().below = below;
+    c.input.ns = &below->ns;
+  }
   if (r.streams(stream_mode::custom))
     c.set(call_trait::streams_custom);
   if (r.streams(stream_mode::messages) && !has_tag(r.table().node(r.step.tasks[number].node)))
     c.set(call_trait::streams_messages);
   if (c.is(call_trait::streams_custom) || c.is(call_trait::streams_messages))
-    c.sink = r.request.sink;
+    c.more().sink = r.request.sink;
   if (r.thread || (r.request.below && (r.request.below->answers || r.request.below->journal)))
-    c.talk = r.conversation_of(number);
+    c.more().talk = r.conversation_of(number);
   if (r.step.tasks[number].node == detail::program::no_node && r.step.input) {
-    c.out.output.writes.assign(r.step.input->begin(), r.step.input->end());
-    c.out.output.targets.assign(r.step.input_targets.begin(), r.step.input_targets.end());
+    const auto& input = *r.step.input;
+    c.out.output.writes.assign(input.writes.begin(), input.writes.end());
+    c.out.output.targets.assign(input.targets.begin(), input.targets.end());
   }
 }
 
@@ -139,10 +146,10 @@ namespace {
 /// Whether a nested run of a call, or of a call that it has forked, waits for the reader of its
 /// stream.
 bool waits_for_reader(const call& c) noexcept {
-  for (const auto* f = c.first_fork; f != nullptr; f = f->next_fork)
+  for (const auto* f = c.extras().first_fork; f != nullptr; f = f->extras().next_fork)
     if (waits_for_reader(*f))
       return true;
-  for (const auto* r = c.first_child; r != nullptr; r = r->next_child)
+  for (const auto* r = c.extras().first_child; r != nullptr; r = r->next_child)
     if (r->phase == run_phase::paused ||
         std::ranges::any_of(r->open, [](const call* open) { return waits_for_reader(*open); }))
       return true;
@@ -155,7 +162,7 @@ time_point first_limit(const run& r, const call& c) {
   const auto limit = timeout_of(r, c);
   SUPERSTEP_ASSERT(limit.has_value());
   constexpr auto none = std::chrono::milliseconds::max();
-  return detail::deadline_after(c.started,
+  return detail::deadline_after(c.extras().started,
                                 std::min(limit->run.value_or(none), limit->idle.value_or(none)));
 }
 
@@ -165,10 +172,10 @@ limit_check check_limits(run& r, const call& c, time_point time) {
   const auto progressed =
       limit.idle && waits_for_reader(c)
           ? time
-          : time_point{time_point::duration{c.progressed.load(std::memory_order_relaxed)}};
+          : time_point{time_point::duration{c.extras().progressed.load(std::memory_order_relaxed)}};
   auto due = time_point::max();
   if (limit.run)
-    due = detail::deadline_after(c.started, *limit.run);
+    due = detail::deadline_after(c.extras().started, *limit.run);
   const auto is_over = due <= time;
   if (limit.idle)
     due = std::min(due, detail::deadline_after(progressed, *limit.idle));
@@ -179,9 +186,9 @@ limit_check check_limits(run& r, const call& c, time_point time) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(time - since);
   };
   auto error = task_error(r, c.task_number, graph_errc::node_timeout, nullptr);
-  const auto passed = is_over
-                          ? node_timeout_error{kind::run, *limit.run, elapsed(c.started), error}
-                          : node_timeout_error{kind::idle, *limit.idle, elapsed(progressed), error};
+  const auto passed =
+      is_over ? node_timeout_error{kind::run, *limit.run, elapsed(c.extras().started), error}
+              : node_timeout_error{kind::idle, *limit.idle, elapsed(progressed), error};
   error = passed.details();
   error.cause = std::make_exception_ptr(passed);
   return {due, std::move(error)};

@@ -12,7 +12,7 @@ namespace superstep {
 namespace {
 
 /// The list of the unfinished calls that a body has forked.
-using fork_list = sibling_list<call, &call::next_fork, &call::prev_fork>;
+using fork_list = sibling_list<call, &call::next_fork_of, &call::prev_fork_of>;
 
 void count_offloaded(run& r, bool is_offloaded, ready_queue& ready) noexcept {
   if (is_offloaded) {
@@ -35,23 +35,23 @@ call& call_table::take() {
   }
   auto& c = *free_.back();
   free_.pop_back();
-  SUPERSTEP_ASSERT(c.phase == call_phase::idle && c.owner == nullptr && c.users == 0);
+  SUPERSTEP_ASSERT(c.phase == call_phase::idle && c.owner == nullptr && c.extras().users == 0);
   return c;
 }
 
 void call_table::free(call& c) noexcept {
-  SUPERSTEP_ASSERT(!c.limit_timer.is_set() && !c.turn.is_listed());
-  SUPERSTEP_ASSERT(c.first_child == nullptr);
-  SUPERSTEP_ASSERT(c.next_fork == nullptr && c.prev_fork == nullptr);
+  SUPERSTEP_ASSERT(!c.extras().limit_timer.is_set() && !c.turn.is_listed());
+  SUPERSTEP_ASSERT(c.extras().first_child == nullptr);
+  SUPERSTEP_ASSERT(c.extras().next_fork == nullptr && c.extras().prev_fork == nullptr);
   ++c.generation; // shows forked calls that their parent's call has ended
-  for (auto* f = std::exchange(c.first_fork, nullptr); f != nullptr;) {
-    auto* const following = std::exchange(f->next_fork, nullptr);
-    f->prev_fork = nullptr;
+  for (auto* f = c.take(&call_extras::first_fork); f != nullptr;) {
+    auto* const following = std::exchange(f->more().next_fork, nullptr);
+    f->more().prev_fork = nullptr;
     f = following;
   }
   c.drop_body();
   c.owner = nullptr;
-  if (c.users > 0)
+  if (c.extras().users > 0)
     transition(c, call_phase::lingering);
   else
     recycle(c);
@@ -78,11 +78,11 @@ void call_table::recycle(call& c) noexcept {
   transition(c, call_phase::idle);
   SUPERSTEP_ASSERT(free_.size() < records_.size());
   free_.push_back(&c);
-  auto* const parent = std::exchange(c.parent, nullptr);
+  auto* const parent = c.take(&call_extras::parent);
   if (parent == nullptr)
     return;
-  SUPERSTEP_ASSERT(parent->users > 0);
-  if (--parent->users == 0 && parent->phase == call_phase::lingering)
+  SUPERSTEP_ASSERT(parent->extras().users > 0);
+  if (--parent->more().users == 0 && parent->phase == call_phase::lingering)
     recycle(*parent);
 }
 
@@ -94,17 +94,29 @@ void call_table::move(call& c, call_phase to) noexcept {
     each_above(*c.owner,
                [&](const nested_in& at) { count_offloaded(*at.above, !was_offloaded, ready_); });
   }
-  if (to == call_phase::suspended && c.first_wait != nullptr) {
-    SUPERSTEP_ASSERT(c.owner != nullptr);
+  if (c.owner == nullptr || (to != call_phase::suspended && to != call_phase::job))
+    return;
+  if (c.first_wait != nullptr)
     ready_.push_back(c.owner->group(), c.turn);
+  else if (!c.has_ended())
+    wait_for_body(c);
+}
+
+/// Releases what a run does not need while a body waits.
+void call_table::wait_for_body(call& c) noexcept {
+  auto& r = *c.owner;
+  if (r.open.size() == 1 && c.extras().barrier == nullptr) {
+    r.step.trim();
+    r.state.trim();
   }
+  host_.suspended(c);
 }
 
 void call_table::detach(run& r, call& c, call_phase to) {
   SUPERSTEP_ASSERT(!c.is_detached() && c.owner == &r);
   c.open_index = static_cast<std::uint32_t>(r.open.size());
   r.open.push_back(&c);
-  if (c.parent == nullptr)
+  if (c.extras().parent == nullptr)
     ++r.detached_tasks;
   // The record now owns what the body may still use if the run continues without it.
   c.table = r.state.table_ptr();
@@ -120,53 +132,61 @@ void call_table::drop(call& c) noexcept {
   open[c.open_index] = open.back();
   open[c.open_index]->open_index = c.open_index;
   open.pop_back();
-  SUPERSTEP_ASSERT(c.parent != nullptr || c.owner->detached_tasks > 0);
-  if (c.parent == nullptr)
+  auto* const parent = c.extras().parent;
+  SUPERSTEP_ASSERT(parent != nullptr || c.owner->detached_tasks > 0);
+  if (parent == nullptr)
     --c.owner->detached_tasks;
   else
-    fork_list::unlink(c.parent->first_fork, c);
-  timers_.clear(c.limit_timer);
+    fork_list::unlink(parent->more().first_fork, c);
+  if (auto* const own = c.own_extras())
+    timers_.clear(own->limit_timer);
   auto& group = c.owner->group();
   ready_queue::remove(group, c.turn);
-  if (c.owner->starts.empty() && !SUPERSTEP_MUTANT(start_after_end))
-    ready_queue::remove(group, c.owner->turn_of_forks);
+  if (auto* const own = c.owner->own_extras.get();
+      own != nullptr && own->starts.empty() && !SUPERSTEP_MUTANT(start_after_end))
+    ready_queue::remove(group, own->turn_of_forks);
 }
 
 void call_table::add_fork(call& parent, task<void>&& body, boost::intrusive_ptr<fork_join>&& join) {
   SUPERSTEP_ASSERT(parent.is_detached() && parent.owner != nullptr);
   auto& r = *parent.owner;
+  auto& of_parent = parent.more();
+  auto& of_run = r.more();
   auto& c = take();
+  auto& extras = c.more();
   c.owner = &r;
   c.task_number = parent.task_number;
-  c.parent = &parent;
-  ++parent.users;
-  fork_list::link(parent.first_fork, c);
+  extras.parent = &parent;
+  ++of_parent.users;
+  fork_list::link(of_parent.first_fork, c);
   c.config = r.request.config;
   constexpr auto streams = static_cast<unsigned>(call_trait::streams_custom) |
                            static_cast<unsigned>(call_trait::streams_messages);
   c.traits = static_cast<std::uint8_t>(parent.traits & streams);
   c.set(call_trait::has_observers);
-  c.sink = parent.sink;
-  c.failure = parent.failure;
-  c.below = parent.below;
+  c.set(call_trait::is_forked);
+  extras.sink = of_parent.sink;
+  extras.failure = of_parent.failure;
+  extras.below = of_parent.below;
   c.input = parent.input;
   c.input.config = &c.config;
   c.input.services = &c;
-  c.join = std::move(join);
-  c.forked = std::move(body);
-  c.forked.start_in(c.at);
+  extras.join = std::move(join);
+  extras.forked = std::move(body);
+  extras.forked.start_in(c.at);
   host_.acquire(c);
   detach(r, c, call_phase::waiting);
   c.turn.kind = ready_kind::start_call;
-  r.starts.push_back(c.turn);
-  ready_.push_back(r.group(), r.turn_of_forks);
+  of_run.starts.push_back(c.turn);
+  ready_.push_back(r.group(), of_run.turn_of_forks);
 }
 
 call& call_table::next_fork(run& r) noexcept {
-  auto& c = *static_cast<call*>(r.starts.pop_front().owner);
+  auto& forks = r.more();
+  auto& c = *static_cast<call*>(forks.starts.pop_front().owner);
   SUPERSTEP_ASSERT(c.phase == call_phase::waiting && c.owner == &r);
-  if (!r.starts.empty())
-    ready_.push_back(r.group(), r.turn_of_forks);
+  if (!forks.starts.empty())
+    ready_.push_back(r.group(), forks.turn_of_forks);
   return c;
 }
 

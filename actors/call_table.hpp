@@ -51,6 +51,7 @@ private:
   friend class lane_inspector;
 
   void recycle(call& c) noexcept;
+  void wait_for_body(call& c) noexcept;
 
   coordinator_host& host_;
   ready_queue& ready_;

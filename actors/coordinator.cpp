@@ -45,22 +45,22 @@ std::shared_ptr<superstep::checkpointer> checkpointer_of(const run& r) {
 
 /// Sets the breakpoints of a new run. Returns the name of an unknown node, or nothing.
 std::optional<std::string> set_breakpoints(run& r) {
-  r.stops.clear();
   const auto& own = r.table().options();
   const auto& set = r.request.config->thread;
   if (!set && own.interrupt_before.empty() && own.interrupt_after.empty())
     return std::nullopt;
+  auto& stops = r.more().stops;
   auto unknown = std::optional<std::string>{};
   const auto add = [&](const std::vector<std::string>& names, std::uint8_t bit) {
     if (!names.empty())
-      r.stops.resize(r.table().nodes().size());
+      stops.resize(r.table().nodes().size());
     for (const auto& name : names) {
       const auto node = r.table().find(name);
       if (name != "*" && node == detail::program::no_node)
         unknown = name;
-      for (auto n = std::uint32_t{0}; n < r.stops.size(); ++n)
+      for (auto n = std::uint32_t{0}; n < stops.size(); ++n)
         if (n == node || name == "*")
-          r.stops[n] |= bit;
+          stops[n] |= bit;
     }
   };
   const auto is_root = !r.request.below;
@@ -74,7 +74,8 @@ std::optional<std::string> set_breakpoints(run& r) {
 /// Closes the run's thread. With exit durability, this saves the last checkpoint and its records,
 /// if later runs need them.
 void close_thread(run& r, std::optional<run_error>& error) {
-  r.thread->close(!error && !r.interrupts, !r.request.below || r.request.below->is_persistent);
+  r.thread->close(!error && !r.extras().interrupts,
+                  !r.request.below || r.request.below->is_persistent);
   if (!error && r.thread->failure())
     error = make_run_error(r.thread->failure()->code, r.thread->failure()->text);
 }
@@ -133,7 +134,7 @@ void run_coordinator::begin_run(std::uint64_t number, run_request&& request) noe
     return;
   auto& r = *entered;
   transition(r, run_phase::opening);
-  r.request = std::move(request);
+  r.request = static_cast<run_arguments&&>(request);
   r.root = r.request.below ? r.request.below->above->root : &r;
   r.traits = 0;
   r.shows = shown_state::none;
@@ -144,33 +145,30 @@ void run_coordinator::begin_run(std::uint64_t number, run_request&& request) noe
   r.stats.steps = 0;
   r.stats.tasks = 0;
   SUPERSTEP_ASSERT(r.open.empty() && r.offloaded == 0 && r.barriers_offloaded == 0);
-  SUPERSTEP_ASSERT(r.detached_tasks == 0 && r.retries.empty() && !r.turn.is_listed());
+  SUPERSTEP_ASSERT(r.detached_tasks == 0 && !r.own_extras && !r.turn.is_listed());
   if (r.request.below)
-    child_list::link(r.request.below->caller->first_child, r);
-  guard(r, "the start of the run", [&] { open(r); });
+    child_list::link(r.request.below->caller->more().first_child, r);
+  guard(r, "the start of the run",
+        [&] { open(r, std::move(request.table), std::move(request.input)); });
 }
 
 /// Sets up a new run, and lists it as ready unless it has to wait.
-void run_coordinator::open(run& r) {
-  host_.acquire(r);
+void run_coordinator::open(run& r, detail::program_ptr&& table, detail::run_input&& input) {
+  host_.acquire(r, *table);
   const auto& config = *r.request.config;
   const auto* const below = r.request.below.get();
   r.due = below != nullptr ? below->due : time_point::max();
-  r.step_due = time_point::max();
   if (const auto& length = config.deadline; length && below == nullptr) {
     r.due = detail::deadline_after(host_.now(), *length);
     timers_.set(r.deadline_timer, r.due);
   }
-  const auto& name = r.request.table->name();
   try {
-    r.state.reset(r.request.table,
-                  below == nullptr ? config.run_id : config.run_id + '/' + below->ns,
+    r.state.reset(table, below == nullptr ? config.run_id : config.run_id + '/' + below->ns,
                   config.recursion_limit);
   } catch (...) { // the constructor of the user's state type
-    end(r, current_error("creating the initial state of graph '" + name + '\'', 0));
+    end(r, current_error("creating the initial state of graph '" + table->name() + '\'', 0));
     return;
   }
-  r.request.table.reset();
   if (const auto unknown = set_breakpoints(r)) {
     end(r, make_run_error(graph_errc::unknown_node, "interrupt_before or interrupt_after: graph '" +
                                                         r.table().name() + "' has no node '" +
@@ -185,7 +183,8 @@ void run_coordinator::open(run& r) {
                               "' has a checkpointer: set run_config::thread_id"));
     return;
   }
-  if (checkpointer || r.request.input.what() != detail::run_input::kind::writes) {
+  if (checkpointer || input.what() != detail::run_input::kind::writes) {
+    r.more().input = std::move(input);
     const auto key = thread_key{config.thread_id, below == nullptr ? std::string{} : below->ns};
     r.thread = std::make_unique<thread_run>(
         checkpointer, key, config.thread ? config.thread->durability : durability::async);
@@ -194,19 +193,18 @@ void run_coordinator::open(run& r) {
       open_with(r, lease_ptr{});
       return;
     }
-    r.saved = std::make_shared<saved_result>(std::move(checkpointer), key);
+    r.more().saved = std::make_shared<saved_result>(std::move(checkpointer), key);
     if (auto got = host_.take_lease(r))
       open_with(r, std::move(*got));
     return;
   }
-  if (r.stops.empty() && !r.is(run_trait::keeps_writes) && below == nullptr && !r.request.sink &&
-      !r.table().times_nodes() && !r.table().options().step_timeout)
+  if (r.extras().stops.empty() && !r.is(run_trait::keeps_writes) && below == nullptr &&
+      !r.request.sink && !r.table().times_nodes() && !r.table().options().step_timeout)
     r.set(run_trait::fast_path);
-  if (auto begun = begin(r.state, r.step, r.request.input.writes()); !begun) {
+  if (auto begun = begin(r.state, r.step, input.writes()); !begun) {
     end(r, make_run_error(begun.error().code, begun.error().text));
     return;
   }
-  r.request.input.clear();
   // without routers at the entry there is no user code to run
   if (r.table().entry().branches.empty()) {
     r.step.record(0, node_output{});
@@ -238,13 +236,13 @@ void run_coordinator::open_with(run& r, result<lease_ptr> got) {
 /// Loads the thread, applies the input and prepares the first step. Returns false if the run has
 /// ended or waits.
 bool run_coordinator::load(run& r) {
-  if (auto opened = r.thread->open(r.state, std::move(r.request.input), *r.request.config,
+  if (auto opened = r.thread->open(r.state, std::move(r.more().input), *r.request.config,
                                    r.request.below.get());
       !opened) {
     end(r, make_run_error(opened.error().code, opened.error().text, r.state.step()));
     return false;
   }
-  r.request.input.clear();
+  r.more().input.clear();
   // checked before any task runs, so that no body runs on a thread that cannot be saved
   if (r.thread->failure()) {
     steps_.fail_step(r, *r.thread->failure());
@@ -298,7 +296,7 @@ void resume_tree(run_coordinator& at, run& r) noexcept {
     transition(r, run_phase::running);
     each_above(r, [](const nested_in& link) {
       if (link.caller->generation == link.caller_generation)
-        for (auto* c = link.caller; c != nullptr; c = c->parent)
+        for (auto* c = link.caller; c != nullptr; c = c->extras().parent)
           c->restart_idle_limit();
     });
     at.queue(r);
@@ -319,9 +317,12 @@ void run_coordinator::drain(std::uint64_t number, const std::string& reason) noe
   if (r == nullptr)
     return;
   try {
-    r->drained_for = "Graph drained: " + reason;
+    r->more().drained_for = "Graph drained: " + reason;
   } catch (...) {
-    r->drained_for = "Graph drained"; // short enough to need no memory
+    if (r->own_extras)
+      r->own_extras->drained_for = "Graph drained"; // short enough to need no memory
+    else
+      r->set(run_trait::no_memory);
   }
   r->leave_fast_path();
 }
@@ -390,10 +391,11 @@ void run_coordinator::fire(timer& t, time_point now) noexcept {
       if (!SUPERSTEP_MUTANT(lose_retry))
         r.again.push_back(waits.task);
       const auto index = waits.index;
-      SUPERSTEP_ASSERT(index < r.retries.size() && r.retries[index].get() == &waits);
-      std::swap(r.retries[index], r.retries.back());
-      r.retries[index]->index = index;
-      r.retries.pop_back();
+      auto& retries = r.more().retries;
+      SUPERSTEP_ASSERT(index < retries.size() && retries[index].get() == &waits);
+      std::swap(retries[index], retries.back());
+      retries[index]->index = index;
+      retries.pop_back();
       queue(r);
       return;
     }
@@ -452,33 +454,37 @@ void run_coordinator::end(run& r, std::optional<run_error> error) noexcept {
   call_user(r, "keeping the resume values of tasks", [&] { keep_answers(r); });
   while (!r.open.empty())
     tasks_.abandon(*r.open.back());
-  SUPERSTEP_ASSERT(r.offloaded == 0 && r.starts.empty());
+  SUPERSTEP_ASSERT(r.offloaded == 0 && r.extras().starts.empty());
   ++r.generation; // not earlier, because calls of nested runs are counted in this run
-  if (!SUPERSTEP_MUTANT(start_after_end))
-    ready_queue::remove(r.group(), r.turn_of_forks);
+  if (r.own_extras && !SUPERSTEP_MUTANT(start_after_end))
+    ready_queue::remove(r.group(), r.own_extras->turn_of_forks);
   SUPERSTEP_ASSERT(r.root != &r || r.ready_here.entries.empty());
   live_.erase(r.number);
   if (r.request.below)
-    child_list::unlink(r.request.below->caller->first_child, r);
+    child_list::unlink(r.request.below->caller->more().first_child, r);
   if (host_.has_mail())
     call_user(r, "answering messages to the run", [&] { host_.drop_mail(r); });
-  if (!r.late.empty())
-    cache_late(r, std::exchange(r.late, {}));
+  if (!r.extras().late.empty())
+    cache_late(r, std::exchange(r.more().late, {}));
   if (r.broken && !error)
     error = std::move(*r.broken);
   if (r.thread)
     call_user(r, "closing the thread", [&] { close_thread(r, error); });
   if (r.broken && !error)
     error = std::move(*r.broken);
-  auto result =
-      detail::raw_result{r.state.take_state(),       std::move(error),
-                         std::exchange(r.stats, {}), std::exchange(r.interrupts, std::nullopt),
-                         std::move(r.shown),         std::move(r.to_parent)};
+  auto result = detail::raw_result{
+      r.state.take_state(), std::move(error), std::exchange(r.stats, {}), {}, {}, {}};
+  auto saved = std::shared_ptr<saved_result>{};
+  if (r.own_extras) {
+    result.interrupts = std::move(r.own_extras->interrupts);
+    result.shown = std::move(r.own_extras->shown);
+    result.to_parent = std::move(r.own_extras->to_parent);
+    saved = std::move(r.own_extras->saved);
+  }
   if (r.shows != shown_state::none && !result.shown)
     result.shown = result.state;
   host_.release(r);
   auto done = std::exchange(r.request.done, nullptr);
-  auto saved = std::move(r.saved);
   auto lease = r.thread ? r.thread->give_up_lease() : lease_ptr{};
   const auto number = r.number;
   release(r);
@@ -489,13 +495,16 @@ void run_coordinator::end(run& r, std::optional<run_error> error) noexcept {
 void run_coordinator::release(run& r) noexcept {
   if (!SUPERSTEP_MUTANT(keep_timer))
     timers_.clear(r.deadline_timer);
-  timers_.clear(r.step_timer);
-  timers_.clear(r.patience_timer);
-  for (auto& waits : r.retries)
-    timers_.clear(*waits);
+  if (r.own_extras) {
+    timers_.clear(r.own_extras->step_timer);
+    timers_.clear(r.own_extras->patience_timer);
+    for (auto& waits : r.own_extras->retries)
+      timers_.clear(*waits);
+    SUPERSTEP_ASSERT(!r.own_extras->turn_of_forks.is_listed());
+    r.own_extras.reset();
+  }
   SUPERSTEP_ASSERT(r.open.empty() && r.detached_tasks == 0 && r.offloaded == 0);
-  SUPERSTEP_ASSERT(!r.turn.is_listed() && !r.turn_of_forks.is_listed());
-  r.retries.clear();
+  SUPERSTEP_ASSERT(!r.turn.is_listed());
   r.again.clear();
   r.failure.reset();
   r.broken.reset();
@@ -504,16 +513,8 @@ void run_coordinator::release(run& r) noexcept {
   r.request.clear();
   r.state.clear();
   r.step.clear();
-  r.shown = {};
-  r.to_parent = {};
   r.first_end_ns = 0;
-  r.held.clear();
-  r.late.clear();
   r.thread.reset();
-  r.drained_for.clear();
-  r.forget_step();
-  if (!r.handled.empty())
-    r.handled.clear();
   transition(r, run_phase::idle);
   SUPERSTEP_ASSERT(free_runs_.size() < runs_.size());
   free_runs_.push_back(&r);

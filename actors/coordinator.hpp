@@ -129,7 +129,7 @@ private:
   [[nodiscard]] run& take_run();
   [[nodiscard]] run* enter(std::uint64_t number, std::function<void(detail::raw_result)>& done,
                            const char* what, std::int64_t step) noexcept;
-  void open(run& r);
+  void open(run& r, detail::program_ptr&& table, detail::run_input&& input);
   void open_with(run& r, result<lease_ptr> got);
   [[nodiscard]] bool load(run& r);
   void end_thrown(run& r, const char* what) noexcept;
@@ -158,7 +158,7 @@ private:
 template <class F>
 void each_below(run& r, F f) {
   for (auto i = r.open.size(); i > 0; --i)
-    for (auto* each = r.open[i - 1]->first_child; each != nullptr;) {
+    for (auto* each = r.open[i - 1]->extras().first_child; each != nullptr;) {
       auto* const following = each->next_child;
       f(*each);
       each = following;

@@ -60,8 +60,8 @@ void run_coordinator::keep_outputs_below(run& r, const run_error& why) noexcept 
 /// functions return an output for each unfinished task. Each tool call in the message history then
 /// has an answer.
 void run_coordinator::keep_outputs(run& r, const run_error& why) {
-  if (r.phase != run_phase::cancelling || r.interrupts || r.failure || r.to_parent ||
-      r.step.tasks.empty())
+  if (r.phase != run_phase::cancelling || r.extras().interrupts || r.failure ||
+      r.extras().to_parent || r.step.tasks.empty())
     return;
   auto given = std::vector<std::pair<std::uint32_t, node_output>>{};
   auto has_ended = std::vector<bool>(r.step.tasks.size());
@@ -96,7 +96,7 @@ void run_coordinator::keep_outputs(run& r, const run_error& why) {
     tasks_.abandon(*r.open.back());
   for (auto& [number, output] : given)
     tasks_.task_ended(r, number, std::move(output));
-  if (r.to_parent || !apply_step(r) || r.is_fast_path())
+  if (r.extras().to_parent || !apply_step(r) || r.is_fast_path())
     return;
   static_cast<void>(steps_.finish_step(r));
 }

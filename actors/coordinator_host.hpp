@@ -29,13 +29,16 @@ public:
   [[nodiscard]] virtual std::unique_ptr<run> make_run() = 0;
   [[nodiscard]] virtual std::unique_ptr<call> make_call() = 0;
 
-  /// Acquires the actor of a new run.
-  virtual void acquire(run& r) = 0;
+  /// Prepares the record of a new run of the program.
+  virtual void acquire(run& r, const detail::program& table) = 0;
   /// Releases the actors of a run that ends or moves, and what else the driver keeps for it.
   virtual void release(run& r) noexcept = 0;
   /// Acquires the actor of a forked call.
   virtual void acquire(call& c) = 0;
-  /// Releases the actor of a call that has ended or was abandoned.
+  /// Releases the actors that no one needs while the body of a call waits.
+  virtual void suspended(call& c) noexcept = 0;
+  /// Releases the actor of a call that has ended or was abandoned. Separates the record of a
+  /// detached call from its run.
   virtual void release(call& c) noexcept = 0;
   /// Releases the actor of a call that was abandoned while its activation was mailed, after the
   /// actor has taken the activation.

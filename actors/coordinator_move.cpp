@@ -12,16 +12,21 @@ namespace {
 /// Moves the contents of a run at the start of a super-step to another record, whose run has ended.
 void move_contents(run& from, run& to) noexcept {
   std::swap(static_cast<run_contents&>(from), static_cast<run_contents&>(to));
+  if (to.own_extras)
+    to.own_extras->belong_to(to);
+  SUPERSTEP_ASSERT(!from.own_extras); // `to` had none, because its run has ended
 }
 
 /// Whether all members of a run are empty that do not move with it and that do not belong to its
 /// record.
 [[maybe_unused]] bool is_at_boundary(const run& r) noexcept {
-  return r.root == &r && !r.turn.is_listed() && !r.turn_of_forks.is_listed() && r.starts.empty() &&
-         r.detached_tasks == 0 && r.open.empty() && r.again.empty() && r.retries.empty() &&
-         !r.failure && !r.broken && !r.cancelled && r.offloaded == 0 && r.barriers_offloaded == 0 &&
-         !r.interrupts && !r.to_parent && r.talks.empty() && r.handled.empty() &&
-         r.first_end_ns == 0 && !r.patience_timer.is_set();
+  const auto& extras = r.extras();
+  return r.root == &r && !r.turn.is_listed() && r.detached_tasks == 0 && r.open.empty() &&
+         r.again.empty() && !r.failure && !r.broken && !r.cancelled && r.offloaded == 0 &&
+         r.barriers_offloaded == 0 && r.first_end_ns == 0 && extras.starts.empty() &&
+         !extras.turn_of_forks.is_listed() && extras.retries.empty() && !extras.interrupts &&
+         !extras.to_parent && extras.talks.empty() && extras.handled.empty() &&
+         !extras.patience_timer.is_set();
 }
 
 } // namespace
@@ -32,6 +37,8 @@ void run_coordinator::give_away(run& r, run& to) noexcept {
   live_.erase(r.number);
   ++r.generation;
   host_.release(r);
+  if (r.own_extras) // adopt() sets it again
+    timers_.clear(r.own_extras->step_timer);
   move_contents(r, to);
   release(r);
 }
@@ -47,13 +54,11 @@ void run_coordinator::adopt(run& from) noexcept {
   SUPERSTEP_ASSERT(is_at_boundary(r));
   transition(r, run_phase::running);
   guard(r, what, [&] {
-    r.request.table = r.state.table_ptr(); // as for a new run
-    host_.acquire(r);
-    r.request.table.reset();
+    host_.acquire(r, r.table());
     if (r.due != time_point::max())
       timers_.set(r.deadline_timer, r.due);
-    if (r.step_due != time_point::max())
-      timers_.set(r.step_timer, r.step_due);
+    if (r.extras().step_due != time_point::max())
+      timers_.set(r.own_extras->step_timer, r.own_extras->step_due);
     queue(r);
   });
 }

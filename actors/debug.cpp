@@ -76,7 +76,7 @@ std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
   auto answer = std::make_shared<std::promise<std::vector<actor_info>>>();
   auto found = answer->get_future();
   const auto at = detail::engine_core::ticket{handle.run_, handle.lane_};
-  core_->on_run(at, [this, answer = std::move(answer)](lane& /*its lane*/, run& r) {
+  core_->on_run(at, [this, answer = std::move(answer)](lane& at_lane, run& r) {
     auto all = std::vector<actor_info>{};
     const auto add = [&](const pooled_actor_ptr& s, actor_kind kind, call_state state,
                          std::string node, std::string task) {
@@ -85,21 +85,22 @@ std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
       all.push_back({std::move(ref), kind, state, std::move(node), std::move(task)});
     };
     auto& on = on_lane(r);
-    on.is_shown.store(true, std::memory_order_relaxed);
-    add(on.coordinator, actor_kind::coordinator, call_state::idle, {}, {});
+    add(on.coordinator_handle(at_lane), actor_kind::coordinator, call_state::idle, {}, {});
     auto busy = std::vector<bool>(on.node_actors.size());
-    for (const auto* c : r.open) {
-      if (!on_lane(*c).actor)
+    for (auto* c : r.open) {
+      if (c->extras().barrier)
         continue;
+      const auto actor = at_lane.host().actor_of(on_lane(*c));
       const auto& t = r.step.tasks[c->task_number];
-      const auto kind = c->join || t.is_push() ? actor_kind::tool : actor_kind::node;
+      const auto kind = c->extras().join || t.is_push() ? actor_kind::tool : actor_kind::node;
       if (kind == actor_kind::node)
         busy[t.node] = true;
-      add(on_lane(*c).actor, kind, seen_state(*c), r.table().node(t.node).name, r.task_path(t));
+      add(actor, kind, seen_state(*c), r.table().node(t.node).name, r.task_path(t));
     }
     for (auto n = std::uint32_t{0}; n < on.node_actors.size(); ++n)
-      if (on.node_actors[n] && !busy[n])
-        add(on.node_actors[n], actor_kind::node, call_state::idle, r.table().node(n).name, {});
+      if (on.node_actors[n].has_run && !busy[n])
+        add(at_lane.host().node_actor(r, n), actor_kind::node, call_state::idle,
+            r.table().node(n).name, {});
     answer->set_value(std::move(all));
   });
   try {

@@ -43,6 +43,22 @@ void engine::throw_run_error(run_error e) {
 
 namespace {
 
+bool is_default(const run_config& c) noexcept {
+  return c.run_id.empty() && c.thread_id.empty() && !c.thread && !c.context && !c.deadline &&
+         !c.max_concurrency && c.recursion_limit == default_recursion_limit && c.tags.empty() &&
+         c.metadata.empty() && c.configurable.empty();
+}
+
+/// Returns the options of a run as a shared object. Runs without options of their own share one,
+/// without counting their references.
+std::shared_ptr<const run_config> shared_config(run_config&& config) {
+  static const auto plain = run_config{};
+  if (is_default(config))
+    return {std::shared_ptr<void>{}, &plain};
+  return std::allocate_shared<const run_config>(cache_line_allocator<run_config>{},
+                                                std::move(config));
+}
+
 /// Returns the result of a run that was not started.
 detail::raw_result not_started(run_error why) {
   auto result = detail::raw_result{};
@@ -98,8 +114,7 @@ run_handle engine::start(const detail::program_ptr& table, detail::run_input&& i
   auto request = run_request{};
   request.table = lane::current == &target ? target.pin(table) : table;
   request.input = std::move(input);
-  request.config =
-      std::allocate_shared<const run_config>(cache_line_allocator<run_config>{}, std::move(config));
+  request.config = shared_config(std::move(config));
   request.done = std::move(done);
   request.modes = modes;
   request.sink = std::move(sink);
@@ -112,8 +127,8 @@ run_handle engine::start(const detail::program_ptr& table, detail::run_input&& i
   // The queue of event_stream does not throw. All other sinks are guarded.
   if (request.sink &&
       std::dynamic_pointer_cast<detail::event_stream::queue>(request.sink) == nullptr) {
-    request.guard = std::make_shared<guarded_sink>(std::move(request.sink));
-    request.sink = request.guard;
+    request.sink = std::make_shared<guarded_sink>(std::move(request.sink));
+    request.is_guarded = true;
   }
   // a copy, because the run may have ended and released its sink before on_room() is called
   const auto events = request.sink;

@@ -24,6 +24,8 @@ public:
   void give_back(pooled_actor_ptr&& actor) noexcept;
   void clear() noexcept { idle_.clear(); }
   [[nodiscard]] std::size_t idle() const noexcept { return idle_.size(); }
+  /// Whether actors are reused at all.
+  [[nodiscard]] bool reuses() const noexcept { return idle_max_ > 0; }
 
 private:
   caf::actor_system& system_;

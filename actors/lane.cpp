@@ -82,6 +82,10 @@ private:
 
 } // namespace
 
+caf::actor_system& lane::actor_system() const noexcept {
+  return core_.system();
+}
+
 lane::lane(detail::engine_core& core, std::uint32_t index)
     : core_{core}, options_{core.options()}, index_{index}, host_{core, *this},
       sharing_{core, *this, host_, inbox_} {
@@ -172,7 +176,7 @@ void lane::actor_died(const actor_assignment& t) noexcept {
   // that call has failed already and has cleared the slot in node_actors.
   if (t.kind != actor_kind::node)
     return;
-  const auto& own = on_lane(r).node_actors[t.node];
+  const auto& own = on_lane(r).node_actors[t.node].actor;
   if (own && pooled_actor_of(own).is_dead())
     runs_.node_exited(r, t.node);
 }

@@ -43,7 +43,8 @@ class worker;
 /// In the last two cases the body is offloaded: its thread does not serve the lane. When the body
 /// ends or suspends, that thread posts the call back to the lane.
 ///
-/// A body starts or continues only after the lane has acquired the actor of its call. If the actor
+/// A body starts only after the lane has acquired the actor of its call, and continues only after
+/// the lane has acquired the actor that the call has then, if any (see lane_call). If the actor
 /// handles a message of another actor, the lane sends it the activation. The call is detached, and
 /// continues when the actor has taken the activation from its mailbox (pooled_actor::activate()).
 ///
@@ -84,6 +85,8 @@ public:
   /// The weak pointer to the engine that the run_handles of this lane's runs share. Each lane has
   /// its own, because one reference count for all lanes would be contended.
   using anchor_ptr = std::shared_ptr<const std::weak_ptr<detail::engine_core>>;
+  /// The actor system of the engine.
+  [[nodiscard]] caf::actor_system& actor_system() const noexcept;
   void set_anchor(anchor_ptr a) noexcept { anchor_ = std::move(a); }
   [[nodiscard]] const anchor_ptr& anchor() const noexcept { return anchor_; }
   /// Makes the lane end all runs and refuse further ones; serve() then returns. A lane whose thread
@@ -98,6 +101,8 @@ public:
   void serve(worker& by, bool took_over);
   /// The messages of other actors to the runs of this lane.
   [[nodiscard]] run_mail& mail() noexcept { return host_.mail(); }
+  /// The driver of the lane's coordinator.
+  [[nodiscard]] lane_host& host() noexcept { return host_; }
   /// The runs of the lane.
   [[nodiscard]] run_coordinator& runs() noexcept { return runs_; }
   /// The runs that the lane gives to other lanes, or gets from them.

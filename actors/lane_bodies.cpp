@@ -17,10 +17,6 @@ namespace {
 constexpr auto turn_time = std::chrono::milliseconds{2};
 constexpr auto tasks_per_check = std::uint32_t{16};
 
-pooled_actor& actor_of(const call& c) noexcept {
-  return pooled_actor_of(on_lane(c).actor);
-}
-
 bool is_slow(const call& c) noexcept {
   return c.input.table->node(c.input.node).slowness.load(std::memory_order_relaxed) >=
          lane::slow_node;
@@ -98,21 +94,26 @@ bool prepare_call(lane& on, lane_host& host, run& r, lane_call& c, std::uint32_t
     on.runs().calls().put_back(c);
 }
 
-/// Acquires the actor of a detached call. Returns false if the actor has died, or handles a
-/// message. In the latter case, sends it the activation, which continues the call later.
+/// Acquires the actor of a detached call, if the call has one. Returns false if the actor has died,
+/// or handles a message. In the latter case, sends it the activation, which continues the call
+/// later.
 bool acquire_actor(lane& on, lane_call& c, ready_kind later) noexcept {
-  SUPERSTEP_ASSERT(c.owner != nullptr && c.actor);
+  SUPERSTEP_ASSERT(c.owner != nullptr && !c.is_acquired);
   if (c.phase == call_phase::activated) {
-    [[maybe_unused]] const auto is_acquired = c.take_activation();
-    SUPERSTEP_ASSERT(is_acquired);
+    c.is_acquired = c.take_activation();
+    SUPERSTEP_ASSERT(c.is_acquired && c.actor);
     assign_call(c);
     return true;
   }
-  auto& s = actor_of(c);
-  if (s.try_acquire())
+  auto* const s = c.current_actor();
+  if (s == nullptr)
     return true;
+  if (s->try_acquire()) {
+    c.is_acquired = true;
+    return true;
+  }
   c.turn.kind = later;
-  if (!s.is_dead()) // otherwise the notice in the inbox fails the call
+  if (!s->is_dead()) // otherwise the notice in the inbox fails the call
     on.runs().tasks().continue_by_message(c);
   return false;
 }
@@ -148,7 +149,7 @@ lane::kept lane::drive(run& r) {
   };
   for (;;) {
     // the notice of the death is in the inbox and ends the run
-    if (r.is_live() && pooled_actor_of(on_lane(r).coordinator).is_dead())
+    if (r.is_live() && on_lane(r).has_exited())
       return kept::yes;
     const auto next = runs_.next(r);
     if (next.what == next_action::kind::wait)
@@ -201,11 +202,11 @@ lane::kept lane::start_task(run& r, std::uint32_t number) {
 lane::kept lane::run_in_place(run& r, lane_call& c) {
   SUPERSTEP_ASSERT(&c == in_place_ && c.owner == &r);
   transition(c, call_phase::in_place);
+  auto* const s = c.actor ? &pooled_actor_of(c.actor) : nullptr;
+  c.is_acquired = s != nullptr;
   if (guarded(c, {}) == kept::no)
     return kept::no;
-  auto* const s = c.actor ? &pooled_actor_of(c.actor) : nullptr;
-  if (s != nullptr)
-    s->release();
+  c.release_acquired();
   if (!c.has_ended()) {
     // if an exit message has killed the actor meanwhile, the notice in the inbox fails the call
     runs_.tasks().in_place_suspended(r, c);
@@ -274,10 +275,10 @@ lane::kept lane::resume(call& c) {
 /// Completes the start or the resumption of a detached call.
 lane::kept lane::after_body(call& c, int change) {
   SUPERSTEP_ASSERT(c.phase == call_phase::resuming && c.owner != nullptr);
-  auto& s = actor_of(c);
-  s.release();
+  on_lane(c).release_acquired();
+  const auto* const s = on_lane(c).current_actor();
   // if an exit message has killed the actor, the notice in the inbox fails the call
-  if (c.has_ended() && !s.is_dead()) {
+  if (c.has_ended() && (s == nullptr || !s->is_dead())) {
     if (change != 0)
       learn(c, change);
     runs_.tasks().call_ended(c);
@@ -314,8 +315,7 @@ void lane::adopt_interrupted() {
     in_place_ = &runs_.calls().take();
   // The actor was acquired for the body. It is released although the body has not returned, so that
   // exits and messages reach it.
-  if (on_lane(c).actor)
-    actor_of(c).release();
+  on_lane(c).release_acquired();
 }
 
 } // namespace superstep

@@ -68,25 +68,22 @@ std::unique_ptr<run> lane_host::make_run() {
 }
 
 std::unique_ptr<call> lane_host::make_call() {
-  auto made = std::make_unique<lane_call>(lane_);
-  made->at.where = &lane_;
-  return made;
+  return std::make_unique<lane_call>(lane_);
 }
 
-void lane_host::acquire(run& r) {
-  auto& on = on_lane(r);
-  on.node_actors.resize(r.request.table->nodes().size());
-  on.is_shown.store(false, std::memory_order_relaxed);
-  on.coordinator = actors_.take(
-      {actor_kind::coordinator, &lane_, &r, nullptr, r.generation, 0, detail::program::no_node});
+void lane_host::acquire(run& r, const detail::program& table) {
+  on_lane(r).node_actors.resize(table.nodes().size());
 }
 
 void lane_host::release(run& r) noexcept {
   auto& on = on_lane(r);
-  for (auto& a : on.node_actors)
-    if (a)
-      actors_.give_back(std::move(a));
-  actors_.give_back(std::move(on.coordinator));
+  for (auto& slot : on.node_actors) {
+    slot.has_run = false;
+    if (slot.actor)
+      actors_.give_back(std::move(slot.actor));
+  }
+  if (auto coordinator = on.take_coordinator())
+    actors_.give_back(std::move(coordinator));
   lane_.forget_run(r);
 }
 
@@ -97,10 +94,7 @@ void lane_host::assign(run& r, lane_call& c, std::uint32_t number) {
     return;
   }
   SUPERSTEP_ASSERT(t.node < on_lane(r).node_actors.size());
-  auto& own = on_lane(r).node_actors[t.node];
-  if (!own)
-    own = actors_.take({actor_kind::node, &lane_, &r, nullptr, r.generation, 0, t.node});
-  c.actor = own;
+  c.actor = node_actor(r, t.node);
 }
 
 void lane_host::acquire(call& c) {
@@ -109,18 +103,82 @@ void lane_host::acquire(call& c) {
       {actor_kind::tool, &lane_, c.owner, &c, c.owner->generation, c.generation, c.input.node});
 }
 
+namespace {
+
+/// The largest number of nodes of a program whose idle actors are released when a body waits.
+/// With more nodes, looking for them could take longer than the body.
+constexpr auto released_nodes_max = std::size_t{32};
+
+} // namespace
+
+void lane_host::suspended(call& c) noexcept {
+  SUPERSTEP_ASSERT(!on_lane(c).is_acquired);
+  if (!actors_.reuses())
+    return;
+  auto& on = on_lane(c);
+  if (const auto* const actor = on.current_actor()) {
+    auto* const slot = slot_of(*c.owner, *actor);
+    const auto is_shared = slot != nullptr && slot->get() == on.actor.get();
+    if (auto taken = on.take_unknown_actor(is_shared ? 2 : 1)) {
+      if (is_shared)
+        slot->reset();
+      actors_.give_back(std::move(taken));
+    }
+  }
+  auto& nodes = on_lane(*c.owner).node_actors;
+  if (nodes.size() > released_nodes_max)
+    return;
+  for (auto& slot : nodes)
+    if (slot.actor && pooled_actor_of(slot.actor).is_ours_alone())
+      actors_.give_back(std::move(slot.actor));
+}
+
+/// Returns the place for the actor of a node in the run's record; null for the actors of Sends and
+/// forks, which end with their calls.
+pooled_actor_ptr* lane_host::slot_of(run& r, const pooled_actor& actor) noexcept {
+  auto& nodes = on_lane(r).node_actors;
+  const auto& at = actor.assignment;
+  return at.kind == actor_kind::node && at.node < nodes.size() ? &nodes[at.node].actor : nullptr;
+}
+
+/// Stores the actor of a call with its node, so that it ends with the run. Returns whether the node
+/// has this actor now.
+bool lane_host::keep(run& r, const pooled_actor_ptr& actor) noexcept {
+  auto* const slot = slot_of(r, pooled_actor_of(actor));
+  if (slot == nullptr)
+    return false;
+  if (!*slot)
+    *slot = actor;
+  return slot->get() == actor.get();
+}
+
+/// Ends the use of a node's actor by a call.
+/// @param of the run of the call; null if the call was abandoned while its activation was mailed
+void lane_host::release_node_actor(run* of, lane_call& c, pooled_actor_ptr&& actor) noexcept {
+  auto& at = pooled_actor_of(actor);
+  const auto ends_with_call = std::exchange(c.has_own_actor, false);
+  if (of != nullptr && keep(*of, actor)) {
+    if (at.is_dead())
+      slot_of(*of, at)->reset();
+  } else if (of != nullptr || ends_with_call) {
+    actors_.give_back(std::move(actor));
+  } else {
+    at.end_if_retired(); // its run may have ended meanwhile
+  }
+}
+
 void lane_host::release(call& c) noexcept {
+  auto* const of = c.owner;
   auto actor = on_lane(c).take_actor();
   if (!actor)
     return;
+  auto& at = pooled_actor_of(actor);
   if (c.phase == call_phase::activated && c.take_activation())
-    pooled_actor_of(actor).release();
-  const auto& assignment = pooled_actor_of(actor).assignment;
-  if (assignment.kind == actor_kind::tool)
+    at.release();
+  if (at.assignment.kind == actor_kind::tool)
     actors_.give_back(std::move(actor));
-  else if (pooled_actor_of(actor).is_dead() && c.owner != nullptr &&
-           assignment.node < on_lane(*c.owner).node_actors.size())
-    on_lane(*c.owner).node_actors[assignment.node].reset();
+  else
+    release_node_actor(of, on_lane(c), std::move(actor));
 }
 
 void lane_host::release_activated(call& c) noexcept {
@@ -131,11 +189,28 @@ void lane_host::release_activated(call& c) noexcept {
   if (at.assignment.kind == actor_kind::tool)
     actors_.give_back(std::move(actor));
   else
-    at.end_if_retired(); // its run may have ended meanwhile
+    release_node_actor(nullptr, on_lane(c), std::move(actor));
+}
+
+pooled_actor_ptr lane_host::actor_of(lane_call& c) {
+  auto actor = c.actor_handle();
+  static_cast<void>(keep(*c.owner, actor));
+  return actor;
+}
+
+const pooled_actor_ptr& lane_host::node_actor(run& r, std::uint32_t node) {
+  auto& slot = on_lane(r).node_actors[node];
+  if (!slot.actor)
+    slot.actor = actors_.take({actor_kind::node, &lane_, &r, nullptr, r.generation, 0, node});
+  slot.has_run = true;
+  return slot.actor;
 }
 
 bool lane_host::mail_activation(call& c) {
-  return pooled_actor_of(on_lane(c).actor).activate(c);
+  auto& on = on_lane(c);
+  // the run may end before the actor answers
+  on.has_own_actor = !keep(*c.owner, on.actor);
+  return pooled_actor_of(on.actor).activate(c);
 }
 
 void lane_host::apply_mail(run& r) {

@@ -27,9 +27,10 @@ public:
   [[nodiscard]] std::uint64_t random() noexcept override { return luck_(); }
   [[nodiscard]] std::unique_ptr<run> make_run() override;
   [[nodiscard]] std::unique_ptr<call> make_call() override;
-  void acquire(run& r) override;
+  void acquire(run& r, const detail::program& table) override;
   void release(run& r) noexcept override;
   void acquire(call& c) override;
+  void suspended(call& c) noexcept override;
   void release(call& c) noexcept override;
   void release_activated(call& c) noexcept override;
   [[nodiscard]] bool mail_activation(call& c) override;
@@ -51,6 +52,10 @@ public:
     set_mail(true);
     return mail_;
   }
+  /// Returns the actor of an open call of a task or of a fork. Creates it if necessary.
+  [[nodiscard]] pooled_actor_ptr actor_of(lane_call& c);
+  /// Returns the actor of a node that runs or has run. Creates it if necessary.
+  [[nodiscard]] const pooled_actor_ptr& node_actor(run& r, std::uint32_t node);
   /// Sets the actor of a task's call. Creates it if necessary.
   void assign(run& r, lane_call& c, std::uint32_t number);
   /// The number of runs that were submitted to the lane and have not ended. Thread-safe.
@@ -67,6 +72,10 @@ public:
 
 private:
   friend class lane_inspector;
+
+  [[nodiscard]] static pooled_actor_ptr* slot_of(run& r, const pooled_actor& actor) noexcept;
+  [[nodiscard]] static bool keep(run& r, const pooled_actor_ptr& actor) noexcept;
+  void release_node_actor(run* of, lane_call& c, pooled_actor_ptr&& actor) noexcept;
 
   detail::engine_core& core_;
   lane& lane_;

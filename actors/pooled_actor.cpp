@@ -175,8 +175,8 @@ void pooled_actor::end_if_retired() noexcept {
     cleanup(make_error(caf::exit_reason::normal), nullptr);
 }
 
-bool pooled_actor::is_ours_alone() const noexcept {
-  return !is_dead() && ctrl()->strong_refs == 1 && ctrl()->weak_refs == 1 &&
+bool pooled_actor::is_ours_alone(std::size_t handles) const noexcept {
+  return !is_dead() && ctrl()->strong_refs == handles && ctrl()->weak_refs == 1 &&
          attachables_head_ == nullptr;
 }
 

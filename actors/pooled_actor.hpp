@@ -74,9 +74,9 @@ public:
   /// ends when it has handled its messages. Called by its lane, which must not have acquired it.
   void retire() noexcept;
   [[nodiscard]] bool is_dead() const noexcept { return dead_.load(std::memory_order_acquire); }
-  /// Whether the lane holds the only handle and there is no monitor or link, so that the actor may
-  /// be reused.
-  [[nodiscard]] bool is_ours_alone() const noexcept;
+  /// Whether there are only the lane's handles and no monitor or link, so that the actor may be
+  /// reused.
+  [[nodiscard]] bool is_ours_alone(std::size_t handles = 1) const noexcept;
 
   actor_assignment assignment;
 

@@ -15,16 +15,22 @@ enum class ready_kind : std::uint8_t {
   resume,     ///< resume the body of a call
 };
 
+/// The links of an entry or of the head of a ready_list.
+struct ready_link {
+  ready_link() = default;
+  ready_link(const ready_link&) = delete;
+  ready_link& operator=(const ready_link&) = delete;
+
+  ready_link* next = nullptr;
+  ready_link* prev = nullptr;
+};
+
 /// An entry of a ready_list. It is part of the run or call that it concerns.
-struct ready_entry {
+struct ready_entry : ready_link {
   ready_entry(ready_kind k, void* o) noexcept : owner{o}, kind{k} {}
-  ready_entry(const ready_entry&) = delete;
-  ready_entry& operator=(const ready_entry&) = delete;
 
   [[nodiscard]] bool is_listed() const noexcept { return next != nullptr; }
 
-  ready_entry* next = nullptr;
-  ready_entry* prev = nullptr;
   void* owner;
   ready_kind kind;
 };
@@ -38,11 +44,13 @@ public:
   ready_list& operator=(const ready_list&) = delete;
 
   [[nodiscard]] bool empty() const noexcept { return head_.next == &head_; }
-  [[nodiscard]] ready_entry* front() const noexcept { return empty() ? nullptr : head_.next; }
+  [[nodiscard]] ready_entry* front() const noexcept {
+    return empty() ? nullptr : static_cast<ready_entry*>(head_.next);
+  }
   /// Returns the number of entries, but at most `max`. Takes linear time.
   [[nodiscard]] std::uint32_t count(std::uint32_t max) const noexcept {
     auto n = std::uint32_t{0};
-    for (const auto* e = head_.next; e != &head_ && n < max; e = e->next)
+    for (const ready_link* e = head_.next; e != &head_ && n < max; e = e->next)
       ++n;
     return n;
   }
@@ -53,7 +61,7 @@ public:
   /// Removes and returns the first entry. @pre !empty()
   [[nodiscard]] ready_entry& pop_front() noexcept {
     SUPERSTEP_ASSERT(!empty());
-    auto& first = *head_.next;
+    auto& first = static_cast<ready_entry&>(*head_.next);
     remove(first);
     return first;
   }
@@ -68,7 +76,7 @@ public:
   }
 
 private:
-  static void insert(ready_entry& e, ready_entry& before, ready_entry& after) noexcept {
+  static void insert(ready_entry& e, ready_link& before, ready_link& after) noexcept {
     if (e.is_listed())
       return;
     SUPERSTEP_ASSERT(before.next == &after && after.prev == &before);
@@ -77,7 +85,7 @@ private:
     before.next = after.prev = &e;
   }
 
-  ready_entry head_{ready_kind::drive, nullptr};
+  ready_link head_;
 };
 
 /// The ready entries of an outermost run: its own, and those of its calls and nested runs. In a

@@ -145,7 +145,16 @@ void saved_result::tell() noexcept {
   call_back(done, std::move(raw_));
 }
 
+const run_extras run::no_extras{nullptr};
+
+void run_extras::belong_to(run& of) noexcept {
+  SUPERSTEP_ASSERT(!turn_of_forks.is_listed() && starts.empty() && retries.empty());
+  SUPERSTEP_ASSERT(!step_timer.is_set() && !patience_timer.is_set());
+  turn_of_forks.owner = step_timer.owner = patience_timer.owner = &of;
+}
+
 std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
+  const auto& talks = extras().talks;
   const auto kept = talks.find(of);
   // a further attempt starts its body again, which repeats the same interrupts
   if (kept != talks.end()) {
@@ -175,7 +184,7 @@ std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {
 }
 
 void run::keep_talk(std::uint32_t of, std::shared_ptr<conversation> talk) {
-  talks.try_emplace(of, std::move(talk));
+  more().talks.try_emplace(of, std::move(talk));
 }
 
 void run::keep_abandoned_talk(std::uint32_t of, conversation& talk) {
@@ -187,10 +196,11 @@ void run::keep_abandoned_talk(std::uint32_t of, conversation& talk) {
     kept->answers = talk.answers;
     kept->was_answered = talk.was_answered;
   }
-  talks.insert_or_assign(of, std::move(kept));
+  more().talks.insert_or_assign(of, std::move(kept));
 }
 
 const conversation* run::find_talk(std::uint32_t of) const noexcept {
+  const auto& talks = extras().talks;
   const auto found = talks.find(of);
   return found == talks.end() ? nullptr : found->second.get();
 }

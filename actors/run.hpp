@@ -91,31 +91,36 @@ struct nested_in : nesting {
   std::uint32_t caller_generation = 0;
 };
 
-/// The data that a lane needs to start a run. The engine fills it from the arguments of invoke(),
-/// stream() and submit(); a lane fills it for nested runs.
-struct run_request {
-  detail::program_ptr table;
-  detail::run_input input;
+/// The arguments of a run that its record keeps until the run ends.
+struct run_arguments {
   std::shared_ptr<const run_config> config;
   /// the link to the parent run; null unless the run is nested
   std::shared_ptr<const nested_in> below;
   std::function<void(detail::raw_result)> done;
   std::shared_ptr<detail::event_sink> sink;
-  /// if set, it wraps the application's sink, and `sink` is this object
-  std::shared_ptr<guarded_sink> guard;
   stream_mode modes = stream_mode::none;
+  bool is_guarded = false; ///< whether `sink` is a guarded_sink
 
+  /// Returns the exception that the application's sink has thrown, or null.
+  [[nodiscard]] std::exception_ptr sink_failure() const {
+    return is_guarded ? static_cast<guarded_sink&>(*sink).failure() : nullptr;
+  }
   /// Releases everything. Cheaper than an assignment when a run has taken most members already.
   void clear() noexcept {
-    table.reset();
-    input.clear();
     config.reset();
     below.reset();
     done = nullptr;
     sink.reset();
-    guard.reset();
     modes = stream_mode::none;
+    is_guarded = false;
   }
+};
+
+/// The data that a lane needs to start a run. The engine fills it from the arguments of invoke(),
+/// stream() and submit(); a lane fills it for nested runs.
+struct run_request : run_arguments {
+  detail::program_ptr table;
+  detail::run_input input;
 };
 
 /// The properties of a run that are decided when it starts, as bits of run::traits.
@@ -137,7 +142,7 @@ enum class run_trait : std::uint8_t {
 enum class shown_state : std::uint8_t {
   none,        ///< no output channel has changed
   final_state, ///< the state at the end of the run, because the program has no transient channels
-  kept,        ///< run::shown
+  kept,        ///< run_extras::shown
 };
 
 /// When the events of a step's tasks are sent.
@@ -145,16 +150,61 @@ enum class task_events : std::uint8_t {
   at_once,
   /// Exactly one task of the step has to run. LangGraph runs a single task while it prepares the
   /// step and reports the task's events after the barrier. superstep reproduces the order:
-  /// `run::held` delays the events. With a checkpointer, the task's output enters the cache only
-  /// after the next step has looked up its own tasks; see `run::late`.
+  /// `run_extras::held` delays the events. With a checkpointer, the task's output enters the cache
+  /// only after the next step has looked up its own tasks; see `run_extras::late`.
   after_barrier,
 };
 
-/// The timer of the next attempt of a task. It is one of run::retries.
+/// The timer of the next attempt of a task. It is one of run_extras::retries.
 struct retry_timer : timer {
   retry_timer(run& r, std::uint32_t n, std::size_t i) noexcept;
   std::uint32_t task;
-  std::size_t index; ///< index in run::retries
+  std::size_t index; ///< index in run_extras::retries
+};
+
+/// The parts of a run that most runs do not need, or need only while they do something unusual.
+struct run_extras {
+  using time_point = std::chrono::steady_clock::time_point;
+
+  explicit run_extras(run* of) noexcept
+      : turn_of_forks{ready_kind::start_fork, of}, step_timer{timer_kind::step_limit, of},
+        patience_timer{timer_kind::patience, of} {}
+  /// Makes a run the owner of the entries, because the extras have moved to its record.
+  /// @pre no entry is listed or set
+  void belong_to(run& of) noexcept;
+
+  ready_entry turn_of_forks; ///< listed while `starts` is not empty
+  ready_list starts;         ///< the forked calls that wait for their start
+  /// the input of a run that waits for the lease on its thread
+  detail::run_input input;
+  /// the failed tasks whose next attempt is delayed
+  std::vector<std::unique_ptr<retry_timer>> retries;
+  timer step_timer;
+  timer patience_timer;
+  time_point step_due = time_point::max(); ///< the deadline of the current super-step
+  /// Delivers the result when the run's checkpoints are durable. Set for outermost runs with a
+  /// checkpointer.
+  std::shared_ptr<saved_result> saved;
+  /// by node number: breakpoint bits; empty if there are no breakpoints
+  std::vector<std::uint8_t> stops;
+  state_view shown; ///< the state that the caller sees, if run::shows is shown_state::kept
+  /// Events of single tasks and of retried tasks. They are sent after the barrier, and dropped if
+  /// the step fails.
+  std::vector<detail::run_event> held;
+  std::vector<late_output> late; ///< outputs of this step that will be cached; see task_events
+  /// Set if tasks of this step were interrupted: the run stops at the barrier with their
+  /// interrupts.
+  std::optional<std::vector<interrupt>> interrupts;
+  /// the command to the parent graph that a task of this step has returned; it ends the run
+  std::shared_ptr<const value> to_parent;
+  /// The conversations of tasks whose body has ended or was abandoned, by task number. A further
+  /// attempt continues with the same resume values.
+  boost::unordered_flat_map<std::uint32_t, std::shared_ptr<conversation>> talks;
+  /// The cache keys of tasks whose outputs will be cached, by task number.
+  boost::unordered_flat_map<std::uint32_t, std::string> cache_keys;
+  /// The errors of tasks whose error handlers run in their place, by task number.
+  boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const run_error>> handled;
+  std::string drained_for; ///< unless empty: the run ends before its next step with this error text
 };
 
 /// The part of a run that moves with it to another lane, which happens at the start of a
@@ -170,31 +220,19 @@ struct run_contents {
   /// applied. Otherwise the resumed run would stop at the same breakpoint again.
   std::uint8_t active_stops = 0;
   std::uint32_t next_task = 0; ///< the next task of the step to start
-  run_request request;
+  run_arguments request;
   run_state state;
   super_step step;
   run_stats stats;
   /// The run's conversation thread. Set if the run has a checkpointer. Also set if its input is a
   /// command or empty, because only thread_run handles such inputs.
   std::unique_ptr<thread_run> thread;
-  /// Delivers the result when the run's checkpoints are durable. Set for outermost runs with a
-  /// checkpointer.
-  std::shared_ptr<saved_result> saved;
-  /// by node number: breakpoint bits; empty if there are no breakpoints
-  std::vector<std::uint8_t> stops;
-  state_view shown; ///< the state that the caller sees, if `shows` is shown_state::kept
-  /// Events of single tasks and of retried tasks. They are sent after the barrier, and dropped if
-  /// the step fails.
-  std::vector<detail::run_event> held;
-  std::vector<late_output> late;      ///< outputs of this step that will be cached; see task_events
   superstep::store* memory = nullptr; ///< the long-term store of the outermost run, or null
   write_cache* cache = nullptr;
-  /// The cache keys of tasks whose outputs will be cached, by task number.
-  boost::unordered_flat_map<std::uint32_t, std::string> cache_keys;
-  std::string drained_for; ///< unless empty: the run ends before its next step with this error text
-  std::uint32_t detached_tasks_max = 0;    ///< run_config::max_concurrency; 0 for no limit
-  time_point due = time_point::max();      ///< deadline of the run
-  time_point step_due = time_point::max(); ///< the deadline of the current super-step
+  std::uint32_t detached_tasks_max = 0; ///< run_config::max_concurrency; 0 for no limit
+  time_point due = time_point::max();   ///< deadline of the run
+  /// The extras of the run; null until run::more() is called.
+  std::unique_ptr<run_extras> own_extras;
 };
 
 /// The record of one live run: its state, its current super-step and its progress. The coordinator
@@ -208,22 +246,16 @@ struct alignas(64) run : run_contents {
 
   std::uint32_t generation = 0;
   phase_cell<run_phase> phase;
-  ready_entry turn{ready_kind::drive, this};               ///< the run's next turn
-  ready_entry turn_of_forks{ready_kind::start_fork, this}; ///< listed while `starts` is not empty
-  ready_list starts;      ///< the forked calls that wait for their start
+  ready_entry turn{ready_kind::drive, this}; ///< the run's next turn
   run* root = this;       ///< the outermost run that this run is part of, or the run itself
   ready_group ready_here; ///< used by outermost runs; see group()
   std::uint32_t detached_tasks = 0; ///< detached calls that were not forked, for max_concurrency
   std::vector<call*> open;          ///< the records of the detached calls
-  run* next_child = nullptr;        ///< the next nested run of the same call; see call::first_child
+  run* next_child = nullptr; ///< the next nested run of the same call; see call_extras::first_child
   run* prev_child = nullptr;
   /// tasks to start again: retries that are due, error handlers
   std::vector<std::uint32_t> again;
-  /// the failed tasks whose next attempt is delayed
-  std::vector<std::unique_ptr<retry_timer>> retries;
   timer deadline_timer{timer_kind::deadline, this};
-  timer step_timer{timer_kind::step_limit, this};
-  timer patience_timer{timer_kind::patience, this};
   /// the error of a failed task; ends the run when the coordinator finds no more reason to wait
   std::unique_ptr<run_error> failure;
   /// the error of user code outside bodies; ends the run at the next step boundary
@@ -237,16 +269,6 @@ struct alignas(64) run : run_contents {
   std::uint32_t offloaded = 0;
   /// Number of runs among this run and its nested runs whose step a job thread applies.
   std::uint32_t barriers_offloaded = 0;
-  /// Set if tasks of this step were interrupted: the run stops at the barrier with their
-  /// interrupts.
-  std::optional<std::vector<interrupt>> interrupts;
-  /// the command to the parent graph that a task of this step has returned; it ends the run
-  std::shared_ptr<const value> to_parent;
-  /// The conversations of tasks whose body has ended or was abandoned, by task number. A further
-  /// attempt continues with the same resume values.
-  boost::unordered_flat_map<std::uint32_t, std::shared_ptr<conversation>> talks;
-  /// The errors of tasks whose error handlers run in their place, by task number.
-  boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const run_error>> handled;
   /// The time at which the lane found that a task of the step had ended while others had not; 0 if
   /// it has found none. The barrier reports the time since then as run_stats::barrier_wait_ns.
   std::uint64_t first_end_ns = 0;
@@ -254,6 +276,16 @@ struct alignas(64) run : run_contents {
   static constexpr std::uint8_t stop_before = 1;
   static constexpr std::uint8_t stop_after = 2;
 
+  /// Returns the extras of the run for reading; empty ones if the run has none.
+  [[nodiscard]] const run_extras& extras() const noexcept {
+    return own_extras ? *own_extras : no_extras;
+  }
+  /// Returns the extras of the run for writing.
+  [[nodiscard]] run_extras& more() {
+    if (!own_extras)
+      own_extras = std::make_unique<run_extras>(this);
+    return *own_extras;
+  }
   /// The ready entries of the outermost run, among which are those of this run.
   [[nodiscard]] ready_group& group() const noexcept { return root->ready_here; }
   [[nodiscard]] const detail::program& table() const noexcept { return state.table(); }
@@ -284,7 +316,9 @@ struct alignas(64) run : run_contents {
             (detached_tasks < detached_tasks_max && phase != run_phase::settling));
   }
   /// Whether no task is active or waits for its next attempt.
-  [[nodiscard]] bool is_step_over() const noexcept { return open.empty() && retries.empty(); }
+  [[nodiscard]] bool is_step_over() const noexcept {
+    return open.empty() && extras().retries.empty();
+  }
   /// Returns the interrupts of a task and the resume values that it got, also in earlier attempts.
   /// @pre the run has a thread, or a parent run with resume values or effect records
   [[nodiscard]] std::shared_ptr<conversation> conversation_of(std::uint32_t of);
@@ -295,15 +329,18 @@ struct alignas(64) run : run_contents {
   [[nodiscard]] const conversation* find_talk(std::uint32_t of) const noexcept;
   /// Clears the conversations and cache keys of a finished step.
   void forget_step() noexcept {
-    if (!talks.empty())
-      talks.clear();
-    if (!cache_keys.empty())
-      cache_keys.clear();
+    if (!own_extras)
+      return;
+    own_extras->talks.clear();
+    own_extras->cache_keys.clear();
   }
   [[nodiscard]] std::string task_path(const step_task& t) const {
     const auto& name = table().node(t.node).name;
     return t.is_push() ? name + '#' + std::to_string(t.push_index) : name;
   }
+
+private:
+  static const run_extras no_extras;
 };
 
 /// Returns the error of a run that was cancelled. If memory is short, its text is `cancelled`.

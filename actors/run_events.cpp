@@ -125,7 +125,7 @@ void run_events::finished(std::uint32_t number, const node_output& output,
 /// fails.
 void run_events::send(detail::run_event&& event, const step_task& t) {
   if ((run_.events_of_tasks == task_events::after_barrier || t.attempt > 1) && !event.is_cached)
-    run_.held.push_back(std::move(event));
+    run_.more().held.push_back(std::move(event));
   else
     run_.request.sink->push(std::move(event));
 }
@@ -178,7 +178,7 @@ void run_events::show(const std::vector<std::uint32_t>& changed) {
   // without transient channels the final state has the same values
   if (!run_.table().transient_channels().empty()) {
     run_.shows = shown_state::kept;
-    run_.shown = run_.state.state();
+    run_.more().shown = run_.state.state();
   }
 }
 

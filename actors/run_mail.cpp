@@ -265,7 +265,7 @@ caf::actor coordinator(const runtime& rt) {
 
 void detail::await_write(const runtime& rt, std::string channel, completer<result<value>> done) {
   auto& c = call_of(rt);
-  c.owner_lane.post(new wait_for_write{c, std::move(channel), std::move(done)});
+  c.owner_lane().post(new wait_for_write{c, std::move(channel), std::move(done)});
 }
 
 } // namespace superstep

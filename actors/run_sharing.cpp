@@ -21,13 +21,12 @@ constexpr auto counted_max = std::uint32_t{256};
 /// Ends the use of a run's thread, as at the end of the run. The callback then waits until the
 /// checkpoints are durable.
 void finish_thread(run& r) {
-  if (!r.thread || !r.saved)
+  const auto& saved = r.extras().saved;
+  if (!r.thread || !saved)
     return;
   r.thread->close(false, true);
-  r.request.done = [saved = r.saved, lease = r.thread->give_up_lease(),
-                    done = std::move(r.request.done)](detail::raw_result raw) {
-    saved->deliver(lease, done, std::move(raw));
-  };
+  r.request.done = [saved, lease = r.thread->give_up_lease(), done = std::move(r.request.done)](
+                       detail::raw_result raw) { saved->deliver(lease, done, std::move(raw)); };
 }
 
 /// A run on its way to another lane.
@@ -45,7 +44,9 @@ public:
       finish_thread(*run_);
     } catch (...) { // memory is short: with exit durability, the thread keeps its earlier state
     }
-    l.refuse_run(std::move(run_->request));
+    auto request = run_request{};
+    static_cast<run_arguments&>(request) = std::move(run_->request);
+    l.refuse_run(std::move(request));
     delete this;
   }
 
@@ -95,14 +96,12 @@ void run_sharing::begin(lane& idle) {
 
 bool run_sharing::is_movable(run& r) noexcept {
   if (r.phase != run_phase::running || r.request.below || !r.open.empty() || !r.again.empty() ||
-      !r.retries.empty() || r.next_task != 0 || r.broken)
+      !r.extras().retries.empty() || r.next_task != 0 || r.broken)
     return false;
   const auto& on = on_lane(r);
-  const auto is_alone = [](const pooled_actor_ptr& a) {
-    return !a || pooled_actor_of(a).is_ours_alone();
-  };
-  return !on.is_shown.load(std::memory_order_relaxed) && is_alone(on.coordinator) &&
-         std::ranges::all_of(on.node_actors, is_alone);
+  return !on.is_known() && std::ranges::all_of(on.node_actors, [](const node_actor_slot& slot) {
+    return !slot.actor || pooled_actor_of(slot.actor).is_ours_alone();
+  });
 }
 
 bool run_sharing::give(run& r) noexcept {

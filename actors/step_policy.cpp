@@ -22,9 +22,10 @@ namespace {
 constexpr auto writes_in_place_max = std::size_t{2'048};
 
 bool stops_at(const run& r, std::uint8_t when) noexcept {
-  return !r.stops.empty() && (r.active_stops & when) != 0 &&
+  const auto& stops = r.extras().stops;
+  return !stops.empty() && (r.active_stops & when) != 0 &&
          std::ranges::any_of(r.step.tasks, [&](const step_task& t) {
-           return t.node != detail::program::no_node && (r.stops[t.node] & when) != 0;
+           return t.node != detail::program::no_node && (stops[t.node] & when) != 0;
          });
 }
 
@@ -72,13 +73,13 @@ bool step_policy::barrier(run& r) {
   if (!r.is_fast_path()) {
     if (r.streams(stream_mode::debug))
       run_events{r}.barrier();
-    if (r.interrupts) {
+    if (r.extras().interrupts) {
       stop_with_questions(r);
       return false;
     }
     if (ends_broken(r))
       return false;
-  } else if (r.interrupts) {
+  } else if (r.extras().interrupts) {
     stop_with_questions(r);
     return false;
   }
@@ -109,15 +110,16 @@ void step_policy::offload_barrier(run& r) {
   c.owner = &r;
   try {
     c.config = r.request.config;
-    c.barrier = std::make_unique<large_barrier>();
-    c.barrier->state = r.state.stand_in();
+    auto& barrier = c.more().barrier;
+    barrier = std::make_unique<large_barrier>();
+    barrier->state = r.state.stand_in();
     runs_.calls().detach(r, c, call_phase::job);
   } catch (...) {
     runs_.calls().put_back(c);
     throw;
   }
-  std::swap(c.barrier->state, r.state);
-  std::swap(c.barrier->step, r.step);
+  std::swap(c.extras().barrier->state, r.state);
+  std::swap(c.extras().barrier->step, r.step);
   ++r.barriers_offloaded;
   each_above(r, [](const nested_in& at) { ++at.above->barriers_offloaded; });
   if (host_.start_job(c))
@@ -129,7 +131,7 @@ void step_policy::offload_barrier(run& r) {
 /// Continues a run whose step was applied outside of the lane.
 void step_policy::barrier_ended(call& c) noexcept {
   auto& r = *c.owner;
-  const auto done = std::move(c.barrier);
+  const auto done = c.take(&call_extras::barrier);
   SUPERSTEP_ASSERT(done != nullptr);
   runs_.calls().drop(c);
   runs_.calls().move(c, call_phase::waiting); // it is not offloaded any more
@@ -164,9 +166,11 @@ void step_policy::count_barrier_end(run& r) noexcept {
 /// the run has ended.
 bool step_policy::finish_step(run& r) {
   r.active_stops = run::stop_before | run::stop_after;
-  for (auto& event : r.held)
-    r.request.sink->push(std::move(event));
-  r.held.clear();
+  if (r.own_extras) {
+    for (auto& event : r.own_extras->held)
+      r.request.sink->push(std::move(event));
+    r.own_extras->held.clear();
+  }
   run_events{r}.values();
   // if the lane has no other run, it may wait for the disk itself, without delaying another run
   if (r.thread) {
@@ -185,8 +189,8 @@ bool step_policy::finish_step(run& r) {
 
 /// Ends the run if user code outside bodies has thrown; returns whether it did.
 bool step_policy::ends_broken(run& r) {
-  if (!r.broken && r.request.guard)
-    if (auto cause = r.request.guard->failure())
+  if (!r.broken)
+    if (auto cause = r.request.sink_failure())
       r.broken = std::make_unique<run_error>(
           error_of_user_code("the sink of the run's events", std::move(cause), r.state.step()));
   if (r.broken) {
@@ -211,7 +215,7 @@ void step_policy::stop(run& r, std::vector<interrupt> interrupts) {
   // a breakpoint: only the outermost run sends the event
   if (interrupts.empty() && !r.request.below)
     run_events{r}.interrupted(run_events::no_task, interrupts);
-  r.interrupts = std::move(interrupts);
+  r.more().interrupts = std::move(interrupts);
   runs_.end(r, std::nullopt);
 }
 
@@ -219,8 +223,7 @@ void step_policy::stop(run& r, std::vector<interrupt> interrupts) {
 /// not saved as a step: the thread stores them as records until the step is resumed. For the
 /// outermost graph they are applied here, only so that the result shows them.
 void step_policy::stop_with_questions(run& r) {
-  auto interrupts = std::move(*r.interrupts);
-  r.interrupts.reset();
+  auto interrupts = *std::exchange(r.more().interrupts, std::nullopt);
   if (!r.step.finished.empty() && !r.request.below) {
     const auto wrote = std::ranges::any_of(
         r.step.tasks, [](const step_task& t) { return t.writes.count + t.targets.count > 0; });
@@ -241,7 +244,8 @@ bool step_policy::advance(run& r, step_from from) {
   r.idle_polls = 0;
   const auto next = prepare(r.state, r.step);
   if (!r.is_fast_path()) {
-    r.handled.clear();
+    if (r.own_extras)
+      r.own_extras->handled.clear();
     if (r.streams(stream_mode::checkpoints) && r.thread && r.thread->checkpointer())
       run_events{r}.checkpoint();
     if (from == step_from::breakpoint) {
@@ -264,8 +268,9 @@ bool step_policy::advance(run& r, step_from from) {
                      r.state.step()));
     return false;
   }
-  if (!r.drained_for.empty()) {
-    runs_.end(r, make_run_error(graph_errc::drained, std::move(r.drained_for), r.state.step()));
+  if (!r.extras().drained_for.empty()) {
+    runs_.end(r,
+              make_run_error(graph_errc::drained, std::move(r.more().drained_for), r.state.step()));
     return false;
   }
   ++r.stats.steps;
@@ -280,8 +285,9 @@ bool step_policy::advance(run& r, step_from from) {
 /// run has ended or waits.
 bool step_policy::begin_step(run& r, step_from from) {
   if (const auto& limit = r.table().options().step_timeout) {
-    r.step_due = detail::deadline_after(host_.now(), *limit);
-    runs_.timers().set(r.step_timer, r.step_due);
+    auto& extras = r.more();
+    extras.step_due = detail::deadline_after(host_.now(), *limit);
+    runs_.timers().set(extras.step_timer, extras.step_due);
   }
   if (r.thread)
     take_known(r);

@@ -39,9 +39,10 @@ void on_task_interrupted(run& r, std::uint32_t number, conversation& talk) {
     tell_thread(r, number, nullptr, nullptr);
   if (!talk.interrupts.empty())
     run_events{r}.interrupted(number, talk.interrupts);
-  if (!r.interrupts)
-    r.interrupts.emplace();
-  r.interrupts->insert(r.interrupts->end(), talk.interrupts.begin(), talk.interrupts.end());
+  auto& all = r.more().interrupts;
+  if (!all)
+    all.emplace();
+  all->insert(all->end(), talk.interrupts.begin(), talk.interrupts.end());
 }
 
 /// Passes the store and the cache of the outermost run to a nested run.
@@ -90,10 +91,11 @@ std::shared_ptr<nested_in> link_to(call& parent, persistence how) {
   below->caller = &parent;
   below->caller_generation = parent.generation;
   if (parent.is(call_trait::has_deadline))
-    below->due = parent.due;
+    below->due = parent.extras().due;
   share_resources(r, *below);
-  below->answers = parent.talk ? parent.talk->given : nullptr;
-  below->journal = parent.talk ? parent.talk->place.journal : nullptr;
+  const auto& talk = parent.extras().talk;
+  below->answers = talk ? talk->given : nullptr;
+  below->journal = talk ? talk->place.journal : nullptr;
   return below;
 }
 
@@ -104,7 +106,7 @@ void task_policy::in_place_ended(run& r, call& c, bool exited) noexcept {
   transition(c, call_phase::idle);
   ++c.generation; // a notice about this call that arrives later is ignored
   const auto number = c.task_number;
-  if (r.is_fast_path() && !exited && !c.failed && !c.talk && !c.out.output.to_parent) {
+  if (r.is_fast_path() && !exited && !c.failed && !c.extras().talk && !c.out.output.to_parent) {
     c.forget_stop();
     try {
       r.step.record(number, std::move(c.out.output));
@@ -115,9 +117,7 @@ void task_policy::in_place_ended(run& r, call& c, bool exited) noexcept {
     return;
   }
   runs_.guard(r, "the end of a task", [&] {
-    auto talk = std::shared_ptr<conversation>{};
-    if (c.talk)
-      talk = std::move(c.talk);
+    const auto talk = c.take(&call_extras::talk);
     c.forget_stop();
     if (talk)
       r.keep_talk(number, talk);
@@ -143,7 +143,7 @@ void task_policy::in_place_ended(run& r, call& c, bool exited) noexcept {
 void task_policy::detach(run& r, call& c, call_phase to) {
   runs_.calls().detach(r, c, to);
   if (c.is(call_trait::is_timed))
-    runs_.timers().set(c.limit_timer, first_limit(r, c));
+    runs_.timers().set(c.more().limit_timer, first_limit(r, c));
 }
 
 void task_policy::in_place_suspended(run& r, call& c) noexcept {
@@ -212,14 +212,14 @@ void task_policy::activation_answered(call& c) noexcept {
 }
 
 void task_policy::call_ended(call& c) noexcept {
-  if (c.barrier) {
+  if (c.extras().barrier) {
     runs_.steps().barrier_ended(c);
     return;
   }
   auto& r = *c.owner;
   const auto number = c.task_number;
-  const auto join = std::move(c.join);
-  auto talk = std::move(c.talk);
+  const auto join = c.take(&call_extras::join);
+  const auto talk = c.take(&call_extras::talk);
   end_children(c);
   c.drop_waits();
   runs_.calls().drop(c);
@@ -275,18 +275,18 @@ void task_policy::call_returned(call& c) noexcept {
 /// claimed. If its activation is mailed, the body is destroyed, and the record waits for the actor.
 /// The calls that it has forked and its nested runs end first.
 void task_policy::abandon(call& c) noexcept {
-  while (c.first_fork != nullptr)
-    abandon(*c.first_fork);
+  while (auto* const fork = c.extras().first_fork)
+    abandon(*fork);
   end_children(c);
-  if (c.barrier)
+  if (c.extras().barrier)
     runs_.steps().count_barrier_end(*c.owner);
-  const auto join = std::move(c.join);
+  const auto join = c.take(&call_extras::join);
   const auto was = call_phase{c.phase};
   const auto is_elsewhere = c.is_offloaded();
   runs_.calls().drop(c);
   if (is_elsewhere)
     runs_.calls().move(c, call_phase::given_up);
-  SUPERSTEP_ASSERT(c.first_fork == nullptr && c.next_fork == nullptr);
+  SUPERSTEP_ASSERT(c.extras().first_fork == nullptr && c.extras().next_fork == nullptr);
   if (was == call_phase::mailed) {
     c.drop_body(); // the actor stays until it has answered
   } else {
@@ -310,10 +310,10 @@ void task_policy::abandon(call& c) noexcept {
 /// Ends the nested runs of a call whose body has ended or was abandoned. They get no output from
 /// their on_failure handlers: their results are not used, and their threads can be resumed.
 void task_policy::end_children(call& c) noexcept {
-  while (c.first_child != nullptr && !SUPERSTEP_MUTANT(skip_child_on_cancel)) {
-    auto& each = *c.first_child;
+  while (c.extras().first_child != nullptr && !SUPERSTEP_MUTANT(skip_child_on_cancel)) {
+    auto& each = *c.extras().first_child;
     runs_.end(each, make_run_error(graph_errc::cancelled, "cancelled", each.state.step()));
-    SUPERSTEP_ASSERT(c.first_child != &each);
+    SUPERSTEP_ASSERT(c.extras().first_child != &each);
   }
 }
 
@@ -322,7 +322,7 @@ void task_policy::call_exited(call& c) noexcept {
     return;
   auto& r = *c.owner;
   runs_.guard(r, "the exit of an actor", [&] {
-    if (c.join)
+    if (c.extras().join)
       abandon(c);
     else
       fail_call(c, task_error(r, c.task_number, graph_errc::actor_exited, nullptr));
@@ -339,8 +339,8 @@ void task_policy::fail_call(call& c, run_error&& error) {
   input.config = &config;
   input.services = nullptr;
   input.failure = nullptr;
-  if (c.talk)
-    r.keep_abandoned_talk(number, *c.talk);
+  if (const auto& talk = c.extras().talk)
+    r.keep_abandoned_talk(number, *talk);
   abandon(c);
   task_failed(r, number, input, {}, std::move(error));
 }
@@ -350,7 +350,7 @@ void task_policy::limit_due(call& c, run::time_point now) {
   auto& r = *c.owner;
   auto checked = check_limits(r, c, now);
   if (!checked.passed) {
-    runs_.timers().set(c.limit_timer, checked.due);
+    runs_.timers().set(c.more().limit_timer, checked.due);
     return;
   }
   fail_call(c, std::move(*checked.passed));
@@ -378,14 +378,14 @@ void task_policy::task_ended(run& r, std::uint32_t number, node_output&& output)
       task_failed(r, number, {}, {}, std::move(error));
       return;
     }
-    if (!r.to_parent)
-      r.to_parent = std::move(command);
+    if (auto& first = r.more().to_parent; !first)
+      first = std::move(command);
     settle(r);
     return;
   }
   if (r.thread)
     tell_thread(r, number, &output, nullptr);
-  if (!r.cache_keys.empty())
+  if (!r.extras().cache_keys.empty())
     cache_output(r, number, output);
   run_events{r}.update(number, output);
   if (r.streams(stream_mode::tasks))
@@ -431,7 +431,7 @@ void task_policy::task_failed(run& r, std::uint32_t number, const body_input& in
 /// Records that no output of the step will be applied: a task has failed, or has returned a command
 /// to the parent graph.
 void task_policy::settle(run& r) noexcept {
-  SUPERSTEP_ASSERT(r.failure || r.to_parent);
+  SUPERSTEP_ASSERT(r.failure || r.extras().to_parent);
   if (r.phase == run_phase::running)
     transition(r, run_phase::settling);
   if (r.next_task == r.step.tasks.size())
@@ -451,8 +451,8 @@ bool task_policy::settles(run& r) {
     return true;
   if (r.offloaded > 0) {
     r.idle_polls = 0;
-    if (!r.patience_timer.is_set())
-      runs_.timers().set(r.patience_timer, host_.now() + patience_time);
+    if (auto& patience = r.more().patience_timer; !patience.is_set())
+      runs_.timers().set(patience, host_.now() + patience_time);
     return true;
   }
   if (std::exchange(r.seen_activity, r.activity) != r.activity)
@@ -486,8 +486,9 @@ bool task_policy::retry(run& r, std::uint32_t number, run_error& error) {
     runs_.queue(r);
     return true;
   }
-  r.retries.push_back(std::make_unique<retry_timer>(r, number, r.retries.size()));
-  runs_.timers().set(*r.retries.back(), host_.now() + wait);
+  auto& retries = r.more().retries;
+  retries.push_back(std::make_unique<retry_timer>(r, number, retries.size()));
+  runs_.timers().set(*retries.back(), host_.now() + wait);
   ++t.attempt;
   return true;
 }

@@ -103,7 +103,7 @@ void look_up(run& r, std::uint32_t number) {
     }
     return;
   }
-  r.cache_keys.insert_or_assign(number, std::move(*key));
+  r.more().cache_keys.insert_or_assign(number, std::move(*key));
 }
 
 } // namespace
@@ -111,7 +111,8 @@ void look_up(run& r, std::uint32_t number) {
 /// Sends the events of known outputs and looks up the other tasks in the cache. Called after the
 /// start events of the step's tasks were sent.
 void begin_known(run& r) {
-  const auto late = std::exchange(r.late, {});
+  const auto late =
+      r.own_extras ? std::exchange(r.own_extras->late, {}) : std::vector<late_output>{};
   for (auto i = std::uint32_t{0}; i < r.step.tasks.size(); ++i) {
     if (!r.step.tasks[i].is_known) {
       if (r.cache != nullptr)
@@ -133,18 +134,19 @@ void cache_late(run& r, const std::vector<late_output>& late) {
 }
 
 void cache_output(run& r, std::uint32_t number, const node_output& output) {
-  const auto found = r.cache_keys.find(number);
-  if (found == r.cache_keys.end())
+  auto& extras = r.more();
+  const auto found = extras.cache_keys.find(number);
+  if (found == extras.cache_keys.end())
     return;
   const auto& node = r.table().node(r.step.tasks[number].node);
-  r.late.push_back({r.table().name() + '/' + node.name,
-                    found->second,
-                    {{output.writes.begin(), output.writes.end()},
-                     {output.targets.begin(), output.targets.end()},
-                     output.sends},
-                    node.options.cache->ttl});
+  extras.late.push_back({r.table().name() + '/' + node.name,
+                         found->second,
+                         {{output.writes.begin(), output.writes.end()},
+                          {output.targets.begin(), output.targets.end()},
+                          output.sends},
+                         node.options.cache->ttl});
   if (r.events_of_tasks == task_events::at_once || !r.thread || !r.thread->checkpointer())
-    cache_late(r, std::exchange(r.late, {}));
+    cache_late(r, std::exchange(extras.late, {}));
 }
 
 /// Stores the resume values of tasks that have not ended when the run ends, so that they need not
@@ -153,14 +155,15 @@ void keep_answers(run& r) {
   if (!r.thread || !r.thread->checkpointer())
     return;
   for (const auto* const c : r.open) {
-    if (!c->talk || c->join)
+    const auto& talk = c->extras().talk;
+    if (!talk || c->extras().join)
       continue;
     auto record = task_record{};
     {
-      const auto lock = std::scoped_lock{c->talk->mutex}; // the body may still be running
-      if (!c->talk->was_answered)
+      const auto lock = std::scoped_lock{talk->mutex}; // the body may still be running
+      if (!talk->was_answered)
         continue;
-      record.answers = c->talk->answers;
+      record.answers = talk->answers;
     }
     record.task = r.task_path(r.step.tasks[c->task_number]);
     r.thread->tell(std::move(record));
@@ -222,7 +225,7 @@ void become_handler(run& r, std::uint32_t number, std::shared_ptr<const run_erro
   t.node = r.table().node(t.node).handler;
   t.attempt = 1;
   r.leave_fast_path();
-  r.handled.insert_or_assign(number, std::move(why));
+  r.more().handled.insert_or_assign(number, std::move(why));
 }
 
 } // namespace superstep

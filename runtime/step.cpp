@@ -43,6 +43,13 @@ range move_into(From& from, To& to) {
   return t.is_push() ? (std::uint64_t{1} << 32) | t.push_index : std::uint64_t{t.origin()};
 }
 
+/// Frees the memory of a list that is empty.
+template <class List>
+void trim_empty(List& list) noexcept {
+  if (list.empty() && list.capacity() > 0)
+    List{}.swap(list);
+}
+
 } // namespace
 
 void super_step::clear() {
@@ -57,6 +64,14 @@ void super_step::clear() {
   adopted.reset();
   adopted_changes.clear();
   input.reset();
+}
+
+void super_step::trim() noexcept {
+  trim_empty(finished);
+  trim_empty(writes);
+  trim_empty(targets);
+  trim_empty(sends);
+  trim_empty(adopted_changes);
 }
 
 void super_step::drop_values() {
@@ -131,6 +146,15 @@ void run_state::clear() noexcept {
   versions_.reset();
 }
 
+void run_state::trim() noexcept {
+  ordered_.clear();
+  trim_empty(ordered_);
+  trim_empty(triggered_);
+  trim_empty(deferred_);
+  trim_empty(sends_);
+  trim_empty(changes_);
+}
+
 run_state run_state::stand_in() const {
   auto out = run_state{};
   out.table_ = table_;
@@ -194,8 +218,7 @@ next_step prepare(run_state& run, super_step& step) {
     std::sort(run.triggered_.begin(), run.triggered_.end());
   step.tasks.reserve(step.inputs->size() + run.triggered_.size());
   if (run.input_) {
-    step.input = std::exchange(run.input_, std::nullopt);
-    step.input_targets = std::move(run.input_targets_);
+    step.input = std::exchange(run.input_, {});
     step.tasks.push_back({detail::program::no_node, step_task::pull, {}, {}, {}, 1, 0, false});
   }
   for (auto i = std::uint32_t{0}; i < step.inputs->size(); ++i)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/optional_box.hpp>
 #include <superstep/channels/detail/named_barrier_value.hpp>
 #include <superstep/runtime/detail/program.hpp>
 
@@ -50,6 +51,12 @@ struct step_task {
   }
 };
 
+/// The input of a run with a thread, which START writes in the next step.
+struct start_input {
+  write_list writes;
+  std::vector<std::uint32_t> targets; ///< the nodes to trigger in addition to the entry's edges
+};
+
 /// The tasks of one super-step and their outputs. The buffers keep their capacity from step to
 /// step.
 struct super_step {
@@ -65,16 +72,15 @@ struct super_step {
   /// The next state, if a router has already computed it; see node_output::adopted.
   state_ptr adopted;
   std::vector<std::uint32_t> adopted_changes;
-  /// The writes of START in a run with a thread, and the nodes that START triggers in addition to
-  /// the entry's edges.
-  std::optional<write_list> input;
-  std::vector<std::uint32_t> input_targets;
+  optional_box<start_input> input; ///< the input of START in a run with a thread
 
   /// Empties the step; keeps the capacity of its buffers.
   void clear();
   /// Destroys the inputs, writes and Sends of the tasks, which nothing needs after apply(). Keeps
   /// inputs that an abandoned body may still read, the tasks, and the capacity of the buffers.
   void drop_values();
+  /// Frees the buffers that are empty, because the run waits.
+  void trim() noexcept;
   /// Moves the output of a task that has ended into the step and leaves `output` empty. Tasks may
   /// end in any order.
   /// @pre the task was not recorded before, and !output.to_parent
@@ -103,6 +109,8 @@ public:
   [[nodiscard]] position where() const;
   /// Releases the state and the program. Keeps the capacity of buffers.
   void clear() noexcept;
+  /// Frees the buffers that are empty between two barriers, because the run waits.
+  void trim() noexcept;
   /// Returns a position with the same state and step number, but with nothing pending. The run uses
   /// this copy while another thread applies a step to the original.
   [[nodiscard]] run_state stand_in() const;
@@ -167,8 +175,7 @@ private:
   bool keep_changes_ = false;
   id_source ids_{{}};
   // Used only by runs with a thread.
-  std::optional<write_list> input_;
-  std::vector<std::uint32_t> input_targets_;
+  optional_box<start_input> input_;
   std::unique_ptr<seen_versions> versions_;
 };
 

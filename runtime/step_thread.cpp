@@ -48,8 +48,9 @@ void run_state::restore(const checkpoint* from) {
   SUPERSTEP_ASSERT(joins_.size() == table_->joins().size());
   SUPERSTEP_ASSERT(versions_->branch.size() == table_->nodes().size());
   sends_ = where.sends;
-  input_ = where.input;
-  input_targets_ = where.input_targets;
+  input_.reset();
+  if (where.input)
+    input_ = start_input{*where.input, where.input_targets};
   const auto take = [&](const std::vector<superstep::trigger>& saved,
                         std::vector<std::uint32_t>& nodes) {
     for (const auto [node, causes] : saved) {
@@ -63,8 +64,9 @@ void run_state::restore(const checkpoint* from) {
 
 position run_state::where() const {
   SUPERSTEP_ASSERT(versions_ != nullptr);
-  return {input_,
-          input_targets_,
+  const auto input = input_.value_or({});
+  return {input_ ? std::optional{input.writes} : std::nullopt,
+          input.targets,
           triggers_of(triggered_, causes_),
           triggers_of(deferred_, causes_),
           joins_,
@@ -110,8 +112,7 @@ void run_state::accept_input(write_list input, std::vector<std::uint32_t> target
   if (had_tasks)
     end_transients(hold_for_emptying());
   versions_->entry = versions_->last;
-  input_ = std::move(input);
-  input_targets_ = std::move(targets);
+  input_ = start_input{std::move(input), std::move(targets)};
   ++step_;
 }
 

@@ -12,7 +12,9 @@
 #include <caf/exit_reason.hpp>
 #include <caf/send.hpp>
 
+#include <algorithm>
 #include <future>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -209,6 +211,157 @@ BOOST_AUTO_TEST_CASE(suspended_body_of_busy_actor_continues_after_the_message) {
   BOOST_TEST(!is_resumed.load());
   client.go_on();
   BOOST_TEST(run.result().state.n == 5);
+}
+
+namespace {
+
+/// A run whose body waits twice and asks for its actor between the waits, when it has none.
+class run_that_asks_late {
+public:
+  run_that_asks_late() {
+    auto g = ss::graph<numbers>{};
+    g.add(a, [this](const numbers&, ss::runtime rt) -> ss::task<ss::update<numbers>> {
+      auto first = first_.pass();
+      co_await first;
+      own_.set_value(caf::actor_cast<caf::strong_actor_ptr>(ss::self(rt)));
+      is_same_ = ss::self(rt) == ss::self(rt);
+      auto second = second_.pass();
+      const auto got = co_await second;
+      is_resumed_ = true;
+      co_return ss::update{ss::set<&numbers::n>(got)};
+    });
+    g.edge(ss::start, a);
+    graph_ = g.compile();
+    run_ = engine_.submit(*graph_, numbers{}, {},
+                          [this](ss::run_result<numbers> r) { result_.set_value(std::move(r)); });
+    first_.await_arrivals(1);
+    first_.open();
+    actor_ = own_.get_future().get();
+    second_.await_arrivals(1);
+    await_lane();
+  }
+  run_that_asks_late(const run_that_asks_late&) = delete;
+  run_that_asks_late& operator=(const run_that_asks_late&) = delete;
+
+  /// Lets the second wait end while the actor handles a message, and waits until the lane has
+  /// sent the activation.
+  void mail_activation() {
+    client_.send_request(actor_);
+    client_.await_first_response();
+    second_.open(5);
+    await_lane();
+  }
+  void end_wait() { second_.open(5); }
+  [[nodiscard]] bool is_same() const { return is_same_; }
+  [[nodiscard]] bool is_resumed() const { return is_resumed_; }
+  [[nodiscard]] slow_client& client() { return client_; }
+  [[nodiscard]] const caf::strong_actor_ptr& actor() const { return actor_; }
+  [[nodiscard]] ss::engine& engine() { return engine_; }
+  [[nodiscard]] const ss::run_handle& run() const { return run_; }
+  [[nodiscard]] ss::run_result<numbers> result() { return result_.get_future().get(); }
+
+private:
+  /// Waits until the lane has handled what has happened so far. Does not use engine_debug, which
+  /// would ask for the actors.
+  void await_lane() {
+    auto once = ss::graph<numbers>{};
+    once.add(c, add_one).edge(ss::start, c);
+    const auto other = once.compile();
+    for (auto i = 0; i < 3; ++i)
+      engine_.invoke(other, numbers{});
+  }
+
+  slow_client client_;
+  gate first_;
+  gate second_;
+  std::atomic<bool> is_same_{false};
+  std::atomic<bool> is_resumed_{false};
+  std::promise<caf::strong_actor_ptr> own_;
+  std::promise<ss::run_result<numbers>> result_;
+  std::optional<ss::compiled_graph<numbers>> graph_;
+  caf::strong_actor_ptr actor_;
+  ss::engine engine_{{.workers = 1}};
+  ss::run_handle run_;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(actor_asked_for_after_wait_ends_with_run) {
+  auto late = run_that_asks_late{};
+  BOOST_TEST(late.is_same());
+  const auto seen =
+      await_actor(late.engine(), late.run(), [](const ss::actor_info& i) { return i.node == "a"; });
+  BOOST_TEST((seen.actor.id() == late.actor()->id()));
+  auto down = std::promise<void>{};
+  late.actor()->get()->attach_functor([&] { down.set_value(); });
+  late.end_wait();
+  BOOST_TEST(late.result().state.n == 5);
+  down.get_future().wait();
+}
+
+BOOST_AUTO_TEST_CASE(busy_actor_asked_for_after_wait_gets_activation) {
+  auto late = run_that_asks_late{};
+  late.mail_activation();
+  BOOST_TEST(!late.is_resumed());
+  late.client().go_on();
+  BOOST_TEST(late.result().state.n == 5);
+  BOOST_TEST(pooled_actor_of(late.actor()).is_dead());
+}
+
+BOOST_AUTO_TEST_CASE(actor_asked_for_after_wait_ends_although_activation_waits) {
+  auto late = run_that_asks_late{};
+  late.mail_activation();
+  auto down = std::promise<void>{};
+  late.actor()->get()->attach_functor([&] { down.set_value(); });
+  late.run().cancel();
+  const auto ended = late.result();
+  BOOST_REQUIRE(ended.error);
+  BOOST_TEST((ended.error->code == ss::graph_errc::cancelled));
+  late.client().go_on();
+  down.get_future().wait();
+  BOOST_TEST(!late.is_resumed());
+}
+
+BOOST_AUTO_TEST_CASE(exit_of_actor_asked_for_after_wait_fails_run) {
+  auto late = run_that_asks_late{};
+  caf::anon_send_exit(caf::actor_cast<caf::actor>(late.actor()), caf::exit_reason::kill);
+  const auto ended = late.result();
+  BOOST_REQUIRE(ended.error);
+  BOOST_TEST((ended.error->code == ss::graph_errc::actor_exited));
+  BOOST_TEST(!late.is_resumed());
+}
+
+/// The runs of a lane share the actors that their waiting bodies have given back.
+BOOST_AUTO_TEST_CASE(waiting_bodies_share_one_actor) {
+  constexpr auto runs = 20;
+  auto held = gate{};
+  auto g = ss::graph<numbers>{};
+  auto ids = std::mutex{};
+  auto seen = std::vector<caf::actor_id>{};
+  g.add(b, [&](const numbers&, const ss::runtime& rt) {
+    const auto lock = std::scoped_lock{ids};
+    seen.push_back(ss::self(rt).id());
+    return ss::update{ss::set<&numbers::n>(1)};
+  });
+  g.add(a, [&](const numbers&) -> ss::task<ss::update<numbers>> {
+    auto waiting = held.pass();
+    co_await waiting;
+    co_return ss::update{ss::set<&numbers::total>(1)};
+  });
+  g.edge(ss::start, b).edge(b, a);
+  const auto graph = g.compile();
+  auto e = ss::engine{{.workers = 1}};
+  auto all = std::vector<std::unique_ptr<background_run<numbers>>>{};
+  for (auto i = 0; i < runs; ++i) {
+    all.push_back(std::make_unique<background_run<numbers>>(e, graph, numbers{}));
+    held.await_arrivals(i + 1);
+  }
+  held.open();
+  for (auto& each : all)
+    BOOST_TEST(each->result().state.total == 1);
+  std::ranges::sort(seen);
+  const auto repeated = std::ranges::unique(seen);
+  BOOST_TEST(static_cast<int>(seen.size() - repeated.size()) < runs / 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -160,6 +160,20 @@ BOOST_AUTO_TEST_CASE(deadline_applies_to_run_that_was_moved) {
   BOOST_TEST(lane.engine().debug().moved_runs() > 0U);
 }
 
+BOOST_AUTO_TEST_CASE(step_timeout_applies_to_run_that_was_moved) {
+  auto options = ss::compile_options{};
+  options.step_timeout = 1h;
+  auto lane = crowded_lane{{}, options};
+  BOOST_TEST(lane.waits_for_move());
+  for (const auto& h : lane.handles())
+    h.drain("enough");
+  for (const auto& r : lane.results()) {
+    BOOST_REQUIRE(r.error);
+    BOOST_TEST((r.error->code == ss::graph_errc::drained));
+  }
+  BOOST_TEST(lane.engine().debug().live_runs() == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(debug_finds_actors_of_run_that_was_moved) {
   auto lane = crowded_lane{};
   BOOST_TEST(lane.waits_for_move());

@@ -13,10 +13,10 @@ std::string lane_inspector::check_run(const run& r) {
     const auto& on = static_cast<const lane_run&>(r);
     if (r.phase != run_phase::idle || !r.open.empty() || r.thread || r.turn.is_listed())
       return "a run that has ended is not released";
-    if (on.coordinator || std::ranges::any_of(on.node_actors, [](const auto& a) { return !!a; }))
+    const auto is_used = [](const auto& slot) { return slot.actor || slot.has_run; };
+    if (on.is_known() || std::ranges::any_of(on.node_actors, is_used))
       return "a run that has ended has actors";
-    if (r.deadline_timer.is_set() || r.step_timer.is_set() || r.patience_timer.is_set() ||
-        !r.retries.empty())
+    if (r.deadline_timer.is_set() || r.own_extras)
       return "a run that has ended has timers";
     return {};
   }
@@ -29,7 +29,7 @@ std::string lane_inspector::check_run(const run& r) {
   }
   if (r.offloaded < offloaded)
     return "the number of offloaded bodies is wrong";
-  if (!std::ranges::all_of(r.retries, [](const auto& t) { return t->is_set(); }))
+  if (!std::ranges::all_of(r.extras().retries, [](const auto& t) { return t->is_set(); }))
     return "a retry waits without a timer";
   return {};
 }
@@ -44,7 +44,7 @@ std::string lane_inspector::check_calls(const lane& l) {
       return "a call is in two lists or in none";
     if (is_idle && (c.owner != nullptr && each.get() != l.in_place_))
       return "a free call record has an owner";
-    if (is_free == 1 && (c.failed || c.actor || c.join || !c.out.output.is_empty()))
+    if (is_free == 1 && (c.failed || c.actor || c.extras().join || !c.out.output.is_empty()))
       return "a free call record has an outcome or an actor";
     if (c.is_detached() &&
         (c.owner == nullptr || !c.owner->is_live() || c.open_index >= c.owner->open.size() ||
@@ -105,15 +105,15 @@ std::vector<pooled_actor_ptr> lane_inspector::actors_of(lane& l, const std::stri
   auto all = std::vector<pooled_actor_ptr>{};
   for (const auto& each : l.runs_.runs_) {
     auto& r = on_lane(*each);
-    if (!r.is_live() || !r.request.config || r.request.config->run_id != run_id || !r.coordinator)
+    if (!r.is_live() || !r.request.config || r.request.config->run_id != run_id)
       continue;
-    all.push_back(r.coordinator);
-    for (const auto& a : r.node_actors)
-      if (a)
-        all.push_back(a);
-    for (const auto* c : r.open)
-      if (on_lane(*c).actor)
-        all.push_back(on_lane(*c).actor);
+    all.push_back(r.coordinator_handle(l));
+    for (auto* c : r.open)
+      if (!c->extras().barrier)
+        all.push_back(l.host().actor_of(on_lane(*c)));
+    for (auto n = std::uint32_t{0}; n < r.node_actors.size(); ++n)
+      if (r.node_actors[n].has_run)
+        all.push_back(l.host().node_actor(r, n));
   }
   return all;
 }
