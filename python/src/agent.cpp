@@ -258,6 +258,14 @@ run_handle native_agent::start(nb::handle input, nb::dict options, delivery to,
   });
 }
 
+bool native_agent::has_thread(const std::string& thread_id) const {
+  return translated([&] {
+    const auto unlocked = nb::gil_scoped_release{};
+    const auto found = detail::get_state(detail::program_of(*graph_), {thread_id});
+    return found.checkpoint != nullptr;
+  });
+}
+
 nb::object native_agent::messages_of_row(nb::dict row) const {
   if (!input_)
     return nb::none();

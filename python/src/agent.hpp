@@ -73,6 +73,8 @@ public:
   /// Returns the messages for a row of a batch: the key `input` of the agent file with the columns
   /// of the row. None if the file does not have the key.
   [[nodiscard]] nb::object messages_of_row(nb::dict row) const;
+  /// Whether the checkpointer has a checkpoint of a thread.
+  [[nodiscard]] bool has_thread(const std::string& thread_id) const;
   [[nodiscard]] std::string mermaid() const { return graph_->mermaid(); }
   /// The Python functions of the agent, for the garbage collector.
   [[nodiscard]] const std::vector<shared_object>& functions() const noexcept { return functions_; }

@@ -191,6 +191,7 @@ void add_agents(nb::module_& m) {
             return a.start(input, std::move(options), {to.queue, tag}, modes);
           },
           nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg())
+      .def("has_thread", &native_agent::has_thread)
       .def("messages_of_row", &native_agent::messages_of_row)
       .def("mermaid", &native_agent::mermaid);
 }

@@ -309,6 +309,7 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         question: str | None = None,
         concurrency: int = 256,
         thread_id: Callable[[Any], str] | None = None,
+        resume: bool = False,
         **options: Any,
     ) -> Generator[Row, None, None]:
         """Runs the agent for each row, and yields the outcomes as the rows end.
@@ -316,10 +317,15 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         A row is an input as of invoke(), or a dict of columns: the text of the column ``question`` is
         the input, or, without ``question``, the messages of the key ``input`` of the agent file are
         filled with the columns. Reads ``rows`` only as far as ``concurrency`` allows. ``thread_id``
-        returns the thread of a row, for agents with a checkpointer.
+        returns the thread of a row, for agents with a checkpointer. With ``resume``, a row whose thread
+        exists continues it: a row that has ended before gives its result again, without a call of the
+        model or of a tool.
         """
         each = self._each(
-            iter(rows), concurrency, self._reader(question), _options_of(options, thread_id)
+            iter(rows),
+            concurrency,
+            self._reader(question, thread_id if resume else None),
+            _options_of(options, thread_id),
         )
         for index, row, outcome in each:
             yield Row(index, row, outcome)
@@ -331,19 +337,30 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         question: str | None = None,
         concurrency: int = 256,
         thread_id: Callable[[Any], str] | None = None,
+        resume: bool = False,
         **options: Any,
     ) -> list[Row]:
         """Runs the agent for each row like map(), for coroutines; returns all outcomes in order."""
         outcomes = await self._aeach(
-            rows, concurrency, self._reader(question), _options_of(options, thread_id)
+            rows,
+            concurrency,
+            self._reader(question, thread_id if resume else None),
+            _options_of(options, thread_id),
         )
         return [Row(i, row, outcome) for i, (row, outcome) in enumerate(zip(rows, outcomes))]
 
-    def _reader(self, question: str | None) -> Callable[[Any], Any]:
-        """Returns the function that makes the input of a run from a row."""
+    def _reader(
+        self, question: str | None, resumed: Callable[[Any], str] | None
+    ) -> Callable[[Any], Any]:
+        """Returns the function that makes the input of a run from a row.
+
+        ``resumed`` returns the thread of a row, if existing threads are resumed.
+        """
         agent = self._native()
 
         def given(row: Any) -> Any:
+            if resumed is not None and agent.has_thread(resumed(row)):
+                return None
             if question is not None:
                 return [str(row[question])]
             if isinstance(row, dict) and "messages" not in row and "role" not in row:

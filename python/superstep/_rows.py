@@ -64,9 +64,15 @@ class Settings(TypedDict, total=False):
     filled with the columns of a row. ``concurrency`` (default 256) limits the rows that run at the
     same time in one block; ``workers`` (default 1) is the number of threads of the engine;
     ``options`` are options of the runs.
+
+    With ``key``, the name of a column with unique values, each row has a thread of its own: ``job``
+    and the value. The agent must have a checkpointer that all processes can open. If the framework
+    repeats a block, rows that have ended give their results again, and others are resumed.
     """
 
     question: str | None
+    key: str
+    job: str
     concurrency: int
     workers: int
     options: Mapping[str, Any]
@@ -88,6 +94,14 @@ class Runner:
             "concurrency": settings.get("concurrency", 256),
             **settings.get("options", {}),
         }
+        self._key = settings.get("key")
+        self._job = settings.get("job", "rows")
+
+    def _options_of_call(self) -> dict[str, Any]:
+        if self._key is None:
+            return self._options
+        key, job = self._key, self._job
+        return {**self._options, "thread_id": lambda row: f"{job}/{row[key]}", "resume": True}
 
     def start_engine(self) -> None:
         """Starts the engine of the process, unless it runs already."""
@@ -99,8 +113,8 @@ class Runner:
     def map(self, rows: Iterable[dict[str, Any]]) -> Generator[Row, None, None]:
         """Runs the rows, and yields the outcomes as they end."""
         self.start_engine()
-        return self._agent.map(rows, **self._options)
+        return self._agent.map(iter(rows), **self._options_of_call())
 
-    async def amap(self, rows: Sequence[dict[str, Any]]) -> list[Row]:
+    def run(self, rows: Sequence[dict[str, Any]]) -> list[Row]:
         """Runs the rows, and returns the outcomes in their order."""
-        return await self._agent.amap(rows, **self._options)
+        return sorted(self.map(rows), key=lambda outcome: outcome.index)

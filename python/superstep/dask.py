@@ -44,7 +44,4 @@ class _Block:
         self._runner = runner
 
     def __call__(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        out: list[dict[str, Any]] = [{}] * len(rows)
-        for outcome in self._runner.map(rows):
-            out[outcome.index] = {**rows[outcome.index], **outcome.columns()}
-        return out
+        return [{**row, **outcome.columns()} for row, outcome in zip(rows, self._runner.run(rows))]

@@ -17,7 +17,9 @@ class Agent:
     ``agent`` is an agent, an agent file or the name of a model. The settings are ``question``, the
     column with the input (without it, the key ``input`` of the agent file is filled with the columns
     of a row), ``concurrency``, the number of rows that run at the same time in one block (256),
-    ``workers``, the number of threads of the engine (1), and ``options`` of the runs.
+    ``workers``, the number of threads of the engine (1), ``options`` of the runs, and ``key`` and
+    ``job``, for rows that must not run twice: with a checkpointer, each row has the thread of the job
+    and of the value in the column ``key``, and a repeated row is resumed.
     """
 
     def __init__(
@@ -31,5 +33,9 @@ class Agent:
 
     async def __call__(self, block: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """Runs the rows of a block, a mapping of columns, and yields the block with the results."""
-        outcomes = await self._runner.amap(_rows.rows_of(block))
+        import asyncio
+
+        # A thread that waits for a whole block costs less than a future of the loop for each row.
+        loop = asyncio.get_running_loop()
+        outcomes = await loop.run_in_executor(None, self._runner.run, _rows.rows_of(block))
         yield {**{name: block[name] for name in block}, **_rows.columns_of(outcomes)}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import builtins
+import itertools
 from typing import Any, Callable, Iterable, Iterator, Unpack
 
 from . import _rows
@@ -38,22 +38,40 @@ def schema(of: Any) -> str:
 
 def _run_blocks(runner: _rows.Runner, blocks: Iterator[Any]) -> Iterator[Any]:
     """Runs the rows of all blocks in one window, and yields a block when its last row has ended."""
-    open_blocks: dict[int, tuple[Any, list[Any]]] = {}
+    open_blocks: dict[int, _Block] = {}
+    places: dict[int, tuple[int, int]] = {}  # of the rows that run, by their index
+    count = itertools.count()
 
     def rows() -> Iterator[dict[str, Any]]:
         for number, block in enumerate(blocks):
             records = block.to_dict("records")
-            open_blocks[number] = (block, [None] * len(records))
-            places.extend((number, position) for position in range(len(records)))
-            yield from records
+            open_blocks[number] = _Block(block, len(records))
+            for position, record in enumerate(records):
+                places[next(count)] = (number, position)
+                yield record
 
-    places: list[tuple[int, int]] = []
     for outcome in runner.map(rows()):
-        number, position = places[outcome.index]
-        block, outcomes = open_blocks[number]
-        outcomes[position] = outcome
-        if builtins.all(one is not None for one in outcomes):
-            del open_blocks[number]
-            yield block.assign(**_rows.columns_of(outcomes))
-    for block, _ in open_blocks.values():  # blocks without rows
-        yield block.assign(**_rows.columns_of([]))
+        number, position = places.pop(outcome.index)
+        if open_blocks[number].put(position, outcome):
+            yield open_blocks.pop(number).result()
+    for block in open_blocks.values():  # blocks without rows
+        yield block.result()
+
+
+class _Block:
+    """A block whose rows run, with the outcomes so far."""
+
+    def __init__(self, frame: Any, size: int) -> None:
+        self._frame = frame
+        self._outcomes: list[Any] = [None] * size
+        self._missing = size
+
+    def put(self, position: int, outcome: Any) -> bool:
+        """Stores the outcome of a row. Returns whether it was the last one."""
+        self._outcomes[position] = outcome
+        self._missing -= 1
+        return self._missing == 0
+
+    def result(self) -> Any:
+        """Returns the block with the columns of the outcomes."""
+        return self._frame.assign(**_rows.columns_of(self._outcomes))

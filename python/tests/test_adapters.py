@@ -76,6 +76,40 @@ def test_ray_failures_are_rows(agent_file: str) -> None:
     assert out["error"] == ["", "OSError: no answer", ""] and out["answer"] == ["fine", "", "fine"]
 
 
+def test_repeated_rows_are_resumed(tmp_path: pathlib.Path) -> None:
+    tool_calls: list[int] = []
+    answers: list[str] = []
+
+    def inc(x: int) -> int:
+        """Adds one."""
+        tool_calls.append(x)
+        return x + 1
+
+    def model(messages: Any, tools: Any) -> Any:
+        last = messages[-1]
+        if last.get("tool_call_id"):
+            answers.append(last["content"])
+            if last["content"] == "4" and answers.count("4") == 1:
+                raise OSError("the process is lost")
+            return f"It is {last['content']}."
+        x = int(last["content"])
+        return {"content": "", "tool_calls": [{"id": f"c{x}", "name": "inc", "args": {"x": x}}]}
+
+    saved = ss.sqlite_checkpointer(tmp_path / "rows.db")
+    worker = superstep.ray.Agent(
+        ss.create_agent(model, [inc], checkpointer=saved), question="q", key="id", job="j"
+    )
+
+    async def run() -> list[str]:
+        block = {"id": list(range(5)), "q": [str(i) for i in range(5)]}
+        return [text async for out in worker(block) for text in out["answer"]]
+
+    assert asyncio.run(run()) == ["It is 1.", "It is 2.", "It is 3.", "", "It is 5."]
+    assert asyncio.run(run()) == [f"It is {i + 1}." for i in range(5)]
+    assert sorted(tool_calls) == [0, 1, 2, 3, 4]  # the row that had failed went on after its tool
+    assert sorted(answers) == ["1", "2", "3", "4", "4", "5"]
+
+
 class Frame:
     """The part of a pandas.DataFrame that the adapter uses."""
 

@@ -36,20 +36,28 @@ def main() -> None:
     spark.sparkContext.setLogLevel("ERROR")
     function = superstep.spark.map(common.agent_file(), [common.inc], question="question")
 
-    def job(run: Any, size: int, schema: str) -> dict[int, str]:
+    def job(run: Any, size: int, schema: str, parts: int = 4) -> dict[int, str]:
         text = "concat('What is ', id, ' plus 1? ', repeat('x', 200)) as question"
-        frame = spark.range(size).selectExpr("id", text).repartition(4)
+        frame = spark.range(size).selectExpr("id", text).repartition(parts)
         rows = frame.mapInPandas(run, schema).select("id", "answer").collect()
+        assert len(rows) == size
         return {row.id: row.answer for row in rows}
 
     plain = "id long, question string, answer string"
     agent = superstep.spark.schema("id long, question string")
     job(identity, 1_000, plain)
-    before = common.slope("spark, identity", lambda n: job(identity, n, plain))
-    after = common.slope(
-        "spark, agent with a Python tool", lambda n: common.check(job(function, n, agent), n)
+    common.compare(
+        "spark",
+        lambda n: job(identity, n, plain),
+        lambda n: common.check(job(function, n, agent), n),
     )
-    print(f"ratio {after / before:.2f}")
+    parts = common.KILL_ROWS // common.KILL_BLOCK
+    for is_saved in (False, True):
+        common.with_kill(
+            "spark",
+            lambda arguments: job(superstep.spark.map(**arguments), common.KILL_ROWS, agent, parts),
+            is_saved,
+        )
     spark.stop()
 
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 
 import os
 import pathlib
-import sys
 from typing import Any
 
+from distributed import Client, LocalCluster
+
+import common
+
+import superstep.dask
+
 here = str(pathlib.Path(__file__).resolve().parent)
-sys.path = [p for p in sys.path if os.path.abspath(p or ".") != here]  # this file is named dask.py
-
-from distributed import Client, LocalCluster  # noqa: E402
-
-sys.path.append(here)
-
-import common  # noqa: E402
-
-import superstep.dask  # noqa: E402
 
 
 def identity(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -45,10 +41,18 @@ def main() -> None:
             blocks = [rows[i : i + 1_000] for i in range(0, size, 1_000)]
             client.gather([client.submit(identity, block, pure=False) for block in blocks])
 
+        def kill_job(arguments: dict[str, Any]) -> dict[int, str]:
+            futures = superstep.dask.map(
+                client, rows=rows_of(common.KILL_ROWS), block_size=common.KILL_BLOCK, **arguments
+            )
+            done = [row for block in client.gather(futures) for row in block]
+            assert len(done) == common.KILL_ROWS
+            return {row["id"]: row["answer"] for row in done}
+
         file = common.agent_file()
-        before = common.slope("dask, identity", plain)
-        after = common.slope("dask, agent with a Python tool", job)
-        print(f"ratio {after / before:.2f}")
+        common.compare("dask", plain, job)
+        for is_saved in (False, True):
+            common.with_kill("dask", kill_job, is_saved)
 
 
 if __name__ == "__main__":
