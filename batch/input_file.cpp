@@ -64,10 +64,11 @@ result<file> open_bytes(const batch_options& options) {
 /// Fails if the table lacks a column that the options name.
 result<void> check_columns(const table_columns& columns, const batch_options& options) {
   const auto name = name_of(options);
-  const auto has = " of " + name + "; it has the columns " + columns.names_text();
+  const auto has =
+      " of " + name + "; it has the columns " + columns.names_text() + columns.delimiter_hint();
   if (!options.input_template)
     return error{errc::parse_failed,
-                 name + " has the columns " + columns.names_text() +
+                 name + " has the columns " + columns.names_text() + columns.delimiter_hint() +
                      ", but the agent file does not say how they become messages; add for example "
                      "input: {messages: [{role: user, content: \"{{question}}\"}]}"};
   for (const auto& used : options.input_template->placeholders())

@@ -140,6 +140,15 @@ bool table_columns::contains(std::string_view name) const noexcept {
   return std::ranges::find(names_, name) != names_.end();
 }
 
+std::string table_columns::delimiter_hint() const {
+  if (names_.size() != 1)
+    return {};
+  for (const auto& [separator, option] : {std::pair{';', "';'"}, {'\t', "tab"}, {'|', "'|'"}})
+    if (separator != separator_ && names_.front().find(separator) != std::string::npos)
+      return "; if " + std::string{option} + " separates the names, use --delimiter " + option;
+  return {};
+}
+
 std::string table_columns::names_text() const {
   constexpr auto shown = std::size_t{20};
   auto out = std::string{};

@@ -31,6 +31,9 @@ public:
   /// Returns the names for an error text: `"id", "question"`. Long lists are cut.
   [[nodiscard]] std::string names_text() const;
   [[nodiscard]] char separator() const noexcept { return separator_; }
+  /// Returns advice to use --delimiter if the only name seems to contain several ones; else an
+  /// empty text.
+  [[nodiscard]] std::string delimiter_hint() const;
 
 private:
   char separator_ = ',';

@@ -56,6 +56,7 @@ result<gold_file> gold_file::open(const score_options& options, const std::strin
   if (!opened)
     return fail(opened.error());
   auto out = gold_file{*std::move(opened), options.id_field};
+  facts.set_hint(out.file_.delimiter_hint());
   const auto read = out.file_.for_each(
       [&](const result<json::object>& line, const record_place& place) -> result<bool> {
         if (!line)

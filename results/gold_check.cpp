@@ -42,7 +42,7 @@ error gold_facts::to_error(const score_options& options, const std::string& rows
         is_of_file ? "--gold: no line of " + options.gold_file : "--gold: no row of " + rows;
     text += " has an expected answer in the column '" + options.field + "'";
     if (!names_.empty())
-      text += "; the columns are " + names_;
+      text += "; the columns are " + names_ + hint_;
     else if (!is_of_file)
       text += "; the output has no columns, use --gold-file with the input of the job";
     return {errc::not_found, std::move(text)};
@@ -72,6 +72,8 @@ result<void> check_gold(const score_options& options) {
   const auto rows = record_file::open(input_of(options, options.input, options.input_as));
   if (!rows)
     return rows.error();
+  if (!gold)
+    facts.set_hint(rows->delimiter_hint());
   auto is_found = false;
   auto first = std::string{};
   const auto see = [&](const result<json::object>& row, const record_place& place) -> result<bool> {

@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace superstep::results {
 
@@ -17,6 +18,8 @@ public:
   /// Adds a line that may have the expected answer of a row.
   /// @param id the id of the line
   void add_line(const json::object& line, std::string_view field, std::string_view id = {});
+  /// Sets advice for an error about an unknown column.
+  void set_hint(std::string hint) { hint_ = std::move(hint); }
   /// Records that a line belongs to a row.
   void set_matched() noexcept { is_matched_ = true; }
   /// Whether a line has a value in the column.
@@ -30,6 +33,7 @@ public:
 
 private:
   std::string names_;       ///< names of the columns of the first line, for an error text
+  std::string hint_;        ///< advice about the columns
   std::string first_id_;    ///< id of the first line
   bool has_field_ = false;  ///< whether a line has a value in the column
   bool is_matched_ = false; ///< whether a line belongs to a row

@@ -37,6 +37,10 @@ public:
   [[nodiscard]] result<void> for_each(const visitor& see) const;
   /// Reads a line again.
   [[nodiscard]] result<json::object> at(const record_place& place) const;
+  /// Returns advice to use --delimiter, if the file seems to need it; else an empty text.
+  [[nodiscard]] std::string delimiter_hint() const {
+    return file_.format.columns ? file_.format.columns->delimiter_hint() : std::string{};
+  }
   /// The path of the file, for error texts.
   [[nodiscard]] const std::string& name() const noexcept { return file_.name; }
 

@@ -184,6 +184,10 @@ BOOST_AUTO_TEST_CASE(gold_file_for_other_rows_is_an_error) {
     BOOST_TEST(why.find(part) != std::string::npos, why);
   options.id_field = "nr";
   BOOST_TEST(score_file(options).value().sum == 1.0);
+  options.gold_file = write("gold.csv", "nr;label\na;1\n");
+  BOOST_TEST(score_file(options).error().text.ends_with("use --delimiter ';'"));
+  options.delimiter = ';';
+  BOOST_TEST(score_file(options).value().sum == 1.0);
 }
 
 BOOST_AUTO_TEST_CASE(gold_is_checked_before_a_job_runs) {
