@@ -116,7 +116,7 @@ void batch_run::take_returned_row(finished_row& row, monotonic::time_point now) 
   const auto& fault = *row.outcome.fault;
   if (fault.what == row_fault::kind::quota) {
     wait_for_quota(fault.text, now);
-  } else {
+  } else if (fault.what == row_fault::kind::shortage) { // the table ends the job for other faults
     if (shortages_.met(now))
       progress_.note("the machine lacks resources, so fewer rows run at a time and row " +
                      row.origin.key + " runs again: " + fault.text);

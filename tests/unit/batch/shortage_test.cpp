@@ -138,6 +138,8 @@ BOOST_AUTO_TEST_CASE(storage_fault_stops_the_job_at_once) {
   BOOST_TEST((stopped.error().code == errc::shortage));
   BOOST_TEST(stopped.error().text.find("disk full") != std::string::npos);
   BOOST_TEST(count == 4);
+  for (const auto& note : job.progress.notes) // the row does not run again
+    BOOST_TEST(note.find("lacks resources") == std::string::npos, note);
   BOOST_TEST(job.output().size() == 3U); // rows that finished before the shortage are kept
   BOOST_TEST(!std::filesystem::exists(job.folder / "out.dead.jsonl"));
   job.judged.judge = [](int) { return std::nullopt; };
