@@ -2,6 +2,8 @@
 // Creates the CAF actor system of an engine. The simulator of the tests replaces this file.
 #include "actor_system.hpp"
 
+#include <caf/logger.hpp>
+
 #include <latch>
 #include <string>
 #include <thread>
@@ -45,7 +47,12 @@ std::unique_ptr<caf::actor_system> make_actor_system(caf::actor_system_config& c
   // One thread more for the first lane, and one because an ended thread may still count against the
   // limit.
   check_threads(caf_threads + 2);
-  return std::make_unique<caf::actor_system>(config);
+  auto system = std::make_unique<caf::actor_system>(config);
+  // The constructor has stored the system as the current one of this thread. The destructor waits
+  // until no thread has it as its current one, and would wait for this thread if another one
+  // destroys the engine.
+  caf::logger::set_current_actor_system(nullptr);
+  return system;
 }
 
 } // namespace superstep

@@ -233,6 +233,15 @@ BOOST_AUTO_TEST_CASE(pending_leases_are_released_at_shutdown) {
     check_leases(waiting);
 }
 
+BOOST_AUTO_TEST_CASE(engine_is_destroyed_by_another_thread) {
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).edge(ss::start, a);
+  auto e = std::make_unique<ss::engine>();
+  BOOST_TEST(e->invoke(g.compile(), numbers{}).state.n == 1);
+  std::jthread{[&e] { e.reset(); }}.join(); // while the thread that has made the engine lives
+  BOOST_TEST(!e);
+}
+
 BOOST_AUTO_TEST_CASE(debug_lists_no_actors_of_destroyed_engine) {
   auto looking = std::optional<ss::engine_debug>{};
   auto handle = ss::run_handle{};
