@@ -7,8 +7,13 @@ fakes: for LangGraph Python classes, for superstep scripted ones or Python funct
 
 from __future__ import annotations
 
+import contextlib
+import io
 import operator
 import os
+import pathlib
+import re
+import sqlite3
 import tempfile
 import time
 from typing import Annotated, Any, Callable, Literal, TypedDict
@@ -129,7 +134,7 @@ def router() -> dict[str, Run]:
 
 def conversation() -> dict[str, Run]:
     folder = tempfile.mkdtemp(prefix="superstep-")
-    saver = SqliteSaver.from_conn_string(os.path.join(folder, "theirs.db")).__enter__()
+    saver = SqliteSaver(sqlite3.connect(os.path.join(folder, "theirs.db"), check_same_thread=False))
     theirs = create_agent(FakeModel(), tools=[], checkpointer=saver)
     ours = ss.create_agent(SCRIPT, checkpointer=ss.sqlite_checkpointer(os.path.join(folder, "ours.db")))
     numbers = iter(range(1_000_000))
@@ -284,7 +289,30 @@ def measure(case: Case) -> dict[str, float]:
     return least
 
 
+def check_examples() -> None:
+    """Runs LangGraph's versions of the quick starts in docs/python.md, and checks what they print."""
+    expected = [
+        SUNNY,
+        "['Draft 1 about cats', 'Draft 2 about cats', 'Draft 3 about cats']",
+        "4 I see.",
+        "{'please check': 'draft'}\nfinal",
+        "['A joke about cats', 'A joke about dogs']",
+    ]
+    page = (pathlib.Path(__file__).parents[3] / "docs" / "python.md").read_text(encoding="utf-8")
+    form = r"The same with LangGraph</summary>.*?```python\n(.*?)```"
+    printed = []
+    os.chdir(tempfile.mkdtemp(prefix="superstep-"))
+    for code in re.findall(form, page, flags=re.DOTALL):
+        code = code.replace('"openai:gpt-4o-mini"', "FakeModel()")
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile(code, "example", "exec", dont_inherit=True), {"FakeModel": FakeModel})
+        printed.append(out.getvalue().strip())
+    assert printed == expected, printed
+
+
 def main() -> None:
+    check_examples()
     ss.engine(1)
     for case in cases():
         cost = measure(case)
