@@ -54,7 +54,14 @@ void ledger_worker::end_statement(shared_job_state job) {
 std::chrono::nanoseconds ledger_worker::commit_interval() const noexcept {
   const auto wait = std::chrono::nanoseconds{
       static_cast<std::int64_t>(load_factor * latency_ * static_cast<double>(members_))};
-  return std::clamp<std::chrono::nanoseconds>(wait, options_.interval_min, options_.lease / 6);
+  return std::min<std::chrono::nanoseconds>(
+      std::max<std::chrono::nanoseconds>(wait, options_.interval_min), options_.lease / 6);
+}
+
+/// Returns the time between two signs of life, at most half of a lease.
+std::chrono::nanoseconds ledger_worker::beat_interval() const noexcept {
+  return std::min<std::chrono::nanoseconds>(
+      std::max<std::chrono::nanoseconds>(members_ * beat_per_member, beat_min), options_.lease / 2);
 }
 
 /// Returns a time between 75 % and 125 % of `pause`, so that workers do not act in step.
@@ -227,8 +234,7 @@ pause_action ledger_worker::wait() const {
 void ledger_worker::leased(const lease_answer& answer, ledger_time now) {
   end_statement(answer.job);
   members_ = std::max(answer.members, 1U);
-  next_beat_ = now + jittered(std::clamp<ledger_time>(members_ * beat_per_member, beat_min,
-                                                      options_.lease / 2));
+  next_beat_ = now + jittered(beat_interval());
   for (const auto& each : answer.chunks)
     adopt(each);
   if (!answer.chunks.empty()) {
@@ -347,8 +353,7 @@ void ledger_worker::released() {
 void ledger_worker::beaten(const beat_answer& answer, ledger_time now) {
   end_statement(answer.job);
   members_ = std::max(answer.members, 1U);
-  next_beat_ = now + jittered(std::clamp<ledger_time>(members_ * beat_per_member, beat_min,
-                                                      options_.lease / 2));
+  next_beat_ = now + jittered(beat_interval());
 }
 
 void ledger_worker::failed(ledger_time now) {

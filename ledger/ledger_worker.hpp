@@ -184,6 +184,7 @@ private:
   void settle(std::uint64_t row, bool is_stored);
   void end_statement(shared_job_state job);
   void measure_commit(ledger_time now);
+  [[nodiscard]] std::chrono::nanoseconds beat_interval() const noexcept;
   [[nodiscard]] std::chrono::nanoseconds jittered(std::chrono::nanoseconds pause);
 
   ledger_worker_options options_;

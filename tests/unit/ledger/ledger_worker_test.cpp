@@ -333,3 +333,27 @@ BOOST_FIXTURE_TEST_CASE(chunk_without_rows_left_is_reported, fixture) {
   lease_nothing(shared_job_state::finished);
   static_cast<void>(expect<stop_action>());
 }
+
+BOOST_AUTO_TEST_CASE(worker_with_short_lease_gives_signs_of_life_within_it) {
+  auto options = ledger_worker_options{};
+  options.lease = seconds{2};
+  auto worker = ledger_worker{options};
+  const auto now = ledger_time{seconds{1'000}};
+  BOOST_TEST_REQUIRE(std::holds_alternative<resolve_action>(worker.next(now)));
+  worker.resolved({shared_job_state::open, {}}, now);
+  for (auto members : {1U, 1'000U}) {
+    BOOST_TEST_REQUIRE(std::holds_alternative<lease_action>(worker.next(now)));
+    worker.leased({shared_job_state::open, members, {{members, members + 1, 1}}}, now);
+    BOOST_TEST_REQUIRE(std::holds_alternative<read_action>(worker.next(now)));
+    worker.read({}, now);
+    auto action = worker.next(now);
+    BOOST_TEST_REQUIRE(
+        std::holds_alternative<commit_action>(action)); // nothing is left in the chunk
+    worker.committed({shared_job_state::open, {{part_answer::verdict::stored, members + 1}}}, now);
+  }
+  BOOST_TEST_REQUIRE(std::holds_alternative<lease_action>(worker.next(now)));
+  worker.leased({shared_job_state::open, 1'000, {}}, now);
+  const auto wait = worker.next(now);
+  BOOST_TEST_REQUIRE(std::holds_alternative<pause_action>(wait));
+  BOOST_TEST((std::get<pause_action>(wait).until <= now + options.lease));
+}
