@@ -105,11 +105,14 @@ void read_limits(fields& root, agent_limits& into) {
       .limit("tool_calls", into.tool_calls)
       .limit("rpm", into.rpm)
       .limit("tpm", into.tpm)
+      .text("share", into.share)
       .limit("calls_per_answer", into.calls_per_answer)
       .limit("answer_bytes", into.answer_bytes)
       .flag("adaptive", into.adaptive)
       .duration("row_deadline_ms", into.row_deadline, 0)
       .done();
+  if (!into.share.empty() && !into.rpm && !into.tpm)
+    at.wrong("share", "needs limits.rpm or limits.tpm, which the processes share");
 }
 
 void read_prices(fields& root, price_table& into) {

@@ -9,6 +9,7 @@
 #include "agents/model_fields.hpp"
 #include "agents/overrides.hpp"
 #include "models/shared_rate.hpp"
+#include "postgres/limit_share.hpp"
 
 #include <superstep/agents/agent_file.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
@@ -46,11 +47,41 @@ model_limits_options limits_of(const agent_spec& spec) {
   return out;
 }
 
+rate_limits rates_of(const agent_limits& limits) {
+  return {.requests_per_minute = limits.rpm.value_or(0),
+          .tokens_per_minute = limits.tpm.value_or(0)};
+}
+
+/// Returns how the processes of the agent share its limits per minute.
+models::limit_sharing sharing_of(const agent_limits& limits) {
+  if (limits.share.empty())
+    return {};
+  const auto open = [&limits](const std::string& key) -> result<std::shared_ptr<limit_source>> {
+    auto opened = detail::open_shared_limits({.url = limits.share,
+                                              .key = key,
+                                              .requests_per_minute = limits.rpm.value_or(0),
+                                              .tokens_per_minute = limits.tpm.value_or(0)});
+    if (!opened)
+      return error{opened.error().code, "limits.share: " + opened.error().text};
+    return opened;
+  };
+  return {.where = limits.share, .open = open};
+}
+
 /// Applies the file's limits to a model that has no limits itself.
 result<chat_model_ptr> limited(result<chat_model_ptr> made, const agent_spec& spec) {
   if (!made)
     return made;
-  return detail::limit_model(std::move(made).value(), limits_of(spec),
+  auto source = std::shared_ptr<limit_source>{};
+  if (const auto sharing = sharing_of(spec.limits); sharing.open) {
+    auto opened = sharing.open("model " + (*made)->fingerprint());
+    if (!opened)
+      return opened.error();
+    source = *std::move(opened);
+  }
+  auto rate = rate_limiter{rates_of(spec.limits), std::move(source)};
+  return detail::limit_model(*std::move(made),
+                             std::make_shared<model_limits>(limits_of(spec), std::move(rate)),
                              spec.limits.calls_per_answer.value_or(0));
 }
 
@@ -70,12 +101,11 @@ result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<
           },
           [&](provider_model_options o) {
             o.tool_calls_max = spec.limits.calls_per_answer;
-            const auto limits = limits_of(spec);
-            auto rate = models::shared_rate(
-                o, {.requests_per_minute = limits.requests_per_minute.value_or(0),
-                    .tokens_per_minute = limits.tokens_per_minute.value_or(0)});
-            return make_provider_model(o, *io,
-                                       std::make_shared<model_limits>(limits, std::move(rate)));
+            auto rate = models::shared_rate(o, rates_of(spec.limits), sharing_of(spec.limits));
+            if (!rate)
+              return result<chat_model_ptr>{rate.error()};
+            return make_provider_model(
+                o, *io, std::make_shared<model_limits>(limits_of(spec), *std::move(rate)));
           }},
       spec.model);
 }

@@ -24,9 +24,9 @@ std::size_t bytes_of(const model_request& request) {
 
 class limited_model final : public chat_model {
 public:
-  limited_model(chat_model_ptr model, model_limits_options options, std::size_t calls_max)
-      : inner_{std::move(model)}, limits_{std::make_shared<model_limits>(options)},
-        counts_tokens_{options.tokens_per_minute.has_value()}, calls_max_{calls_max} {}
+  limited_model(chat_model_ptr model, std::shared_ptr<model_limits> limits, std::size_t calls_max)
+      : inner_{std::move(model)}, limits_{std::move(limits)},
+        counts_tokens_{limits_->rate().limits_tokens()}, calls_max_{calls_max} {}
 
   task<result<message>> complete(model_request request) const override {
     return ask(inner_, limits_, std::move(request), counts_tokens_ ? tokens_ : nullptr, calls_max_);
@@ -66,9 +66,9 @@ private:
 
 } // namespace
 
-chat_model_ptr limit_model(chat_model_ptr model, model_limits_options options,
+chat_model_ptr limit_model(chat_model_ptr model, std::shared_ptr<model_limits> limits,
                            std::size_t calls_max) {
-  return std::make_shared<const limited_model>(std::move(model), options, calls_max);
+  return std::make_shared<const limited_model>(std::move(model), std::move(limits), calls_max);
 }
 
 } // namespace superstep::detail

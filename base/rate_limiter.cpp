@@ -115,9 +115,18 @@ private:
 } // namespace
 
 struct rate_limiter::state {
-  explicit state(const rate_limits& limits)
+  state(const rate_limits& limits, std::shared_ptr<limit_source> source)
       : requests{limits.requests_per_minute, limits.burst, limits.window},
-        tokens{limits.tokens_per_minute, limits.burst, limits.window} {}
+        tokens{limits.tokens_per_minute, limits.burst, limits.window}, shared{std::move(source)} {
+    if (shared)
+      shared->on_grant([this] { change([] {}); });
+  }
+  ~state() {
+    if (shared)
+      shared->on_grant({});
+  }
+  state(const state&) = delete;
+  state& operator=(const state&) = delete;
 
   time_point try_reserve(std::int64_t amount, time_point now) {
     const auto lock = std::scoped_lock{mutex};
@@ -163,6 +172,7 @@ struct rate_limiter::state {
   mutable std::mutex mutex;
   rate requests;
   rate tokens;
+  const std::shared_ptr<limit_source> shared; ///< limits over several processes; may be null
   time_point paused{};
   std::uint64_t changes = 0;
   std::optional<completer<bool>> first; ///< wakes the first waiting request; empty if it is awake
@@ -176,7 +186,9 @@ private:
     requests.refill(now);
     tokens.refill(now);
     const auto wanted = static_cast<double>(amount);
-    const auto when = std::max(requests.when(1, now), tokens.when(wanted, now));
+    auto when = std::max(requests.when(1, now), tokens.when(wanted, now));
+    if (when <= now && shared)
+      when = shared->take(amount, now);
     if (when > now)
       return when;
     requests.take(1, now);
@@ -185,7 +197,10 @@ private:
   }
 };
 
-rate_limiter::rate_limiter(rate_limits limits) : state_{std::make_shared<state>(limits)} {}
+rate_limiter::rate_limiter(rate_limits limits) : rate_limiter{limits, nullptr} {}
+
+rate_limiter::rate_limiter(rate_limits limits, std::shared_ptr<limit_source> shared)
+    : state_{std::make_shared<state>(limits, std::move(shared))} {}
 
 time_point rate_limiter::try_reserve(std::int64_t tokens, time_point now) const {
   return state_->try_reserve(tokens, now);
@@ -240,14 +255,19 @@ task<rate_limiter::reservation> rate_limiter::wait_for_turn(std::shared_ptr<stat
 }
 
 void rate_limiter::settle(time_point reserved_at, std::int64_t reserved, std::int64_t used) const {
-  state_->change(
-      [&] { state_->tokens.correct(reserved_at, static_cast<double>(used - reserved)); });
+  state_->change([&] {
+    state_->tokens.correct(reserved_at, static_cast<double>(used - reserved));
+    if (state_->shared)
+      state_->shared->give_back(0, reserved - used);
+  });
 }
 
 void rate_limiter::cancel(time_point reserved_at, std::int64_t reserved) const {
   state_->change([&] {
     state_->tokens.correct(reserved_at, -static_cast<double>(reserved));
     state_->requests.correct(reserved_at, -1);
+    if (state_->shared)
+      state_->shared->give_back(1, reserved);
   });
 }
 

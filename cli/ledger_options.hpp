@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "ledger/pg_connection.hpp"
 #include "ledger/shared_job.hpp"
+#include "postgres/pg_connection.hpp"
 
 #include <superstep/base/error.hpp>
 

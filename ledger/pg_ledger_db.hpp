@@ -2,7 +2,7 @@
 #pragma once
 
 #include "ledger_db.hpp"
-#include "pg_connection.hpp"
+#include "postgres/pg_connection.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace {
 // chunks.state: 0 no worker holds the chunk, 1 a worker holds it, 2 all its rows have ended.
 // outputs.status: 0 ok, 1 failed; plus 2 if `line` is a place in a part file.
 constexpr auto tables_sql = R"sql(
-create schema superstep;
+create schema if not exists superstep;
 create table superstep.format (version int not null);
 insert into superstep.format values (1);
 create table superstep.jobs (

@@ -3,7 +3,7 @@
 
 #include "batch/journal.hpp"
 #include "ledger_db.hpp"
-#include "pg_connection.hpp"
+#include "postgres/pg_connection.hpp"
 
 #include <superstep/batch/batch_options.hpp>
 

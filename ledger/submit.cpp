@@ -208,8 +208,8 @@ result<void> prepare_ledger(pg_connection& connection) {
     auto created = connection.run_script(script.c_str());
     if (!created)
       connection.close();
-    // Another process may have created the schema in the meantime; its version is checked then.
-    if (!created && created.error().text.find("42P06") == std::string::npos)
+    // Another process may have created the tables in the meantime; its version is checked then.
+    if (!created && created.error().text.find("42P07") == std::string::npos)
       return created;
   }
   const auto version = connection.run("select version from superstep.format");

@@ -28,23 +28,32 @@ rate_table& the_table() {
 
 } // namespace
 
-rate_limiter shared_rate(const provider_model_options& options, const rate_limits& limits) {
+result<rate_limiter> shared_rate(const provider_model_options& options, const rate_limits& limits,
+                                 const limit_sharing& sharing) {
   const auto& traits = traits_of(options.api);
   const auto address = options.base_url.empty() ? std::string{traits.base_url} : options.base_url;
   auto secrets = std::string{};
   for (const auto& secret : secrets_of(options))
     secrets += secret + '\n';
   const auto key = fmt::format("{} {} {}", traits.name, address, hash_text(secrets));
+  const auto entry = key + ' ' + sharing.where;
   auto& table = the_table();
   const auto lock = std::scoped_lock{table.mutex};
-  std::erase_if(table.rates, [](const auto& entry) { return !entry.second.lock(); });
-  if (const auto found = table.rates.find(key); found != table.rates.end())
+  std::erase_if(table.rates, [](const auto& each) { return !each.second.lock(); });
+  if (const auto found = table.rates.find(entry); found != table.rates.end())
     if (auto held = found->second.lock()) {
       held->restrict_to(limits);
       return *held;
     }
-  auto made = rate_limiter{limits};
-  table.rates.insert_or_assign(key, made.reference());
+  auto source = std::shared_ptr<limit_source>{};
+  if (sharing.open) {
+    auto opened = sharing.open(key);
+    if (!opened)
+      return opened.error();
+    source = *std::move(opened);
+  }
+  auto made = rate_limiter{limits, std::move(source)};
+  table.rates.insert_or_assign(entry, made.reference());
   return made;
 }
 

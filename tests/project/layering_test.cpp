@@ -21,6 +21,7 @@ using project::source_file;
 const auto arrows = std::map<std::string, std::set<std::string>>{
     {"base", {}},
     {"net", {"base"}},
+    {"postgres", {"base"}},
     {"messages", {"base"}},
     {"channels", {"base"}},
     {"checkpoint", {"channels"}},
@@ -31,9 +32,9 @@ const auto arrows = std::map<std::string, std::set<std::string>>{
     {"interop", {"actors", "tools"}},
     {"models", {"messages", "net"}},
     {"protocols", {"models"}},
-    {"agents", {"tools", "protocols", "threads"}},
+    {"agents", {"tools", "protocols", "threads", "postgres"}},
     {"batch", {"runtime", "messages"}},
-    {"ledger", {"batch"}},
+    {"ledger", {"batch", "postgres"}},
     {"results", {"batch"}},
     {"cli", {"agents", "actors", "ledger", "results"}},
 };
@@ -142,9 +143,9 @@ BOOST_AUTO_TEST_CASE(only_net_and_actors_include_asio) {
   }));
 }
 
-BOOST_AUTO_TEST_CASE(only_ledger_includes_libpq) {
+BOOST_AUTO_TEST_CASE(only_postgres_includes_libpq) {
   check_none(breaking([](const source_file& file, const std::string& include) {
-    return !include.starts_with("libpq") || file.path.starts_with("ledger/");
+    return !include.starts_with("libpq") || file.path.starts_with("postgres/");
   }));
 }
 

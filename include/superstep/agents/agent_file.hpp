@@ -87,8 +87,9 @@ struct agent_limits {
   std::optional<std::size_t> tool_calls = 256;  ///< tool calls in flight
   std::optional<std::int64_t> rpm{};            ///< model requests per minute
   std::optional<std::int64_t> tpm{};            ///< model tokens per minute, input and output
-  std::vector<tool_limit> tools{};              ///< calls in flight of single tools
-  std::size_t tools_line = 0;                   ///< line of the key `limits.tools`
+  std::string share{}; ///< the database in which processes share `rpm` and `tpm`; empty: none
+  std::vector<tool_limit> tools{};                     ///< calls in flight of single tools
+  std::size_t tools_line = 0;                          ///< line of the key `limits.tools`
   std::optional<std::size_t> calls_per_answer = 1'000; ///< tool calls in one answer of the model
   /// Bytes of answers that are being received.
   std::optional<std::size_t> answer_bytes = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "ledger/pg_connection.hpp"
+#include "postgres/pg_connection.hpp"
 #include "system/process.hpp"
 
 #include <memory>

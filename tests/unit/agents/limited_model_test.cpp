@@ -31,11 +31,15 @@ private:
   mutable std::atomic<int> most_{0};
 };
 
+std::shared_ptr<model_limits> no_limits() {
+  return std::make_shared<model_limits>(model_limits_options{});
+}
+
 int most_at_once(std::optional<std::size_t> limit) {
   const auto inner = std::make_shared<const counting_model>();
   auto options = model_limits_options{};
   options.model_calls = limit;
-  const auto limited = detail::limit_model(inner, options);
+  const auto limited = detail::limit_model(inner, std::make_shared<model_limits>(options));
   auto calls = std::vector<task<result<message>>>{};
   for (auto i = 0; i < 9; ++i)
     calls.push_back(limited->complete({}));
@@ -68,7 +72,8 @@ BOOST_AUTO_TEST_CASE(token_limit_follows_answers_from_the_first_on) {
   };
   auto options = model_limits_options{};
   options.tokens_per_minute = 60'000; // 10 calls per second
-  const auto limited = detail::limit_model(std::make_shared<const short_model>(), options);
+  const auto limited = detail::limit_model(std::make_shared<const short_model>(),
+                                           std::make_shared<model_limits>(options));
   auto run = test::manual_executor{};
   auto calls = std::vector<task<result<message>>>{};
   for (auto i = 0; i < 50; ++i)
@@ -80,14 +85,14 @@ BOOST_AUTO_TEST_CASE(token_limit_follows_answers_from_the_first_on) {
 }
 
 BOOST_AUTO_TEST_CASE(limited_model_keeps_fingerprint_of_wrapped_model) {
-  const auto limited =
-      detail::limit_model(std::make_shared<const testing::fake_model>(std::vector<message>{}), {});
+  const auto limited = detail::limit_model(
+      std::make_shared<const testing::fake_model>(std::vector<message>{}), no_limits());
   BOOST_TEST(limited->fingerprint() == "fake");
 }
 
 BOOST_AUTO_TEST_CASE(limited_model_passes_errors_through) {
-  const auto limited =
-      detail::limit_model(std::make_shared<const testing::fake_model>(std::vector<message>{}), {});
+  const auto limited = detail::limit_model(
+      std::make_shared<const testing::fake_model>(std::vector<message>{}), no_limits());
   const auto reply = sync_wait(limited->complete({}));
   BOOST_REQUIRE(!reply);
   BOOST_TEST((reply.error().code == model_errc::server_error));
@@ -104,10 +109,10 @@ BOOST_AUTO_TEST_CASE(answer_with_too_many_tool_calls_is_rejected) {
   const auto inner = [&] {
     return std::make_shared<testing::fake_model>(std::vector<message>{many});
   };
-  const auto refused = sync_wait(detail::limit_model(inner(), {}, 1'000)->complete({}));
+  const auto refused = sync_wait(detail::limit_model(inner(), no_limits(), 1'000)->complete({}));
   BOOST_REQUIRE(refused.has_error());
   BOOST_TEST(refused.error().text.find("1001 tool calls; the maximum is 1000") !=
              std::string::npos);
-  BOOST_TEST(sync_wait(detail::limit_model(inner(), {}, 1'001)->complete({})).has_value());
-  BOOST_TEST(sync_wait(detail::limit_model(inner(), {}, 0)->complete({})).has_value());
+  BOOST_TEST(sync_wait(detail::limit_model(inner(), no_limits(), 1'001)->complete({})).has_value());
+  BOOST_TEST(sync_wait(detail::limit_model(inner(), no_limits(), 0)->complete({})).has_value());
 }

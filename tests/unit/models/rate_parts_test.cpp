@@ -35,14 +35,70 @@ provider_model_options at(std::string url, std::string key_header) {
   return out;
 }
 
+rate_limiter rate_of(const provider_model_options& options, const rate_limits& limits) {
+  return models::shared_rate(options, limits).value();
+}
+
+/// A limit that other processes have used up. It counts how often it was asked.
+class used_up final : public limit_source {
+public:
+  time_point take(std::int64_t /*tokens*/, time_point now) override {
+    ++asked;
+    return is_free ? now : now + std::chrono::seconds{1};
+  }
+  void give_back(std::int64_t requests, std::int64_t tokens) override {
+    given_back += requests * 1'000'000 + tokens;
+  }
+  void on_grant(std::function<void()> call) override { call_back = std::move(call); }
+
+  int asked = 0;
+  bool is_free = false;
+  std::int64_t given_back = 0;
+  std::function<void()> call_back;
+};
+
 } // namespace
+
+BOOST_AUTO_TEST_CASE(shared_limits_apply_after_own_ones) {
+  const auto source = std::make_shared<used_up>();
+  const auto sharing = models::limit_sharing{
+      .where = "somewhere",
+      .open = [&](const std::string& key) -> result<std::shared_ptr<limit_source>> {
+        BOOST_TEST(key.find("secret") == std::string::npos, key);
+        return std::shared_ptr<limit_source>{source};
+      }};
+  {
+    const auto limits = rate_limits{.requests_per_minute = 1, .tokens_per_minute = 100};
+    const auto rate = models::shared_rate(at("http://s", "secret"), limits, sharing).value();
+    BOOST_TEST((rate.try_reserve(10, start) == start + std::chrono::seconds{1}));
+    source->is_free = true;
+    BOOST_TEST((rate.try_reserve(10, start) == start));
+    BOOST_TEST(source->asked == 2);
+    BOOST_TEST((rate.try_reserve(10, start) > start)); // its own limit is used up
+    BOOST_TEST(source->asked == 2);
+    rate.settle(start, 10, 4);
+    BOOST_TEST(source->given_back == 6);
+    rate.cancel(start, 4);
+    BOOST_TEST(source->given_back == 1'000'010);
+    BOOST_TEST(!!source->call_back);
+    // Models that do not share their limits have others.
+    BOOST_TEST((rate_of(at("http://s", "secret"), limits).try_reserve(10, start) == start));
+  }
+  BOOST_TEST(!source->call_back); // removed with the limiter
+  const auto failing = models::limit_sharing{
+      .where = "nowhere", .open = [](const std::string&) -> result<std::shared_ptr<limit_source>> {
+        return error{errc::io_failed, "no database"};
+      }};
+  const auto failed = models::shared_rate(at("http://s", "k"), {}, failing);
+  BOOST_TEST(failed.error().text == "no database");
+}
 
 BOOST_AUTO_TEST_CASE(models_with_same_key_share_their_rate) {
   const auto limits = rate_limits{.requests_per_minute = 1};
-  const auto first = models::shared_rate(at("http://a", "k1"), limits);
-  const auto same = models::shared_rate(at("http://a", "k1"), limits);
-  const auto other_key = models::shared_rate(at("http://a", "k2"), limits);
-  const auto other_host = models::shared_rate(at("http://b", "k1"), limits);
+  const auto first = rate_of(at("http://a", "k1"), limits);
+  const auto same = rate_of(at("http://a", "k1"), limits);
+  const auto other_key = rate_of(at("http://a", "k2"), limits);
+  const auto other_host = rate_of(at("http://b", "k1"), limits);
   BOOST_TEST((first.try_reserve(0, start) == start));
   BOOST_TEST((same.try_reserve(0, start) > start));
   BOOST_TEST((other_key.try_reserve(0, start) == start));
@@ -50,9 +106,9 @@ BOOST_AUTO_TEST_CASE(models_with_same_key_share_their_rate) {
 }
 
 BOOST_AUTO_TEST_CASE(lowest_limit_applies_to_shared_rate) {
-  const auto free = models::shared_rate(at("http://c", "k"), {});
+  const auto free = rate_of(at("http://c", "k"), {});
   BOOST_TEST(!free.has_limit());
-  const auto limited = models::shared_rate(at("http://c", "k"), {.requests_per_minute = 1});
+  const auto limited = rate_of(at("http://c", "k"), {.requests_per_minute = 1});
   BOOST_TEST((free.try_reserve(0, start) == start));
   BOOST_TEST((limited.try_reserve(0, start) > start));
 }
@@ -60,10 +116,10 @@ BOOST_AUTO_TEST_CASE(lowest_limit_applies_to_shared_rate) {
 BOOST_AUTO_TEST_CASE(shared_rate_ends_with_its_last_user) {
   const auto limits = rate_limits{.requests_per_minute = 1};
   {
-    const auto first = models::shared_rate(at("http://d", "k"), limits);
+    const auto first = rate_of(at("http://d", "k"), limits);
     BOOST_TEST((first.try_reserve(0, start) == start));
   }
-  const auto later = models::shared_rate(at("http://d", "k"), limits);
+  const auto later = rate_of(at("http://d", "k"), limits);
   BOOST_TEST((later.try_reserve(0, start) == start));
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/detail/executor.hpp>
+#include <superstep/base/detail/limit_source.hpp>
 #include <superstep/base/task.hpp>
 
 #include <chrono>
@@ -65,6 +66,8 @@ public:
 
   /// Creates a limiter of which nothing is used yet.
   explicit rate_limiter(rate_limits limits);
+  /// Creates a limiter that also asks `shared` for each request; nullptr for none.
+  rate_limiter(rate_limits limits, std::shared_ptr<limit_source> shared);
 
   /// Waits until a request with this number of tokens may be sent, and reserves it. Waiting
   /// requests are served in the order of arrival.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses of ledgers: passwords on the command line and connections without verification are
 // rejected before a connection is made.
-#include "ledger/pg_address.hpp"
+#include "postgres/pg_address.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

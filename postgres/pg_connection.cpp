@@ -152,7 +152,7 @@ pg_connection::pg_connection(pg_address address, std::function<bool()> is_cancel
 /// Closes the connection, and returns the error that reports its loss.
 error pg_connection::lost(std::string text) {
   connection_.reset();
-  return {errc::io_failed, "the ledger " + address_.name + ": " + std::move(text)};
+  return {errc::io_failed, "the database " + address_.name + ": " + std::move(text)};
 }
 
 error pg_connection::failure(const PGresult* of) {
@@ -162,7 +162,7 @@ error pg_connection::failure(const PGresult* of) {
       is_temporary(state))
     return lost(text != nullptr ? text : first_line(PQerrorMessage(connection_.get())));
   return {errc::invalid_argument,
-          "the ledger " + address_.name + ": " + text + " (SQLSTATE " + state + ")"};
+          "the database " + address_.name + ": " + text + " (SQLSTATE " + state + ")"};
 }
 
 /// Waits until the socket is ready.

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits per minute that several processes share, with a PostgreSQL server.
+#include "postgres/limit_share.hpp"
+#include "postgres_server.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+namespace {
+
+using namespace superstep;
+using namespace superstep::testing;
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+using time_point = steady_clock::time_point;
+
+// The minute of these tests has 6 s.
+constexpr auto window = 6'000ms;
+constexpr auto per_window = std::int64_t{1'200};
+
+const postgres_server& the_server() {
+  static const auto server = postgres_server{};
+  return server;
+}
+
+/// A process that sends requests as fast as the shared limits allow.
+class busy_sender {
+public:
+  busy_sender(const std::string& url, const std::string& key)
+      : share_{detail::open_shared_limits({.url = url,
+                                          .key = key,
+                                          .requests_per_minute = per_window,
+                                          .tokens_per_minute = per_window * 10,
+                                          .window = window})
+                   .value()},
+        thread_{[this](const std::stop_token& stop) { send(stop); }} {}
+
+  /// Stops sending, and returns the times of all requests.
+  std::vector<time_point> end() {
+    thread_.request_stop();
+    thread_.join();
+    share_.reset();
+    return sent_;
+  }
+
+private:
+  void send(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      const auto now = steady_clock::now();
+      if (share_->take(5, now) <= now)
+        sent_.push_back(now);
+      else
+        std::this_thread::sleep_for(1ms);
+    }
+  }
+
+  std::shared_ptr<limit_source> share_;
+  std::vector<time_point> sent_;
+  std::jthread thread_;
+};
+
+/// Returns the largest number of times within one window.
+std::int64_t most_in_window(std::vector<time_point> times) {
+  std::ranges::sort(times);
+  auto most = std::int64_t{0};
+  auto first = times.begin();
+  for (auto at = times.begin(); at != times.end(); ++at) {
+    while (*at - *first > window)
+      ++first;
+    most = std::max<std::int64_t>(most, at - first + 1);
+  }
+  return most;
+}
+
+/// Returns the number of times from `from` on, before `to`.
+double between(const std::vector<time_point>& times, time_point from, time_point to) {
+  return static_cast<double>(
+      std::ranges::count_if(times, [=](time_point each) { return each >= from && each < to; }));
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(processes_share_limit_per_minute_fairly) {
+  const auto url = the_server().url();
+  auto senders = std::vector<std::unique_ptr<busy_sender>>{};
+  for (auto i = 0; i < 3; ++i)
+    senders.push_back(std::make_unique<busy_sender>(url, "fair"));
+  std::this_thread::sleep_for(2s);
+  const auto begin = steady_clock::now();
+  std::this_thread::sleep_for(window);
+  const auto middle = steady_clock::now();
+  auto times = std::vector<std::vector<time_point>>{};
+  times.push_back(senders[0]->end());
+  std::this_thread::sleep_for(1s);
+  const auto later = steady_clock::now();
+  std::this_thread::sleep_for(3s);
+  const auto end = steady_clock::now();
+  times.push_back(senders[1]->end());
+  times.push_back(senders[2]->end());
+
+  auto all = std::vector<time_point>{};
+  for (const auto& each : times)
+    all.insert(all.end(), each.begin(), each.end());
+  BOOST_TEST(most_in_window(all) <= per_window);
+  const auto total = between(all, begin, middle);
+  BOOST_TEST_MESSAGE("used of the limit: " << total / static_cast<double>(per_window));
+  // Grants of 0.1 s expire when the machine is busy, so the limit is not used to the last request.
+  BOOST_TEST(total > 0.7 * static_cast<double>(per_window));
+  for (const auto& each : times)
+    BOOST_TEST(between(each, begin, middle) * 3 / total > 0.8);
+  // The others get the share of the one that has ended.
+  for (const auto& each : {times[1], times[2]})
+    BOOST_TEST(between(each, later, end) / 3 > 1.2 * between(each, begin, middle) / 6);
+}
+
+BOOST_AUTO_TEST_CASE(limit_holds_over_crash_of_server) {
+  auto server = postgres_server{};
+  auto first = busy_sender{server.url(), "crash"};
+  auto second = busy_sender{server.url(), "crash"};
+  for (auto round = 0; round < 3; ++round) {
+    std::this_thread::sleep_for(1'500ms);
+    server.crash(round == 0 ? SIGKILL : SIGQUIT);
+    server.start();
+  }
+  std::this_thread::sleep_for(3s);
+  auto all = first.end();
+  const auto more = second.end();
+  all.insert(all.end(), more.begin(), more.end());
+  BOOST_TEST(most_in_window(all) <= per_window);
+  BOOST_TEST(all.size() > 100U);
+  BOOST_TEST((all.back() > steady_clock::now() - 1s)); // both have connected again
+}
+
+BOOST_AUTO_TEST_CASE(agent_files_share_limits) {
+  const auto job = cli_job{};
+  auto lines = std::string{};
+  for (auto i = 0; i < 4; ++i)
+    lines += "{\"id\":\"row-" + std::to_string(i) +
+             "\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}\n";
+  job.write("in.jsonl", lines);
+  job.write("model.yaml", "default: {text: hello}\n");
+  const auto model = std::string{"model: {provider: scripted, path: model.yaml}\n"};
+  job.write("agent.yaml",
+            model + "limits: {rpm: 60, share: '" + the_server().url() + "'}\n");
+  const auto begin = steady_clock::now();
+  auto processes = std::vector<std::unique_ptr<process>>{};
+  for (const auto* name : {"a.jsonl", "b.jsonl"})
+    processes.push_back(std::make_unique<process>(
+        std::vector<std::string>{superstep_program(), "run", job.agent, "--input", job.input,
+                                 "--output", job.folder / name, "--progress", "none"}));
+  for (auto& each : processes) {
+    const auto end = each->wait();
+    BOOST_TEST(end.exit_code == 0, end.err);
+  }
+  // Eight requests at less than one per second; the first may be granted at once.
+  BOOST_TEST((steady_clock::now() - begin > 6s));
+
+  job.write("agent.yaml", model + "limits: {share: 'postgresql:///x'}\n");
+  BOOST_TEST(job.run({}).err.find("limits.share: needs limits.rpm or limits.tpm") !=
+             std::string::npos);
+  job.write("agent.yaml", model + "limits: {rpm: 60, share: 'postgresql:///x?host=/nowhere'}\n");
+  const auto away = job.run({});
+  BOOST_TEST(away.exit_code == 1);
+  BOOST_TEST(away.err.find("limits.share: the database") != std::string::npos, away.err);
+  job.write("agent.yaml", model + "limits: {rpm: 60, share: 'postgresql://me:secret@host/x'}\n");
+  const auto password = job.run({});
+  BOOST_TEST(password.err.find("limits.share") != std::string::npos, password.err);
+  BOOST_TEST(password.err.find("secret") == std::string::npos, password.err);
+}
