@@ -96,7 +96,8 @@ limit_request granted_limits::ask(time_point now) {
     if (quota_[d] == 0)
       continue;
     // A quarter more than was used lately, so that a growing rate needs to wait less often.
-    const auto lately = static_cast<double>(used_[d]) * static_cast<double>(second_.count()) / since;
+    const auto lately =
+        static_cast<double>(used_[d]) * static_cast<double>(second_.count()) / since;
     const auto more = static_cast<std::int64_t>(lately * 1.25) - have[d];
     out.want[d] = is_waiting ? unbounded : std::max<std::int64_t>(more, 0);
   }

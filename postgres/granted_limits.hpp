@@ -20,8 +20,8 @@ struct limit_request {
   limit_amounts back; ///< of earlier grants and not used; negative if more was used
 };
 
-/// The part of one process of limits that several processes share: what was granted and is not used,
-/// and what to ask for. It has no thread, no clock and no connection; see limit_share.
+/// The part of one process of limits that several processes share: what was granted and is not
+/// used, and what to ask for. It has no thread, no clock and no connection; see limit_share.
 ///
 /// While the process uses the limits, it asks twice per second. A grant may be used for one second
 /// from the time at which it was asked for. What is left is given back with the next request.
@@ -59,8 +59,8 @@ public:
   [[nodiscard]] const limit_amounts& quota() const noexcept { return quota_; }
 
 private:
-  /// `idle`: nothing is granted or wanted. `active`: the process asks at its times. `asking`: it waits
-  /// for an answer.
+  /// `idle`: nothing is granted or wanted. `active`: the process asks at its times. `asking`: it
+  /// waits for an answer.
   enum class phase : std::uint8_t { idle, active, asking };
   struct grant {
     limit_amounts amounts;

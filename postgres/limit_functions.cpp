@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables and the function with which processes share a limit per minute.
 //
-// Each limit is a token bucket in the database, whose content is granted to processes. A process may
-// use a grant for one second, and the request may take another second to the server, so what was
-// granted in 62 seconds can reach the server in one minute. The bucket therefore holds at most
+// Each limit is a token bucket in the database, whose content is granted to processes. A process
+// may use a grant for one second, and the request may take another second to the server, so what
+// was granted in 62 seconds can reach the server in one minute. The bucket therefore holds at most
 // `v_burst` and is filled with (limit - v_burst) / 62 per second.
 //
-// The grants of a process are bounded by a credit, which grows with its share of the rate. The shares
-// are max-min fair: a process that wants less than an equal share gets what it wants, and the others
-// divide the rest.
+// The grants of a process are bounded by a credit, which grows with its share of the rate. The
+// shares are max-min fair: a process that wants less than an equal share gets what it wants, and
+// the others divide the rest.
 #include "limit_functions.hpp"
 
 #include <string>

@@ -32,10 +32,10 @@ class busy_sender {
 public:
   busy_sender(const std::string& url, const std::string& key)
       : share_{detail::open_shared_limits({.url = url,
-                                          .key = key,
-                                          .requests_per_minute = per_window,
-                                          .tokens_per_minute = per_window * 10,
-                                          .window = window})
+                                           .key = key,
+                                           .requests_per_minute = per_window,
+                                           .tokens_per_minute = per_window * 10,
+                                           .window = window})
                    .value()},
         thread_{[this](const std::stop_token& stop) { send(stop); }} {}
 
@@ -144,8 +144,7 @@ BOOST_AUTO_TEST_CASE(agent_files_share_limits) {
   job.write("in.jsonl", lines);
   job.write("model.yaml", "default: {text: hello}\n");
   const auto model = std::string{"model: {provider: scripted, path: model.yaml}\n"};
-  job.write("agent.yaml",
-            model + "limits: {rpm: 60, share: '" + the_server().url() + "'}\n");
+  job.write("agent.yaml", model + "limits: {rpm: 60, share: '" + the_server().url() + "'}\n");
   const auto begin = steady_clock::now();
   auto processes = std::vector<std::unique_ptr<process>>{};
   for (const auto* name : {"a.jsonl", "b.jsonl"})
