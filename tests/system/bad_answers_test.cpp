@@ -110,6 +110,7 @@ BOOST_DATA_TEST_CASE(invalid_answer_of_server_fails_only_its_row,
         continue;
       const auto& why = row.at("error").as_object();
       BOOST_TEST(text_at(why, "kind") == "model_error");
+      BOOST_TEST(row.at("model_calls").as_int64() == 1); // the call that failed
       const auto text = text_at(why, "message");
       BOOST_TEST(text.find(said.error) != std::string::npos, text.substr(0, 1000));
       // The error names the server and quotes only a part of the answer.
