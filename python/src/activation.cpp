@@ -4,9 +4,11 @@
 // the code still runs, so everything that the code uses of the body is behind a lock.
 #include "activation.hpp"
 
+#include "api.hpp"
 #include "convert.hpp"
 #include "failure.hpp"
 #include "process.hpp"
+#include "types.hpp"
 
 #include <utility>
 
@@ -38,7 +40,7 @@ class cancel_job final : public pool_job {
 public:
   explicit cancel_job(shared_object task) : task_{std::move(task)} {}
   void run() noexcept override {
-    auto* const done = PyObject_CallOneArg(cancel_function, task_.get().ptr());
+    auto* const done = call_with_one(cancel_function, task_.get().ptr());
     if (done == nullptr) // the loop was closed
       PyErr_Clear();
     Py_XDECREF(done);
@@ -105,7 +107,7 @@ void activation::run() noexcept {
 /// Uses what Python code has returned: a result, or a coroutine that an event loop has to execute.
 void activation::go_on(nb::object result) {
   while (result.is_valid()) {
-    if (PyCoro_CheckExact(result.ptr())) {
+    if (Py_TYPE(result.ptr()) == reinterpret_cast<PyTypeObject*>(types().coroutine)) {
       start_coroutine(result);
       return;
     }

@@ -2,6 +2,7 @@
 // Conversion between Python objects and JSON values.
 #include "convert.hpp"
 
+#include "api.hpp"
 #include "types.hpp"
 
 #include <cmath>
@@ -30,7 +31,7 @@ struct place {
 };
 
 [[noreturn]] void throw_type(const place& at, nb::handle from, const char* wanted) {
-  const auto text = at.text() + " is a " + Py_TYPE(from.ptr())->tp_name + "; " + wanted;
+  const auto text = at.text() + " is a " + class_name(from) + "; " + wanted;
   throw nb::type_error(text.c_str());
 }
 
@@ -94,7 +95,7 @@ bool is_json(PyObject* object) {
     return overflow == 0;
   }
   if (PyFloat_CheckExact(object))
-    return std::isfinite(PyFloat_AS_DOUBLE(object));
+    return std::isfinite(PyFloat_AsDouble(object));
   return PyDict_CheckExact(object) && is_json_dict(object);
 }
 
@@ -121,7 +122,7 @@ json::value value_of(nb::handle from, const place& at, int depth) {
   if (PyLong_Check(object))
     return integer_of(from, at);
   if (PyFloat_Check(object)) {
-    const auto number = PyFloat_AS_DOUBLE(object);
+    const auto number = PyFloat_AsDouble(object);
     if (!std::isfinite(number))
       throw nb::value_error((at.text() + " is not a finite number").c_str());
     return number;
@@ -133,11 +134,10 @@ json::value value_of(nb::handle from, const place& at, int depth) {
   if (!PyList_Check(object) && !PyTuple_Check(object))
     throw_type(at, from, "it must consist of None, bool, int, float, str, list and dict");
   auto out = json::array{};
-  const auto size = PySequence_Fast_GET_SIZE(object);
+  const auto size = PySequence_Size(object);
   out.reserve(static_cast<std::size_t>(size));
   for (auto i = Py_ssize_t{0}; i < size; ++i)
-    out.push_back(value_of(PySequence_Fast_GET_ITEM(object, i),
-                           place{at.root, at.packs, &at, {}, i}, depth + 1));
+    out.push_back(value_of(item_at(object, i), place{at.root, at.packs, &at, {}, i}, depth + 1));
   return out;
 }
 
@@ -193,8 +193,8 @@ nb::object object_from(const json::value& from, bool unpacks) {
   if (!out.is_valid())
     throw nb::python_error();
   for (auto i = std::size_t{0}; i < items.size(); ++i)
-    PyList_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i),
-                    object_from(items[i], unpacks).release().ptr());
+    PyList_SetItem(out.ptr(), static_cast<Py_ssize_t>(i),
+                   object_from(items[i], unpacks).release().ptr());
   return out;
 }
 

@@ -2,6 +2,7 @@
 // Exceptions of Python in C++, and of C++ in Python.
 #include "failure.hpp"
 
+#include "api.hpp"
 #include "convert.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
@@ -18,13 +19,14 @@ PyObject* graph_error_type = nullptr;
 
 /// Returns an exception as text: `ValueError: no such word`.
 std::string describe_exception(nb::handle exception) {
-  auto out = std::string{Py_TYPE(exception.ptr())->tp_name};
+  auto out = class_name(exception);
   const auto text = nb::steal(PyObject_Str(exception.ptr()));
   if (!text.is_valid()) {
     PyErr_Clear();
     return out;
   }
-  if (const auto* const chars = PyUnicode_AsUTF8(text.ptr()); chars != nullptr && *chars != '\0')
+  if (const auto* const chars = PyUnicode_AsUTF8AndSize(text.ptr(), nullptr);
+      chars != nullptr && *chars != '\0')
     out += std::string{": "} + chars;
   PyErr_Clear();
   return out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The channels of a Python graph: conversion between its state and dicts, and destinations.
+#include "api.hpp"
 #include "convert.hpp"
 #include "graph.hpp"
 #include "types.hpp"
@@ -62,7 +63,7 @@ void graph_layout::add_writes(nb::handle update, std::vector<write>& to) const {
   if (update.is_none())
     return;
   if (!PyDict_Check(update.ptr())) {
-    const auto text = std::string{"an update is a "} + Py_TYPE(update.ptr())->tp_name +
+    const auto text = std::string{"an update is a "} + class_name(update) +
                       "; a node must return a dict, a Command, a list of these, or None";
     throw nb::type_error(text.c_str());
   }

@@ -4,6 +4,7 @@
 // writes, and its routers.
 #include "graph_nodes.hpp"
 
+#include "api.hpp"
 #include "convert.hpp"
 #include "failure.hpp"
 #include "types.hpp"
@@ -64,7 +65,7 @@ protected:
       throw std::logic_error{"the graph was deleted while it ran"};
     if (f.takes_runtime)
       return nb::borrow(function)(given, nb::arg("runtime") = nb::cast(call_reference{this}));
-    auto* const made = PyObject_CallOneArg(function.ptr(), given.ptr());
+    auto* const made = call_with_one(function.ptr(), given.ptr());
     if (made == nullptr)
       throw nb::python_error();
     return nb::steal(made);
@@ -269,8 +270,7 @@ make_cache_key(layout_ref layout, std::vector<std::uint32_t> reads, shared_objec
         return to_canonical_text(to_stored(input, "the input of the node"));
       const auto made = nb::borrow(key.get())(input);
       if (PyBytes_Check(made.ptr()))
-        return {PyBytes_AS_STRING(made.ptr()),
-                static_cast<std::size_t>(PyBytes_GET_SIZE(made.ptr()))};
+        return {PyBytes_AsString(made.ptr()), static_cast<std::size_t>(PyBytes_Size(made.ptr()))};
       return std::string{text_of(made, "the key of a CachePolicy")};
     } catch (nb::python_error& e) {
       throw python_failure{e.value()};

@@ -215,7 +215,7 @@ void add_program(nb::module_& m) {
 NB_MODULE(_superstep, m) {
   using namespace superstep::python;
   // The engine's threads use the GIL of the main interpreter.
-  if (PyInterpreterState_Get() != PyInterpreterState_Main())
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) // not the main interpreter
     throw nb::import_error(
         "superstep cannot be imported in a subinterpreter: use processes instead");
   add_calls(m);

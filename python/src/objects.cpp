@@ -3,6 +3,8 @@
 // for it, so it puts the object on a list, which the next thread with the GIL empties.
 #include "objects.hpp"
 
+#include "api.hpp"
+
 #include <mutex>
 #include <vector>
 

@@ -74,7 +74,7 @@ nb::object python_value::get() {
     combine();
   if (is_copied_) {
     if (PyList_CheckExact(object_))
-      return nb::steal(PyList_GetSlice(object_, 0, PyList_GET_SIZE(object_)));
+      return nb::steal(PyList_GetSlice(object_, 0, PyList_Size(object_)));
     if (PyDict_CheckExact(object_))
       return nb::steal(PyDict_Copy(object_));
     if (PySet_CheckExact(object_))

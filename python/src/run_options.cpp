@@ -158,7 +158,8 @@ constexpr auto type_members = std::to_array<std::pair<const char*, PyObject * pa
      {"store", &package_types::store},
      {"item", &package_types::item},
      {"pack", &package_types::pack},
-     {"unpack", &package_types::unpack}});
+     {"unpack", &package_types::unpack},
+     {"coroutine", &package_types::coroutine}});
 
 } // namespace
 

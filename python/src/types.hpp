@@ -14,10 +14,11 @@ struct package_types {
   PyObject* send = nullptr;
   PyObject* command = nullptr;
   PyObject* overwrite = nullptr;
-  PyObject* store = nullptr;  ///< makes a Store of a native one
-  PyObject* item = nullptr;   ///< an item of a store
-  PyObject* pack = nullptr;   ///< packs a value for a checkpoint
-  PyObject* unpack = nullptr; ///< the reverse of `pack`
+  PyObject* store = nullptr;     ///< makes a Store of a native one
+  PyObject* item = nullptr;      ///< an item of a store
+  PyObject* pack = nullptr;      ///< packs a value for a checkpoint
+  PyObject* unpack = nullptr;    ///< the reverse of `pack`
+  PyObject* coroutine = nullptr; ///< the class of coroutines
 };
 
 /// Returns the objects; set by set_types() when the package is imported. Needs the GIL.

@@ -6,6 +6,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from types import CoroutineType
 
 from . import _aio, _stored, _superstep
 from ._resources import Item, store_of
@@ -63,6 +64,7 @@ _superstep.set_types(
         "item": Item,
         "pack": _stored.pack,
         "unpack": _stored.unpack,
+        "coroutine": CoroutineType,
     }
 )
 _superstep.set_async_functions(_aio.submit, _aio.cancel, Interrupted)
