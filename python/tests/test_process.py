@@ -48,7 +48,8 @@ def test_forked_child_has_its_own_engine(run_python: Run) -> None:
     done = run_python(
         GRAPH
         + """
-import os, sys
+import os, sys, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of fork() with threads, since Python 3.12
 def tool(city: str) -> str: return city
 agent = ss.create_agent("scripted:\\ndefault: {text: hello}", [tool])
 assert agent.invoke("hi").text == "hello" and graph.invoke({"n": 1})["n"] == 2
