@@ -5,6 +5,8 @@
 #include "agents/overrides.hpp"
 #include "models/strict_schema.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <initializer_list>
@@ -163,13 +165,12 @@ void check_required(const YAML::Node& node, const json::object& schema, const st
     for (const auto& one : required->get_array())
       if (one.is_string() && !members.contains(one.get_string()))
         faults.add(node["required"], path + ".required",
-                   "contains '" + std::string{one.get_string()} + "', which is not in properties");
-  for (const auto& [name, member] : members) {
-    const auto key = std::string{name};
+                   fmt::format("contains '{}', which is not in properties",
+                               std::string_view{one.get_string()}));
+  for (const auto& [name, member] : members)
     if (member.is_object())
-      check_required(node["properties"][key], member.get_object(), path + ".properties." + key,
-                     faults);
-  }
+      check_required(node["properties"][std::string{name}], member.get_object(),
+                     fmt::format("{}.properties.{}", path, std::string_view{name}), faults);
 }
 
 /// Rejects options of the response that contradict each other or the schema.
