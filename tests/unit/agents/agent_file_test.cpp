@@ -243,6 +243,7 @@ const auto bad_overrides = std::vector<override_case>{
      "--set: limits..rpm: is not an override; write --set key.path=value"},
     {"an unknown key", "limits.rmp=1",
      "--set: limits.rmp: is not a known key; known keys: tools, model_calls, tool_calls, rpm, tpm, "
+     "share, "
      "calls_per_answer, answer_bytes, adaptive, row_deadline_ms"},
     {"an index behind the end", "tools.9=calculator",
      "--set: tools.9: cannot set '9': the list 'tools' has the indexes 0 to 6"},
