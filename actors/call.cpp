@@ -56,18 +56,34 @@ void call::advance(std::coroutine_handle<> frame) noexcept {
   }
   auto has_ended_now = false;
   if (!frame) {
-    has_ended_now = detail::start_body(input, out, at, failed);
+    has_ended_now = detail::start_body(input, *out, at, failed);
+    if (!has_ended_now)
+      rest = std::move(out->rest);
   } else {
     frame.resume();
-    has_ended_now = detail::continue_body(input, out, failed);
+    has_ended_now = rest.done() && end_coroutine();
   }
   // the body waits at an interrupt; its frames are destroyed without an exception
   if (!has_ended_now && progress == body_progress::giving_up) {
-    out.rest = {};
+    rest = {};
     has_ended_now = true;
   }
   if (has_ended_now)
     progress = body_progress::ended;
+}
+
+/// Takes the result of a coroutine that has ended.
+bool call::end_coroutine() noexcept {
+  try {
+    if (!out)
+      out = std::make_unique<detail::node_body::outcome>();
+  } catch (...) { // memory is short
+    failed = std::current_exception();
+    rest = {};
+    return true;
+  }
+  out->rest = std::move(rest);
+  return detail::continue_body(input, *out, failed);
 }
 
 void call::add_wait(wait_ptr&& w) noexcept {

@@ -108,7 +108,7 @@ struct call_extras {
 /// body". All other members belong to the lane's thread. Records are reused but never freed before
 /// their lane. A pointer to a record whose call has ended is therefore safe to read; its generation
 /// shows that the call has ended.
-struct alignas(64) call : lane_message, detail::call_services {
+struct call : lane_message, detail::call_services {
   explicit call(superstep::lane& l) noexcept;
   call(const call&) = delete;
   call& operator=(const call&) = delete;
@@ -116,7 +116,11 @@ struct alignas(64) call : lane_message, detail::call_services {
 
   // Used by the body while it runs.
   body_input input;
-  detail::node_body::outcome out;
+  /// The coroutine of a body that is suspended.
+  detail::body_task rest;
+  /// What the body returns. Null while the body is suspended; fill_call() allocates it, and so does
+  /// the end of a coroutine.
+  std::unique_ptr<detail::node_body::outcome> out;
   std::exception_ptr failed;
   body_progress progress = body_progress::active;
   std::uint8_t traits = 0;      ///< bits of call_trait; set before the body starts
@@ -204,6 +208,19 @@ struct alignas(64) call : lane_message, detail::call_services {
   [[nodiscard]] wait_ptr take_wait() noexcept;
   void drop_waits() noexcept;
 
+  /// Whether nothing is left of an earlier body.
+  [[nodiscard]] bool is_clean() const noexcept {
+    return !rest && !failed && (!out || (!out->rest && out->output.is_empty()));
+  }
+  /// Returns what the body has returned, and clears it.
+  [[nodiscard]] node_output take_output() noexcept {
+    return out ? std::exchange(out->output, {}) : node_output{};
+  }
+  void drop_output() noexcept {
+    if (out)
+      out->output = {};
+  }
+
   /// Starts the body, or resumes its coroutine if `frame` is set. No other function runs user code
   /// of nodes.
   void advance(std::coroutine_handle<> frame) noexcept;
@@ -237,6 +254,7 @@ struct alignas(64) call : lane_message, detail::call_services {
 
 private:
   [[nodiscard]] conversation& conversing();
+  [[nodiscard]] bool end_coroutine() noexcept;
 
 protected:
   // the body may ask for its token or its actors while the lane abandons the call
@@ -253,8 +271,8 @@ public:
   /// Destroys the body's frame, output and exception. A suspended frame keeps the lane alive;
   /// therefore a lane calls this for all its records before it is released.
   void drop_body() noexcept {
-    out.rest = {};
-    out.output = {};
+    rest = {};
+    drop_output();
     failed = nullptr;
     drop_waits();
     if (auto* const own = own_extras()) {

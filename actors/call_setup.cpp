@@ -96,8 +96,8 @@ void attach_observers(run& r, call& c, std::uint32_t number) {
     c.more().talk = r.conversation_of(number);
   if (r.step.tasks[number].node == detail::program::no_node && r.step.input) {
     const auto& input = *r.step.input;
-    c.out.output.writes.assign(input.writes.begin(), input.writes.end());
-    c.out.output.targets.assign(input.targets.begin(), input.targets.end());
+    c.out->output.writes.assign(input.writes.begin(), input.writes.end());
+    c.out->output.targets.assign(input.targets.begin(), input.targets.end());
   }
 }
 
@@ -106,7 +106,9 @@ void attach_observers(run& r, call& c, std::uint32_t number) {
 /// Fills a call record for a task of a run.
 /// @pre the task's actor is acquired
 void fill_call(run& r, call& c, std::uint32_t number, const coordinator_host& clock) {
-  SUPERSTEP_ASSERT(c.out.output.is_empty() && !c.out.rest && !c.failed);
+  SUPERSTEP_ASSERT(c.is_clean());
+  if (!c.out)
+    c.out = std::make_unique<detail::node_body::outcome>();
   const auto& t = r.step.tasks[number];
   c.owner = &r;
   c.task_number = number;

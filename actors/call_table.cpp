@@ -28,6 +28,13 @@ void count_offloaded(run& r, bool is_offloaded, ready_queue& ready) noexcept {
 } // namespace
 
 call& call_table::take() {
+  auto& c = take_record();
+  if (!c.out)
+    c.out = std::move(spare_);
+  return c;
+}
+
+call& call_table::take_record() {
   if (free_.empty()) {
     free_.reserve(records_.size() + 1); // so that free() need not allocate
     records_.push_back(host_.make_call());
@@ -102,9 +109,15 @@ void call_table::move(call& c, call_phase to) noexcept {
     wait_for_body(c);
 }
 
-/// Releases what a run does not need while a body waits.
+/// Releases what a run does not need while a body waits. The next call gets the outcome.
 void call_table::wait_for_body(call& c) noexcept {
   auto& r = *c.owner;
+  if (c.phase == call_phase::suspended && c.out != nullptr) {
+    SUPERSTEP_ASSERT(c.out->output.is_empty() && !c.out->rest);
+    if (!spare_)
+      spare_ = std::move(c.out);
+    c.out.reset();
+  }
   if (r.open.size() == 1 && c.extras().barrier == nullptr) {
     r.step.trim();
     r.state.trim();
@@ -152,7 +165,7 @@ void call_table::add_fork(call& parent, task<void>&& body, boost::intrusive_ptr<
   auto& r = *parent.owner;
   auto& of_parent = parent.more();
   auto& of_run = r.more();
-  auto& c = take();
+  auto& c = take_record();
   auto& extras = c.more();
   c.owner = &r;
   c.task_number = parent.task_number;

@@ -50,6 +50,7 @@ public:
 private:
   friend class lane_inspector;
 
+  [[nodiscard]] call& take_record();
   void recycle(call& c) noexcept;
   void wait_for_body(call& c) noexcept;
 
@@ -58,6 +59,8 @@ private:
   timer_heap& timers_;
   std::vector<std::unique_ptr<call>> records_;
   std::vector<call*> free_; // has the capacity for all records
+  // the outcome of a call whose body is suspended, with the capacity of its buffers
+  std::unique_ptr<detail::node_body::outcome> spare_;
 };
 
 } // namespace superstep

@@ -73,7 +73,7 @@ bool prepare_call(lane& on, lane_host& host, run& r, lane_call& c, std::uint32_t
         pooled_actor_of(c.actor).release();
       host.release(c);
     }
-    c.out.output = {};
+    c.drop_output();
     on.runs().tasks().start_failed(r, number);
     return false;
   }

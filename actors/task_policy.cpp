@@ -106,13 +106,14 @@ void task_policy::in_place_ended(run& r, call& c, bool exited) noexcept {
   transition(c, call_phase::idle);
   ++c.generation; // a notice about this call that arrives later is ignored
   const auto number = c.task_number;
-  if (r.is_fast_path() && !exited && !c.failed && !c.extras().talk && !c.out.output.to_parent) {
+  if (r.is_fast_path() && !exited && !c.failed && !c.extras().talk &&
+      !c.out->output.to_parent) {
     c.forget_stop();
     try {
-      r.step.record(number, std::move(c.out.output));
+      r.step.record(number, std::move(c.out->output));
     } catch (...) {
       runs_.end(r, current_error("the end of a task", r.state.step()));
-      c.out.output = {};
+      c.drop_output();
     }
     return;
   }
@@ -123,20 +124,19 @@ void task_policy::in_place_ended(run& r, call& c, bool exited) noexcept {
       r.keep_talk(number, talk);
     if (exited || c.failed) {
       auto failed = SUPERSTEP_MUTANT(leave_outcome) ? c.failed : std::exchange(c.failed, nullptr);
-      auto written = std::exchange(c.out.output, {});
-      task_failed(r, number, c.input, std::move(written),
+      task_failed(r, number, c.input, c.take_output(),
                   task_error(r, number, exited ? graph_errc::actor_exited : graph_errc::node_failed,
                              exited ? nullptr : std::move(failed)));
     } else if (talk && talk->stopped) {
-      c.out.output = {};
+      c.drop_output();
       on_task_interrupted(r, number, *talk);
     } else {
-      task_ended(r, number, std::move(c.out.output));
+      task_ended(r, number, std::move(c.out->output));
     }
   });
   if (!SUPERSTEP_MUTANT(leave_outcome))
     c.failed = nullptr;
-  c.out.output = {}; // what an exception has left
+  c.drop_output(); // what an exception has left
 }
 
 /// Lets a task's call keep its record, and sets the timer of its timeouts.
@@ -239,13 +239,13 @@ void task_policy::call_ended(call& c) noexcept {
     if (!c.failed && talk && talk->stopped) {
       on_task_interrupted(r, number, *talk);
     } else if (c.failed) {
-      task_failed(r, number, c.input, std::move(c.out.output),
+      task_failed(r, number, c.input, c.take_output(),
                   task_error(r, number, graph_errc::node_failed, std::exchange(c.failed, nullptr)));
     } else {
       // with no other reader, the barrier can change the state without copying it
       c.state_hold.reset();
       c.inputs_hold.reset();
-      task_ended(r, number, std::move(c.out.output));
+      task_ended(r, number, c.take_output());
     }
   });
   runs_.calls().free(c);

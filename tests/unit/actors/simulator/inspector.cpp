@@ -44,7 +44,7 @@ std::string lane_inspector::check_calls(const lane& l) {
       return "a call is in two lists or in none";
     if (is_idle && (c.owner != nullptr && each.get() != l.in_place_))
       return "a free call record has an owner";
-    if (is_free == 1 && (c.failed || c.actor || c.extras().join || !c.out.output.is_empty()))
+    if (is_free == 1 && (c.actor || c.extras().join || !c.is_clean()))
       return "a free call record has an outcome or an actor";
     if (c.is_detached() &&
         (c.owner == nullptr || !c.owner->is_live() || c.open_index >= c.owner->open.size() ||
