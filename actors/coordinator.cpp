@@ -71,13 +71,30 @@ std::optional<std::string> set_breakpoints(run& r) {
   return unknown;
 }
 
+/// Whether a task has failed because its nested run could not write to the thread.
+bool is_conflict_below(const run_error& error) {
+  if (error.code != graph_errc::node_failed || !error.cause)
+    return false;
+  try {
+    std::rethrow_exception(error.cause);
+  } catch (const graph_error& e) {
+    return e.code() == checkpoint_errc::conflict;
+  } catch (...) {
+    return false;
+  }
+}
+
 /// Closes the run's thread. With exit durability, this saves the last checkpoint and its records,
-/// if later runs need them.
+/// if later runs need them. If the thread was taken over, the error is the same whether the run or
+/// one of its nested runs has found this out.
 void close_thread(run& r, std::optional<run_error>& error) {
   r.thread->close(!error && !r.extras().interrupts,
                   !r.request.below || r.request.below->is_persistent);
   if (!error && r.thread->failure())
     error = make_run_error(r.thread->failure()->code, r.thread->failure()->text);
+  if (const auto lost = error ? r.thread->take_over() : std::nullopt;
+      lost && is_conflict_below(*error))
+    error = make_run_error(lost->code, lost->text, error->step);
 }
 
 } // namespace

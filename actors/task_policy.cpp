@@ -106,8 +106,7 @@ void task_policy::in_place_ended(run& r, call& c, bool exited) noexcept {
   transition(c, call_phase::idle);
   ++c.generation; // a notice about this call that arrives later is ignored
   const auto number = c.task_number;
-  if (r.is_fast_path() && !exited && !c.failed && !c.extras().talk &&
-      !c.out->output.to_parent) {
+  if (r.is_fast_path() && !exited && !c.failed && !c.extras().talk && !c.out->output.to_parent) {
     c.forget_stop();
     try {
       r.step.record(number, std::move(c.out->output));

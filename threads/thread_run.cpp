@@ -358,19 +358,23 @@ bool thread_run::may_write() const noexcept {
   return !lease_ || lease_->is_held();
 }
 
+std::optional<error> thread_run::take_over() const {
+  if (may_write())
+    return std::nullopt;
+  return error{make_error_code(checkpoint_errc::conflict),
+               "thread '" + key_.thread_id +
+                   "' was taken over by another run: run again to resume from the stored state"};
+}
+
 /// Calls a checkpointer. If it fails, failure() returns the error, and the lane fails the run at
 /// its next check.
 template <class Call>
 void thread_run::attempt(Call call) {
   if (failure_)
     return;
-  if (!may_write()) {
-    failure_ = error{make_error_code(checkpoint_errc::conflict),
-                     "thread '" + key_.thread_id +
-                         "' was taken over by another run: run again to resume from the stored "
-                         "state"};
+  failure_ = take_over();
+  if (failure_)
     return;
-  }
   try {
     call();
   } catch (...) {

@@ -126,6 +126,8 @@ public:
   void check();
   /// The error of the checkpointer, if it has failed; the run must then fail.
   [[nodiscard]] const std::optional<error>& failure() const noexcept { return failure_; }
+  /// Returns the error of a run whose thread another run has taken over; nothing if none has.
+  [[nodiscard]] std::optional<error> take_over() const;
 
   /// The current checkpoint; null before the first.
   [[nodiscard]] const checkpoint_ptr& at() const noexcept { return at_; }

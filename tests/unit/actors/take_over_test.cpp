@@ -80,7 +80,22 @@ BOOST_AUTO_TEST_CASE(late_checkpoint_of_other_run_is_followed_by_next_id) {
   BOOST_TEST(has_late);
 }
 
-BOOST_AUTO_TEST_CASE(nested_run_stores_nothing_after_its_thread_was_taken_over) {
+namespace {
+
+/// Returns a graph whose node runs another graph as a subgraph.
+ss::compiled_graph<numbers> around(const ss::compiled_graph<numbers>& inner,
+                                   ss::compile_options options = {}) {
+  auto g = ss::graph<numbers>{};
+  g.add(
+      b, inner, [](const numbers& s) { return s; },
+      [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n)}; });
+  g.edge(ss::start, b);
+  return g.compile(std::move(options));
+}
+
+/// Takes a thread over while a nested run of its run waits, and then lets this run continue. Checks
+/// that the nested runs store nothing afterwards, and that the error of the run is the conflict.
+void check_take_over_of_nested_run(int depth, ss::durability when) {
   const auto checkpointer = std::make_shared<watched_checkpointer>();
   auto held = gate{};
   auto is_first = std::atomic<bool>{true};
@@ -94,27 +109,39 @@ BOOST_AUTO_TEST_CASE(nested_run_stores_nothing_after_its_thread_was_taken_over) 
     co_return ss::update{ss::set<&numbers::n>(n + 1)};
   });
   inside.edge(ss::start, a);
-  auto g = ss::graph<numbers>{};
-  g.add(
-      b, inside.compile(), [](const numbers& s) { return s; },
-      [](const numbers& s) { return ss::update{ss::set<&numbers::n>(s.n)}; });
-  g.edge(ss::start, b);
-  const auto graph = g.compile(kept_by(checkpointer));
+  auto nested = inside.compile();
+  for (auto i = 1; i < depth; ++i)
+    nested = around(nested);
+  const auto graph = around(nested, kept_by(checkpointer));
+  const auto config = [&](ss::busy_policy how) {
+    auto made = on_thread_t(how);
+    made.thread->durability = when;
+    return made;
+  };
   auto e = ss::engine{{.workers = 2}};
   auto first = std::promise<ss::run_result<numbers>>{};
-  e.submit(graph, numbers{}, on_thread_t(),
+  e.submit(graph, numbers{}, config(ss::busy_policy::wait),
            [&](ss::run_result<numbers> r) { first.set_value(std::move(r)); });
   held.await_arrivals(1);
-  const auto second = e.invoke(graph, ss::update{ss::set<&numbers::n>(10)},
-                               on_thread_t(ss::busy_policy::take_over));
+  const auto second =
+      e.invoke(graph, ss::update{ss::set<&numbers::n>(10)}, config(ss::busy_policy::take_over));
   BOOST_TEST(second.state.n == 11);
   const auto before = checkpointer->nested_puts.load();
   held.open();
   const auto ended = first.get_future().get();
   BOOST_REQUIRE(ended.error);
+  BOOST_TEST((ended.error->code == ss::checkpoint_errc::conflict), ended.error->text);
   BOOST_TEST(ended.error->text.find("was taken over by another run") != std::string::npos,
              ended.error->text);
   BOOST_TEST(checkpointer->nested_puts.load() == before);
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(run_fails_with_conflict_that_nested_run_has_found) {
+  for (const auto depth : {1, 2})
+    for (const auto when : {ss::durability::async, ss::durability::sync, ss::durability::exit})
+      check_take_over_of_nested_run(depth, when);
 }
 
 BOOST_AUTO_TEST_CASE(next_id_is_greater_than_last_id) {
