@@ -118,8 +118,8 @@ struct call : lane_message, detail::call_services {
   body_input input;
   /// The coroutine of a body that is suspended.
   detail::body_task rest;
-  /// What the body returns. Null while the body is suspended; fill_call() allocates it, and so does
-  /// the end of a coroutine.
+  /// The output of the body. It is null while the body is suspended. fill_call() and
+  /// end_coroutine() allocate it.
   std::unique_ptr<detail::node_body::outcome> out;
   std::exception_ptr failed;
   body_progress progress = body_progress::active;
