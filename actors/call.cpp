@@ -192,12 +192,11 @@ void call::leave_run() noexcept {
 }
 
 void call::request_stop() {
-  auto stopper = std::stop_source{std::nostopstate};
-  {
+  const auto stopper = [this] {
     const auto lock = std::scoped_lock{stop_mutex_};
     stop_requested_ = true;
-    stopper = stopper_;
-  }
+    return stopper_;
+  }();
   stopper.request_stop(); // outside the lock, because it runs the token's callbacks
 }
 
