@@ -9,6 +9,7 @@
 #include "results/report.hpp"
 #include "results/row_timeline.hpp"
 #include "results/row_view.hpp"
+#include "results/score_table.hpp"
 
 #include <superstep/base/detail/distinct_files.hpp>
 
@@ -95,6 +96,14 @@ std::size_t columns() {
   return by_default;
 }
 
+/// Says why a report or comparison has no scores of an output.
+void note_outdated_scores(std::string_view verb, const std::string& output) {
+  if (results::score_table::is_outdated(output))
+    std::cerr
+        << "superstep " << verb << ": " << output
+        << " has changed since it was scored, so its scores are not shown; use superstep score\n";
+}
+
 int run_report(const report_arguments& given) {
   if (const auto checked =
           check_page(given.output, {{"the file", given.file, used_file::use::read}});
@@ -103,6 +112,7 @@ int run_report(const report_arguments& given) {
   const auto read = results::report::of_file(given.file, given.options);
   if (!read)
     return fail_verb("report", read.error().text);
+  note_outdated_scores("report", given.file);
   if (!given.output.empty())
     if (const auto written = write_page(given.output, results::to_html(*read)); !written)
       return fail_verb("report", written.error().text);
@@ -145,6 +155,8 @@ int run_diff(const diff_arguments& given) {
                                    : results::compare(given.left, given.right, given.options);
   if (!compared)
     return fail_verb("diff", compared.error().text);
+  for (const auto* path : {&given.left, &given.right})
+    note_outdated_scores("diff", *path);
   if (!given.output.empty())
     if (const auto written = write_page(given.output, results::to_html(*compared)); !written)
       return fail_verb("diff", written.error().text);

@@ -6,7 +6,9 @@
 #include "results/score.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
+#include <system_error>
 
 namespace superstep::results {
 
@@ -19,7 +21,7 @@ using hashed_score = std::pair<std::uint64_t, double>;
 result<score_table> score_table::beside(const std::string& output) {
   auto out = score_table{};
   const auto path = scores_path_of(output);
-  if (!detail::exists(path))
+  if (!detail::exists(path) || is_outdated(output))
     return out;
   auto reader = result_reader::open(path);
   if (!reader)
@@ -34,6 +36,13 @@ result<score_table> score_table::beside(const std::string& output) {
     return read.error();
   std::ranges::sort(out.scores_, {}, &hashed_score::first);
   return out;
+}
+
+bool score_table::is_outdated(const std::string& output) {
+  auto missing = std::error_code{};
+  const auto changed = std::filesystem::last_write_time(output, missing);
+  const auto scored = std::filesystem::last_write_time(scores_path_of(output), missing);
+  return !missing && scored < changed;
 }
 
 std::optional<double> score_table::find(std::string_view key) const noexcept {

@@ -16,8 +16,12 @@ namespace superstep::results {
 /// row. Ids are stored as 64-bit hashes.
 class score_table {
 public:
-  /// Reads the scores beside an output. The table is empty if there is no such file.
+  /// Reads the scores beside an output. The table is empty if there is no such file, or if it is
+  /// outdated.
   [[nodiscard]] static result<score_table> beside(const std::string& output);
+  /// Whether there are scores beside an output, and the output was changed after they were written,
+  /// for example by rows that ran again.
+  [[nodiscard]] static bool is_outdated(const std::string& output);
   /// Returns the score of a row; nullopt if it has none.
   [[nodiscard]] std::optional<double> find(std::string_view key) const noexcept;
   [[nodiscard]] bool empty() const noexcept { return scores_.empty(); }

@@ -5,10 +5,13 @@
 #include "results/gold_check.hpp"
 #include "results/report.hpp"
 #include "results/score.hpp"
+#include "results/score_table.hpp"
 #include "unit/results/output_file.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
+#include <filesystem>
 #include <string>
 
 namespace superstep::results {
@@ -143,6 +146,13 @@ BOOST_AUTO_TEST_CASE(rows_of_a_job_are_scored_by_id) {
   BOOST_TEST(statistics.rows_scored == 3U);
   BOOST_TEST(statistics.score_sum == 1.0);
   BOOST_TEST(score_file(options).value().sum == 1.0); // replaces the earlier scores
+  // They are ignored after the output has changed, for example because rows ran again.
+  BOOST_TEST(!score_table::is_outdated(out));
+  const auto scored = std::filesystem::last_write_time(scores_path_of(out));
+  std::filesystem::last_write_time(out, scored + std::chrono::seconds{1});
+  BOOST_TEST(score_table::is_outdated(out));
+  BOOST_TEST(report::of_file(out).value().rows_scored == 0U);
+  BOOST_TEST(!score_table::is_outdated(in)); // it has no scores
 }
 
 BOOST_AUTO_TEST_CASE(columns_of_output_contain_expected_answers) {
