@@ -18,9 +18,14 @@ using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 using time_point = steady_clock::time_point;
 
-// The minute of these tests has 6 s.
-constexpr auto window = 6'000ms;
-constexpr auto per_window = std::int64_t{1'200};
+// A grant must be used within a sixtieth of the minute, so that a busy machine loses grants of a
+// short minute. The test that measures how much is used has a longer one.
+struct minute {
+  std::chrono::milliseconds length;
+  std::int64_t requests;
+};
+constexpr auto short_minute = minute{6'000ms, 1'200};
+constexpr auto long_minute = minute{20'000ms, 4'000};
 
 const postgres_server& the_server() {
   static const auto server = postgres_server{};
@@ -30,12 +35,12 @@ const postgres_server& the_server() {
 /// A process that sends requests as fast as the shared limits allow.
 class busy_sender {
 public:
-  busy_sender(const std::string& url, const std::string& key)
+  busy_sender(const std::string& url, const std::string& key, const minute& of)
       : share_{detail::open_shared_limits({.url = url,
                                            .key = key,
-                                           .requests_per_minute = per_window,
-                                           .tokens_per_minute = per_window * 10,
-                                           .window = window})
+                                           .requests_per_minute = of.requests,
+                                           .tokens_per_minute = of.requests * 10,
+                                           .window = of.length})
                    .value()},
         thread_{[this](const std::stop_token& stop) { send(stop); }} {}
 
@@ -63,13 +68,13 @@ private:
   std::jthread thread_;
 };
 
-/// Returns the largest number of times within one window.
-std::int64_t most_in_window(std::vector<time_point> times) {
+/// Returns the largest number of times within one minute.
+std::int64_t most_in(const minute& of, std::vector<time_point> times) {
   std::ranges::sort(times);
   auto most = std::int64_t{0};
   auto first = times.begin();
   for (auto at = times.begin(); at != times.end(); ++at) {
-    while (*at - *first > window)
+    while (*at - *first > of.length)
       ++first;
     most = std::max<std::int64_t>(most, at - first + 1);
   }
@@ -88,16 +93,16 @@ BOOST_AUTO_TEST_CASE(processes_share_limit_per_minute_fairly) {
   const auto url = the_server().url();
   auto senders = std::vector<std::unique_ptr<busy_sender>>{};
   for (auto i = 0; i < 3; ++i)
-    senders.push_back(std::make_unique<busy_sender>(url, "fair"));
+    senders.push_back(std::make_unique<busy_sender>(url, "fair", long_minute));
   std::this_thread::sleep_for(2s);
   const auto begin = steady_clock::now();
-  std::this_thread::sleep_for(window);
+  std::this_thread::sleep_for(long_minute.length);
   const auto middle = steady_clock::now();
   auto times = std::vector<std::vector<time_point>>{};
   times.push_back(senders[0]->end());
   std::this_thread::sleep_for(1s);
   const auto later = steady_clock::now();
-  std::this_thread::sleep_for(3s);
+  std::this_thread::sleep_for(5s);
   const auto end = steady_clock::now();
   times.push_back(senders[1]->end());
   times.push_back(senders[2]->end());
@@ -105,22 +110,22 @@ BOOST_AUTO_TEST_CASE(processes_share_limit_per_minute_fairly) {
   auto all = std::vector<time_point>{};
   for (const auto& each : times)
     all.insert(all.end(), each.begin(), each.end());
-  BOOST_TEST(most_in_window(all) <= per_window);
+  BOOST_TEST(most_in(long_minute, all) <= long_minute.requests);
   const auto total = between(all, begin, middle);
-  BOOST_TEST_MESSAGE("used of the limit: " << total / static_cast<double>(per_window));
-  // Grants of 0.1 s expire when the machine is busy, so the limit is not used to the last request.
-  BOOST_TEST(total > 0.7 * static_cast<double>(per_window));
+  const auto used = total / static_cast<double>(long_minute.requests);
+  BOOST_TEST_MESSAGE("used of the limit: " << used);
+  BOOST_TEST(used > 0.6); // 0.96 on an idle machine
   for (const auto& each : times)
     BOOST_TEST(between(each, begin, middle) * 3 / total > 0.8);
   // The others get the share of the one that has ended.
   for (const auto& each : {times[1], times[2]})
-    BOOST_TEST(between(each, later, end) / 3 > 1.2 * between(each, begin, middle) / 6);
+    BOOST_TEST(between(each, later, end) / 5 > 1.2 * between(each, begin, middle) / 20);
 }
 
 BOOST_AUTO_TEST_CASE(limit_holds_over_crash_of_server) {
   auto server = postgres_server{};
-  auto first = busy_sender{server.url(), "crash"};
-  auto second = busy_sender{server.url(), "crash"};
+  auto first = busy_sender{server.url(), "crash", short_minute};
+  auto second = busy_sender{server.url(), "crash", short_minute};
   for (auto round = 0; round < 3; ++round) {
     std::this_thread::sleep_for(1'500ms);
     server.crash(round == 0 ? SIGKILL : SIGQUIT);
@@ -130,7 +135,7 @@ BOOST_AUTO_TEST_CASE(limit_holds_over_crash_of_server) {
   auto all = first.end();
   const auto more = second.end();
   all.insert(all.end(), more.begin(), more.end());
-  BOOST_TEST(most_in_window(all) <= per_window);
+  BOOST_TEST(most_in(short_minute, all) <= short_minute.requests);
   BOOST_TEST(all.size() > 100U);
   BOOST_TEST((all.back() > steady_clock::now() - 1s)); // both have connected again
 }
