@@ -137,6 +137,40 @@ constexpr auto schema_keywords = std::array<std::string_view, 46>{"$anchor",
                                                                   "unevaluatedProperties",
                                                                   "writeOnly"};
 
+/// The keywords for values that are not objects, which the members of an object may have as well.
+constexpr auto value_keywords = std::array<std::string_view, 16>{
+    "contentEncoding",  "contentMediaType", "contentSchema", "exclusiveMaximum",
+    "exclusiveMinimum", "maxContains",      "maxItems",      "maxLength",
+    "maximum",          "minContains",      "minItems",      "minLength",
+    "minimum",          "multipleOf",       "pattern",       "uniqueItems"};
+
+bool is_keyword(std::string_view key) {
+  return std::ranges::find(schema_keywords, key) != schema_keywords.end() ||
+         std::ranges::find(value_keywords, key) != value_keywords.end() || key.starts_with("x-");
+}
+
+/// Rejects unknown keywords in the schemas of the members of an object, and below.
+void check_members(const YAML::Node& node, const json::object& schema, const std::string& path,
+                   fault_list& faults) {
+  const auto check = [&faults](const YAML::Node& at, const json::value& member,
+                               const std::string& name) {
+    if (!member.is_object())
+      return;
+    for (const auto& [key, value] : member.get_object())
+      if (!is_keyword(key))
+        faults.add(at[std::string{key}], name + '.' + std::string{key},
+                   "is not a keyword of JSON Schema");
+    check_members(at, member.get_object(), name, faults);
+  };
+  if (const auto* const members = schema.if_contains("properties");
+      members != nullptr && members->is_object())
+    for (const auto& [name, member] : members->get_object())
+      check(node["properties"][std::string{name}], member,
+            fmt::format("{}.properties.{}", path, std::string_view{name}));
+  if (const auto* const items = schema.if_contains("items"); items != nullptr)
+    check(node["items"], *items, path + ".items");
+}
+
 /// Rejects keys of the response that are neither options nor keywords of JSON Schema.
 void check_keys(const YAML::Node& node, const json::object& schema, fields& root) {
   for (const auto& [name, value] : schema) {
@@ -221,6 +255,7 @@ void read_response(fields& root, agent_spec& into) {
                       "must be a JSON Schema of type object; providers accept no other type");
   take_options(schema->get_object(), into, root);
   check_keys(node, schema->get_object(), root);
+  check_members(node, schema->get_object(), "response", root.faults());
   check_schema(node, schema->get_object(), "response", root.faults());
   check_required(node, schema->get_object(), "response", root.faults());
   into.response = std::move(schema->get_object());

@@ -129,6 +129,12 @@ const auto bad_files = std::vector<bad_file>{
      "a.yaml:5: response.retry: is neither an option of response (strict, retries, request) nor a "
      "keyword of JSON Schema\n"
      "a.yaml:6: response.required: contains 'b', which is not in properties"},
+    {"misspelled keywords below the response",
+     "model: {provider: scripted, path: a}\n"
+     "response:\n  type: object\n  properties:\n    a: {type: string, enm: [b], maxLength: 3}\n"
+     "    c:\n      type: array\n      items: {type: object, properties: {d: {typ: string}}}\n",
+     "a.yaml:5: response.properties.a.enm: is not a keyword of JSON Schema\n"
+     "a.yaml:8: response.properties.c.items.properties.d.typ: is not a keyword of JSON Schema"},
     {"a nested object of the response that requires an unknown member",
      "model: {provider: scripted, path: a}\n"
      "response:\n  type: object\n  properties:\n    a:\n      type: object\n"
