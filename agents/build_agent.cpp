@@ -54,7 +54,7 @@ rate_limits rates_of(const agent_limits& limits) {
 
 /// Returns how the processes of the agent share its limits per minute.
 models::limit_sharing sharing_of(const agent_limits& limits) {
-  if (limits.share.empty())
+  if (limits.share.empty() || (!limits.rpm && !limits.tpm)) // the latter is reported by the reader
     return {};
   const auto open = [&limits](const std::string& key) -> result<std::shared_ptr<limit_source>> {
     auto opened = detail::open_shared_limits({.url = limits.share,
@@ -226,6 +226,9 @@ void add_unless_reported(agent_fault fault, const std::vector<agent_fault>& read
 void add_model_faults(const agent_spec& spec, const error& why,
                       const std::vector<agent_fault>& read_faults,
                       std::vector<agent_fault>& faults) {
+  if (constexpr auto share = std::string_view{"limits.share: "}; why.text.starts_with(share))
+    return faults.push_back(
+        {spec.file, 0, "limits.share", why.text.substr(share.size()), why.code});
   const auto path = detail::path_of_model(spec.model);
   if (path.empty())
     return add_unless_reported({spec.file, spec.model_line, "model", why.text, why.code},

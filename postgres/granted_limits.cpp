@@ -80,7 +80,7 @@ void granted_limits::give_back(const limit_amounts& unused) noexcept {
 }
 
 granted_limits::time_point granted_limits::next_ask() const noexcept {
-  return phase_ == phase::active ? asked_at_ + second_ / 2 : time_point::max();
+  return phase_ == phase::active ? asked_at_ + second_ / 4 : time_point::max();
 }
 
 limit_request granted_limits::ask(time_point now) {

@@ -23,8 +23,9 @@ struct limit_request {
 /// The part of one process of limits that several processes share: what was granted and is not
 /// used, and what to ask for. It has no thread, no clock and no connection; see limit_share.
 ///
-/// While the process uses the limits, it asks twice per second. A grant may be used for one second
-/// from the time at which it was asked for. What is left is given back with the next request.
+/// While the process uses the limits, it asks four times per second. A grant may be used for one
+/// second from the time at which it was asked for. What is left is given back with the next
+/// request.
 ///
 /// Not synchronised.
 class granted_limits {

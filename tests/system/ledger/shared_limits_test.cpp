@@ -114,7 +114,7 @@ BOOST_AUTO_TEST_CASE(processes_share_limit_per_minute_fairly) {
   const auto total = between(all, begin, middle);
   const auto used = total / static_cast<double>(long_minute.requests);
   BOOST_TEST_MESSAGE("used of the limit: " << used);
-  BOOST_TEST(used > 0.6); // 0.96 on an idle machine
+  BOOST_TEST(used > 0.4); // 0.96 on an idle machine, less if the senders wait for a core
   for (const auto& each : times)
     BOOST_TEST(between(each, begin, middle) * 3 / total > 0.8);
   // The others get the share of the one that has ended.
@@ -164,8 +164,10 @@ BOOST_AUTO_TEST_CASE(agent_files_share_limits) {
   BOOST_TEST((steady_clock::now() - begin > 6s));
 
   job.write("agent.yaml", model + "limits: {share: 'postgresql:///x'}\n");
-  BOOST_TEST(job.run({}).err.find("limits.share: needs limits.rpm or limits.tpm") !=
-             std::string::npos);
+  const auto nothing = job.run({});
+  BOOST_TEST(nothing.exit_code == 1);
+  BOOST_TEST(nothing.err.find("limits.share: needs limits.rpm or limits.tpm") != std::string::npos,
+             nothing.err);
   job.write("agent.yaml", model + "limits: {rpm: 60, share: 'postgresql:///x?host=/nowhere'}\n");
   const auto away = job.run({});
   BOOST_TEST(away.exit_code == 1);

@@ -33,7 +33,7 @@ BOOST_AUTO_TEST_CASE(grants_are_asked_for_while_requests_wait) {
   BOOST_TEST(limits.take(100, start + 10ms));
   BOOST_TEST(limits.take(100, start + 20ms));
   BOOST_TEST(!limits.take(100, start + 30ms)); // no request is left
-  BOOST_TEST((limits.next_ask() == start + 500ms));
+  BOOST_TEST((limits.next_ask() == start + 250ms));
   const auto second = limits.ask(start + 500ms);
   check_equal(second.need, {1, 100});
   check_equal(second.back, {0, 0}); // the 50 tokens may still be used
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(process_without_requests_leaves) {
   const auto second = limits.ask(start + 500ms);
   check_equal(second.want, {0, 0}); // 2 per second were used, and 4 are left
   limits.granted({0, 0}, start + 500ms);
-  BOOST_TEST((limits.next_ask() == start + 1s));
+  BOOST_TEST((limits.next_ask() == start + 750ms));
   check_equal(limits.ask(start + 1s).back, {4, 0});
   limits.granted({0, 0}, start + 1s);
   BOOST_TEST((limits.next_ask() == never));
