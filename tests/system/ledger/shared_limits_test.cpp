@@ -116,10 +116,10 @@ BOOST_AUTO_TEST_CASE(processes_share_limit_per_minute_fairly) {
   BOOST_TEST_MESSAGE("used of the limit: " << used);
   BOOST_TEST(used > 0.4); // 0.96 on an idle machine, less if the senders wait for a core
   for (const auto& each : times)
-    BOOST_TEST(between(each, begin, middle) * 3 / total > 0.8);
+    BOOST_TEST(between(each, begin, middle) * 3 / total > 0.5); // less if a sender waits for a core
   // The others get the share of the one that has ended.
   for (const auto& each : {times[1], times[2]})
-    BOOST_TEST(between(each, later, end) / 5 > 1.2 * between(each, begin, middle) / 20);
+    BOOST_TEST(between(each, later, end) / 5 > 1.1 * between(each, begin, middle) / 20);
 }
 
 BOOST_AUTO_TEST_CASE(limit_holds_over_crash_of_server) {
