@@ -144,9 +144,13 @@ constexpr auto value_keywords = std::array<std::string_view, 16>{
     "maximum",          "minContains",      "minItems",      "minLength",
     "minimum",          "multipleOf",       "pattern",       "uniqueItems"};
 
+bool is_keyword_of_object(std::string_view key) {
+  return std::ranges::find(schema_keywords, key) != schema_keywords.end() || key.starts_with("x-");
+}
+
 bool is_keyword(std::string_view key) {
-  return std::ranges::find(schema_keywords, key) != schema_keywords.end() ||
-         std::ranges::find(value_keywords, key) != value_keywords.end() || key.starts_with("x-");
+  return is_keyword_of_object(key) ||
+         std::ranges::find(value_keywords, key) != value_keywords.end();
 }
 
 /// Rejects unknown keywords in the schemas of the members of an object, and below.
@@ -175,7 +179,7 @@ void check_members(const YAML::Node& node, const json::object& schema, const std
 void check_keys(const YAML::Node& node, const json::object& schema, fields& root) {
   for (const auto& [name, value] : schema) {
     const auto key = std::string{name};
-    if (std::ranges::find(schema_keywords, key) == schema_keywords.end() && !key.starts_with("x-"))
+    if (!is_keyword_of_object(key))
       root.faults().add(node[key], "response." + key,
                         "is neither an option of response (strict, retries, request) nor a keyword "
                         "of JSON Schema");

@@ -203,11 +203,7 @@ result<void> prepare_ledger(pg_connection& connection) {
                                              " must have the encoding UTF8, not " +
                                              std::string{rows->text(0, 1)}};
   if (rows->text(0, 0) == "f") {
-    const auto script = std::string{"begin; select pg_advisory_xact_lock(hashtext('superstep'));"} +
-                        ledger_tables() + ledger_functions() + "; commit";
-    auto created = connection.run_script(script.c_str());
-    if (!created)
-      connection.close();
+    auto created = connection.create_objects(std::string{ledger_tables()} + ledger_functions());
     // Another process may have created the tables in the meantime; its version is checked then.
     if (!created && created.error().text.find("42P07") == std::string::npos)
       return created;

@@ -135,12 +135,7 @@ result<void> prepare_limits(pg_connection& connection) {
     return rows.error();
   if (rows->text(0, 0) == "t")
     return {};
-  const auto script = std::string{"begin; select pg_advisory_xact_lock(hashtext('superstep'));"} +
-                      tables_sql + functions_sql + "; commit";
-  auto created = connection.run_script(script.c_str());
-  if (!created)
-    connection.close();
-  return created;
+  return connection.create_objects(std::string{tables_sql} + functions_sql);
 }
 
 } // namespace superstep::detail

@@ -307,6 +307,15 @@ result<void> pg_connection::run_script(const char* statements) {
   return ended ? result<void>{} : ended.error();
 }
 
+result<void> pg_connection::create_objects(const std::string& statements) {
+  const auto script =
+      "begin; select pg_advisory_xact_lock(hashtext('superstep'));" + statements + "; commit";
+  auto created = run_script(script.c_str());
+  if (!created)
+    close(); // the transaction is still open
+  return created;
+}
+
 result<void> pg_connection::copy_in(const char* statement, std::string_view data) {
   if (auto started = run(statement); !started)
     return started.error();

@@ -77,6 +77,9 @@ public:
   [[nodiscard]] result<pg_rows> run(const char* statement, const pg_parameters& parameters = {});
   /// Runs statements without parameters and rows, separated by semicolons.
   [[nodiscard]] result<void> run_script(const char* statements);
+  /// Runs statements that create objects of the schema `superstep`, in one transaction. Processes
+  /// that do so at the same time wait for each other. After an error, the connection is closed.
+  [[nodiscard]] result<void> create_objects(const std::string& statements);
   /// Runs a statement COPY … FROM STDIN with the given data.
   [[nodiscard]] result<void> copy_in(const char* statement, std::string_view data);
   /// Runs a statement and passes its rows one at a time, without keeping them.

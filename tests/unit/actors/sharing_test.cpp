@@ -85,6 +85,14 @@ private:
   ss::engine engine_{{.workers = 2}}; // last: its threads use the members above
 };
 
+/// Fails unless all runs end with an error.
+void check_errors(crowded_lane& lane, ss::graph_errc code) {
+  for (const auto& r : lane.results()) {
+    BOOST_REQUIRE(r.error);
+    BOOST_TEST((r.error->code == code));
+  }
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(idle_lane_takes_runs_of_busy_lane) {
@@ -105,10 +113,7 @@ BOOST_AUTO_TEST_CASE(handle_cancels_run_that_was_moved) {
   BOOST_TEST(lane.waits_for_move());
   for (const auto& h : lane.handles())
     h.cancel();
-  for (const auto& r : lane.results()) {
-    BOOST_REQUIRE(r.error);
-    BOOST_TEST((r.error->code == ss::graph_errc::cancelled));
-  }
+  check_errors(lane, ss::graph_errc::cancelled);
 }
 
 BOOST_AUTO_TEST_CASE(handle_drains_run_that_was_moved) {
@@ -116,10 +121,7 @@ BOOST_AUTO_TEST_CASE(handle_drains_run_that_was_moved) {
   BOOST_TEST(lane.waits_for_move());
   for (const auto& h : lane.handles())
     h.drain("enough");
-  for (const auto& r : lane.results()) {
-    BOOST_REQUIRE(r.error);
-    BOOST_TEST((r.error->code == ss::graph_errc::drained));
-  }
+  check_errors(lane, ss::graph_errc::drained);
 }
 
 BOOST_AUTO_TEST_CASE(saved_thread_moves_with_its_run) {
@@ -153,10 +155,7 @@ BOOST_AUTO_TEST_CASE(deadline_applies_to_run_that_was_moved) {
   auto config = ss::run_config{};
   config.deadline = 500ms;
   auto lane = crowded_lane{config};
-  for (const auto& r : lane.results()) {
-    BOOST_REQUIRE(r.error);
-    BOOST_TEST((r.error->code == ss::graph_errc::deadline));
-  }
+  check_errors(lane, ss::graph_errc::deadline);
   BOOST_TEST(lane.engine().debug().moved_runs() > 0U);
 }
 
@@ -167,10 +166,7 @@ BOOST_AUTO_TEST_CASE(step_timeout_applies_to_run_that_was_moved) {
   BOOST_TEST(lane.waits_for_move());
   for (const auto& h : lane.handles())
     h.drain("enough");
-  for (const auto& r : lane.results()) {
-    BOOST_REQUIRE(r.error);
-    BOOST_TEST((r.error->code == ss::graph_errc::drained));
-  }
+  check_errors(lane, ss::graph_errc::drained);
   BOOST_TEST(lane.engine().debug().live_runs() == 0U);
 }
 
@@ -182,10 +178,7 @@ BOOST_AUTO_TEST_CASE(debug_finds_actors_of_run_that_was_moved) {
     BOOST_REQUIRE(!all.empty());
     all.front().actor.exit(); // the coordinator
   }
-  for (const auto& r : lane.results()) {
-    BOOST_REQUIRE(r.error);
-    BOOST_TEST((r.error->code == ss::graph_errc::actor_exited));
-  }
+  check_errors(lane, ss::graph_errc::actor_exited);
 }
 
 BOOST_AUTO_TEST_CASE(destroyed_engine_ends_runs_that_were_moved) {
