@@ -35,13 +35,7 @@ call& call_table::take() {
 }
 
 call& call_table::take_record() {
-  if (free_.empty()) {
-    free_.reserve(records_.size() + 1); // so that free() need not allocate
-    records_.push_back(host_.make_call());
-    return *records_.back();
-  }
-  auto& c = *free_.back();
-  free_.pop_back();
+  auto& c = records_.take([this] { return host_.make_call(); });
   SUPERSTEP_ASSERT(c.phase == call_phase::idle && c.owner == nullptr && c.extras().users == 0);
   return c;
 }
@@ -83,8 +77,7 @@ void call_table::recycle(call& c) noexcept {
   c.turn.kind = ready_kind::resume;
   c.claimed.store(false, std::memory_order_relaxed);
   transition(c, call_phase::idle);
-  SUPERSTEP_ASSERT(free_.size() < records_.size());
-  free_.push_back(&c);
+  records_.put_back(c);
   auto* const parent = c.take(&call_extras::parent);
   if (parent == nullptr)
     return;
@@ -216,7 +209,7 @@ void call_table::wait_ended(wait_ptr&& w) noexcept {
 }
 
 void call_table::drop_bodies() noexcept {
-  for (auto& c : records_) {
+  for (auto& c : records_.all()) {
     ready_list::remove(c->turn);
     c->drop_body(); // bodies may have suspended after the lane was closed
     host_.release(*c);

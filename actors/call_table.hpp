@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coordinator_host.hpp"
+#include "record_pool.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -43,9 +44,9 @@ public:
   void drop_bodies() noexcept;
   /// All records.
   [[nodiscard]] const std::vector<std::unique_ptr<call>>& records() const noexcept {
-    return records_;
+    return records_.all();
   }
-  [[nodiscard]] std::size_t used() const noexcept { return records_.size() - free_.size(); }
+  [[nodiscard]] std::size_t used() const noexcept { return records_.used(); }
 
 private:
   friend class lane_inspector;
@@ -57,8 +58,7 @@ private:
   coordinator_host& host_;
   ready_queue& ready_;
   timer_heap& timers_;
-  std::vector<std::unique_ptr<call>> records_;
-  std::vector<call*> free_; // has the capacity for all records
+  record_pool<call> records_;
   // the outcome of a call whose body is suspended, with the capacity of its buffers
   std::unique_ptr<detail::node_body::outcome> spare_;
 };

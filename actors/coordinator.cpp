@@ -113,14 +113,7 @@ run* run_coordinator::find_run(std::uint64_t number) noexcept {
 }
 
 run& run_coordinator::take_run() {
-  if (free_runs_.empty()) {
-    free_runs_.reserve(runs_.size() + 1); // so that end() need not allocate
-    runs_.push_back(host_.make_run());
-    return *runs_.back();
-  }
-  auto& r = *free_runs_.back();
-  free_runs_.pop_back();
-  return r;
+  return runs_.take([this] { return host_.make_run(); });
 }
 
 /// Takes a record for a run and enters it in `live_`. If memory is short, ends the run with an
@@ -135,7 +128,7 @@ run* run_coordinator::enter(std::uint64_t number, std::function<void(detail::raw
     live_.emplace(number, taken);
   } catch (...) {
     if (taken != nullptr)
-      free_runs_.push_back(taken);
+      runs_.put_back(*taken);
     auto raw = detail::raw_result{};
     raw.error = current_error(what, step);
     host_.deliver(number, std::move(done), std::move(raw), nullptr, nullptr);
@@ -442,7 +435,7 @@ void run_coordinator::fire(timer& t, time_point now) noexcept {
 
 void run_coordinator::shut_down() noexcept {
   // A callback may not start a run meanwhile, because the driver refuses it.
-  for (const auto& r : runs_)
+  for (const auto& r : runs_.all())
     if (r->is_live())
       end(*r, cancelled_error(*r));
   SUPERSTEP_ASSERT(live_.empty() && ready_.empty() && timers_.empty());
@@ -450,7 +443,7 @@ void run_coordinator::shut_down() noexcept {
 
 void run_coordinator::let_go() noexcept {
   calls_.drop_bodies();
-  for (auto& r : runs_)
+  for (auto& r : runs_.all())
     host_.release(*r);
 }
 
@@ -533,8 +526,7 @@ void run_coordinator::release(run& r) noexcept {
   r.first_end_ns = 0;
   r.thread.reset();
   transition(r, run_phase::idle);
-  SUPERSTEP_ASSERT(free_runs_.size() < runs_.size());
-  free_runs_.push_back(&r);
+  runs_.put_back(r);
 }
 
 } // namespace superstep

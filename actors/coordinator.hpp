@@ -3,6 +3,7 @@
 
 #include "call_table.hpp"
 #include "coordinator_host.hpp"
+#include "record_pool.hpp"
 #include "step_policy.hpp"
 #include "task_policy.hpp"
 
@@ -149,8 +150,7 @@ private:
   task_policy tasks_;
   step_policy steps_;
   boost::unordered_flat_map<std::uint64_t, run*> live_;
-  std::vector<std::unique_ptr<run>> runs_; // all records
-  std::vector<run*> free_runs_;            // has the capacity for all records
+  record_pool<run> runs_;
 };
 
 /// Calls f for each nested run that a body of `r` has started and that has not ended. f may end the

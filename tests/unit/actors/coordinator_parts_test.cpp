@@ -2,6 +2,7 @@
 // The parts of a coordinator: the tables of its state machines, the ready list and the timers.
 #include "actors/phases.hpp"
 #include "actors/ready_list.hpp"
+#include "actors/record_pool.hpp"
 #include "actors/sleepers.hpp"
 #include "actors/timer_heap.hpp"
 
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <random>
 #include <vector>
 
@@ -177,6 +179,45 @@ public:
 };
 
 } // namespace
+
+BOOST_AUTO_TEST_CASE(pool_reuses_its_latest_free_record) {
+  auto pool = ss::record_pool<int>{};
+  auto made = 0;
+  const auto make = [&] { return std::make_unique<int>(made++); };
+  auto& first = pool.take(make);
+  auto& second = pool.take(make);
+  BOOST_TEST(pool.used() == 2U);
+  pool.put_back(first);
+  pool.put_back(second);
+  BOOST_TEST(pool.free() == 2U);
+  BOOST_TEST(pool.times_free(first) == 1U);
+  BOOST_TEST(&pool.take(make) == &second);
+  BOOST_TEST(&pool.take(make) == &first);
+  BOOST_TEST(made == 2);
+  BOOST_TEST(pool.times_free(first) == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(pool_is_unchanged_if_a_record_cannot_be_made) {
+  auto pool = ss::record_pool<int>{};
+  const auto refuse = []() -> std::unique_ptr<int> { throw std::bad_alloc{}; };
+  BOOST_CHECK_THROW(static_cast<void>(pool.take(refuse)), std::bad_alloc);
+  BOOST_TEST(pool.all().empty());
+  BOOST_TEST(pool.used() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(pool_grows_by_factors) {
+  auto pool = ss::record_pool<int>{};
+  auto growths = 0;
+  for (auto i = 0; i < 100'000; ++i) {
+    const auto before = pool.all().capacity();
+    static_cast<void>(pool.take([] { return std::make_unique<int>(); }));
+    growths += pool.all().capacity() == before ? 0 : 1;
+  }
+  BOOST_TEST(growths < 20);
+  for (const auto& record : pool.all()) // does not allocate; see put_back()
+    pool.put_back(*record);
+  BOOST_TEST(pool.used() == 0U);
+}
 
 BOOST_AUTO_TEST_CASE(sleepers_are_woken_in_order) {
   const auto where = boost::intrusive_ptr<idle_executor>{new idle_executor};

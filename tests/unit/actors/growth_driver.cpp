@@ -28,6 +28,7 @@ struct measured {
 
 constexpr measured all[] = {{"cancel_wide", work::cancel_wide},
                             {"cancel_many", work::cancel_many},
+                            {"park_many", work::park_many},
                             {"kept_sends", work::kept_sends},
                             {"cached_sends", work::cached_sends},
                             {"resume_interrupted", work::resume_interrupted},

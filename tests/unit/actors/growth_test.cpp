@@ -39,6 +39,10 @@ BOOST_AUTO_TEST_CASE(cancelling_many_runs_takes_linear_time) {
   BOOST_TEST(growth_of(2'000, work::cancel_many) < growth_max);
 }
 
+BOOST_AUTO_TEST_CASE(starting_many_waiting_runs_takes_linear_time) {
+  BOOST_TEST(growth_of(2'000, work::park_many) < growth_max);
+}
+
 BOOST_AUTO_TEST_CASE(many_tasks_with_checkpointer_take_linear_time) {
   BOOST_TEST(growth_of(1'500, work::kept_sends) < growth_max);
 }

@@ -12,6 +12,8 @@ namespace testing::work {
 double cancel_wide(int n);
 /// Cancels n runs that wait in their only node.
 double cancel_many(int n);
+/// Submits n runs that wait in their only node.
+double park_many(int n);
 /// Runs a step of n Sends on a thread whose checkpoints are kept in memory.
 double kept_sends(int n);
 /// Runs a step of n Sends whose outputs are cached.

@@ -36,9 +36,9 @@ std::string lane_inspector::check_run(const run& r) {
 
 std::string lane_inspector::check_calls(const lane& l) {
   const auto& table = l.runs_.calls_;
-  for (const auto& each : table.records_) {
+  for (const auto& each : table.records_.all()) {
     const auto& c = static_cast<const lane_call&>(*each);
-    const auto is_free = std::ranges::count(table.free_, each.get());
+    const auto is_free = table.records_.times_free(*each);
     const auto is_idle = c.phase == call_phase::idle;
     if (is_free > 1 || (is_free == 1) != (is_idle && each.get() != l.in_place_))
       return "a call is in two lists or in none";
@@ -77,12 +77,12 @@ std::string lane_inspector::check(lane& l) {
   if (!l.runs_.ready_.empty())
     return "a lane sleeps although its ready list has entries";
   auto live = std::size_t{0};
-  for (const auto& r : l.runs_.runs_) {
+  for (const auto& r : l.runs_.runs_.all()) {
     if (auto broken = check_run(*r); !broken.empty())
       return broken;
     live += r->is_live() ? 1 : 0;
   }
-  if (live != l.runs_.live_.size() || l.runs_.runs_.size() != live + l.runs_.free_runs_.size())
+  if (live != l.runs_.live_.size() || l.runs_.runs_.used() != live)
     return "a run is in no list or in two";
   if (auto broken = check_timers(l); !broken.empty())
     return broken;
@@ -103,7 +103,7 @@ std::string lane_inspector::check_empty(lane& l) {
 
 std::vector<pooled_actor_ptr> lane_inspector::actors_of(lane& l, const std::string& run_id) {
   auto all = std::vector<pooled_actor_ptr>{};
-  for (const auto& each : l.runs_.runs_) {
+  for (const auto& each : l.runs_.runs_.all()) {
     auto& r = on_lane(*each);
     if (!r.is_live() || !r.request.config || r.request.config->run_id != run_id)
       continue;
