@@ -130,7 +130,7 @@ void append_native(std::string& out, const row_origin& row, const row_outcome& o
   append_number_member(out, "steps", outcome.steps);
   append_number_member(out, "model_calls", outcome.model_calls);
   append_number_member(out, "tool_calls", outcome.tool_calls);
-  append_number_member(out, "wall_ms", wall / std::chrono::milliseconds{1});
+  append_milliseconds_member(out, "wall_ms", wall);
   append_milliseconds_member(out, "barrier_wait_ms", outcome.barrier_wait);
   append_number_member(out, "attempt", row.attempt);
   append_text_member(out, "job_id", job.job_id);

@@ -116,15 +116,19 @@ std::string table_line(const std::string& name, const results::report& r) {
     return is_known ? std::to_string(number) : std::string{"-"};
   };
   const auto has_tokens = r.tokens.count() > 0;
-  const auto has_latency = r.latency.count() > 0;
-  return fmt::format(
-      "{:<40} {:>7} {:>7} {:>16} {:>9} {:>9} {:>11} {:>11} {:>11}\n", name, r.ok, r.failed,
-      r.rows_scored > 0 ? fmt::format("{:.1f} ({:.1f}-{:.1f})", 100 * score.value, 100 * score.low,
-                                      100 * score.high)
-                        : std::string{"-"},
-      known(has_latency, r.latency.percentile(0.5)), known(has_latency, r.latency.percentile(0.95)),
-      known(has_tokens, r.input_tokens), known(has_tokens, r.output_tokens),
-      r.rows_priced > 0 ? fmt::format("{:.4f}", r.cost) : std::string{"-"});
+  const auto latency = [&](double share) {
+    return r.latency.count() > 0
+               ? fmt::format("{:.1f}", results::in_ms(r.latency.percentile(share)))
+               : std::string{"-"};
+  };
+  return fmt::format("{:<40} {:>7} {:>7} {:>16} {:>9} {:>9} {:>11} {:>11} {:>11}\n", name, r.ok,
+                     r.failed,
+                     r.rows_scored > 0 ? fmt::format("{:.1f} ({:.1f}-{:.1f})", 100 * score.value,
+                                                     100 * score.low, 100 * score.high)
+                                       : std::string{"-"},
+                     latency(0.5), latency(0.95), known(has_tokens, r.input_tokens),
+                     known(has_tokens, r.output_tokens),
+                     r.rows_priced > 0 ? fmt::format("{:.4f}", r.cost) : std::string{"-"});
 }
 
 } // namespace

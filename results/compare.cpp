@@ -280,8 +280,11 @@ std::vector<total> totals_of(const comparison& c) {
   if (a.rows_scored > 0 || b.rows_scored > 0)
     out.push_back(score_total(a, b));
   if (a.latency.count() > 0 && b.latency.count() > 0) {
-    add("latency p50", a.latency.percentile(0.5), b.latency.percentile(0.5), " ms");
-    add("latency p95", a.latency.percentile(0.95), b.latency.percentile(0.95), " ms");
+    const auto add_latency = [&](std::string_view name, double share) {
+      add(name, in_ms(a.latency.percentile(share)), in_ms(b.latency.percentile(share)), " ms", 1);
+    };
+    add_latency("latency p50", 0.5);
+    add_latency("latency p95", 0.95);
   }
   if (a.tokens.count() > 0 && b.tokens.count() > 0) {
     add("input tokens", a.input_tokens, b.input_tokens);

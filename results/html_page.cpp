@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace superstep::results {
 
@@ -57,9 +58,85 @@ std::size_t length_of(unsigned char first) noexcept {
 
 /// Returns a number with its unit, whose plural ends with s.
 std::string with_unit(std::uint64_t number, std::string_view unit) {
-  if (number == 1 && unit.ends_with('s') && unit != "ms")
+  if (number == 1 && unit.ends_with('s'))
     unit.remove_suffix(1);
   return fmt::format("{} {}", short_number(number), html_escape(unit));
+}
+
+/// Returns a number of microseconds in milliseconds, with the precision of the text form.
+std::string in_milliseconds(std::uint64_t micros) {
+  constexpr auto per_ms = 1'000.0;
+  return fmt::format("{:.1f} ms", static_cast<double>(micros) / per_ms);
+}
+
+using text_of_value = std::function<std::string(std::uint64_t)>;
+
+constexpr auto chart_width = 480.0;
+constexpr auto chart_height = 150.0; // without the labels below the axis
+
+/// Returns the bars. The highest one leaves room for a line of text.
+std::string bars_of(const std::vector<distribution::bar>& bars, std::uint64_t highest,
+                    const text_of_value& text) {
+  constexpr auto top = 14.0;
+  const auto step = chart_width / static_cast<double>(bars.size());
+  auto out = std::string{};
+  for (auto i = std::size_t{0}; i < bars.size(); ++i) {
+    const auto& bar = bars[i];
+    if (bar.count == 0)
+      continue;
+    const auto tall = std::max(1.0, (chart_height - top) * static_cast<double>(bar.count) /
+                                        static_cast<double>(highest));
+    out += fmt::format("<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
+                       "height=\"{:.1f}\"><title>from {} to below {}: {}</title></rect>\n",
+                       static_cast<double>(i) * step, chart_height - tall, std::max(step - 1, 1.0),
+                       tall, text(bar.from), text(bar.to), counted(bar.count, "row"));
+  }
+  return out;
+}
+
+/// Returns the axis, labelled with the smallest value, the lower bounds of some bars and the
+/// largest value.
+std::string axis_of(const std::vector<distribution::bar>& bars, const distribution& values,
+                    const text_of_value& text) {
+  constexpr auto labels = std::size_t{5};
+  const auto step = chart_width / static_cast<double>(bars.size());
+  auto out = fmt::format("<line class=\"axis\" x1=\"0\" x2=\"{0}\" y1=\"{1}\" y2=\"{1}\"/>\n",
+                         chart_width, chart_height);
+  for (auto i = std::size_t{0}; i < labels; ++i) {
+    const auto at = i * (bars.size() - 1) / (labels - 1);
+    if (i > 0 && at == (i - 1) * (bars.size() - 1) / (labels - 1))
+      continue;
+    const auto* anchor = i == 0 ? "start" : i + 1 == labels ? "end" : "middle";
+    const auto x = i == 0            ? 0.0
+                   : i + 1 == labels ? chart_width
+                                     : (static_cast<double>(at) + 0.5) * step;
+    const auto value = i == 0 ? values.min() : i + 1 == labels ? values.max() : bars[at].from;
+    out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n", x,
+                       chart_height + 14, anchor, text(value));
+  }
+  return out;
+}
+
+std::string chart_of(const distribution& values, const text_of_value& text) {
+  constexpr auto bars_max = std::size_t{48};
+  const auto bars = values.bars(bars_max);
+  if (bars.empty())
+    return "<p class=\"note\">no values</p>";
+  const auto highest = std::ranges::max(bars, {}, &distribution::bar::count).count;
+  auto out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\"><text class=\"soft\" x=\"0\" "
+                         "y=\"10\">highest bar: {}</text>\n",
+                         chart_width, chart_height + 36,
+                         grouped(highest) + (highest == 1 ? " row" : " rows"));
+  out += bars_of(bars, highest, text) + axis_of(bars, values, text);
+  out += fmt::format("<text class=\"soft\" x=\"0\" y=\"{}\">p50 {}, p95 {}, max {}</text>\n",
+                     chart_height + 31, text(values.percentile(0.5)), text(values.percentile(0.95)),
+                     text(values.max()));
+  const auto width_of = [](const distribution::bar& bar) { return bar.to - bar.from; };
+  if (width_of(bars.back()) > width_of(bars.front()))
+    out += fmt::format("<text class=\"soft\" x=\"{}\" y=\"{}\" text-anchor=\"end\">"
+                       "logarithmic axis</text>\n",
+                       chart_width, chart_height + 31);
+  return out + "</svg>\n";
 }
 
 } // namespace
@@ -125,47 +202,11 @@ std::string html_page(std::string_view title, std::string_view body) {
 }
 
 std::string histogram_chart(const distribution& values, std::string_view unit) {
-  constexpr auto width = 480.0;
-  constexpr auto height = 150.0;
-  constexpr auto top = 14.0;
-  constexpr auto bars_max = std::size_t{48};
-  constexpr auto labels = std::size_t{5};
-  const auto bars = values.bars(bars_max);
-  if (bars.empty())
-    return "<p class=\"note\">no values</p>";
-  const auto highest = std::ranges::max(bars, {}, &distribution::bar::count).count;
-  const auto step = width / static_cast<double>(bars.size());
-  const auto name = html_escape(unit);
-  auto out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\"><text class=\"soft\" x=\"0\" "
-                         "y=\"10\">{}</text>\n",
-                         width, height + 36, grouped(highest) + (highest == 1 ? " row" : " rows"));
-  for (auto i = std::size_t{0}; i < bars.size(); ++i) {
-    const auto& bar = bars[i];
-    if (bar.count == 0)
-      continue;
-    const auto tall = std::max(1.0, (height - top) * static_cast<double>(bar.count) /
-                                        static_cast<double>(highest));
-    out += fmt::format("<rect class=\"bar\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" "
-                       "height=\"{:.1f}\"><title>{} to {} {}: {}</title></rect>\n",
-                       static_cast<double>(i) * step, height - tall, std::max(step - 1, 1.0), tall,
-                       bar.from, bar.to, name, counted(bar.count, "row"));
-  }
-  out += fmt::format("<line class=\"axis\" x1=\"0\" x2=\"{0}\" y1=\"{1}\" y2=\"{1}\"/>\n", width,
-                     height);
-  for (auto i = std::size_t{0}; i < labels; ++i) {
-    const auto at = i * (bars.size() - 1) / (labels - 1);
-    if (i > 0 && at == (i - 1) * (bars.size() - 1) / (labels - 1))
-      continue;
-    const auto* anchor = i == 0 ? "start" : i + 1 == labels ? "end" : "middle";
-    const auto x = i == 0 ? 0.0 : i + 1 == labels ? width : (static_cast<double>(at) + 0.5) * step;
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n", x, height + 14,
-                       anchor, with_unit(bars[at].from, unit));
-  }
-  out += fmt::format("<text class=\"soft\" x=\"0\" y=\"{}\">p50 {}, p95 {}, max {}"
-                     "</text>\n</svg>\n",
-                     height + 31, with_unit(values.percentile(0.5), unit),
-                     with_unit(values.percentile(0.95), unit), with_unit(values.max(), unit));
-  return out;
+  return chart_of(values, [&](std::uint64_t value) { return with_unit(value, unit); });
+}
+
+std::string histogram_chart(const histogram& times) {
+  return chart_of(times.in_microseconds(), in_milliseconds);
 }
 
 std::string bar_chart(const std::vector<named_bar>& bars) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "results/distribution.hpp"
+#include <superstep/base/distribution.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +29,11 @@ constexpr auto html_start = std::string_view{"<!doctype html>\n<!-- superstep re
 /// @param body HTML
 [[nodiscard]] std::string html_page(std::string_view title, std::string_view body);
 
-/// Returns an SVG histogram with a logarithmic axis. @param unit plain text behind the values
+/// Returns an SVG histogram. Its axis is logarithmic, and labelled so, if the values are far apart.
+/// @param unit plain text behind the values
 [[nodiscard]] std::string histogram_chart(const distribution& values, std::string_view unit);
+/// Returns an SVG histogram of durations in milliseconds.
+[[nodiscard]] std::string histogram_chart(const histogram& times);
 
 /// A horizontal bar: a name, a value, and the part of the value that is marked as failed.
 struct named_bar {

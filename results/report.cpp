@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -64,8 +65,11 @@ reported_row shorten(const result_line& row, std::size_t text_bytes) {
   return out;
 }
 
-std::uint64_t rounded(double value) noexcept {
-  return static_cast<std::uint64_t>(std::llround(std::max(value, 0.0)));
+/// Converts a number of milliseconds from an output line.
+std::chrono::nanoseconds from_ms(double value) noexcept {
+  constexpr auto hours_max = 1e6; // far beyond the duration of any job
+  constexpr auto ms_max = hours_max * 3.6e6;
+  return std::chrono::microseconds{std::llround(std::clamp(value, 0.0, ms_max) * 1'000)};
 }
 
 /// Returns the path of the summary that superstep run writes beside the output.
@@ -115,10 +119,27 @@ json::value to_json(const distribution& values) {
   return out;
 }
 
-std::string percentiles(const distribution& values, std::string_view unit) {
-  return fmt::format("p50 {0}{5}, p95 {1}{5}, p99 {2}{5}, max {3}{5}, mean {4:.1f}{5}",
-                     values.percentile(0.5), values.percentile(0.95), values.percentile(0.99),
-                     values.max(), values.mean(), unit);
+/// Returns the values in milliseconds, as in the summary of the job.
+json::value to_json(const histogram& times) {
+  auto out = to_json(times.in_microseconds());
+  if (auto* const members = out.if_object())
+    for (auto& [name, value] : *members)
+      if (name != "count")
+        value = value.to_number<double>() / 1'000;
+  return out;
+}
+
+std::string percentiles(const distribution& values) {
+  return fmt::format("p50 {}, p95 {}, p99 {}, max {}, mean {:.1f}", values.percentile(0.5),
+                     values.percentile(0.95), values.percentile(0.99), values.max(), values.mean());
+}
+
+std::string percentiles(const histogram& times) {
+  const auto& values = times.in_microseconds();
+  const auto ms = [](auto micros) { return static_cast<double>(micros) / 1'000; };
+  return fmt::format("p50 {:.1f} ms, p95 {:.1f} ms, p99 {:.1f} ms, max {:.1f} ms, mean {:.1f} ms",
+                     ms(values.percentile(0.5)), ms(values.percentile(0.95)),
+                     ms(values.percentile(0.99)), ms(values.max()), ms(values.mean()));
 }
 
 } // namespace
@@ -185,7 +206,7 @@ void report::add(const result_line& row) {
     ++rows_scored;
   }
   if (row.barrier_wait_ms)
-    barrier.add(rounded(*row.barrier_wait_ms));
+    barrier.add(from_ms(*row.barrier_wait_ms));
   for (const auto& used : row.tools) {
     auto& tool = counter(tools, used.tool);
     ++tool.calls;
@@ -199,7 +220,7 @@ void report::add(const result_line& row) {
   }
   if (!row.wall_ms)
     return;
-  latency.add(rounded(*row.wall_ms));
+  latency.add(from_ms(*row.wall_ms));
   if (options_.slowest_max == 0 ||
       (slowest_.size() == options_.slowest_max && *row.wall_ms <= slowest_.front().wall_ms))
     return;
@@ -236,12 +257,12 @@ std::string to_text(const report& r) {
                        counted(r.rows_scored, "row"));
   }
   if (r.latency.count() > 0)
-    out += "latency       " + percentiles(r.latency, " ms") + '\n';
+    out += "latency       " + percentiles(r.latency) + '\n';
   if (r.barrier.count() > 0)
-    out += "barrier wait  " + percentiles(r.barrier, " ms") + '\n';
+    out += "barrier wait  " + percentiles(r.barrier) + '\n';
   out += r.tokens.count() == 0
              ? std::string{"tokens        -\n"}
-             : fmt::format("tokens        {} per row; {} in, {} out\n", percentiles(r.tokens, ""),
+             : fmt::format("tokens        {} per row; {} in, {} out\n", percentiles(r.tokens),
                            r.input_tokens, r.output_tokens);
   out += fmt::format("calls         {}, {}\n", known_count(r.model_calls, "model call"),
                      known_count(r.tool_calls, "tool call"));

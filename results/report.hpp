@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "results/distribution.hpp"
 #include "results/result_line.hpp"
 
+#include <superstep/base/distribution.hpp>
 #include <superstep/base/error.hpp>
 #include <superstep/base/json.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -86,10 +87,10 @@ public:
   std::uint64_t rows_priced = 0; ///< rows with a cost
   double score_sum = 0;          ///< sum of the scores
   std::uint64_t rows_scored = 0; ///< rows with a score
-  distribution latency;          ///< milliseconds of rows
+  histogram latency;             ///< durations of rows
   distribution tokens;           ///< tokens of rows, input and output
   distribution steps;            ///< super-steps of rows
-  distribution barrier;          ///< milliseconds that a row's tool calls waited for others
+  histogram barrier;             ///< times that a row's tool calls waited for others
   std::map<std::string, error_class> errors;
   std::map<std::string, tool_numbers> tools;
 
@@ -107,6 +108,11 @@ private:
   std::vector<reported_row> slowest_; // a heap with the fastest row at the front
   json::object summary_;
 };
+
+/// Converts a duration to milliseconds.
+[[nodiscard]] inline double in_ms(std::chrono::nanoseconds duration) noexcept {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
 
 /// Returns a number as text; `-` if it is not known.
 [[nodiscard]] std::string known(const std::optional<std::uint64_t>& number);

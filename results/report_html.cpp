@@ -29,8 +29,8 @@ std::string cards_of(const report& r) {
                             100 * score.low, 100 * score.high));
   }
   if (r.latency.count() > 0)
-    out += card(fmt::format("{} / {} ms", grouped(r.latency.percentile(0.5)),
-                            grouped(r.latency.percentile(0.95))),
+    out += card(fmt::format("{:.1f} / {:.1f} ms", in_ms(r.latency.percentile(0.5)),
+                            in_ms(r.latency.percentile(0.95))),
                 "latency p50 / p95");
   const auto tokens = [&](std::int64_t sum) {
     return r.tokens.count() > 0
@@ -50,7 +50,7 @@ std::string cards_of(const report& r) {
 /// Returns the barrier waits: those of the rows, or the percentiles of the last run in the summary.
 std::string barrier_chart(const report& r) {
   if (r.barrier.count() > 0)
-    return histogram_chart(r.barrier, "ms");
+    return histogram_chart(r.barrier);
   const auto* const times = r.summary().if_contains("times_ms");
   const auto* const waits = times != nullptr && times->is_object()
                                 ? times->get_object().if_contains("barrier_wait")
@@ -80,7 +80,7 @@ std::string charts_of(const report& r) {
     return fmt::format("<section><h2>{}</h2>\n{}</section>\n", title, svg);
   };
   auto out = std::string{"<div class=\"grid\">\n"};
-  out += chart("Latency of a row", histogram_chart(r.latency, "ms"));
+  out += chart("Latency of a row", histogram_chart(r.latency));
   out += chart("Tokens of a row", histogram_chart(r.tokens, "tokens"));
   out += chart("Errors by class", bar_chart(errors));
   out += chart("Tool calls", bar_chart(tools));

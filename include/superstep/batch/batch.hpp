@@ -2,13 +2,13 @@
 #pragma once
 
 #include <superstep/base/detail/distinct_files.hpp>
+#include <superstep/base/distribution.hpp>
 #include <superstep/base/error.hpp>
 #include <superstep/base/json.hpp>
 #include <superstep/batch/batch_options.hpp>
 #include <superstep/batch/detail/stop_rules.hpp>
 #include <superstep/batch/row_runner.hpp>
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -23,24 +23,6 @@
 #include <vector>
 
 namespace superstep {
-
-/// A histogram of durations in constant memory (8 KB). The width of a bucket is at most 1/16 of its
-/// lower bound, so percentiles are accurate to 6 %. Not synchronised.
-class histogram {
-public:
-  /// Adds one duration, which must not be negative.
-  void add(std::chrono::nanoseconds duration) noexcept;
-  /// The number of durations added.
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  /// Returns the duration that a share of all durations do not exceed; 0 if there are none.
-  /// @param share from 0 to 1; 0.5 for the median
-  [[nodiscard]] std::chrono::nanoseconds percentile(double share) const noexcept;
-
-private:
-  static constexpr std::size_t bits = 4; // buckets per power of two: 16
-  std::array<std::uint64_t, 64 << bits> buckets_{};
-  std::uint64_t count_ = 0;
-};
 
 /// Exit status of `superstep run`.
 enum class exit_code : int {

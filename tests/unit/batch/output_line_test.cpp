@@ -29,7 +29,7 @@ std::string line_of(row_shape shape, std::string_view text) {
   outcome.model = "tiny";
   outcome.barrier_wait = std::chrono::microseconds{2'050};
   auto out = std::string{};
-  append_output_line(out, origin, outcome, std::chrono::milliseconds{12}, identity);
+  append_output_line(out, origin, outcome, std::chrono::microseconds{12'345}, identity);
   return out;
 }
 
@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(output_line_of_native_row_has_all_members) {
       R"({"id":"k\"1","status":"ok","output":{"messages":[{"type":"human","content":"hi"},)"
       R"({"type":"ai","content":"echo hi","id":"k\"1-1-0"}],"n":1.5},"error":null,)"
       R"("usage":{"input_tokens":3,"output_tokens":2,"total_tokens":5},"cost":null,"steps":1,)"
-      R"("model_calls":1,"tool_calls":0,"wall_ms":12,"barrier_wait_ms":2.050,"attempt":2,"job_id":"run-1"})"
+      R"("model_calls":1,"tool_calls":0,"wall_ms":12.345,"barrier_wait_ms":2.050,"attempt":2,"job_id":"run-1"})"
       "\n");
 }
 

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reports: counts, confidence intervals, slowest rows, bounds, and HTML that cannot be injected.
+#include "batch/output_line.hpp"
 #include "results/html_page.hpp"
 #include "results/report.hpp"
 #include "unit/results/output_file.hpp"
 
-#include <boost/test/unit_test.hpp>
+#include <superstep/batch/batch.hpp>
 
+#include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
+
+#include <chrono>
 #include <string>
 
 namespace superstep::results {
@@ -111,8 +116,55 @@ BOOST_AUTO_TEST_CASE(charts_use_the_singular_for_one) {
   auto values = distribution{};
   values.add(1);
   BOOST_TEST(contains(histogram_chart(values, "steps"), "p50 1 step, p95 1 step, max 1 step<"));
-  BOOST_TEST(contains(histogram_chart(values, "steps"), "1 row<"));
-  BOOST_TEST(contains(histogram_chart(values, "ms"), "max 1 ms<"));
+  BOOST_TEST(contains(histogram_chart(values, "steps"), "highest bar: 1 row<"));
+}
+
+BOOST_AUTO_TEST_CASE(charts_label_logarithmic_axes_only) {
+  auto values = distribution{};
+  for (const auto value : {3U, 4U, 4U, 9U})
+    values.add(value);
+  const auto linear = histogram_chart(values, "steps");
+  for (const auto* part : {"highest bar: 2 rows<", ">3 steps<", ">9 steps<"})
+    BOOST_TEST(contains(linear, part), linear);
+  BOOST_TEST(!contains(linear, "logarithmic"));
+  values.add(4'000);
+  BOOST_TEST(contains(histogram_chart(values, "steps"), "logarithmic axis<"));
+
+  auto times = histogram{};
+  times.add(std::chrono::microseconds{600});
+  times.add(std::chrono::seconds{2});
+  const auto chart = histogram_chart(times);
+  for (const auto* part : {"logarithmic axis<", "p50 0.6 ms", "max 2000.0 ms<", "from 0.6 ms"})
+    BOOST_TEST(contains(chart, part), chart);
+}
+
+// The summary of a run and the report print the same numbers for the same rows.
+BOOST_AUTO_TEST_CASE(report_and_summary_have_equal_percentiles) {
+  auto summary = batch_summary{};
+  auto got = report{};
+  for (auto i = std::int64_t{1}; i < 2'000; ++i) {
+    const auto wall = std::chrono::nanoseconds{i * i * 7'919 % 900'000'007};
+    auto outcome = row_outcome{};
+    outcome.barrier_wait = wall / 3;
+    auto origin = detail::row_origin{};
+    origin.key = std::to_string(i);
+    origin.key_name = "id";
+    auto line = std::string{};
+    detail::append_output_line(line, origin, outcome, wall, {"run-1", 0});
+    got.add(read(line));
+    summary.row_times.add(wall);
+    summary.barrier_waits.add(outcome.barrier_wait);
+  }
+  const auto json = to_json(got);
+  const auto times = superstep::to_json(summary).at("times_ms");
+  for (const auto* share : {"p50", "p95", "count"}) {
+    BOOST_TEST(times.at("row").at(share) == json.at("latency_ms").at(share), share);
+    BOOST_TEST(times.at("barrier_wait").at(share) == json.at("barrier_wait_ms").at(share), share);
+  }
+  const auto text = superstep::to_text(summary);
+  const auto p50 = fmt::format("p50 {:.1f} ms", in_ms(summary.row_times.percentile(0.5)));
+  BOOST_TEST(contains(text, "row " + p50), text);
+  BOOST_TEST(contains(to_text(got), "latency       " + p50), to_text(got));
 }
 
 BOOST_AUTO_TEST_CASE(html_escapes_all_texts_of_rows) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distributions: percentiles, exact extremes, and bars that cover all values.
-#include "results/distribution.hpp"
+#include <superstep/base/distribution.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <limits>
 
-namespace superstep::results {
+namespace superstep {
 
 BOOST_AUTO_TEST_SUITE(distributions)
 
@@ -57,4 +57,4 @@ BOOST_AUTO_TEST_CASE(bars_contain_each_value_once) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-} // namespace superstep::results
+} // namespace superstep

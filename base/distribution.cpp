@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A histogram with logarithmic buckets. A value below 2^bits has its own bucket. A larger value is
 // assigned by the position of its highest bit and the `bits` bits that follow.
-#include "results/distribution.hpp"
+#include <superstep/base/distribution.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
-namespace superstep::results {
+namespace superstep {
 
 std::size_t distribution::bucket_of(std::uint64_t value) noexcept {
   const auto width = static_cast<std::size_t>(std::bit_width(value));
@@ -61,4 +61,4 @@ std::vector<distribution::bar> distribution::bars(std::size_t bars_max) const {
   return out;
 }
 
-} // namespace superstep::results
+} // namespace superstep
