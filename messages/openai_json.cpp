@@ -101,7 +101,8 @@ result<void> add_call(message& to, const json::value& value, std::size_t i) {
   const auto* arguments = function->if_contains("arguments");
   // Some servers send the arguments as an object instead of JSON text.
   if (arguments && arguments->is_object()) {
-    to.tool_calls.push_back({text_member(*call, "id"), std::move(name), arguments->get_object()});
+    to.tool_calls.push_back({text_member(*call, "id"), std::move(name),
+                             json::object(arguments->get_object(), json::storage_ptr{})});
     return {};
   }
   if (arguments && !arguments->is_string() && !arguments->is_null())
@@ -183,7 +184,7 @@ result<message> from_openai(const json::object& from) {
   m.name = text_member(from, "name");
   if (const auto* content = from.if_contains("content")) {
     if (const auto* blocks = content->if_array())
-      m.blocks = *blocks;
+      m.blocks = json::array(*blocks, json::storage_ptr{});
     else if (content->is_string() || content->is_null())
       m.content = text_member(from, "content");
     else

@@ -26,7 +26,8 @@ void append_openai(std::string& out, const message&);
 void append_openai(std::string& out, const tool_definition&);
 
 /// Reads the `message` of a chat-completions answer. Null content becomes "". Tool calls are parsed
-/// by parse_tool_call(). `refusal`, `audio` and `function_call` are kept in additional_kwargs.
+/// by parse_tool_call(). `refusal`, `audio` and `function_call` are kept in additional_kwargs. The
+/// message has copies of everything, in the default memory resource.
 ///
 /// @return an error with the path of a member that has the wrong type
 ///

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model that takes its answers from a file of messages in the form of chat completions. The text
 // of the file is kept in memory and searched with simdjson.
+#include "base/padded_json.hpp"
 #include "base/utf8.hpp"
 #include "messages/openai_json.hpp"
 #include "models/hash.hpp"
@@ -14,6 +15,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -38,23 +40,24 @@ struct recorded_row {
   std::size_t line = 0;
 };
 
-/// The text of a file and an index of it. A turn is parsed each time it is requested: parsed
-/// messages would need several times the memory of the text.
+/// The text of a file, followed by padding for the parser, and an index of it. A turn is parsed
+/// each time it is requested: parsed messages would need several times the memory of the text.
 struct recording {
   std::string path;
   std::string text;
   std::uint64_t content_hash = 0;
   std::vector<recorded_turn> turns;
   std::unordered_map<std::string, recorded_row> rows;
-
-  [[nodiscard]] std::string_view turn_text(std::size_t i) const noexcept {
-    return std::string_view{text}.substr(turns[i].begin, turns[i].size);
-  }
 };
 
-/// Parses one turn, which must be a message with the role assistant.
-result<message> read_turn(std::string_view text) {
-  auto parsed = parse_json(text);
+/// Parses one turn, which must be a message with the role assistant. The members of the message
+/// are copies, so the parsed JSON is in a buffer on the stack, unless it is long.
+result<message> read_turn(const recording& from, recorded_turn turn) {
+  auto buffer = std::array<unsigned char, 4096>{};
+  auto memory = json::monotonic_resource{buffer.data(), buffer.size()};
+  const auto rest = std::string_view{from.text}.substr(turn.begin);
+  const auto parsed =
+      parse_padded_json(rest.substr(0, turn.size), rest.size() - turn.size, {}, &memory);
   if (!parsed)
     return parsed.error();
   const auto* object = parsed->if_object();
@@ -70,8 +73,7 @@ result<message> read_turn(std::string_view text) {
 class recording_reader {
 public:
   explicit recording_reader(recording& into) : into_{into}, bytes_{into.text.size()} {
-    // simdjson reads some bytes after the end of its input.
-    into_.text.resize(bytes_ + simdjson::SIMDJSON_PADDING, ' ');
+    into_.text.resize(bytes_ + json_padding, ' ');
   }
 
   std::optional<error> read() {
@@ -91,7 +93,6 @@ public:
         }
       begin = end + 1;
     }
-    into_.text.resize(bytes_);
     auto fault = std::move(faults_).take();
     if (!fault && into_.rows.empty())
       fault = error{model_errc::bad_configuration, into_.path + ": has no recorded rows"};
@@ -159,7 +160,7 @@ private:
   /// requested.
   std::string add_turn(std::string_view text) {
     into_.turns.push_back({static_cast<std::size_t>(text.data() - into_.text.data()), text.size()});
-    const auto checked = read_turn(text);
+    const auto checked = read_turn(into_, into_.turns.back());
     return checked ? std::string{} : checked.error().text;
   }
 
@@ -198,7 +199,7 @@ private:
                                "requested",
                                recording_.path, row->second.turns,
                                row->second.turns == 1 ? "" : "s", request.run_key, request.turn)};
-    return read_turn(recording_.turn_text(row->second.first_turn + request.turn));
+    return read_turn(recording_, recording_.turns[row->second.first_turn + request.turn]);
   }
 
   recording recording_;

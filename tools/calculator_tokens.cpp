@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <numbers>
 #include <string>
 #include <system_error>
@@ -57,6 +58,15 @@ constexpr auto spellings = std::array{
     spelling{"\xc2\xa5", ' '}, // pound, yen
 };
 
+/// For each byte, the index of the first spelling that begins with it.
+constexpr auto first_spelling = [] {
+  auto out = std::array<std::uint8_t, 256>{};
+  out.fill(std::uint8_t{spellings.size()});
+  for (auto i = spellings.size(); i-- > 0;)
+    out[static_cast<unsigned char>(spellings[i].text.front())] = static_cast<std::uint8_t>(i);
+  return out;
+}();
+
 constexpr auto functions =
     std::array<std::string_view, 14>{"sqrt", "abs", "min", "max", "round", "floor", "ceil",
                                      "log",  "ln",  "exp", "sin", "cos",   "tan",   "log10"};
@@ -75,6 +85,7 @@ public:
 
   result<std::vector<calculator_token>> read() {
     auto tokens = std::vector<calculator_token>{};
+    tokens.reserve(16); // enough for most expressions
     while (at_ < text_.size()) {
       if (is_digit(peek()) || (peek() == '.' && is_digit(peek(1)))) {
         auto number = read_number();
@@ -111,9 +122,11 @@ private:
   }
 
   [[nodiscard]] const spelling* find_spelling() const {
-    for (const auto& s : spellings)
-      if (text_.substr(at_).starts_with(s.text))
-        return &s;
+    const auto rest = text_.substr(at_);
+    for (auto i = std::size_t{first_spelling[static_cast<unsigned char>(peek())]};
+         i < spellings.size(); ++i)
+      if (rest.starts_with(spellings[i].text))
+        return &spellings[i];
     return nullptr;
   }
 
@@ -128,11 +141,10 @@ private:
     return text_.substr(at_, end - at_);
   }
 
-  [[nodiscard]] std::size_t position() const {
-    auto characters = std::size_t{1};
-    for (const auto c : text_.substr(0, at_))
-      characters += continues_character(c) ? 0 : 1;
-    return characters;
+  [[nodiscard]] std::size_t position() {
+    for (; counted_ < at_; ++counted_)
+      position_ += continues_character(text_[counted_]) ? 0 : 1;
+    return position_;
   }
 
   [[nodiscard]] bool is_in_call() const { return !calls_.empty() && calls_.back(); }
@@ -178,8 +190,10 @@ private:
   }
 
   void take_digits(std::string& into) {
+    const auto begin = at_;
     while (is_digit(peek()))
-      into += text_[at_++];
+      ++at_;
+    into += text_.substr(begin, at_ - begin);
   }
 
   /// Whether the comma here separates thousands: exactly three digits follow.
@@ -230,6 +244,8 @@ private:
 
   std::string_view text_;
   std::size_t at_ = 0;
+  std::size_t counted_ = 0;  // the bytes whose characters position_ counts
+  std::size_t position_ = 1; // the number of the character at `counted_`
   /// For each open parenthesis, whether it encloses the arguments of a function.
   std::vector<bool> calls_;
 };

@@ -12,8 +12,15 @@ namespace superstep {
 
 namespace {
 
+/// The places of a call within its limits.
+struct call_permits {
+  limiter::permit of_tool; ///< empty if the tool has no limit
+  limiter::permit of_node; ///< empty if the node has no limit
+};
+
 /// The objects that the body of a direct call refers to.
 struct direct_arguments final : detail::kept_arguments {
+  std::unique_ptr<call_permits> permits; ///< null if the call has no limits
   tool_context context;
   std::unique_ptr<tool_call> call; ///< with its injected arguments; null if it has none
   std::unique_ptr<observed_call> observed;
@@ -31,6 +38,27 @@ void come_from(tool_context& context, const body_input& given) {
   context.place = given.services->place();
 }
 
+/// Enters the limits of a call, in the order of tool_node::run(): that of its tool first. Returns
+/// false if the call must wait in line for one of them; it then holds none.
+bool enter_limits(const tool_node::table& t, const tool_node::table::entry& entry,
+                  const tool_call& call, std::unique_ptr<call_permits>& into) {
+  if (!entry.gate && !t.options.calls_at_once)
+    return true;
+  auto entered = std::make_unique<call_permits>();
+  const auto enter = [](const limiter& limit, limiter::permit& as) {
+    auto got = limit.try_acquire();
+    if (got)
+      as = *std::move(got);
+    return got.has_value();
+  };
+  if (entry.gate && !enter(*entry.gate->for_call(call.args), entered->of_tool))
+    return false;
+  if (t.options.calls_at_once && !enter(t.whole, entered->of_node))
+    return false;
+  into = std::move(entered);
+  return true;
+}
+
 } // namespace
 
 detail::body_task detail::direct_call::begin(const tool_node& node, const tool_call& call,
@@ -38,10 +66,12 @@ detail::body_task detail::direct_call::begin(const tool_node& node, const tool_c
                                              std::shared_ptr<const call_observer> observer) {
   const auto& t = *node.table_;
   const auto* entry = t.find(call.name);
-  if (entry == nullptr || !entry->runs_directly || given.services == nullptr)
+  if (entry == nullptr || !t.runs_directly || given.services == nullptr)
     return {};
   auto& at = given.services->context();
   auto kept = std::make_unique<direct_arguments>();
+  if (!enter_limits(t, *entry, call, kept->permits))
+    return {};
   auto& context = kept->context;
   come_from(context, given);
   context.tool_call_id = call.id;
@@ -64,7 +94,9 @@ detail::body_task detail::direct_call::begin(const tool_node& node, const tool_c
 
 tool_answer detail::direct_call::end(const tool_node& node, const tool_call& call,
                                      body_task& ended) {
-  auto observed = std::move(static_cast<direct_arguments&>(*ended.kept()).observed);
+  auto& kept = static_cast<direct_arguments&>(*ended.kept());
+  kept.permits.reset(); // the next call need not wait until this one is answered
+  auto observed = std::move(kept.observed);
   const auto take = [&] { return ended.take<tool_output>(); };
   if (!observed)
     return answer_to(*node.table_, call, tool_input_form::calls, take);

@@ -141,10 +141,7 @@ void set_limits(tool_node::table& made, const tool_node::table* from) {
     auto gate = from == nullptr ? nullptr : gate_of(*from, limit);
     tool->gate = gate ? std::move(gate) : std::make_shared<detail::call_gate>(limit);
   }
-  const auto is_plain =
-      !made.options.wrap_call && !made.options.calls_at_once && !made.options.precomputed_result;
-  for (auto& [name, entry] : made.by_name)
-    entry.runs_directly = is_plain && !entry.gate;
+  made.runs_directly = !made.options.wrap_call && !made.options.precomputed_result;
 }
 
 /// Runs one call through the node's interceptor.

@@ -19,12 +19,12 @@ struct tool_node::table {
     argument_schema schema; ///< does not contain the injected arguments
     std::vector<injection> injections;
     std::shared_ptr<detail::call_gate> gate{}; ///< null if the tool has no limit
-    bool runs_directly = false;                ///< whether detail::direct_call runs its calls
   };
   std::unordered_map<std::string_view, entry> by_name; // the keys refer to `definitions`
   tool_definitions definitions;
   std::string names; // separated by commas, for the answer to a call of an unknown tool
   bool has_injections = false;
+  bool runs_directly = false; ///< whether detail::direct_call runs calls that need not wait
   tool_node_options options;
   limiter whole{0}; // limits all calls of the node together
 

@@ -295,6 +295,30 @@ BOOST_AUTO_TEST_CASE(json_mode_responses_are_checked_against_the_schema) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(tool_calls_of_all_runs_share_one_limit) {
+  auto inside = std::atomic<int>{0};
+  auto most = std::atomic<int>{0};
+  const auto enter = [&](const echo_args&) -> task<std::string> {
+    const auto now = ++inside;
+    for (auto seen = most.load(); seen < now && !most.compare_exchange_weak(seen, now);) {
+    }
+    auto rest = sleep_for{std::chrono::milliseconds{1}};
+    co_await rest;
+    --inside;
+    co_return "done";
+  };
+  auto asking = ai_message("");
+  for (auto i = 0; i < 8; ++i)
+    asking.tool_calls.push_back({"c" + std::to_string(i), "busy", {{"text", "x"}}});
+  auto options = design(scripted({asking, ai_message("done")}));
+  options.tools = {make_tool<echo_args>("busy", "", enter)};
+  options.tool_calls_at_once = 3;
+  const auto ended = run(std::move(options));
+  BOOST_TEST(why(ended) == "");
+  BOOST_TEST(ended.state.messages.size() == 11U);
+  BOOST_TEST(most == 3);
+}
+
 BOOST_AUTO_TEST_CASE(zero_limit_of_concurrent_tool_calls_is_rejected) {
   auto options = design(scripted({}));
   options.tools = {echo()};

@@ -90,6 +90,24 @@ BOOST_AUTO_TEST_CASE(invalid_tool_arguments_are_kept_with_parse_error) {
   BOOST_TEST(m->invalid_tool_calls[0].error.starts_with("not valid JSON"));
 }
 
+BOOST_AUTO_TEST_CASE(parsed_message_does_not_refer_to_memory_of_the_answer) {
+  constexpr auto text =
+      R"({"content":[{"type":"text","text":"a"}],"refusal":["no"],"tool_calls":[{"id":"1","function":{"name":"f","arguments":{"b":[1]}}}]})";
+  auto m = result<message>{error{errc::parse_failed, "not parsed"}};
+  {
+    auto memory = json::monotonic_resource{};
+    const auto parsed = json::parse(text, &memory);
+    m = from_openai(parsed.get_object());
+  }
+  BOOST_REQUIRE(m.has_value());
+  const auto by_default = json::storage_ptr{};
+  BOOST_TEST((*m->blocks->storage() == *by_default));
+  BOOST_TEST((*m->tool_calls[0].args.storage() == *by_default));
+  BOOST_TEST((*m->additional_kwargs.at("refusal").storage() == *by_default));
+  BOOST_TEST(to_text(*m->blocks) == R"([{"type":"text","text":"a"}])");
+  BOOST_TEST(to_text(m->tool_calls[0].args) == R"({"b":[1]})");
+}
+
 BOOST_AUTO_TEST_CASE(whitespace_and_truncated_arguments_make_invalid_calls) {
   BOOST_TEST(std::holds_alternative<invalid_tool_call>(parse_tool_call("c", "f", "  ")));
   BOOST_TEST(std::holds_alternative<tool_call>(parse_tool_call("c", "f", "")));

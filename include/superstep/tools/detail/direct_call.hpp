@@ -14,7 +14,7 @@ public:
   using state_function = tool_state_ptr (*)(const body_input&);
 
   /// Returns the task of a call, or an empty one if the call must be run by tool_node::run(): its
-  /// tool is unknown or has a limit, or the node has an interceptor, a limit or precomputed
+  /// tool is unknown, it must wait for a limit, or the node has an interceptor or precomputed
   /// results. Throws the exceptions that fail the node before the call runs.
   /// @param call must live as long as the body
   /// @param state called if the tool may read the state
