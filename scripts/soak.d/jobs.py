@@ -10,14 +10,22 @@ import subprocess
 import sys
 
 PR_SET_PDEATHSIG = 1
+PARENT = os.getpid()
 
 # A check that is terminated removes its temporary folders first.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
+LIBC = ctypes.CDLL(None)  # loaded before a limit of memory or descriptors
+
+
 def end_with_parent():
-    """Kills this process when its parent ends. Called in new children (preexec_fn)."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    """Kills this process when its parent ends. Called in new children (preexec_fn).
+
+    The kernel forgets this when the user of the process changes."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != PARENT:  # it has ended before
+        os._exit(1)
 
 
 def program():
@@ -79,10 +87,14 @@ class Job:
         return [program(), "run", "agent.yaml", "-i", "in.jsonl", "-o", "out.jsonl", "--progress", "none",
                 *more]
 
-    def start(self, *more, **options):
+    def start(self, *more, preexec_fn=None, **options):
+        def begin():
+            end_with_parent()
+            if preexec_fn:
+                preexec_fn()
         return subprocess.Popen(self.arguments(*more), cwd=self.folder, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, errors="replace",
-                                **{"preexec_fn": end_with_parent, **options})
+                                preexec_fn=begin, **options)
 
     def run(self, *more, timeout=120, **options):
         child = self.start(*more, **options)
