@@ -37,7 +37,16 @@ endfunction()
 superstep_find_library(CAF::core caf_core caf/all.hpp)
 superstep_find_library(re2::re2 re2 re2/re2.h)
 superstep_find_library(zstd::zstd zstd zstd.h)
-superstep_find_library(libpq::libpq pq libpq-fe.h postgresql)
+# PostgreSQL's client library is loaded when it is used (postgres/libpq.cpp). Only its header is
+# needed, and only to build superstep.
+find_path(superstep_pq_include libpq-fe.h PATH_SUFFIXES postgresql)
+mark_as_advanced(superstep_pq_include)
+if(NOT TARGET libpq::headers)
+  add_library(libpq::headers INTERFACE IMPORTED)
+  if(superstep_pq_include)
+    target_include_directories(libpq::headers INTERFACE "${superstep_pq_include}")
+  endif()
+endif()
 target_link_libraries(CAF::core INTERFACE Threads::Threads)
 
 # yaml-cpp 0.7 exports `yaml-cpp`, 0.8 `yaml-cpp::yaml-cpp`; this project uses `yaml-cpp`.
