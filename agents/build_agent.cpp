@@ -12,6 +12,7 @@
 #include "postgres/limit_share.hpp"
 
 #include <superstep/agents/agent_file.hpp>
+#include <superstep/models/detail/call_activity.hpp>
 #include <superstep/protocols/protocol_middleware.hpp>
 #include <superstep/protocols/tool_protocol.hpp>
 #include <superstep/tools/tool_wrappers.hpp>
@@ -37,8 +38,10 @@ struct overloaded : Fs... {
 template <class... Fs>
 overloaded(Fs...) -> overloaded<Fs...>;
 
-model_limits_options limits_of(const agent_spec& spec) {
+model_limits_options limits_of(const agent_spec& spec,
+                               const std::shared_ptr<call_activity>& activity) {
   auto out = model_limits_options{};
+  out.activity = activity;
   out.model_calls = spec.limits.model_calls;
   out.requests_per_minute = spec.limits.rpm;
   out.tokens_per_minute = spec.limits.tpm;
@@ -69,7 +72,8 @@ models::limit_sharing sharing_of(const agent_limits& limits) {
 }
 
 /// Applies the file's limits to a model that has no limits itself.
-result<chat_model_ptr> limited(result<chat_model_ptr> made, const agent_spec& spec) {
+result<chat_model_ptr> limited(result<chat_model_ptr> made, const agent_spec& spec,
+                               const std::shared_ptr<call_activity>& activity) {
   if (!made)
     return made;
   auto source = std::shared_ptr<limit_source>{};
@@ -80,33 +84,37 @@ result<chat_model_ptr> limited(result<chat_model_ptr> made, const agent_spec& sp
     source = *std::move(opened);
   }
   auto rate = rate_limiter{rates_of(spec.limits), std::move(source)};
-  return detail::limit_model(*std::move(made),
-                             std::make_shared<model_limits>(limits_of(spec), std::move(rate)),
-                             spec.limits.calls_per_answer.value_or(0));
+  return detail::limit_model(
+      *std::move(made), std::make_shared<model_limits>(limits_of(spec, activity), std::move(rate)),
+      spec.limits.calls_per_answer.value_or(0));
 }
 
 result<chat_model_ptr> make_model(const agent_spec& spec, const std::shared_ptr<io_runtime>& io,
+                                  const std::shared_ptr<call_activity>& activity,
                                   std::string& note) {
   return std::visit(
-      overloaded{
-          [](std::monostate) { return result<chat_model_ptr>{chat_model_ptr{}}; },
-          [&](recorded_model_options o) {
-            o.note = &note;
-            return limited(make_recorded_model(std::move(o)), spec);
-          },
-          [&](const scripted_model_options& o) { return limited(make_scripted_model(o), spec); },
-          [&](replayed_model_options o) {
-            o.note = &note;
-            return limited(make_replayed_model(std::move(o)), spec);
-          },
-          [&](provider_model_options o) {
-            o.tool_calls_max = spec.limits.calls_per_answer;
-            auto rate = models::shared_rate(o, rates_of(spec.limits), sharing_of(spec.limits));
-            if (!rate)
-              return result<chat_model_ptr>{rate.error()};
-            return make_provider_model(
-                o, *io, std::make_shared<model_limits>(limits_of(spec), *std::move(rate)));
-          }},
+      overloaded{[](std::monostate) { return result<chat_model_ptr>{chat_model_ptr{}}; },
+                 [&](recorded_model_options o) {
+                   o.note = &note;
+                   return limited(make_recorded_model(std::move(o)), spec, activity);
+                 },
+                 [&](const scripted_model_options& o) {
+                   return limited(make_scripted_model(o), spec, activity);
+                 },
+                 [&](replayed_model_options o) {
+                   o.note = &note;
+                   return limited(make_replayed_model(std::move(o)), spec, activity);
+                 },
+                 [&](provider_model_options o) {
+                   o.tool_calls_max = spec.limits.calls_per_answer;
+                   auto rate =
+                       models::shared_rate(o, rates_of(spec.limits), sharing_of(spec.limits));
+                   if (!rate)
+                     return result<chat_model_ptr>{rate.error()};
+                   return make_provider_model(
+                       o, *io,
+                       std::make_shared<model_limits>(limits_of(spec, activity), *std::move(rate)));
+                 }},
       spec.model);
 }
 
@@ -342,6 +350,8 @@ public:
   [[nodiscard]] std::vector<agent_fault> take_faults() { return std::move(faults_); }
   [[nodiscard]] std::vector<std::string> take_notes() { return std::move(notes_); }
   [[nodiscard]] std::vector<agent_fault> take_warnings() { return std::move(warnings_); }
+  /// Counts the waiting and repeated calls of all models.
+  [[nodiscard]] const std::shared_ptr<call_activity>& activity() const { return activity_; }
 
 private:
   struct made_tools {
@@ -360,6 +370,7 @@ private:
   [[nodiscard]] std::string chain_to(const std::string& file) const;
 
   std::shared_ptr<io_runtime> io_;
+  std::shared_ptr<call_activity> activity_ = std::make_shared<call_activity>();
   std::vector<agent_fault> faults_;
   std::vector<std::string> notes_;
   std::vector<agent_fault> warnings_;
@@ -423,7 +434,7 @@ chat_model_ptr building::make_wrapped_model(const agent_spec& spec,
                                             const std::vector<agent_fault>& read_faults) {
   auto read_note = std::string{};
   auto record_note = std::string{};
-  auto made = make_model(spec, io_, read_note);
+  auto made = make_model(spec, io_, activity_, read_note);
   if (!made)
     add_model_faults(spec, made.error(), read_faults, faults_);
   if (made && *made) {
@@ -519,7 +530,8 @@ std::shared_ptr<const agent> building::build(agent_reading reading) {
 agent_building build_agent(agent_reading reading, const std::shared_ptr<io_runtime>& io) {
   auto work = building{io};
   const auto made = work.build(std::move(reading));
-  auto out = agent_building{{}, work.take_faults(), work.take_notes(), work.take_warnings()};
+  auto out = agent_building{
+      {}, work.take_faults(), work.take_notes(), work.take_warnings(), work.activity()};
   if (made)
     out.agent.emplace(*made);
   return out;

@@ -104,6 +104,9 @@ private:
   int values_ = 0;
 };
 
+/// Longest key for which a similar known key is searched, because the search is quadratic.
+constexpr auto key_bytes_max = std::size_t{100};
+
 /// Returns the node at a dotted path, or its deepest existing ancestor. Keys that contain a dot are
 /// not found, so their parent is returned.
 YAML::Node deepest_node(const YAML::Node& from, std::string_view path) {
@@ -195,7 +198,6 @@ void fields::missing(std::string_view key) {
 }
 
 bool fields::is_misspelled(const std::string& found, std::string_view wanted) const {
-  constexpr auto key_bytes_max = std::size_t{100}; // because the search is quadratic
   return found.size() <= key_bytes_max &&
          std::find(known_.begin(), known_.end(), found) == known_.end() &&
          similar_word(found, {std::string{wanted}}).has_value();
@@ -351,9 +353,17 @@ void fields::done() {
       faults_.add(pair.first, path_of(key), "is a duplicate key");
     else if (std::find(known_.begin(), known_.end(), key) == known_.end() &&
              std::find(reported_.begin(), reported_.end(), key) == reported_.end())
-      faults_.add(pair.first, path_of(key),
-                  fmt::format("is not a known key; known keys: {}", fmt::join(known_, ", ")));
+      faults_.add(pair.first, path_of(key), unknown_key_text(key));
   }
+}
+
+/// Returns the error text for a key that is not known. A key that is a misspelled known key gets a
+/// suggestion, and only other keys the list of all keys, which can be long.
+std::string fields::unknown_key_text(const std::string& key) const {
+  if (key.size() <= key_bytes_max)
+    if (const auto meant = similar_word(key, known_))
+      return fmt::format("is not a known key; did you mean '{}'?", *meant);
+  return fmt::format("is not a known key; known keys: {}", fmt::join(known_, ", "));
 }
 
 } // namespace superstep::detail

@@ -147,6 +147,7 @@ private:
 
   /// Whether a key of the mapping that was not read so far probably means `wanted`.
   [[nodiscard]] bool is_misspelled(const std::string& found, std::string_view wanted) const;
+  [[nodiscard]] std::string unknown_key_text(const std::string& key) const;
 
   YAML::Node node_;
   std::size_t line_;

@@ -13,6 +13,7 @@
 #include "job_files.hpp"
 #include "row_view.hpp"
 #include "scan.hpp"
+#include "stop_decision.hpp"
 
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/batch/batch.hpp>
@@ -127,6 +128,8 @@ batch_progress detail::batch_run::progress_now() const {
   if (quota_.is_active())
     now.paused = "quota exhausted";
   now.draining = is_stopping();
+  now.last_error = totals.last_error;
+  runner_.complete(now);
   ledger_.complete(now);
   return now;
 }
@@ -148,6 +151,8 @@ batch_summary detail::batch_run::summarise(feed_end end) const {
   summary.row_times = totals.row_times;
   summary.tool_times = totals.tool_times;
   summary.barrier_waits = totals.barrier_waits;
+  summary.errors = totals.errors;
+  summary.last_error = last_error(totals.last_error);
   ledger_.complete(summary);
   // The second Ctrl-C may come after the last row was submitted: rows are left, but feed() returned
   // feed_end::input.
@@ -156,15 +161,31 @@ batch_summary detail::batch_run::summarise(feed_end end) const {
   if (was_stopped && summary.left() > 0) {
     summary.code = exit_code::drained;
     summary.stop = table_->halted().value_or(job_stop{stop_cause::request, "stopped on request"});
+    // The rows in flight have ended since the decision, so their costs are in the text too.
+    if (summary.stop.cause == stop_cause::budget)
+      if (auto now =
+              decide_stop(options_.rules,
+                          {.cost = totals.counts.cost, .tokens = totals.counts.total_tokens}, {}))
+        summary.stop = *std::move(now);
   }
   if (summary.code == exit_code::ok && summary.failed > 0)
     summary.code = exit_code::dead_rows;
   return summary;
 }
 
+/// Returns the latest error of the calls of rows that did not end or, if there is none, of a row.
+std::string detail::batch_run::last_error(std::string of_rows) const {
+  auto now = batch_progress{};
+  now.last_error = std::move(of_rows);
+  runner_.complete(now);
+  return std::move(now.last_error);
+}
+
 result<void> row_runner::begin_job(const std::string& /*job*/) {
   return {};
 }
+
+void row_runner::complete(batch_progress& /*now*/) const {}
 
 result<batch_summary> run_batch(const batch_options& options, row_runner& runner,
                                 progress_sink& progress, const stop_request& stop) {

@@ -66,6 +66,7 @@ private:
   void report_when_due();
   [[nodiscard]] batch_progress progress_now() const;
   [[nodiscard]] batch_summary summarise(feed_end end) const;
+  [[nodiscard]] std::string last_error(std::string of_rows) const;
 
   const batch_options& options_;
   row_runner& runner_;

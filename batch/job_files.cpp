@@ -312,6 +312,11 @@ result<void> resume_job(job_files& files, const batch_options& options, const jo
       return opened;
   if (auto recovered = recover(files, options); !recovered || differ.empty())
     return recovered;
+  if (const auto done = files.content.ok + files.content.dead; options.force && done > 0)
+    files.notes.push_back(
+        "the job has changed (" + differ + "), and --force resumes it: " + counted(done, "row") +
+        (done == 1 ? " that is" : " that are") + " done will not run again and " +
+        (done == 1 ? "keeps" : "keep") + " the earlier results. --fresh runs all rows again");
   auto now = wanted; // the job keeps its id, its start time and the place of its rows
   now.layout = files.content.header->layout;
   now.job_id = files.content.header->job_id;

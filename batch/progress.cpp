@@ -2,6 +2,7 @@
 // The ways in which `superstep run` reports progress: a bar for terminals, plain lines, JSON lines,
 // or notes only.
 #include "duration_text.hpp"
+#include "error_line.hpp"
 #include "usd_text.hpp"
 
 #include <superstep/base/json.hpp>
@@ -18,16 +19,25 @@ namespace superstep {
 namespace {
 
 using detail::duration_text;
+using detail::error_line;
 using detail::usd_text;
+using detail::without_address;
 using std::chrono::milliseconds;
 
 double to_ms(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
+/// A part of a progress line.
+struct line_part {
+  line_part(std::string content) : text{std::move(content)} {}
+  std::string text;
+  bool is_error = false; ///< whether the text may be cut
+};
+
 /// Returns the parts of a progress line, the most important first.
-std::vector<std::string> parts_of(const batch_progress& now) {
-  auto out = std::vector<std::string>{};
+std::vector<line_part> parts_of(const batch_progress& now) {
+  auto out = std::vector<line_part>{};
   out.push_back(fmt::format("{}/{} done", now.done, now.rows));
   out.push_back(fmt::format("{} failed", now.failed));
   if (now.draining)
@@ -36,6 +46,20 @@ std::vector<std::string> parts_of(const batch_progress& now) {
     out.push_back("paused: " + now.paused);
   else if (now.eta_seconds)
     out.push_back("ETA " + duration_text(*now.eta_seconds));
+  if (now.calls_repeating > 0)
+    out.push_back(fmt::format("{} retrying", now.calls_repeating));
+  if (now.calls_waiting > 0)
+    out.push_back(fmt::format("{} waiting", now.calls_waiting));
+  // The error of a job that does not progress is more important than that of a few failed rows.
+  const auto is_stuck = now.calls_repeating > 0 || now.done == now.failed;
+  const auto add_error = [&] {
+    if (now.last_error.empty())
+      return;
+    out.push_back(std::string{without_address(now.last_error)});
+    out.back().is_error = true;
+  };
+  if (is_stuck)
+    add_error();
   out.push_back(fmt::format("{} in flight", now.in_flight));
   out.push_back(fmt::format("{:.1f} rows/s", now.rows_per_second));
   if (now.cost)
@@ -46,20 +70,33 @@ std::vector<std::string> parts_of(const batch_progress& now) {
     out.push_back(fmt::format("p50/p95 {:.0f}/{:.0f} ms", to_ms(now.p50), to_ms(now.p95)));
   if (now.barrier_waste)
     out.push_back(fmt::format("barrier waste {:.0f} %", *now.barrier_waste * 100));
+  if (!is_stuck)
+    add_error();
   out.push_back(fmt::format("{} tokens", now.tokens));
+  if (now.retries > 0)
+    out.push_back(fmt::format("{} retries", now.retries));
   return out;
 }
 
-/// Joins the parts of a line, as many as fit into `columns`. A first part that does not fit is cut.
-std::string joined(const std::vector<std::string>& parts, std::size_t columns) {
+/// Joins the parts of a line, as many as fit into `columns`. The first part and an error are cut if
+/// they do not fit.
+std::string joined(const std::vector<line_part>& parts, std::size_t columns) {
+  constexpr auto error_bytes_min = std::size_t{12};
+  constexpr auto error_bytes_max = std::size_t{60};
+  constexpr auto separator = std::string_view{", "};
   auto out = std::string{};
   for (const auto& part : parts) {
-    const auto separator = std::string_view{out.empty() ? "" : ", "};
-    if (out.size() + separator.size() + part.size() > columns)
+    const auto used = out.empty() ? 0 : out.size() + separator.size();
+    const auto room = columns > used ? columns - used : 0;
+    if (part.is_error && room < error_bytes_min)
+      continue;
+    const auto text =
+        part.is_error ? error_line(part.text, std::min(room, error_bytes_max)) : part.text;
+    if (text.size() > room)
       break;
-    out.append(separator).append(part);
+    out.append(out.empty() ? std::string_view{} : separator).append(text);
   }
-  return out.empty() ? parts.front().substr(0, columns) : out;
+  return out.empty() ? parts.front().text.substr(0, columns) : out;
 }
 
 std::string line_of(const batch_progress& now) {
@@ -170,6 +207,15 @@ private:
         now.barrier_waste ? json::value(*now.barrier_waste) : json::value(nullptr);
     line["paused"] = now.paused.empty() ? json::value(nullptr) : json::value(now.paused);
     line["draining"] = now.draining;
+    line["retries"] = now.retries;
+    line["calls_repeating"] = now.calls_repeating;
+    line["calls_waiting"] = now.calls_waiting;
+    auto errors = json::object{};
+    for (const auto& [code, count] : now.errors)
+      errors[code] = count;
+    line["errors"] = std::move(errors);
+    line["last_error"] =
+        now.last_error.empty() ? json::value(nullptr) : json::value(now.last_error);
     out_ << to_text(line) << std::endl;
   }
 

@@ -116,6 +116,8 @@ void row_writer::admit(finished_row& row) {
     outcome.error->kind = "cancelled";
     outcome.error->message = "the row was cancelled";
   }
+  if (outcome.error)
+    note_error(outcome.error->message);
   using verdict = failure_watch::verdict;
   const auto was_on_trial = watch_.is_on_trial();
   const auto next = outcome.error ? watch_.failed(code_of(*outcome.error)) : watch_.succeeded();
@@ -136,6 +138,13 @@ void row_writer::admit(finished_row& row) {
     break;
   }
   render(row);
+}
+
+/// Makes the error visible at once: a row that is held may wait long for its commit.
+void row_writer::note_error(const std::string& text) {
+  pending_.last_error = text;
+  const auto guard = std::lock_guard{mutex_};
+  totals_.last_error = text;
 }
 
 /// Writes the lines of the rows that were held: their errors are their own.

@@ -35,6 +35,9 @@ struct written_totals {
   std::chrono::nanoseconds barrier_wait{0}; ///< sum of barrier_waits
   /// Failed rows of this run, by error code. The codes are those of docs/batch-files.md.
   std::map<std::string, std::uint64_t, std::less<>> errors;
+  /// The error of the row that failed last in this run, whether its lines are written yet or not;
+  /// empty if none has failed.
+  std::string last_error;
 };
 
 /// The writer thread of a job: decides which finished rows count, and stores them in the ledger in
@@ -69,6 +72,7 @@ private:
   void admit(finished_row& row);
   void release();
   void render(const finished_row& row);
+  void note_error(const std::string& text);
   void commit();
 
   row_table& table_;

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The summary of a job, as text for the terminal and as JSON for the summary file.
 #include "base/error_words.hpp"
+#include "error_line.hpp"
 #include "usd_text.hpp"
 
 #include <superstep/batch/batch.hpp>
 
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace superstep {
 namespace {
@@ -47,6 +52,46 @@ std::string_view status_of(const batch_summary& summary) noexcept {
   return summary.left() > 0 ? "limited" : "ok"; // --limit left rows for the next run
 }
 
+/// Whether --retry-dead runs rows with this error code again. docs/batch-files.md describes it.
+bool is_retried(std::string_view code) noexcept {
+  return code != "invalid_input" && code != "recursion_limit";
+}
+
+/// Returns a line with the reasons of failed rows and how to run them again; empty if no row has
+/// failed.
+std::string failures_text(const batch_summary& s) {
+  constexpr auto shown_max = std::size_t{5};
+  if (s.failed == 0)
+    return {};
+  auto reasons =
+      std::vector<std::pair<std::string, std::uint64_t>>{s.errors.begin(), s.errors.end()};
+  std::ranges::stable_sort(reasons, std::ranges::greater{}, [](const auto& r) { return r.second; });
+  auto known = s.bad_lines;
+  for (const auto& reason : reasons)
+    known += reason.second;
+  const auto elsewhere = s.failed > known ? s.failed - known : 0;
+  const auto has_retried = elsewhere > 0 || std::ranges::any_of(reasons, [](const auto& reason) {
+                             return is_retried(reason.first);
+                           });
+  auto others = std::uint64_t{0};
+  for (; reasons.size() > shown_max; reasons.pop_back())
+    others += reasons.back().second;
+  for (auto& more : {std::pair<std::string, std::uint64_t>{"others", others},
+                     std::pair<std::string, std::uint64_t>{"invalid lines", s.bad_lines},
+                     std::pair<std::string, std::uint64_t>{"in other runs", elsewhere}})
+    if (more.second > 0)
+      reasons.push_back(more);
+  auto text = fmt::format("\nfailed: {}", s.failed);
+  for (const auto& reason : reasons)
+    text += fmt::format("{}{} {}", &reason == reasons.data() ? " (" : ", ", reason.first,
+                        reason.second);
+  text += ')';
+  // Without dead letters, the job wrote to standard output, or a database has the failed rows.
+  if (has_retried && !s.dead.empty())
+    text += "; run them again with --retry-dead";
+  return text;
+}
+
 } // namespace
 
 std::string to_text(const batch_summary& s) {
@@ -81,6 +126,11 @@ std::string to_text(const batch_summary& s) {
   if (s.refused > 0)
     text += fmt::format("\n{} ran for nothing, because another process had taken over",
                         counted(s.refused, "row"));
+  text += failures_text(s);
+  constexpr auto error_bytes_max = std::size_t{300};
+  const auto is_incomplete = s.failed > 0 || s.stop.cause == stop_cause::request;
+  if (is_incomplete && !s.last_error.empty())
+    text += "\nlast error: " + detail::error_line(s.last_error, error_bytes_max);
   text += "\noutput in " + s.output;
   if (s.failed > 0 && !s.dead.empty())
     text += ", failed rows in " + s.dead;
@@ -120,6 +170,11 @@ json::object to_json(const batch_summary& s) {
   out["stop"] =
       s.stop.cause == stop_cause::none ? json::value(nullptr) : json::value(std::move(stop));
   out["rows"] = std::move(rows);
+  auto errors = json::object{};
+  for (const auto& [code, count] : s.errors)
+    errors[code] = count;
+  out["errors"] = std::move(errors);
+  out["last_error"] = s.last_error.empty() ? json::value(nullptr) : json::value(s.last_error);
   out["steps"] = s.steps;
   out["model_calls"] = s.model_calls;
   out["tool_calls"] = s.tool_calls;

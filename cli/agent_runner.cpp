@@ -10,6 +10,7 @@
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/models/chat_model.hpp>
+#include <superstep/models/detail/call_activity.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <boost/system/system_error.hpp>
@@ -172,12 +173,27 @@ bool is_of_model(std::error_code code) {
   return code && code.category() == make_error_code(model_errc::bad_request).category();
 }
 
+/// Returns the text of an error without its place in the graph, so that it begins with what went
+/// wrong. The place is in members of row_error.
+std::string text_without_place(const run_error& e) {
+  auto text = std::string_view{e.text};
+  constexpr auto end = std::string_view{") failed: "};
+  while (text.starts_with("node '")) { // the error of a sub-agent has several places
+    const auto at = text.find(end);
+    const auto task = text.find("' (task ");
+    if (at == text.npos || task > at)
+      break;
+    text.remove_prefix(at + end.size());
+  }
+  return std::string{text};
+}
+
 row_error describe_row_error(const run_error& e) {
   auto out = row_error{};
   out.kind = error_kind(e);
   out.code = error_code_name(e);
   out.http_status = http_status_of(e.cause);
-  out.message = e.text;
+  out.message = text_without_place(e);
   out.node = e.node;
   out.step = e.step;
   out.attempts = e.attempts;
@@ -217,9 +233,9 @@ row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
     out.status = is_cancelled ? row_status::cancelled : row_status::error;
     out.error = describe_row_error(*run.error);
     if (!is_cancelled) {
-      out.fault = fault_of(run.error->code, run.error->text);
+      out.fault = fault_of(run.error->code, out.error->message);
       if (!out.fault)
-        out.fault = fault_in(run.error->cause, run.error->text);
+        out.fault = fault_in(run.error->cause, out.error->message);
     }
   }
   const auto& waits = run.stats.barrier_wait_ns;
@@ -282,9 +298,11 @@ std::string model_name_of(const agent& a) {
 }
 
 agent_runner::agent_runner(const agent& a, engine& e, event_log* events, trace_log* trace,
-                           open_checkpointer open, price_table prices, bool needs_price)
+                           open_checkpointer open, price_table prices, bool needs_price,
+                           std::shared_ptr<const call_activity> activity)
     : agent_{a}, engine_{e}, events_{events}, trace_{trace}, open_{std::move(open)},
-      prices_{std::make_shared<const price_table>(std::move(prices))}, needs_price_{needs_price} {}
+      prices_{std::make_shared<const price_table>(std::move(prices))}, needs_price_{needs_price},
+      activity_{std::move(activity)} {}
 
 result<void> agent_runner::begin_job(const std::string& job) {
   if (open_) {
@@ -299,6 +317,17 @@ result<void> agent_runner::begin_job(const std::string& job) {
     if (auto opened = trace_->open(); !opened)
       return opened;
   return events_ != nullptr ? events_->open() : result<void>{};
+}
+
+void agent_runner::complete(batch_progress& now) const {
+  if (!activity_)
+    return;
+  auto calls = activity_->now();
+  now.retries = calls.retries;
+  now.calls_repeating = calls.repeating;
+  now.calls_waiting = calls.waiting;
+  if (!calls.last_error.empty())
+    now.last_error = std::move(calls.last_error);
 }
 
 std::unique_ptr<running_row> agent_runner::submit(row_request request, done_function done) {

@@ -6,7 +6,7 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/agent_file.hpp>
-#include <superstep/batch/row_runner.hpp>
+#include <superstep/batch/batch.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/models/detail/price_table.hpp>
 
@@ -35,13 +35,17 @@ public:
   ///   every row is saved, and a row that has checkpoints is resumed from them. May be empty
   /// @param prices gives the costs of the rows
   /// @param needs_price whether a row fails if the price of its model is not known
+  /// @param activity counts the waiting and repeated calls of the agent; may be null
   agent_runner(const agent& a, engine& e, event_log* events = nullptr, trace_log* trace = nullptr,
-               open_checkpointer open = {}, price_table prices = {}, bool needs_price = false);
+               open_checkpointer open = {}, price_table prices = {}, bool needs_price = false,
+               std::shared_ptr<const call_activity> activity = {});
 
   [[nodiscard]] result<void> begin_job(const std::string& job) override;
 
   /// Rows with checkpoints are started by one thread, because the start reads the database.
   [[nodiscard]] bool can_chain() const noexcept override { return !open_; }
+
+  void complete(batch_progress& now) const override;
 
   [[nodiscard]] std::unique_ptr<running_row> submit(row_request request,
                                                     done_function done) override;
@@ -74,6 +78,7 @@ private:
   open_checkpointer open_;
   std::shared_ptr<const price_table> prices_;
   bool needs_price_;
+  std::shared_ptr<const call_activity> activity_;
   std::shared_ptr<superstep::checkpointer> checkpointer_; ///< null if rows are not saved
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/error_words.hpp"
 #include "batch/estimate.hpp"
+#include "batch/usd_text.hpp"
 
 #include <superstep/messages/history.hpp>
 
@@ -44,9 +45,10 @@ std::string cost_text(const run_arguments& given, const agent& a, std::int64_t t
   usage.input_tokens = tokens;
   constexpr auto units = 1e9; // cost_of() returns billionths of a dollar
   return fmt::format(
-      "cost: about ${:.4f} for these tokens; answers (${} per million tokens) and further calls of "
+      "cost: about {} for these tokens; answers ({} per million tokens) and further calls of "
       "a row are not included\n",
-      static_cast<double>(cost_of(usage, *price)) / units, price->output);
+      detail::usd_text(static_cast<double>(cost_of(usage, *price)) / units),
+      detail::usd_text(price->output));
 }
 
 } // namespace

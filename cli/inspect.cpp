@@ -71,18 +71,19 @@ int check(const check_arguments& asked) {
   if (!is_set_up(checked, *io))
     return 1;
   warn(checked.graph().warnings());
+  auto input = std::string{};
+  if (!asked.job.batch.input.empty()) {
+    auto described = describe_input(asked.job, checked, asked.has_estimate);
+    if (!described) {
+      std::cerr << "superstep check: " << described.error().text << '\n';
+      return 1;
+    }
+    input = *std::move(described);
+  }
   std::cout << given.agent << ": ok, " << counted(checked.tools().size(), "tool");
   if (const auto below = checked.sub_agents().size(); below > 0)
     std::cout << " (" << counted(below, "agent") << ")";
-  std::cout << std::endl;
-  if (asked.job.batch.input.empty())
-    return 0;
-  const auto input = describe_input(asked.job, checked, asked.has_estimate);
-  if (!input) {
-    std::cerr << "superstep check: " << input.error().text << '\n';
-    return 1;
-  }
-  std::cout << *input << std::flush;
+  std::cout << '\n' << input << std::flush;
   return 0;
 }
 

@@ -2,6 +2,7 @@
 // superstep run --matrix: one job for each combination of values, and a table that compares them.
 #include "cli/matrix.hpp"
 
+#include "batch/usd_text.hpp"
 #include "results/report.hpp"
 
 #include <superstep/base/json.hpp>
@@ -65,7 +66,9 @@ std::string in_file_name(const std::string& value) {
                c != '_' && c != '.';
       },
       '_');
-  return out;
+  // Dots separate the parts of the name, so a value has none at its ends.
+  const auto first = out.find_first_not_of('.');
+  return first == out.npos ? "_" : out.substr(first, out.find_last_not_of('.') - first + 1);
 }
 
 /// Returns the override for a value of a key, in the form of --set.
@@ -128,7 +131,7 @@ std::string table_line(const std::string& name, const results::report& r) {
                                        : std::string{"-"},
                      latency(0.5), latency(0.95), known(has_tokens, r.input_tokens),
                      known(has_tokens, r.output_tokens),
-                     r.rows_priced > 0 ? fmt::format("{:.4f}", r.cost) : std::string{"-"});
+                     r.rows_priced > 0 ? detail::usd_text(r.cost) : std::string{"-"});
 }
 
 } // namespace
@@ -167,7 +170,7 @@ int run_matrix(const std::vector<matrix_job>& jobs,
   auto highest = 0;
   auto table =
       fmt::format("{:<40} {:>7} {:>7} {:>16} {:>9} {:>9} {:>11} {:>11} {:>11}\n", "", "ok",
-                  "failed", "score %", "p50 ms", "p95 ms", "tokens in", "tokens out", "cost USD");
+                  "failed", "score %", "p50 ms", "p95 ms", "tokens in", "tokens out", "cost");
   for (const auto& job : jobs) {
     std::cout << "== " << job.name << std::endl;
     const auto code = run(job);

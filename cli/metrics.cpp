@@ -70,6 +70,11 @@ std::string metrics_text(const batch_progress& now) {
     out.sample(count, fmt::format("code=\"{}\"", code));
   out.single("model_calls_total", "counter", "Model calls of the rows that have ended.",
              now.model_calls);
+  out.single("model_retries_total", "counter",
+             "Attempts of model calls of this run that failed and were repeated.", now.retries);
+  out.family("model_calls_waiting", "gauge", "Model calls that wait or are repeated.");
+  out.sample(now.calls_waiting, "reason=\"limit\"");
+  out.sample(now.calls_repeating, "reason=\"error\"");
   out.single("tool_calls_total", "counter", "Tool calls of the rows that have ended.",
              now.tool_calls);
   out.family("tokens_total", "counter", "Tokens of the rows that have ended.");

@@ -279,7 +279,7 @@ int run(const run_arguments& given) {
       *built.agent, *lanes, given.events.empty() ? nullptr : &events,
       given.trace.empty() ? nullptr : &trace,
       given.checkpoints ? opener_of_checkpoints(given.batch) : agent_runner::open_checkpointer{},
-      prices, given.stop.rules.budget.has_value());
+      prices, given.stop.rules.budget.has_value(), built.activity);
   const auto mode = parse_progress_mode(given.progress, has_redrawable_terminal());
   auto progress = make_progress_sink(*mode, std::cerr, terminal_of_standard_error());
   if (given.metrics) {

@@ -3,6 +3,7 @@
 #include "models/http/concurrency_control.hpp"
 
 #include <superstep/base/await.hpp>
+#include <superstep/models/detail/call_activity.hpp>
 #include <superstep/models/provider_model.hpp>
 
 #include <stdexcept>
@@ -53,7 +54,8 @@ task<model_limits::admission> model_limits::admit(std::string_view run,
                                                   rate_limiter::estimator tokens) const {
   // A free function, so that the coroutine owns all that it uses.
   return [](limiter calls, fair_line line, rate_limiter rate, std::string key,
-            rate_limiter::estimator estimate) -> task<admission> {
+            rate_limiter::estimator estimate,
+            std::shared_ptr<call_activity> activity) -> task<admission> {
     auto out = admission{};
     // Without limits per minute, a free place is taken at once, and the run need not be known.
     if (!rate.has_limit())
@@ -67,6 +69,7 @@ task<model_limits::admission> model_limits::admit(std::string_view run,
           co_return out;
         }
       }
+    const auto counted = call_activity::waiting_call{std::move(activity)};
     auto waiting = line.enter(key);
     const auto turn = co_await waiting;
     auto acquiring = calls.acquire();
@@ -76,7 +79,7 @@ task<model_limits::admission> model_limits::admit(std::string_view run,
     out.reserved_at = reserved.at;
     out.tokens = reserved.tokens;
     co_return out;
-  }(calls_, line_, rate_, std::string{run}, std::move(tokens));
+  }(calls_, line_, rate_, std::string{run}, std::move(tokens), options_.activity);
 }
 
 void model_limits::answered(time_point now) {

@@ -11,6 +11,7 @@
 
 #include <superstep/base/await.hpp>
 #include <superstep/models/chat_model.hpp>
+#include <superstep/models/detail/call_activity.hpp>
 #include <superstep/models/provider_model.hpp>
 #include <superstep/net/http_client.hpp>
 
@@ -45,11 +46,14 @@ public:
     auto attempts = std::uint32_t{0};
     auto rate_limited = std::uint32_t{0};
     auto unusable = std::uint32_t{0};
+    auto repeated = call_activity::repeated_call{limits_->activity().get()};
     for (;;) {
       auto trial = attempt_once(*asked, request);
       auto tried = co_await trial;
-      if (tried.answer)
+      if (tried.answer) {
+        repeated.succeeded();
         co_return std::move(**tried.answer);
+      }
       if (tried.why.next == next_step::give_up)
         co_return tried.answer.error();
       // Responses with status 429 are counted separately, so that they do not use up the attempts.
@@ -59,6 +63,7 @@ public:
       const auto is_final = tried.why.next == next_step::try_once && ++unusable > 1;
       if (++counter >= most || is_final)
         co_return given_up(tried, counter);
+      repeated.failed(tried.answer.error().text);
       report(request, {counter, most, tried.answer.error().text});
       auto rest = sleep_for{wait_after(tried, request, counter)};
       co_await rest;
@@ -94,8 +99,10 @@ private:
     // request. The reservation is then cancelled and made again.
     while (tried.is_held_back) {
       rate.cancel(admitted.reserved_at, admitted.tokens);
+      auto counted = std::make_optional<call_activity::waiting_call>(limits_->activity());
       auto turn = rate.reserve(rate_limiter::estimator{estimate});
       const auto reserved = co_await turn;
+      counted.reset();
       admitted.reserved_at = reserved.at;
       admitted.tokens = reserved.tokens;
       sent = at.where->now();

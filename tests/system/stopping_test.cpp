@@ -7,6 +7,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 
 BOOST_AUTO_TEST_SUITE(stopping)
@@ -43,6 +45,10 @@ struct fickle_server {
   }};
 };
 
+json::object job_summary(const cli_job& job) {
+  return json::parse(job.read("out.summary.json")).as_object();
+}
+
 /// A job of `row_count` rows against a server.
 struct stopped_job : cli_job {
   explicit stopped_job(const std::string& address, const std::string& more = "") {
@@ -54,9 +60,7 @@ struct stopped_job : cli_job {
                R"(","messages":[{"role":"user","content":"well?"}]})" + '\n';
     write("in.jsonl", lines);
   }
-  [[nodiscard]] json::object summary() const {
-    return json::parse(read("out.summary.json")).as_object();
-  }
+  [[nodiscard]] json::object summary() const { return job_summary(*this); }
   [[nodiscard]] bool has_dead_letters() const {
     return std::filesystem::exists(folder / "out.dead.jsonl");
   }
@@ -105,6 +109,10 @@ BOOST_AUTO_TEST_CASE(row_with_invalid_response_counts_tokens_and_cost) {
   BOOST_TEST_REQUIRE(rows.size() == 1U);
   const auto& row = rows.begin()->second;
   BOOST_TEST(text_at(row.at("error").as_object(), "code") == "invalid_response");
+  BOOST_TEST(text_at(row.at("error").as_object(), "message").starts_with("the model's structured"));
+  BOOST_TEST(text_at(row.at("error").as_object(), "node") == "agent");
+  BOOST_TEST(has(end.out, "failed: 1 (invalid_response 1); run them again with --retry-dead\n"),
+             end.out);
   BOOST_TEST(row.at("model_calls").to_number<int>() == 3);
   BOOST_TEST(row.at("usage").as_object().at("total_tokens").to_number<int>() == 45);
   BOOST_TEST(row.at("cost").to_number<double>() == 3 * (10 * 1e-6 + 5 * 2e-6),
@@ -124,6 +132,29 @@ BOOST_AUTO_TEST_CASE(unreachable_server_stops_job_before_100_rows) {
   BOOST_TEST(has(end.out, "Connection refused"), end.out);
   BOOST_TEST(job.read("out.jsonl").empty());
   BOOST_TEST(!job.has_dead_letters());
+}
+
+BOOST_AUTO_TEST_CASE(interrupted_job_names_error_of_unreachable_server) {
+  auto address = std::string{};
+  {
+    const auto gone = loopback_server{[](auto&, int) {}};
+    address = gone.address();
+  }
+  auto job = cli_job{};
+  job.write("agent.yaml", "name: asks\nmodel: {provider: openai, model: m, base_url: \"" + address +
+                              "\", api_key_env: \"\", backoff_base_ms: 60000}\n");
+  job.write("in.jsonl", "{\"id\":\"r\",\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}\n");
+  auto child = process{{superstep_program(), "run", job.agent, "-i", job.input, "-o", job.output,
+                        "--progress", "plain", "--drain-timeout", "1ms"}};
+  BOOST_TEST(!child.wait_for(std::chrono::seconds{2}));
+  child.send(SIGINT);
+  const auto end = child.wait();
+  BOOST_TEST(end.exit_code == 3, end.err);
+  BOOST_TEST(has(end.out, "\nlast error: POST " + address), end.out);
+  BOOST_TEST(has(end.out, "Connection refused\n"), end.out);
+  BOOST_TEST(has(end.err, ", Connection refused, 0 in flight"), end.err);
+  BOOST_TEST(has(end.err, "retries\n"), end.err);
+  BOOST_TEST(has(text_at(job_summary(job), "last_error"), "Connection refused"));
 }
 
 constexpr auto no_quota =

@@ -209,6 +209,7 @@ inline constexpr std::size_t agent_file_bytes_max = std::size_t{1} << 20;
                                             const std::vector<std::string>& overrides = {});
 
 class agent;
+class call_activity;
 
 /// An agent that another agent calls as a tool.
 struct sub_agent {
@@ -266,6 +267,8 @@ struct agent_building {
   std::vector<agent_fault> faults;       ///< every error, each with file, line and key
   std::vector<std::string> notes;        ///< repairs that were made, e.g. an incomplete last line
   std::vector<agent_fault> warnings;     ///< unsafe but valid settings, e.g. a key over plain HTTP
+  /// Counts the calls of the models of the agent and its sub-agents that wait or are repeated.
+  std::shared_ptr<const call_activity> activity{};
 };
 
 /// The maximum depth of agents that call agents.

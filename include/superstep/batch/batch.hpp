@@ -61,12 +61,17 @@ struct batch_summary {
   std::uint64_t cached_answers = 0;         ///< answers that came from the answer cache
   std::optional<double> cost{};             ///< US dollars; not set: the price of no row is known
   std::uint64_t rows_unpriced = 0;          ///< rows whose cost is not known
-  double seconds = 0;                       ///< duration of this run in seconds
-  std::uint64_t rows_this_run = 0;          ///< rows that finished in this run
-  histogram row_times;                      ///< durations of the rows
-  histogram tool_times;                     ///< durations of the tool calls
-  histogram barrier_waits; ///< per row: time that finished tool calls waited for others
-  std::string output;      ///< path of the output, for to_text()
+  /// Rows of this run that have failed, by error code, without invalid lines.
+  std::map<std::string, std::uint64_t, std::less<>> errors{};
+  /// The latest error of this run: of a row that failed, or of model calls that had not succeeded
+  /// when the job ended. Empty if there was none.
+  std::string last_error{};
+  double seconds = 0;              ///< duration of this run in seconds
+  std::uint64_t rows_this_run = 0; ///< rows that finished in this run
+  histogram row_times;             ///< durations of the rows
+  histogram tool_times;            ///< durations of the tool calls
+  histogram barrier_waits;         ///< per row: time that finished tool calls waited for others
+  std::string output;              ///< path of the output, for to_text()
   /// Path of the dead letters, for to_text(); empty if the job writes to standard output.
   std::string dead;
 
@@ -113,6 +118,12 @@ struct batch_progress {
   std::int64_t output_tokens = 0; ///< tokens that the models wrote for them
   /// Rows of this run that have failed, by error code.
   std::map<std::string, std::uint64_t, std::less<>> errors{};
+  std::uint64_t retries = 0; ///< attempts of model calls in this run that failed and were repeated
+  std::size_t calls_repeating = 0; ///< model calls whose latest attempt failed and is repeated
+  std::size_t calls_waiting = 0;   ///< model calls that wait for a limit, for example limits.rpm
+  /// The latest error of calls_repeating or, if there are none, of the rows that have failed in
+  /// this run. Empty if there was none.
+  std::string last_error{};
   histogram row_times{};                    ///< durations of the rows of this run
   histogram tool_times{};                   ///< durations of the tool calls of this run
   std::chrono::nanoseconds row_time{0};     ///< sum of row_times

@@ -15,6 +15,8 @@
 
 namespace superstep {
 
+struct batch_progress;
+
 /// One row of a batch, ready to run. docs/batch-files.md describes the forms of input lines: native
 /// rows, and rows of OpenAI's batch API.
 struct row_request {
@@ -110,6 +112,10 @@ public:
   /// Whether the thread that ends a row may also call submit() for the next one. Then rows start
   /// without a wake-up of run_batch()'s thread. False by default. Must not change.
   [[nodiscard]] virtual bool can_chain() const noexcept { return false; }
+
+  /// Adds to a progress report what only the runner knows: repeated and waiting calls, and their
+  /// latest error, which replaces that of the rows. Does nothing by default.
+  virtual void complete(batch_progress& now) const;
 
   /// Starts a row without waiting for its end. With can_chain(), it may be called by several
   /// threads at the same time, also within a call of another row's `done`.

@@ -9,6 +9,7 @@
 #include <superstep/base/error.hpp>
 #include <superstep/messages/messages.hpp>
 #include <superstep/models/chat_model.hpp>
+#include <superstep/models/detail/call_activity.hpp>
 #include <superstep/net/http_client.hpp>
 #include <superstep/net/io_runtime.hpp>
 
@@ -89,6 +90,8 @@ struct model_limits_options {
   std::size_t model_calls_min = 1; ///< lower bound of that reduction
   /// The length of the minute of the limits per minute; tests make it shorter.
   std::chrono::milliseconds window{60'000};
+  /// Counts the calls that wait for these limits, and those that are repeated; null: not counted.
+  std::shared_ptr<call_activity> activity{};
 };
 
 /// The limits that all calls to one provider and key share: calls in flight, requests and tokens
@@ -141,6 +144,10 @@ public:
   [[nodiscard]] const rate_limiter& rate() const noexcept { return rate_; }
   /// Limits the bytes of answers that are being received.
   [[nodiscard]] const byte_budget& answers() const noexcept { return answers_; }
+  /// Counts calls that wait or are repeated; may be null. See model_limits_options.
+  [[nodiscard]] const std::shared_ptr<call_activity>& activity() const noexcept {
+    return options_.activity;
+  }
 
   /// Reports a successful call. Must be called while the caller still holds the permit of calls().
   /// @param now the current time

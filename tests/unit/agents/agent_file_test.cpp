@@ -102,8 +102,10 @@ const auto bad_files = std::vector<bad_file>{
     {"an unknown provider", "model: {provider: openia}\n",
      "a.yaml:1: model.provider: 'openia' is not one of: recorded, replayed, scripted, openai, "
      "anthropic, ollama"},
-    {"an unknown key of a provider", "model: {provider: scripted, path: a, pth: b}\n",
-     "a.yaml:1: model.pth: is not a known key; known keys: provider, path, record, protocol, "
+    {"a misspelled key of a provider", "model: {provider: scripted, path: a, recrd: b}\n",
+     "a.yaml:1: model.recrd: is not a known key; did you mean 'record'?"},
+    {"an unknown key of a provider", "model: {provider: scripted, path: a, color: b}\n",
+     "a.yaml:1: model.color: is not a known key; known keys: provider, path, record, protocol, "
      "protocol_retries, protocol_unclosed"},
     {"broken YAML", "model: [\n",
      "a.yaml:1: is not valid YAML: '[' has no closing ']', or a ',' is missing"},
@@ -178,7 +180,9 @@ const auto bad_files = std::vector<bad_file>{
     {"several at once, by line", "version: v3\nmodel: {provider: recorded}\ntool: []\n",
      "a.yaml:1: version: 'v3' is not one of: v1, v2\n"
      "a.yaml:2: model.path: is missing; it is required\n"
-     "a.yaml:3: tool: is not a known key; known keys: name, model, prompt, version, "
+     "a.yaml:3: tool: is not a known key; did you mean 'tools'?"},
+    {"an unknown key of the file", "model: {provider: scripted, path: a}\ncolor: red\n",
+     "a.yaml:2: color: is not a known key; known keys: name, model, prompt, version, "
      "recursion_limit, tools, early_tools, review, hooks, response, response_method, input, "
      "store, cache, limits, prices"},
     {"early tools that are not a list", "model: {provider: scripted, path: a}\nearly_tools: echo\n",
@@ -247,10 +251,11 @@ const auto bad_overrides = std::vector<override_case>{
      "--set: limits.rpm: is not an override; write --set key.path=value"},
     {"an empty part", "limits..rpm=1",
      "--set: limits..rpm: is not an override; write --set key.path=value"},
-    {"an unknown key", "limits.rmp=1",
-     "--set: limits.rmp: is not a known key; known keys: tools, model_calls, tool_calls, rpm, tpm, "
-     "share, "
-     "calls_per_answer, answer_bytes, adaptive, row_deadline_ms"},
+    {"a misspelled key", "limits.rmp=1",
+     "--set: limits.rmp: is not a known key; did you mean 'rpm'?"},
+    {"an unknown key", "limits.speed=1",
+     "--set: limits.speed: is not a known key; known keys: tools, model_calls, tool_calls, rpm, "
+     "tpm, share, calls_per_answer, answer_bytes, adaptive, row_deadline_ms"},
     {"an index behind the end", "tools.9=calculator",
      "--set: tools.9: cannot set '9': the list 'tools' has the indexes 0 to 6"},
     {"an item of a list that does not exist", "early_tools.0=calculator",

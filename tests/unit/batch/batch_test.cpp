@@ -204,6 +204,10 @@ BOOST_AUTO_TEST_CASE(changed_agent_fingerprint_is_rejected_unless_forced) {
   auto forced = job.run();
   BOOST_REQUIRE(forced.has_value());
   BOOST_TEST(forced->rows_this_run == 2U);
+  BOOST_REQUIRE(!job.progress.notes.empty());
+  BOOST_TEST(contains(job.progress.notes.front(),
+                      "the job has changed (tools, model), and --force resumes it: 2 rows that are "
+                      "done will not run again and keep the earlier results. --fresh runs all"));
   job.options.force = false;
   BOOST_TEST(job.run().value().already_finished);
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Progress displays of a batch job: plain, bar, JSON and none, and the final summary.
+#include "batch/error_line.hpp"
+#include "batch/usd_text.hpp"
+
 #include <superstep/base/json.hpp>
 #include <superstep/batch/batch.hpp>
 
@@ -115,6 +118,86 @@ BOOST_AUTO_TEST_CASE(bar_shows_pause_instead_of_remaining_time) {
   BOOST_TEST(bar_at(80, now).find("ETA") == std::string::npos);
 }
 
+/// The progress of a job whose server refuses all connections.
+batch_progress stuck_sample() {
+  auto now = batch_progress{};
+  now.rows = 80;
+  now.in_flight = 4;
+  now.retries = 17;
+  now.calls_repeating = 4;
+  now.last_error = "POST http://127.0.0.1:4000/v1/chat/completions: Connection refused";
+  return now;
+}
+
+BOOST_AUTO_TEST_CASE(bar_shows_retries_and_their_error) {
+  BOOST_TEST(bar_at(60, stuck_sample()) ==
+             "[..........] 0/80 done, 0 failed, 4 retrying, Connection...");
+  BOOST_TEST(bar_at(80, stuck_sample()) ==
+             "[..........] 0/80 done, 0 failed, 4 retrying, Connection refused, 4 in flight");
+  BOOST_TEST(bar_at(120, stuck_sample()).ends_with("0 tokens, 17 retries"));
+  for (auto columns = std::size_t{1}; columns <= 220; ++columns) {
+    const auto text = bar_at(columns, stuck_sample());
+    BOOST_TEST(text.size() < columns, columns << ": " << text);
+    BOOST_TEST(!text.ends_with(", "));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(bar_shows_calls_that_wait_for_limits) {
+  auto now = sample();
+  now.calls_waiting = 8;
+  BOOST_TEST(bar_at(60, now) == "[#####.....] 50/100 done, 2 failed, ETA 1h02m, 8 waiting");
+}
+
+BOOST_AUTO_TEST_CASE(errors_of_single_rows_follow_more_important_parts) {
+  auto now = sample();
+  now.last_error = "the model's structured response: the answer is empty";
+  BOOST_TEST(bar_at(60, now) == bar_at(60, sample()));
+  BOOST_TEST(bar_at(120, now) == "[#####.....] 50/100 done, 2 failed, ETA 1h02m, 8 in flight, 12.5 "
+                                 "rows/s, p50/p95 20/90 ms, the model's structured re...");
+}
+
+BOOST_AUTO_TEST_CASE(errors_become_one_visible_line) {
+  using detail::error_line;
+  BOOST_TEST(error_line("first\nsecond\tthird", 100) == "first second third");
+  BOOST_TEST(error_line("\x1b[2J", 100).find('\x1b') == std::string::npos);
+  BOOST_TEST(error_line("abcdef", 6) == "abcdef");
+  BOOST_TEST(error_line("abcdefg", 6) == "abc...");
+  BOOST_TEST(error_line("ab \u00e9\u00e9\u00e9", 6) == "ab...");
+  for (auto size = std::size_t{3}; size < 40; ++size) {
+    const auto line =
+        error_line(std::string(30, '\x01') + "\u00e9\u4e2d\u6587 end of the text", size);
+    BOOST_TEST(line.size() <= size);
+    BOOST_TEST(line.ends_with("..."));
+  }
+  BOOST_TEST(detail::without_address("https://a.b/v1: status 503: busy") == "status 503: busy");
+  BOOST_TEST(detail::without_address("no rule matches: x") == "no rule matches: x");
+}
+
+BOOST_AUTO_TEST_CASE(amounts_have_at_least_two_decimal_places) {
+  using detail::usd_text;
+  const auto cases = std::vector<std::pair<double, std::string>>{
+      {0, "$0.00"},    {1234.5, "$1234.50"},      {1, "$1.00"},          {0.5, "$0.50"},
+      {0.05, "$0.05"}, {0.0123, "$0.0123"},       {0.9996, "$1.00"},     {0.012345, "$0.0123"},
+      {0.1, "$0.10"},  {0.0000042, "$0.0000042"}, {1e-9, "$0.000000001"}};
+  for (const auto& [dollars, text] : cases)
+    BOOST_TEST(usd_text(dollars) == text);
+}
+
+BOOST_AUTO_TEST_CASE(json_progress_contains_retries_and_errors) {
+  auto out = std::ostringstream{};
+  auto now = stuck_sample();
+  now.calls_waiting = 3;
+  now.errors = {{"invalid_response", 2}};
+  make_progress_sink(progress_mode::json, out)->update(now);
+  const auto line = parse_json(out.str()).value();
+  BOOST_TEST(line.at("retries").to_number<int>() == 17);
+  BOOST_TEST(line.at("calls_repeating").to_number<int>() == 4);
+  BOOST_TEST(line.at("calls_waiting").to_number<int>() == 3);
+  BOOST_TEST(to_text(line.at("errors")) == R"({"invalid_response":2})");
+  BOOST_TEST(line.at("last_error").as_string() == now.last_error);
+  BOOST_TEST(parse_json(shown(progress_mode::json)).has_value() == false); // several lines
+}
+
 BOOST_AUTO_TEST_CASE(json_mode_prints_one_object_per_line) {
   auto lines = std::istringstream{shown(progress_mode::json)};
   auto text = std::string{};
@@ -149,6 +232,62 @@ BOOST_AUTO_TEST_CASE(drained_job_summary_reports_counts_and_advises_rerun) {
   BOOST_TEST(text.find("failed rows in out.dead.jsonl") != std::string::npos);
   BOOST_TEST(text.find("rerun to resume") != std::string::npos);
   BOOST_TEST(to_json(summary).at("status").as_string() == "drained");
+}
+
+/// Returns the lines of a summary's text that begin with `start`.
+std::string lines_with(const batch_summary& summary, std::string_view start) {
+  auto lines = std::istringstream{to_text(summary)};
+  auto out = std::string{};
+  for (auto line = std::string{}; std::getline(lines, line);)
+    if (line.starts_with(start))
+      out += line + '\n';
+  return out;
+}
+
+BOOST_AUTO_TEST_CASE(summary_lists_reasons_of_failed_rows) {
+  auto summary = batch_summary{};
+  summary.rows = summary.failed = 12;
+  summary.errors = {{"invalid_response", 9}, {"timed_out", 3}};
+  summary.last_error = "the answer is\nempty";
+  summary.dead = "out.dead.jsonl";
+  BOOST_TEST(lines_with(summary, "failed") ==
+             "failed: 12 (invalid_response 9, timed_out 3); run them again with --retry-dead\n");
+  BOOST_TEST(lines_with(summary, "last error") == "last error: the answer is empty\n");
+  BOOST_TEST(to_text(to_json(summary).at("errors")) == R"({"invalid_response":9,"timed_out":3})");
+  summary.failed = 20;
+  summary.bad_lines = 2;
+  BOOST_TEST(lines_with(summary, "failed") ==
+             "failed: 20 (invalid_response 9, timed_out 3, invalid lines 2, in other runs 6); run "
+             "them again with --retry-dead\n");
+  summary.dead.clear(); // the rows are on standard output
+  BOOST_TEST(lines_with(summary, "failed").ends_with("in other runs 6)\n"));
+}
+
+BOOST_AUTO_TEST_CASE(summary_gives_no_hint_for_rows_that_fail_again) {
+  auto summary = batch_summary{};
+  summary.failed = 5;
+  summary.bad_lines = 1;
+  summary.errors = {{"invalid_input", 3}, {"recursion_limit", 1}};
+  summary.dead = "out.dead.jsonl";
+  BOOST_TEST(lines_with(summary, "failed") ==
+             "failed: 5 (invalid_input 3, recursion_limit 1, invalid lines 1)\n");
+  summary.errors = {{"a", 1}, {"b", 2}, {"c", 3}, {"d", 4}, {"e", 5}, {"f", 6}, {"g", 7}};
+  summary.failed = 29;
+  BOOST_TEST(lines_with(summary, "failed") ==
+             "failed: 29 (g 7, f 6, e 5, d 4, c 3, others 3, invalid lines 1); run them again "
+             "with --retry-dead\n");
+}
+
+BOOST_AUTO_TEST_CASE(stopped_job_names_the_error_of_its_calls) {
+  auto summary = batch_summary{};
+  summary.code = exit_code::drained;
+  summary.stop = {stop_cause::request, "stopped on request"};
+  summary.rows = 80;
+  summary.last_error = "Connection refused";
+  BOOST_TEST(lines_with(summary, "last error") == "last error: Connection refused\n");
+  summary.stop = {stop_cause::quota, "the quota is exhausted"}; // its text names the error
+  BOOST_TEST(lines_with(summary, "last error").empty());
+  BOOST_TEST(to_json(summary).at("last_error").as_string() == "Connection refused");
 }
 
 BOOST_AUTO_TEST_CASE(summary_of_one_row_uses_the_singular) {

@@ -40,7 +40,13 @@ public:
     return std::make_unique<no_handle>();
   }
 
+  void complete(batch_progress& now) const override {
+    if (on_complete)
+      on_complete(now);
+  }
+
   std::function<std::string(int number)> code_of;
+  std::function<void(batch_progress&)> on_complete;
   std::map<std::string, int> runs;
   int started = 0;
   std::optional<std::int64_t> cost; ///< of each row
@@ -222,6 +228,63 @@ BOOST_AUTO_TEST_CASE(cost_budget_stops_within_rows_in_flight) {
   BOOST_TEST(rest->ok == 300U);
   BOOST_TEST(rest->cost.value() == 0.3, boost::test_tools::tolerance(1e-9));
   BOOST_TEST(job.output().at("row-1").at("cost").to_number<double>() == 0.001);
+}
+
+/// Ends rows in pairs, so that a row is in flight when the budget is spent.
+class paired_runner final : public row_runner {
+public:
+  std::unique_ptr<running_row> submit(row_request request, done_function done) override {
+    auto outcome = echo(request);
+    outcome.cost = 1'000'000;
+    held.emplace_back([done = std::move(done), outcome]() mutable { done(std::move(outcome)); });
+    if (held.size() == 2)
+      for (auto& end : std::exchange(held, {}))
+        end();
+    return std::make_unique<no_handle>();
+  }
+  std::vector<std::function<void()>> held;
+};
+
+BOOST_AUTO_TEST_CASE(budget_stop_and_summary_have_the_same_cost) {
+  auto job = coded_job{300};
+  job.options.rules.budget = 9 * 1'000'000;
+  job.options.concurrency = 2;
+  auto runner = paired_runner{};
+  const auto summary = run_batch(job.options, runner, job.progress, job.stop);
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->ok == 10U);
+  BOOST_TEST(summary->stop.text.find("the job has cost $0.01,") != std::string::npos,
+             summary->stop.text);
+  BOOST_TEST(to_text(*summary).find(" out), $0.01\n") != std::string::npos, to_text(*summary));
+}
+
+BOOST_AUTO_TEST_CASE(summary_counts_failed_rows_by_code) {
+  auto job = coded_job{200};
+  job.coded.code_of = [](int number) {
+    return std::string{number % 10 == 1   ? "bad_request"
+                       : number % 50 == 2 ? "invalid_response"
+                                          : ""};
+  };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(to_text(to_json(*summary).at("errors")) ==
+             R"({"bad_request":20,"invalid_response":4})");
+  BOOST_TEST(summary->last_error == "status 401: wrong key");
+}
+
+BOOST_AUTO_TEST_CASE(error_of_held_rows_is_reported) {
+  auto job = coded_job{20};
+  job.coded.code_of = [](int) { return std::string{"unreachable"}; };
+  job.options.limit = 3;
+  job.coded.on_complete = [](batch_progress& now) {
+    if (now.last_error.empty())
+      return;
+    now.retries = 7;
+    now.last_error += " (from the runner)";
+  };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->last_error == "status 401: wrong key (from the runner)");
 }
 
 BOOST_AUTO_TEST_CASE(token_budget_stops_job) {

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model limits: how the results of calls change the limit and pause calls. The algorithm itself
 // is tested in concurrency_control_test.cpp.
+#include <superstep/base/await.hpp>
+#include <superstep/models/detail/call_activity.hpp>
 #include <superstep/models/provider_model.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <deque>
+#include <memory>
+#include <optional>
+#include <thread>
 
 using namespace superstep;
 using namespace std::chrono_literals;
@@ -83,6 +88,51 @@ BOOST_AUTO_TEST_CASE(fixed_limit_ignores_refused_calls) {
   auto now = start;
   run_calls(limits, now, 4, 5'000);
   BOOST_TEST(limits.calls().limit() == 64u);
+}
+
+BOOST_AUTO_TEST_CASE(waiting_calls_are_counted) {
+  auto options = model_limits_options{};
+  options.model_calls = 1;
+  options.activity = std::make_shared<call_activity>();
+  const auto limits = model_limits{options};
+  auto first = limits.calls().try_acquire();
+  BOOST_TEST(options.activity->now().waiting == 0U);
+  auto admitted = false;
+  auto waiter = std::jthread{[&] {
+    const auto admission = sync_wait(limits.admit("row", 1));
+    admitted = static_cast<bool>(admission.permit);
+  }};
+  while (options.activity->now().waiting == 0)
+    std::this_thread::yield();
+  BOOST_TEST(options.activity->now().waiting == 1U);
+  first.reset();
+  waiter.join();
+  BOOST_TEST(admitted);
+  BOOST_TEST(options.activity->now().waiting == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(error_of_repeated_calls_is_kept_until_one_succeeds) {
+  auto activity = call_activity{};
+  auto first = std::make_optional<call_activity::repeated_call>(&activity);
+  auto second = std::make_optional<call_activity::repeated_call>(&activity);
+  BOOST_TEST(activity.now().repeating == 0U);
+  first->failed("status 503");
+  first->failed("Connection refused");
+  BOOST_TEST(activity.now().repeating == 1U);
+  BOOST_TEST(activity.now().retries == 2U);
+  second->failed("status 500");
+  BOOST_TEST(activity.now().repeating == 2U);
+  first.reset(); // cancelled
+  BOOST_TEST(activity.now().last_error == "status 500");
+  second->succeeded();
+  second.reset();
+  BOOST_TEST(activity.now().repeating == 0U);
+  BOOST_TEST(activity.now().retries == 3U);
+  BOOST_TEST(activity.now().last_error.empty());
+  first.emplace(&activity);
+  first->failed("Connection refused");
+  first.reset(); // the error stays, because no call has succeeded since then
+  BOOST_TEST(activity.now().last_error == "Connection refused");
 }
 
 BOOST_AUTO_TEST_CASE(one_refusal_does_not_pause_other_calls) {
