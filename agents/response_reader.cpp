@@ -164,11 +164,17 @@ result<json::value> response_reader::read(message& answer) const {
   return parsed;
 }
 
+std::string response_reader::text_of_answer(const message& answer) const {
+  if (tool_ && !answer.tool_calls.empty())
+    return to_text(answer.tool_calls.front().args);
+  if (tool_ && !answer.invalid_tool_calls.empty())
+    return answer.invalid_tool_calls.front().args;
+  return text_of(answer);
+}
+
 void response_reader::add_fault(model_call& call, const message& answer, const error& why) const {
   const auto was_cut = !providers::why_cut(answer.response_metadata).empty();
-  auto text = text_of(answer);
-  if (tool_ && !answer.tool_calls.empty())
-    text = to_text(answer.tool_calls.front().args);
+  auto text = text_of_answer(answer);
   // The incomplete text of an answer that was cut can be very long and has no use.
   if (!text.empty() && !was_cut)
     call.messages.push_back(ai_message(std::move(text)));
@@ -208,7 +214,8 @@ task<response_answer> ask_for_response(response_reader_ptr reader, model_call ca
       auto text =
           fmt::format("the model's structured response: {}{}", read.error().text,
                       out.answers > 1 ? fmt::format(" (after {} answers)", out.answers) : "");
-      auto failed = model_error{error{read.error().code, std::move(text)}};
+      auto failed = invalid_response{error{read.error().code, std::move(text)},
+                                     reader->text_of_answer(out.answer)};
       failed.set_answers(std::move(out.usage), out.answers);
       throw failed;
     }

@@ -145,7 +145,17 @@ void read_sandbox(fields& at, const std::string& folder, command_sandbox& into) 
     path = std::filesystem::absolute(in_folder(folder, path)).lexically_normal().string();
 }
 
-/// Reads `protocol` and `workers`.
+/// Reads `on_failure`, the treatment of workers that fail.
+void read_on_failure(fields& at, command_options& into) {
+  auto word = std::string{};
+  at.text("on_failure", word);
+  if (word == "answer")
+    into.answers_failures = true;
+  else if (!word.empty() && word != "fail")
+    at.wrong("on_failure", "must be fail or answer");
+}
+
+/// Reads `protocol`, and the options that only one protocol has.
 void read_protocol(fields& at, command_options& into) {
   auto word = std::string{};
   at.text("protocol", word);
@@ -153,10 +163,12 @@ void read_protocol(fields& at, command_options& into) {
     into.protocol = command_protocol::jsonl;
   else if (!word.empty() && word != "once")
     at.wrong("protocol", "must be once or jsonl");
-  if (into.protocol == command_protocol::jsonl)
+  if (into.protocol == command_protocol::jsonl) {
     at.number("workers", into.workers, 0, static_cast<std::int64_t>(command_workers_max));
-  else
-    at.refuse("workers", "requires protocol: jsonl");
+    return read_on_failure(at, into);
+  }
+  for (const auto* only_jsonl : {"workers", "on_failure"})
+    at.refuse(only_jsonl, "requires protocol: jsonl");
 }
 
 /// Reads a command tool. If the program's path contains a slash, it is relative to the agent file.

@@ -62,6 +62,8 @@ void append_error(std::string& out, const row_error& why, std::uint64_t line = 0
   if (why.step != 0)
     append_number_member(out, "step", why.step);
   append_number_member(out, "attempts", why.attempts);
+  if (!why.answer.empty())
+    append_text_member(out, "answer", why.answer);
   if (line != 0)
     append_number_member(out, "line", line);
   if (!key.empty())

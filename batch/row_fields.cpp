@@ -41,6 +41,7 @@ constexpr auto known_fields = std::array{
     known_field{"error.node", "error.node", ""},
     known_field{"error.step", "error.step", ""},
     known_field{"error.attempts", "error.attempts", ""},
+    known_field{"error.answer", "error.answer", ""},
     known_field{"usage", "usage", "response.body.usage"},
     known_field{"usage.input_tokens", "usage.input_tokens", "response.body.usage.prompt_tokens"},
     known_field{"usage.output_tokens", "usage.output_tokens",

@@ -7,6 +7,7 @@
 #include "actors/engine_access.hpp"
 #include "base/digest.hpp"
 
+#include <superstep/agents/detail/response_reader.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/models/chat_model.hpp>
@@ -173,6 +174,26 @@ bool is_of_model(std::error_code code) {
   return code && code.category() == make_error_code(model_errc::bad_request).category();
 }
 
+/// Returns the text of the answer that made a structured response invalid; empty for any other
+/// exception.
+std::string answer_of(const std::exception_ptr& cause) {
+  if (!cause)
+    return {};
+  try {
+    std::rethrow_exception(cause);
+  } catch (const react::invalid_response& e) {
+    auto text = std::string_view{e.answer()};
+    if (text.size() <= row_error_answer_max)
+      return std::string{text};
+    auto end = row_error_answer_max; // not inside of a character of UTF-8
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+      --end;
+    return std::string{text.substr(0, end)};
+  } catch (...) {
+    return {};
+  }
+}
+
 /// Returns the text of an error without its place in the graph, so that it begins with what went
 /// wrong. The place is in members of row_error.
 std::string text_without_place(const run_error& e) {
@@ -197,6 +218,7 @@ row_error describe_row_error(const run_error& e) {
   out.node = e.node;
   out.step = e.step;
   out.attempts = e.attempts;
+  out.answer = answer_of(e.cause);
   return out;
 }
 

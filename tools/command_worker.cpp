@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tools that run a program once and send it many calls: JSON lines in, JSON lines out. This file
 // builds the lines and checks the answers; net/worker_pool.cpp runs the processes.
+#include "base/error_table.hpp"
 #include "net/worker_pool.hpp"
 #include "tools/command_request.hpp"
 
@@ -60,8 +61,12 @@ line_verdict judge(std::string_view line, std::uint64_t id, json::object& into) 
   return {};
 }
 
-/// Whether the error is a failure of one worker, which the model reads. After any other error no
-/// call can succeed.
+/// The texts of the error codes of tools. error::text contains the details.
+constexpr detail::error_entry<tool_errc> code_table[] = {
+    {tool_errc::worker_failed, "worker_failed", "a worker of the tool failed"},
+};
+
+/// Whether the error is a failure of one worker. After any other error no call can succeed.
 bool is_of_worker(std::error_code code) {
   return code == errc::timed_out || code == errc::cancelled || code == errc::io_failed ||
          code == errc::parse_failed || code == errc::too_large;
@@ -72,7 +77,8 @@ public:
   worker_tool(std::shared_ptr<io_runtime> io, tool_definition definition,
               const command_options& options)
       : definition_{std::move(definition)}, program_{options.argv.front()},
-        timeout_{options.timeout}, pool_{std::move(io), pool_options_of(options)} {}
+        timeout_{options.timeout}, answers_failures_{options.answers_failures},
+        pool_{std::move(io), pool_options_of(options)} {}
 
   [[nodiscard]] const tool_definition& definition() const noexcept override { return definition_; }
 
@@ -95,6 +101,9 @@ public:
     if (!done && !is_of_worker(done.error().code))
       throw tool_unavailable{error{done.error().code, "tool '" + definition_.name + "': " +
                                                           program_ + ": " + done.error().text}};
+    if (!done && !answers_failures_)
+      throw tool_failed{error{tool_errc::worker_failed, "tool '" + definition_.name + "': " +
+                                                            program_ + ": " + done.error().text}};
     if (!done)
       co_return failed("command '" + program_ + "': " + done.error().text);
     if (auto* const text = answer->if_contains("error"))
@@ -136,11 +145,18 @@ private:
   tool_definition definition_;
   std::string program_;
   std::chrono::milliseconds timeout_;
+  bool answers_failures_;
   mutable std::atomic<std::uint64_t> next_id_{1};
   mutable worker_pool pool_;
 };
 
 } // namespace
+
+std::error_code make_error_code(tool_errc code) noexcept {
+  static const auto category =
+      detail::error_table<tool_errc>{"tool", "tool_errc", "unknown tool error", code_table};
+  return {static_cast<int>(code), category};
+}
 
 tool_ptr make_worker_tool(std::shared_ptr<io_runtime> io, tool_definition definition,
                           const command_options& options) {

@@ -10,6 +10,7 @@
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/runtime/detail/node_body.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
+#include <superstep/tools/detail/tool_failure.hpp>
 #include <superstep/tools/tool_node.hpp>
 #include <superstep/tools/tool_wrappers.hpp>
 
@@ -169,9 +170,10 @@ private:
   bool has_ended_ = false;
 };
 
-/// Whether a tool has failed because memory ran out. The tool may then have had its effect, unless
-/// the exception, or one nested in it, is tool_unavailable: the tool has not run then.
-bool is_out_of_memory(const std::exception_ptr& failure) noexcept {
+/// Whether a tool has failed because memory ran out or its program failed. The tool may then have
+/// had its effect, unless the exception, or one nested in it, is tool_unavailable: the tool has not
+/// run then.
+bool has_unknown_outcome(const std::exception_ptr& failure) noexcept {
   constexpr auto depth_max = 16;
   auto is_short = false;
   auto at = failure;
@@ -180,6 +182,8 @@ bool is_out_of_memory(const std::exception_ptr& failure) noexcept {
       std::rethrow_exception(at);
     } catch (const tool_unavailable&) {
       return false;
+    } catch (const tool_failed&) {
+      return true;
     } catch (const std::bad_alloc&) {
       is_short = true;
       break;
@@ -278,7 +282,7 @@ private:
     } catch (...) {
       failed = std::current_exception();
     }
-    if (!begun.was_asked() && is_out_of_memory(failed))
+    if (!begun.was_asked() && has_unknown_outcome(failed))
       begun.leave();
     else if (begun.was_asked() || failed)
       begun.end(std::nullopt);

@@ -3,6 +3,7 @@
 #include "messages/python_text.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/tools/detail/tool_failure.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <algorithm>
@@ -106,6 +107,8 @@ bool is_unavailable(const std::exception_ptr& failure) noexcept {
     try {
       std::rethrow_exception(at);
     } catch (const tool_unavailable&) {
+      return true;
+    } catch (const tool_failed&) {
       return true;
     } catch (const std::exception& e) {
       const auto* failed = dynamic_cast<const std::system_error*>(&e);

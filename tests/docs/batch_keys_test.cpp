@@ -82,6 +82,7 @@ row_error failure() {
   out.message = "no";
   out.node = "agent";
   out.step = 1;
+  out.answer = "cut";
   return out;
 }
 

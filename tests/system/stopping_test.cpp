@@ -111,6 +111,8 @@ BOOST_AUTO_TEST_CASE(row_with_invalid_response_counts_tokens_and_cost) {
   BOOST_TEST(text_at(row.at("error").as_object(), "code") == "invalid_response");
   BOOST_TEST(text_at(row.at("error").as_object(), "message").starts_with("the model's structured"));
   BOOST_TEST(text_at(row.at("error").as_object(), "node") == "agent");
+  BOOST_TEST(text_at(row.at("error").as_object(), "answer") == "yes");
+  BOOST_TEST(has(job.read("out.dead.jsonl"), R"("answer":"yes")"));
   BOOST_TEST(has(end.out, "failed: 1 (invalid_response 1); run them again with --retry-dead\n"),
              end.out);
   BOOST_TEST(row.at("model_calls").to_number<int>() == 3);

@@ -6,6 +6,7 @@
 #include <superstep/runtime/run_config.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -42,7 +43,13 @@ struct row_error {
   std::string node;           ///< name of the failed node; empty if none failed
   std::int64_t step = 0;      ///< super-step; 0: before the first
   std::uint32_t attempts = 1; ///< attempts of the node
+  /// Text of the model's last answer if the row failed because of it and `messages` does not
+  /// contain it, for example because it was cut. At most row_error_answer_max bytes.
+  std::string answer{};
 };
+
+/// Maximum size of row_error::answer in bytes. Longer answers are cut there.
+inline constexpr std::size_t row_error_answer_max = std::size_t{64} << 10;
 
 /// The kind of a row's end.
 enum class row_status : std::uint8_t {

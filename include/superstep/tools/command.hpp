@@ -4,6 +4,7 @@
 #include <superstep/base/error.hpp>
 #include <superstep/net/detail/child_process.hpp>
 #include <superstep/net/io_runtime.hpp>
+#include <superstep/tools/detail/tool_failure.hpp>
 #include <superstep/tools/tool.hpp>
 
 #include <chrono>
@@ -46,6 +47,10 @@ struct command_options {
   command_protocol protocol = command_protocol::once; ///< how the program receives calls
   /// For command_protocol::jsonl: maximum number of processes; 0: one per processor core.
   std::size_t workers = 0;
+  /// For command_protocol::jsonl: whether the model reads the failure of a process as the result of
+  /// its call. Otherwise the run fails with tool_errc::worker_failed, because a program that works
+  /// reports errors for the model in its answers.
+  bool answers_failures = false;
   /// Maximum duration of one call; a longer call is killed and is an error result. With
   /// command_protocol::jsonl it starts when a process receives the call.
   std::chrono::milliseconds timeout{60'000};
@@ -85,9 +90,10 @@ struct command_options {
 ///
 /// It answers with one line, `{"id": 7, "result": …}` or `{"id": 7, "error": "text"}`. A result
 /// that is a text or a list of content blocks is used unchanged; any other value becomes JSON text.
-/// The call fails with an error result, and the process is killed and replaced, if it exits, does
-/// not answer in time, or writes an invalid or a second line. A cancelled call also kills its
-/// process. Such errors contain the end of standard error. When the tool is destroyed, standard
+/// If the process exits, does not answer in time, or writes an invalid or a second line, it is
+/// killed and replaced, and the call fails the run with tool_failed, or has an error result with
+/// `answers_failures`. The text contains the end of standard error. A cancelled call also kills its
+/// process. When the tool is destroyed, standard
 /// input is closed, and processes that do not exit within 2 seconds are killed. If four processes
 /// end without any answer, the next failed call fails the run with tool_unavailable.
 ///

@@ -49,14 +49,17 @@ std::string serve_until_closed(const std::string& path) {
 struct workers {
   std::shared_ptr<io_runtime> io = std::make_shared<io_runtime>();
 
+  /// Makes a tool whose failures are results.
   [[nodiscard]] tool_ptr make(const std::string& script, std::size_t count = 1,
-                              std::chrono::milliseconds timeout = 20s) const {
+                              std::chrono::milliseconds timeout = 20s,
+                              bool answers_failures = true) const {
     auto o = command_options{};
     o.name = "w";
     o.argv = {"sh", "-c", script};
     o.protocol = command_protocol::jsonl;
     o.workers = count;
     o.timeout = timeout;
+    o.answers_failures = answers_failures;
     o.max_output_bytes = 1000;
     auto made = make_command(io, std::move(o));
     BOOST_REQUIRE(made.has_value());
@@ -162,6 +165,28 @@ BOOST_AUTO_TEST_CASE(crashed_worker_fails_its_call_only) {
   BOOST_TEST(outs[1].content ==
              "Error: command 'sh': worker ended with status 3; its standard error:\nwhy\n");
   BOOST_TEST(!outs[2].is_error);
+}
+
+BOOST_AUTO_TEST_CASE(failure_of_worker_fails_the_run_by_default) {
+  const auto failing = std::vector<std::pair<std::string, std::string>>{
+      {"{ echo why >&2; exit 3; }", "worker ended with status 3; its standard error:\nwhy"},
+      {"{ echo noise; continue; }", "it is not JSON"},
+      {"sleep 30", "did not answer within 500 ms"}};
+  for (const auto& [body, text] : failing) {
+    const auto tool = make(serve("[ $n = 2 ] && " + body + "\n" + answer_pid), 1, 500ms, false);
+    BOOST_TEST(!ask(tool).is_error);
+    BOOST_CHECK_EXCEPTION(ask(tool), tool_failed, [&](const tool_failed& e) {
+      return e.code() == tool_errc::worker_failed && has(e.what(), "tool 'w': sh: ") &&
+             has(e.what(), text) && is_unavailable(std::current_exception());
+    });
+    BOOST_TEST(!ask(tool).is_error); // by the next worker
+  }
+}
+
+BOOST_AUTO_TEST_CASE(error_in_answer_of_worker_is_a_result) {
+  const auto tool =
+      make(serve(R"sh(echo "{\"id\":$id,\"error\":\"no such city\"}")sh"), 1, 20s, false);
+  BOOST_TEST(has(ask(tool).content, "no such city"));
 }
 
 BOOST_AUTO_TEST_CASE(late_worker_is_killed_and_replaced) {

@@ -99,6 +99,14 @@ const auto bad_files = std::vector<bad_file>{
     {"a model that is text", "model: gpt\n",
      "a.yaml:1: model: must be a mapping, such as {provider: openai, model: gpt-4o} or {provider: "
      "recorded, path: turns.jsonl}"},
+    {"a treatment of failures without workers",
+     "model: {provider: scripted, path: a}\ntools:\n  - command: {name: a, argv: [ls], on_failure: "
+     "fail}\n",
+     "a.yaml:3: tools.0.command.on_failure: requires protocol: jsonl"},
+    {"an unknown treatment of failures",
+     "model: {provider: scripted, path: a}\ntools:\n  - command: {name: a, argv: [ls], protocol: "
+     "jsonl, on_failure: stop}\n",
+     "a.yaml:3: tools.0.command.on_failure: must be fail or answer"},
     {"an unknown provider", "model: {provider: openia}\n",
      "a.yaml:1: model.provider: 'openia' is not one of: recorded, replayed, scripted, openai, "
      "anthropic, ollama"},

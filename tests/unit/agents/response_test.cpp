@@ -6,6 +6,7 @@
 #include <superstep/actors/engine.hpp>
 #include <superstep/agents/agent_file.hpp>
 #include <superstep/agents/create_agent.hpp>
+#include <superstep/agents/detail/response_reader.hpp>
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -72,6 +73,7 @@ struct outcome {
   std::error_code code;
   std::uint32_t failed_answers = 0; ///< model_error::answers()
   std::int64_t failed_tokens = 0;   ///< of model_error::usage()
+  std::string failed_text;          ///< react::invalid_response::answer()
 };
 
 outcome run(const agent_spec& spec, const chat_model_ptr& model, tool_list tools = {}) {
@@ -88,6 +90,8 @@ outcome run(const agent_spec& spec, const chat_model_ptr& model, tool_list tools
       out.code = cause.code();
       out.failed_answers = cause.answers();
       out.failed_tokens = cause.usage() != nullptr ? cause.usage()->total_tokens : 0;
+      if (const auto* invalid = dynamic_cast<const react::invalid_response*>(&cause))
+        out.failed_text = invalid->answer();
     }
   }
   return out;
@@ -156,7 +160,15 @@ BOOST_AUTO_TEST_CASE(row_fails_after_last_retry) {
     BOOST_TEST(got.error.find("not valid JSON") != std::string::npos, got.error);
     BOOST_TEST(got.failed_answers == retries + 1);
     BOOST_TEST(got.failed_tokens == 10 * (retries + 1));
+    BOOST_TEST(got.failed_text == "no");
   }
+}
+
+BOOST_AUTO_TEST_CASE(error_contains_the_text_of_a_cut_answer) {
+  const auto got = run(spec_of("  retries: 0\n"),
+                       scripted({answering(R"({"label":"good","why":"bec)", "length")}));
+  BOOST_TEST((got.code == model_errc::invalid_response));
+  BOOST_TEST(got.failed_text == R"({"label":"good","why":"bec)");
 }
 
 BOOST_AUTO_TEST_CASE(model_error_after_invalid_answer_counts_that_answer) {

@@ -109,12 +109,13 @@ BOOST_AUTO_TEST_CASE(http_error_has_status_and_code_in_output) {
   outcome.error->code = "rate_limited";
   outcome.error->http_status = 429;
   outcome.error->message = "slow down";
+  outcome.error->answer = "{\"a\": \"b";
   auto text = std::string{};
   append_output_line(text, origin, outcome, {}, identity);
   const auto native = parse_json(text).value();
   BOOST_TEST(to_text(native.at("error")) ==
              R"({"kind":"model_error","code":"rate_limited","message":"slow down",)"
-             R"("http_status":429,"attempts":1})");
+             R"("http_status":429,"attempts":1,"answer":"{\"a\": \"b"})");
   origin.shape = row_shape::openai;
   text.clear();
   append_output_line(text, origin, outcome, {}, identity);

@@ -11,10 +11,24 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 // Structured responses of agents: requests them from the model, reads them from its answers, and
 // asks again after an invalid answer.
 namespace superstep::react {
+
+/// The exception for a structured response that is still invalid after all retries.
+class invalid_response : public model_error {
+public:
+  /// @param text the text of the last answer, which is not part of the state
+  invalid_response(const error& why, std::string text)
+      : model_error{why}, text_{std::make_shared<const std::string>(std::move(text))} {}
+  /// Returns the text of the last answer. Valid during the lifetime of the exception.
+  [[nodiscard]] const std::string& answer() const noexcept { return *text_; }
+
+private:
+  std::shared_ptr<const std::string> text_; ///< shared, because copying must not throw
+};
 
 /// Requests the structured response of an agent in model calls, and reads it from the answers.
 /// Immutable; shared by all runs of the agent.
@@ -33,6 +47,8 @@ public:
   /// text of the answer, and its call is removed.
   /// @return an error for an answer that was cut, is not JSON or does not match the schema
   [[nodiscard]] result<json::value> read(message& answer) const;
+  /// Returns the text of an invalid answer: its text, or the arguments of its call.
+  [[nodiscard]] std::string text_of_answer(const message& answer) const;
   /// Adds an invalid answer and its error to a call, which is then made again.
   void add_fault(model_call& call, const message& answer, const error& why) const;
   /// See response_format::prompt.
@@ -63,8 +79,7 @@ struct response_answer {
 };
 
 /// Makes a model call whose answer contains a structured response, and repeats it after an invalid
-/// answer. The task throws the model's error, or model_errc::invalid_response after the last
-/// attempt.
+/// answer. The task throws the model's error, or invalid_response after the last attempt.
 /// @param call prepared by response_reader::prepare()
 [[nodiscard]] task<response_answer> ask_for_response(response_reader_ptr reader, model_call call,
                                                      model_ask ask);
