@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -32,18 +33,18 @@ void create_private(const std::string& path) {
 }
 
 /// Creates the table in a new file, and rejects files of other programs.
-void open_table(database& db) {
+void open_table(sqlite_database& db) {
   db.exec_with_retry("PRAGMA journal_mode = WAL");
   db.exec("PRAGMA synchronous = NORMAL");
-  db.in_transaction("BEGIN IMMEDIATE", [&] {
-    const auto tables = db.pragma("SELECT count(*) FROM sqlite_master");
-    const auto owner = db.pragma("PRAGMA application_id");
+  db.in_transaction(transaction::write, [&] {
+    const auto tables = db.query_number("SELECT count(*) FROM sqlite_master");
+    const auto owner = db.query_number("PRAGMA application_id");
     const auto refuse = [&](const char* why) {
-      throw checkpoint_error{make_error_code(checkpoint_errc::failed), db.path() + ' ' + why};
+      throw checkpoint_error{make_error_code(checkpoint_errc::failed), db.name() + ' ' + why};
     };
     if (tables > 0 && owner != application)
       refuse("is the database of another program; name another file");
-    if (tables > 0 && db.pragma("PRAGMA user_version") > version)
+    if (tables > 0 && db.query_number("PRAGMA user_version") > version)
       refuse("was written by a newer version of superstep; use that version, or another file");
     if (tables > 0)
       return;
@@ -61,10 +62,11 @@ class answer_cache::impl {
 public:
   impl(const std::string& path, std::int64_t bytes_max)
       : bytes_max_{bytes_max}, db_{opened(path)},
-        find_{db_.prepare("SELECT answer FROM answers WHERE key = ?1")},
-        put_{db_.prepare("INSERT OR IGNORE INTO answers (key, answer) VALUES (?1, ?2)")},
-        shrink_{db_.prepare("DELETE FROM answers WHERE no <= (SELECT min(no) + (max(no) - min(no)) "
-                            "/ 8 FROM answers)")} {}
+        find_{db_->prepare("SELECT answer FROM answers WHERE key = ?1")},
+        put_{db_->prepare("INSERT OR IGNORE INTO answers (key, answer) VALUES (?1, ?2)")},
+        shrink_{
+            db_->prepare("DELETE FROM answers WHERE no <= (SELECT min(no) + (max(no) - min(no)) "
+                         "/ 8 FROM answers)")} {}
 
   std::optional<std::string> find(std::string_view key) {
     const auto lock = std::scoped_lock{mutex_};
@@ -74,7 +76,7 @@ public:
       s->bind_text(1, key);
       if (!s->step())
         return;
-      auto text = db_.from_row(s->bytes(0), place(key));
+      auto text = db_->from_row(s->bytes(0), place(key));
       if (text)
         out = *std::move(text);
     });
@@ -84,44 +86,46 @@ public:
   void put(std::string_view key, std::string_view answer) {
     const auto lock = std::scoped_lock{mutex_};
     attempt([&] {
-      const auto row = db_.to_row(std::string{answer}, place(key));
+      const auto row = db_->to_row(std::string{answer}, place(key));
       put_.bind_text(1, key);
       put_.bind_bytes(2, row);
       put_.run();
       if (++puts_ % puts_between_checks == 0)
         while (used_bytes() > bytes_max_) {
           shrink_.run();
-          if (db_.changes() == 0)
+          if (db_->changes() == 0)
             break;
         }
     });
   }
 
 private:
-  static database opened(const std::string& path) {
+  static std::unique_ptr<sqlite_database> opened(const std::string& path) {
     create_private(path);
-    auto db = database{checked_file_path(path), database::access::read_write, busy_timeout};
-    open_table(db);
+    auto db = std::make_unique<sqlite_database>(checked_file_path(path),
+                                                sqlite_database::access::read_write, busy_timeout);
+    open_table(*db);
     return db;
   }
   static row_place place(std::string_view key) { return {"answer", "", key}; }
 
   [[nodiscard]] std::int64_t used_bytes() {
-    const auto pages = db_.pragma("PRAGMA page_count") - db_.pragma("PRAGMA freelist_count");
-    return pages * db_.pragma("PRAGMA page_size");
+    const auto pages =
+        db_->query_number("PRAGMA page_count") - db_->query_number("PRAGMA freelist_count");
+    return pages * db_->query_number("PRAGMA page_size");
   }
   template <class Call>
   void attempt(Call call) {
     try {
       call();
     } catch (const checkpoint_error&) {
-      db_.roll_back();
+      db_->roll_back();
     }
   }
 
   const std::int64_t bytes_max_;
   std::mutex mutex_;
-  database db_;
+  std::unique_ptr<sqlite_database> db_;
   statement find_;
   statement put_;
   statement shrink_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // W8: the cost of checkpoints in time and file size.
-#include "checkpoint/sqlite_file_checkpointer.hpp"
+#include "checkpoint/row_checkpointer.hpp"
 #include "echo_agent.hpp"
 #include "workloads.hpp"
 
@@ -171,7 +171,7 @@ report kept_loop(parameters& p) {
   run_loops(e, graph, runs, checkpointer, place.when(), steps);
   if (checkpointer)
     checkpoints = checkpointer->list({"t0", ""}, {}, as).size();
-  if (const auto* file = dynamic_cast<const sqlite_file_checkpointer*>(checkpointer.get())) {
+  if (const auto* file = dynamic_cast<const row_checkpointer*>(checkpointer.get())) {
     const auto [transactions, rows] = file->written();
     out.extra["transactions"] = transactions;
     out.extra["rows"] = rows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grants leases among the runs of one process. This is enough for in_memory_checkpointer.
-// sqlite_file_checkpointer also needs locks between processes (sqlite_lease_manager.cpp). Callbacks
+// row_checkpointer also needs leases between processes (lease_manager.hpp). Callbacks
 // start runs, so they are always called without holding the mutex.
 #include "lease_queue.hpp"
 

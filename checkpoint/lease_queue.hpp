@@ -43,7 +43,7 @@ private:
 };
 
 /// Acquires the leases of several threads without waiting.
-/// @param from a lease_queue or sqlite_lease_manager
+/// @param from a lease_queue or lease_manager
 /// @throws checkpoint_error{in_use} if a run or an edit holds one of the threads; leases acquired
 ///   so far are released
 template <class From, class Names>

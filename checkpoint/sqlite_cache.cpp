@@ -33,16 +33,16 @@ public:
   impl(const std::string& path, const sqlite_cache_options& options)
       : options_{options},
         db_{open_for_writing(path, options.busy_timeout, false, options.encryption_key)},
-        find_{db_.prepare("SELECT o.row, l.text FROM outputs o JOIN layouts l ON l.no = o.layout "
-                          "WHERE o.scope = ?1 AND o.key = ?2 AND (o.until = 0 OR o.until > ?3)")},
-        add_layout_{db_.prepare("INSERT OR IGNORE INTO layouts (text) VALUES (?1)")},
-        put_{db_.prepare(
+        find_{db_->prepare("SELECT o.row, l.text FROM outputs o JOIN layouts l ON l.no = o.layout "
+                           "WHERE o.scope = ?1 AND o.key = ?2 AND (o.until = 0 OR o.until > ?3)")},
+        add_layout_{db_->prepare("INSERT OR IGNORE INTO layouts (text) VALUES (?1)")},
+        put_{db_->prepare(
             "INSERT OR REPLACE INTO outputs (no, scope, key, layout, until, row) SELECT "
             "ifnull(max(no), 0) + 1, ?1, ?2, (SELECT no FROM layouts WHERE text = ?3), ?4, ?5 FROM "
             "outputs")},
-        shrink_{db_.prepare("DELETE FROM outputs WHERE no <= (SELECT max(no) FROM outputs) - ?1")},
-        clear_{db_.prepare("DELETE FROM outputs WHERE ?1 = '' OR scope = ?1")},
-        sweep_{db_.prepare("DELETE FROM outputs WHERE until > 0 AND until <= ?1")} {
+        shrink_{db_->prepare("DELETE FROM outputs WHERE no <= (SELECT max(no) FROM outputs) - ?1")},
+        clear_{db_->prepare("DELETE FROM outputs WHERE ?1 = '' OR scope = ?1")},
+        sweep_{db_->prepare("DELETE FROM outputs WHERE until > 0 AND until <= ?1")} {
     if (options.entries_max == 0)
       throw std::invalid_argument{"sqlite_cache: entries_max must be at least 1"};
   }
@@ -58,7 +58,7 @@ public:
       s->bind(3, now());
       if (!s->step())
         return;
-      const auto row = db_.from_row(s->bytes(0), output_place(scope, key));
+      const auto row = db_->from_row(s->bytes(0), output_place(scope, key));
       if (!row)
         throw checkpoint_error{make_error_code(checkpoint_errc::corrupt), row.error().text};
       const auto from = read_layout(s->text(1));
@@ -81,11 +81,11 @@ public:
       record.output = std::move(output);
       auto text = std::string{};
       write_task(text, record, of);
-      const auto row = db_.to_row(std::move(text), output_place(scope, key));
+      const auto row = db_->to_row(std::move(text), output_place(scope, key));
       const auto layout = write_layout(of);
       // One transaction for all three statements: an output never refers to a missing layout, and
       // other processes never see more than `entries_max` outputs.
-      db_.exec("BEGIN IMMEDIATE");
+      db_->exec("BEGIN IMMEDIATE");
       add_layout_.bind_text(1, layout);
       add_layout_.run();
       put_.bind_text(1, scope);
@@ -96,7 +96,7 @@ public:
       put_.run();
       shrink_.bind(1, static_cast<std::int64_t>(options_.entries_max));
       shrink_.run();
-      db_.exec("COMMIT");
+      db_->exec("COMMIT");
     });
   }
 
@@ -114,7 +114,7 @@ public:
     attempt([&] {
       sweep_.bind(1, now());
       sweep_.run();
-      dropped = db_.changes();
+      dropped = db_->changes();
     });
     return static_cast<std::size_t>(dropped);
   }
@@ -138,14 +138,14 @@ private:
     try {
       call();
     } catch (const checkpoint_error& e) {
-      db_.roll_back();
+      db_->roll_back();
       failure_ = e.what();
     }
   }
 
   const sqlite_cache_options options_;
   std::mutex mutex_;
-  database db_;
+  std::unique_ptr<sqlite_database> db_;
   statement find_;
   statement add_layout_;
   statement put_;

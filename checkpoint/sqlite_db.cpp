@@ -4,7 +4,6 @@
 #include "sqlite_db.hpp"
 
 #include "base/file_size_signal.hpp"
-#include "row_bytes.hpp"
 
 #include <superstep/base/detail/assert.hpp>
 
@@ -89,47 +88,42 @@ void check(sqlite3_stmt* s, int code, const std::string& path) {
 
 } // namespace
 
-void statement::finish(sqlite3_stmt* s) noexcept {
+void sqlite_statement::finish(sqlite3_stmt* s) noexcept {
   sqlite3_finalize(s);
 }
 
-void statement::bind(int place, std::int64_t n) {
+void sqlite_statement::bind(int place, std::int64_t n) {
   check(at_.get(), sqlite3_bind_int64(at_.get(), place, n), *path_);
 }
 
-void statement::bind_text(int place, std::string_view text) {
+void sqlite_statement::bind_text(int place, std::string_view text) {
   check(at_.get(),
         sqlite3_bind_text64(at_.get(), place, text.empty() ? "" : text.data(), text.size(),
                             SQLITE_STATIC, SQLITE_UTF8),
         *path_);
 }
 
-void statement::bind_bytes(int place, std::string_view bytes) {
+void sqlite_statement::bind_bytes(int place, std::string_view bytes) {
   check(at_.get(),
         sqlite3_bind_blob64(at_.get(), place, bytes.empty() ? "" : bytes.data(), bytes.size(),
                             SQLITE_STATIC),
         *path_);
 }
 
-void statement::bind_null(int place) {
+void sqlite_statement::bind_null(int place) {
   check(at_.get(), sqlite3_bind_null(at_.get(), place), *path_);
 }
 
-bool statement::step() {
+bool sqlite_statement::step() {
   errno = 0;
   const auto code = sqlite3_step(at_.get());
   check(at_.get(), code, *path_);
   return code == SQLITE_ROW;
 }
 
-void statement::run() {
-  const auto use = statement_use{*this};
-  while (step()) {
-  }
-}
-
-bool statement::try_run() {
-  const auto use = statement_use{*this};
+bool sqlite_statement::try_run() {
+  const auto reset_at_end =
+      std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>{at_.get(), &sqlite3_reset};
   errno = 0;
   const auto code = sqlite3_step(at_.get());
   if ((code & 0xff) == SQLITE_BUSY)
@@ -138,19 +132,19 @@ bool statement::try_run() {
   return true;
 }
 
-void statement::reset() noexcept {
+void sqlite_statement::reset() noexcept {
   sqlite3_reset(at_.get());
 }
 
-std::int64_t statement::number(int column) const noexcept {
+std::int64_t sqlite_statement::number(int column) const {
   return sqlite3_column_int64(at_.get(), column);
 }
 
-bool statement::is_null(int column) const noexcept {
+bool sqlite_statement::is_null(int column) const {
   return sqlite3_column_type(at_.get(), column) == SQLITE_NULL;
 }
 
-std::string_view statement::text(int column) const noexcept {
+std::string_view sqlite_statement::text(int column) const {
   const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(at_.get(), column));
   return data == nullptr
              ? std::string_view{}
@@ -158,7 +152,7 @@ std::string_view statement::text(int column) const noexcept {
                                 static_cast<std::size_t>(sqlite3_column_bytes(at_.get(), column))};
 }
 
-std::string_view statement::bytes(int column) const noexcept {
+std::string_view sqlite_statement::bytes(int column) const {
   const auto* data = static_cast<const char*>(sqlite3_column_blob(at_.get(), column));
   return data == nullptr
              ? std::string_view{}
@@ -166,7 +160,7 @@ std::string_view statement::bytes(int column) const noexcept {
                                 static_cast<std::size_t>(sqlite3_column_bytes(at_.get(), column))};
 }
 
-void database::close(sqlite3* db) noexcept {
+void sqlite_database::close(sqlite3* db) noexcept {
   // Closing the last connection copies the write-ahead log to the database. If that exceeds the
   // file-size limit, the result must be an error and not the signal SIGXFSZ, which ends the
   // process.
@@ -174,40 +168,40 @@ void database::close(sqlite3* db) noexcept {
   sqlite3_close_v2(db);
 }
 
-database::database(std::string path, access how, std::chrono::milliseconds busy_timeout,
-                   row_cipher cipher)
-    : path_{std::move(path)}, busy_timeout_{busy_timeout}, cipher_{std::move(cipher)},
+sqlite_database::sqlite_database(std::string path, access how,
+                                 std::chrono::milliseconds busy_timeout, row_cipher cipher)
+    : database{std::move(path), std::move(cipher)}, busy_timeout_{busy_timeout},
       at_{nullptr, &close} {
   if (busy_timeout.count() < 0 || busy_timeout.count() > std::numeric_limits<int>::max())
     throw std::invalid_argument{"busy_timeout must be from 0 to 24 days"};
   // Reject directories and special files here: SQLite reports a disk I/O error for them, and may
   // wait forever for a FIFO.
   struct stat info {};
-  if (::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+  if (::stat(name().c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     throw checkpoint_error{
         make_error_code(code_of(SQLITE_NOTADB)),
-        "checkpoints in '" + path_ +
+        "checkpoints in '" + name() +
             "': " + (S_ISDIR(info.st_mode) ? "is a directory" : "is not a regular file") +
             ", so it cannot be a database; specify another path"};
   // NOMUTEX: one thread at a time uses a connection, so SQLite need not lock it.
   const auto flags =
       how == access::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   auto* db = static_cast<sqlite3*>(nullptr);
-  const auto code = sqlite3_open_v2(path_.c_str(), &db, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  const auto code = sqlite3_open_v2(name().c_str(), &db, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   at_.reset(db);
   if (code != SQLITE_OK)
-    throw_failed(db, code, path_);
+    throw_failed(db, code, name());
   sqlite3_extended_result_codes(db, 1);
   sqlite3_busy_timeout(db, static_cast<int>(busy_timeout.count()));
 }
 
-void database::exec(const char* sql) {
+void sqlite_database::exec(const char* sql) {
   if (const auto code = execute(at_.get(), sql); code != SQLITE_OK)
-    throw_failed(at_.get(), code, path_);
+    throw_failed(at_.get(), code, name());
 }
 
 /// Polls once per millisecond, because SQLite's own waiting does not apply to these statements.
-void database::exec_with_retry(const char* sql) {
+void sqlite_database::exec_with_retry(const char* sql) {
   const auto end = std::chrono::steady_clock::now() + busy_timeout_;
   auto code = execute(at_.get(), sql);
   while ((code & 0xff) == SQLITE_BUSY && std::chrono::steady_clock::now() < end) {
@@ -215,62 +209,63 @@ void database::exec_with_retry(const char* sql) {
     code = execute(at_.get(), sql);
   }
   if (code != SQLITE_OK)
-    throw_failed(at_.get(), code, path_);
+    throw_failed(at_.get(), code, name());
 }
 
-bool database::try_run(statement& s) {
+bool sqlite_database::try_run(statement& s) {
   const auto restore = [this](sqlite3* db) {
     sqlite3_busy_timeout(db, static_cast<int>(busy_timeout_.count()));
   };
   const auto impatient = std::unique_ptr<sqlite3, decltype(restore)>{at_.get(), restore};
   // Without a timeout SQLite returns SQLITE_BUSY at once.
   sqlite3_busy_timeout(at_.get(), 0);
-  return s.try_run();
+  return static_cast<sqlite_statement&>(s.held()).try_run();
 }
 
-bool database::is_in_transaction() const noexcept {
+bool sqlite_database::is_in_transaction() const noexcept {
   return sqlite3_get_autocommit(at_.get()) == 0;
 }
 
-statement database::prepare(std::string_view sql) {
+statement sqlite_database::prepare(std::string_view sql) {
+  auto text = std::string{sql};
+  std::erase(text, '@'); // tables are in the default schema
   auto* s = static_cast<sqlite3_stmt*>(nullptr);
-  const auto code = sqlite3_prepare_v3(at_.get(), sql.data(), static_cast<int>(sql.size()),
+  const auto code = sqlite3_prepare_v3(at_.get(), text.data(), static_cast<int>(text.size()),
                                        SQLITE_PREPARE_PERSISTENT, &s, nullptr);
   if (code != SQLITE_OK)
-    throw_failed(at_.get(), code, path_);
-  return statement{s, path_};
+    throw_failed(at_.get(), code, name());
+  return statement{std::make_unique<sqlite_statement>(s, name())};
 }
 
-std::int64_t database::pragma(const char* sql) {
-  auto s = prepare(sql);
-  return s.step() ? s.number(0) : 0;
+/// All rows of the thread from the checkpoint on, newest first; the reader skips those that are not
+/// in the chain. The known checkpoint, parameter 3, is not needed, because the rows are read one at
+/// a time.
+std::string sqlite_database::chain_sql(std::string_view columns) const {
+  return "SELECT " + std::string{columns} +
+         " FROM @points WHERE thread = ?1 AND id <= ?2 AND ?3 IS NOT NULL ORDER BY id DESC";
 }
 
-bool database::is_read_only() const noexcept {
+void sqlite_database::begin(transaction kind) {
+  exec(kind == transaction::read ? "BEGIN" : "BEGIN IMMEDIATE");
+}
+
+void sqlite_database::commit() {
+  exec("COMMIT");
+}
+
+bool sqlite_database::is_read_only() const noexcept {
   return sqlite3_db_readonly(at_.get(), "main") == 1;
 }
 
-std::int64_t database::last_row() const noexcept {
+std::int64_t sqlite_database::last_row() const noexcept {
   return sqlite3_last_insert_rowid(at_.get());
 }
 
-std::int64_t database::changes() const noexcept {
+std::int64_t sqlite_database::changes() const noexcept {
   return sqlite3_changes64(at_.get());
 }
 
-/// Compresses the text before encrypting it, because encrypted bytes cannot be compressed.
-std::string database::to_row(std::string text, const row_place& place) const {
-  return cipher_.seal(pack_row(std::move(text)), place);
-}
-
-result<std::string> database::from_row(std::string_view bytes, const row_place& place) const {
-  if (!cipher_.is_on())
-    return unpack_row(bytes);
-  const auto open = cipher_.open(bytes, place);
-  return open ? unpack_row(*open) : open;
-}
-
-void database::roll_back() noexcept {
+void sqlite_database::roll_back() noexcept {
   if (is_in_transaction())
     sqlite3_exec(at_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
 }

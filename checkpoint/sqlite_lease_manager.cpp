@@ -15,7 +15,7 @@ namespace {
 /// A run that is at the head of the queue of this process and waits for another process to release
 /// the file lock.
 struct waiting_run {
-  std::weak_ptr<sqlite_writer> writer; // weak, because a timer of the writer owns this object
+  std::weak_ptr<write_queue> writer; // weak, because a timer of the writer owns this object
   std::shared_ptr<thread_locks> locks;
   std::string thread_id;
   lease_ptr own;
@@ -38,7 +38,7 @@ void retry_lock(const std::shared_ptr<waiting_run>& run, bool is_stopping) {
                                            "' is in use by another process, and the checkpointer "
                                            "was closed while a run waited for it"});
   } else {
-    const auto when = sqlite_writer::clock::now() + run->pause;
+    const auto when = write_queue::clock::now() + run->pause;
     run->pause = std::min(run->pause * 2, pause_max);
     writer->run_at(when, [run](bool stops) { retry_lock(run, stops); });
   }
@@ -47,7 +47,7 @@ void retry_lock(const std::shared_ptr<waiting_run>& run, bool is_stopping) {
 } // namespace
 
 sqlite_lease_manager::sqlite_lease_manager(const std::string& path,
-                                           const std::shared_ptr<sqlite_writer>& writer)
+                                           const std::shared_ptr<write_queue>& writer)
     : locks_{std::make_shared<thread_locks>(path)}, writer_{writer} {}
 
 void sqlite_lease_manager::take(const std::string& thread_id, busy_policy choice,

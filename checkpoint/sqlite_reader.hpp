@@ -1,142 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "checkpoint_codec.hpp"
-#include "exported_thread.hpp"
-#include "sqlite_db.hpp"
+#include "row_reader.hpp"
 
-#include <superstep/checkpoint/checkpointer.hpp>
-#include <superstep/checkpoint/sqlite.hpp>
-
-#include <map>
-#include <mutex>
-#include <optional>
-#include <set>
+#include <chrono>
 #include <string>
-#include <vector>
 
 namespace superstep::detail {
 
-/// Return the place of a row for its encryption; see row_place in row_cipher.hpp. @{
-[[nodiscard]] inline row_place checkpoint_place(const thread_key& of, std::string_view id) {
-  return {"point", id, of.thread_id, of.ns, true};
-}
-[[nodiscard]] inline row_place task_place(const thread_key& of, std::string_view point_id) {
-  return {"task", point_id, of.thread_id, of.ns, true};
-}
-[[nodiscard]] inline row_place effect_place(std::string_view thread_id, std::string_view key) {
-  return {"effect", key, thread_id};
-}
-/// @}
-
-/// Queries for the text of a layout by its row number, and for the row number by the text. The
-/// first one reads the table, the second one its index. @{
-inline constexpr auto layout_sql = "SELECT text FROM layouts WHERE no = ?1";
-inline constexpr auto find_layout_sql = "SELECT no FROM layouts WHERE text = ?1";
-/// @}
-/// Returns the error for a layout whose text in the table differs from the text in the index.
-[[nodiscard]] checkpoint_error layout_damaged(const database&);
-
-/// A row of the table `points`, which contains the checkpoints.
-struct stored_checkpoint {
-  std::int64_t no = 0;
-  checkpoint_header header;
-  std::string base;        ///< id of the base; empty if the row is whole
-  std::int64_t layout = 0; ///< row number in the table `layouts`
-  std::int64_t chain = 0;  ///< bytes of all rows from the last whole row to this row
-  std::int64_t whole = 0;  ///< size in bytes of the whole row that was measured last
-  json::object row;        ///< the decoded JSON
-};
-
-/// A loaded checkpoint, with the data that is needed to write the next checkpoint as a delta to it.
-struct loaded_checkpoint {
-  saved_checkpoint saved;
-  std::int64_t no = 0;         ///< row number in the table `points`
-  std::int64_t chain = 0;      ///< see stored_checkpoint
-  std::int64_t whole = 0;      ///< see stored_checkpoint
-  bool is_same_layout = false; ///< whether the row was written with the layout of the loading graph
-  record_index index{};        ///< finds records in `saved.tasks`
-};
-
-/// Reads checkpoints from the tables, through a connection of its own. Only one operating-system
-/// thread at a time may use it. All functions throw checkpoint_error if the file cannot be read or
-/// is damaged.
-class sqlite_reader {
+/// Reads checkpoints from a file of SQLite. SQLite's index pages have no checksum, so a damaged
+/// index may hide rows. This reader finds that before it reports that a thread does not exist.
+class sqlite_reader final : public row_reader {
 public:
   sqlite_reader(const std::string& path, std::chrono::milliseconds busy_timeout, row_cipher cipher);
 
-  [[nodiscard]] std::optional<loaded_checkpoint> load(const thread_key&, std::string_view id,
-                                                      const layout_ptr& as);
-  [[nodiscard]] std::vector<saved_checkpoint> list(const thread_key&, const checkpoint_query&,
-                                                   const layout_ptr& as);
-  [[nodiscard]] std::optional<effect_record> find_effect(std::string_view thread_id,
-                                                         std::string_view key);
-  struct head_row {
-    std::int64_t no = 0;
-    std::string id;
-  };
-  /// Returns the row number and the id of the newest checkpoint; the number is 0 if there is none.
-  [[nodiscard]] head_row head(const thread_key&);
-  /// Returns a checkpoint as a whole row, after applying all deltas.
-  /// @pre the checkpoint exists
-  [[nodiscard]] stored_checkpoint whole_row(const thread_key&, std::string_view id);
-  [[nodiscard]] std::optional<json::object> show(const thread_key&, std::string_view id);
-  [[nodiscard]] std::vector<json::object> history(const thread_key&, const checkpoint_query&);
-  /// Returns all rows of one namespace that are not damaged, oldest first.
-  [[nodiscard]] std::vector<stored_checkpoint> readable_rows(const thread_key&);
-  /// Returns the ids of the threads that have checkpoints of these runs.
-  [[nodiscard]] std::set<std::string> threads_of_runs(const std::vector<std::string>& run_ids);
-  /// Returns the rows of a thread. Throws checkpoint_error{failed} if it does not exist.
-  [[nodiscard]] exported_thread export_rows(std::string_view thread_id);
-  [[nodiscard]] std::vector<thread_summary> threads(std::string_view after, std::size_t limit);
-
 private:
-  /// Returns the number of a thread and namespace; 0 if it does not exist.
-  [[nodiscard]] std::int64_t thread_no(const thread_key&);
-  void check_threads();
-  void check_has_no_checkpoints(std::int64_t thread);
-  void check_indexes(std::string_view thread_id);
-  [[nodiscard]] stored_checkpoint row_of(statement&, const thread_key&);
-  [[nodiscard]] std::optional<stored_checkpoint> row_at(std::int64_t thread, std::string_view id,
-                                                        const thread_key&);
-  /// Returns the rows that make up a checkpoint, oldest first. They start with the last whole row;
-  /// if the chain contains the row `known`, they start after it. Returns no rows if the checkpoint
-  /// does not exist.
-  /// @param id the checkpoint; empty for the newest
-  /// @param known a checkpoint whose folded state the caller has; may be empty
-  [[nodiscard]] std::vector<stored_checkpoint> chain_of(std::int64_t thread, std::string_view id,
-                                                        std::string_view known, const thread_key&);
-  /// Applies rows, which are sorted oldest first, to a checkpoint.
-  void fold(folded_checkpoint& into, std::vector<stored_checkpoint>& rows, const thread_key&);
-  struct stored_task {
-    std::int64_t layout;
-    json::value row;
-  };
-  [[nodiscard]] std::vector<stored_task> tasks_of(std::int64_t thread, const std::string& id,
-                                                  const thread_key&);
-  /// Returns the ids of the checkpoints that the query selects, newest first.
-  [[nodiscard]] std::vector<std::string> ids_of(std::int64_t thread, const checkpoint_query&,
-                                                const thread_key&);
-  [[nodiscard]] saved_checkpoint read(const stored_checkpoint&, const folded_checkpoint&,
-                                      std::int64_t thread, const layout_ptr& as, const thread_key&);
-  struct known_layout {
-    std::string text;
-    stored_layout names;
-  };
-  [[nodiscard]] const known_layout& layout(std::int64_t no);
-  [[nodiscard]] json::object describe(const thread_key&, const stored_checkpoint&);
+  void check_threads() override;
+  void check_has_no_checkpoints(std::int64_t thread) override;
+  void check_indexes(std::string_view thread_id) override;
 
-  database db_;
-  statement find_thread_;
-  statement find_head_;
-  statement chain_;
-  statement next_;
-  statement row_;
-  statement tasks_;
-  statement layout_;
-  statement find_layout_;
-  statement effect_;
-  std::map<std::int64_t, known_layout> layouts_;
   bool are_threads_checked_ = false;
 };
 

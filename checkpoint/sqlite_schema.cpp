@@ -2,6 +2,7 @@
 // Opens database files: creates and migrates the tables, checks the format version, the encryption
 // key and the owner, and sets file permissions. docs/checkpoint-format.md explains the tables.
 #include "base/file_size_signal.hpp"
+#include "row_key.hpp"
 #include "sqlite_db.hpp"
 
 #include <superstep/checkpoint/sqlite.hpp>
@@ -65,88 +66,25 @@ constexpr auto current_version = static_cast<std::int64_t>(steps.size());
 /// read without a migration, for example if it is read-only.
 constexpr auto oldest_readable_version = std::int64_t{2};
 
-[[noreturn]] void refuse(const database& db, checkpoint_errc code, const std::string& why) {
-  throw checkpoint_error{make_error_code(code), "checkpoints in '" + db.path() + "': " + why +
+[[noreturn]] void refuse(const sqlite_database& db, checkpoint_errc code, const std::string& why) {
+  throw checkpoint_error{make_error_code(code), "checkpoints in '" + db.name() + "': " + why +
                                                     "; nothing was written to it"};
 }
 
 /// Returns the version of the file; 0 if it is empty. @pre a transaction is open: without it,
 /// another process might create the tables between the queries
-std::int64_t version_of(database& db) {
-  const auto whose = db.pragma("PRAGMA application_id");
-  const auto version = db.pragma("PRAGMA user_version");
+std::int64_t version_of(sqlite_database& db) {
+  const auto whose = db.query_number("PRAGMA application_id");
+  const auto version = db.query_number("PRAGMA user_version");
   if (whose == application && version > current_version)
     refuse(db, checkpoint_errc::newer_format,
            "the file has format " + std::to_string(version) +
                ", but this version of superstep reads formats up to " +
                std::to_string(current_version) + ": use a newer version");
-  if (whose != application && db.pragma("SELECT count(*) FROM sqlite_schema") != 0)
+  if (whose != application && db.query_number("SELECT count(*) FROM sqlite_schema") != 0)
     refuse(db, checkpoint_errc::corrupt,
            "the file is the database of another program: specify another path");
   return whose == application ? version : 0;
-}
-
-/// A fixed text that is stored encrypted. When the file is opened again, the key is correct if the
-/// stored bytes decrypt to this text.
-constexpr auto proof = std::string_view{"superstep"};
-constexpr auto proof_place = row_place{"fact", "key", {}, {}, true};
-
-[[noreturn]] void refuse_key(const database& db, const std::string& why) {
-  refuse(db, checkpoint_errc::wrong_key, why);
-}
-
-[[noreturn]] void refuse_plain(const database& db) {
-  refuse_key(db, "the file is not encrypted, but a key is given: open it without the key (on the "
-                 "command line: unset the environment variable SUPERSTEP_CHECKPOINT_KEY), or "
-                 "export its threads without the key and import them into a new file with it");
-}
-
-/// Returns whether the file contains a record of its encryption; see record_encryption(). If it
-/// does, throws unless the key of this connection matches the record.
-bool has_its_key(database& db) {
-  auto find = db.prepare("SELECT name, value FROM facts WHERE name IN ('key', 'plain') ORDER BY 1");
-  if (!find.step())
-    return false;
-  if (find.text(0) == "plain" && db.cipher().is_on())
-    refuse_plain(db);
-  if (find.text(0) == "plain")
-    return true;
-  if (!db.cipher().is_on())
-    refuse_key(db,
-               "the file is encrypted, but no key is given: specify the key that it was created "
-               "with (on the command line: in the environment variable SUPERSTEP_CHECKPOINT_KEY)");
-  if (const auto found = db.cipher().open(find.bytes(1), proof_place); !found || *found != proof)
-    refuse_key(db,
-               "the file is encrypted with another key: specify the key that it was created with "
-               "(on the command line: in the environment variable SUPERSTEP_CHECKPOINT_KEY)");
-  return true;
-}
-
-/// Records in the file whether it is encrypted, and with which key. The first process that opens
-/// the file for writing does this, before it writes a row. So later processes cannot use another
-/// key.
-void record_encryption(database& db) {
-  const auto* rows = "SELECT EXISTS (SELECT 1 FROM points) OR EXISTS (SELECT 1 FROM items) OR "
-                     "EXISTS (SELECT 1 FROM outputs) OR EXISTS (SELECT 1 FROM effects)";
-  // Early versions of superstep wrote unencrypted rows without this record.
-  if (db.cipher().is_on() && db.pragma(rows) != 0)
-    refuse_plain(db);
-  const auto sealed = db.cipher().seal(std::string{proof}, proof_place);
-  auto add = db.prepare("INSERT INTO facts (name, value) VALUES (?1, ?2)");
-  add.bind_text(1, db.cipher().is_on() ? "key" : "plain");
-  add.bind_bytes(2, sealed);
-  add.run();
-}
-
-/// Checks the key of this connection, or records it if no other connection has done so. Either
-/// all rows of a file are encrypted with the same key, or no row is encrypted.
-void check_key(database& db) {
-  if (has_its_key(db) || (db.is_read_only() && !db.cipher().is_on()))
-    return;
-  db.in_transaction("BEGIN IMMEDIATE", [&] {
-    if (!has_its_key(db)) // another process may have recorded it since
-      record_encryption(db);
-  });
 }
 
 } // namespace
@@ -160,12 +98,12 @@ const std::string& checked_file_path(const std::string& path) {
   return path;
 }
 
-void open_schema(database& db) {
+void open_schema(sqlite_database& db) {
   auto version = std::int64_t{0};
-  db.in_transaction("BEGIN", [&] { version = version_of(db); });
+  db.in_transaction(transaction::read, [&] { version = version_of(db); });
   if (version == current_version || (version >= oldest_readable_version && db.is_read_only()))
     return;
-  db.in_transaction("BEGIN IMMEDIATE", [&] {
+  db.in_transaction(transaction::write, [&] {
     // Read the version again: another process may have migrated the file since the first
     // transaction.
     for (auto next = version_of(db); next < current_version; ++next)
@@ -175,9 +113,9 @@ void open_schema(database& db) {
   });
 }
 
-void claim(database& db, const std::string& owner) {
+void claim(sqlite_database& db, const std::string& owner) {
   // An empty name only checks that the file has no owner, which needs no write transaction.
-  db.in_transaction(owner.empty() ? "BEGIN" : "BEGIN IMMEDIATE", [&] {
+  db.in_transaction(owner.empty() ? transaction::read : transaction::write, [&] {
     auto find = db.prepare("SELECT value FROM facts WHERE name = 'owner'");
     const auto has_owner = find.step();
     const auto found = has_owner ? std::string{find.bytes(0)} : std::string{};
@@ -188,7 +126,8 @@ void claim(database& db, const std::string& owner) {
              "the file belongs to " + found + ": specify another file, or move this one away");
     if (owner.empty())
       return;
-    if (db.pragma("SELECT EXISTS (SELECT 1 FROM threads) OR EXISTS (SELECT 1 FROM items)") != 0)
+    if (db.query_number("SELECT EXISTS (SELECT 1 FROM threads) OR EXISTS (SELECT 1 FROM items)") !=
+        0)
       refuse(db, checkpoint_errc::wrong_owner,
              "the file contains threads that " + owner +
                  " did not write: specify another file, or move this one away");
@@ -227,18 +166,20 @@ void restore_file_modes(const std::string& path) noexcept {
 
 } // namespace
 
-database open_for_writing(const std::string& path, std::chrono::milliseconds busy_timeout,
-                          bool survives_power_loss, std::string_view key) {
+std::unique_ptr<sqlite_database> open_for_writing(const std::string& path,
+                                                  std::chrono::milliseconds busy_timeout,
+                                                  bool survives_power_loss, std::string_view key) {
   // If the file-size limit is reached, the result must be an error, not a signal that ends the
   // process.
   const auto is_an_error = file_size_signal_blocked{};
   create_private(path);
   restore_file_modes(path);
-  auto db = database{path, database::access::read_write, busy_timeout, row_cipher{key}};
-  open_schema(db);
-  db.exec_with_retry("PRAGMA journal_mode = WAL");
-  db.exec(survives_power_loss ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
-  check_key(db);
+  auto db = std::make_unique<sqlite_database>(path, sqlite_database::access::read_write,
+                                              busy_timeout, row_cipher{key});
+  open_schema(*db);
+  db->exec_with_retry("PRAGMA journal_mode = WAL");
+  db->exec(survives_power_loss ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  check_key(*db, db->is_read_only());
   return db;
 }
 
@@ -247,10 +188,11 @@ database open_for_writing(const std::string& path, std::chrono::milliseconds bus
 namespace superstep {
 
 std::optional<std::string> sqlite_owner(const std::string& path) {
-  using detail::database;
+  using detail::sqlite_database;
   try {
     constexpr auto timeout = std::chrono::milliseconds{1'000};
-    auto db = database{path, database::access::read_only, timeout, detail::row_cipher{{}}};
+    auto db =
+        sqlite_database{path, sqlite_database::access::read_only, timeout, detail::row_cipher{{}}};
     auto find = db.prepare("SELECT value FROM facts WHERE name = 'owner'");
     return find.step() ? std::optional{std::string{find.bytes(0)}} : std::nullopt;
   } catch (const checkpoint_error&) {

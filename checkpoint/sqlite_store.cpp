@@ -126,19 +126,20 @@ public:
       : options_{std::move(given)},
         db_{open_for_writing(path, options_.busy_timeout, options_.survives_power_loss,
                              options_.encryption_key)},
-        get_{db_.prepare(std::string{item_columns} + "WHERE ns = ?1 AND key = ?2 AND " + is_there)},
-        put_{db_.prepare(
+        get_{
+            db_->prepare(std::string{item_columns} + "WHERE ns = ?1 AND key = ?2 AND " + is_there)},
+        put_{db_->prepare(
             "INSERT INTO items (ns, key, value, ttl, until, meaning) VALUES (?1, ?2, ?3, ?4, ?5, "
             "?6) ON CONFLICT (ns, key) DO UPDATE SET value = excluded.value, ttl = excluded.ttl, "
             "until = excluded.until, meaning = excluded.meaning")},
-        erase_{db_.prepare("DELETE FROM items WHERE ns = ?1 AND key = ?2")},
-        renew_{db_.prepare("UPDATE items SET until = ?3 WHERE ns = ?1 AND key = ?2")},
-        search_{db_.prepare(std::string{item_columns} +
-                            "WHERE (ns = ?1 OR (ns >= ?2 AND ns < ?3)) AND " + is_there +
-                            " ORDER BY ns, key")},
-        all_{db_.prepare(std::string{item_columns} + "WHERE " + is_there + " ORDER BY ns, key")},
-        namespaces_{db_.prepare(std::string{"SELECT DISTINCT ns FROM items WHERE "} + is_there)},
-        sweep_{db_.prepare("DELETE FROM items WHERE until > 0 AND until <= ?1")} {}
+        erase_{db_->prepare("DELETE FROM items WHERE ns = ?1 AND key = ?2")},
+        renew_{db_->prepare("UPDATE items SET until = ?3 WHERE ns = ?1 AND key = ?2")},
+        search_{db_->prepare(std::string{item_columns} +
+                             "WHERE (ns = ?1 OR (ns >= ?2 AND ns < ?3)) AND " + is_there +
+                             " ORDER BY ns, key")},
+        all_{db_->prepare(std::string{item_columns} + "WHERE " + is_there + " ORDER BY ns, key")},
+        namespaces_{db_->prepare(std::string{"SELECT DISTINCT ns FROM items WHERE "} + is_there)},
+        sweep_{db_->prepare("DELETE FROM items WHERE until > 0 AND until <= ?1")} {}
 
   std::optional<json::object> get(const std::string& ns, std::string_view key) {
     const auto lock = std::scoped_lock{mutex_};
@@ -161,13 +162,13 @@ public:
     const auto meaning =
         embed_item(options_.embed, options_.fields, value, put); // may be slow, so without the lock
     const auto ttl = put.ttl.value_or(usual_ttl()).count();
-    const auto row = db_.cipher().seal(to_text(value), item_place(ns, key));
-    const auto found = db_.cipher().seal(written(meaning), vectors_place(ns, key));
+    const auto row = db_->cipher().seal(to_text(value), item_place(ns, key));
+    const auto found = db_->cipher().seal(written(meaning), vectors_place(ns, key));
     const auto lock = std::scoped_lock{mutex_};
     auto s = statement_use{put_};
     s->bind_bytes(1, ns);
     s->bind_text(2, key);
-    if (db_.cipher().is_on())
+    if (db_->cipher().is_on())
       s->bind_bytes(3, row);
     else
       s->bind_text(3, row);
@@ -218,7 +219,7 @@ public:
     const auto lock = std::scoped_lock{mutex_};
     sweep_.bind(1, now());
     sweep_.run();
-    return static_cast<std::size_t>(db_.changes());
+    return static_cast<std::size_t>(db_->changes());
   }
 
 private:
@@ -226,7 +227,7 @@ private:
 
   [[nodiscard]] std::string opened(std::string_view bytes, const found_item& of,
                                    const row_place& place) const {
-    auto text = db_.cipher().open(bytes, place);
+    auto text = db_->cipher().open(bytes, place);
     if (!text)
       throw damaged(of, text.error().text);
     return std::move(*text);
@@ -235,7 +236,7 @@ private:
   [[nodiscard]] checkpoint_error damaged(const found_item& of, const std::string& why) const {
     return {
         make_error_code(checkpoint_errc::corrupt),
-        "item '" + of.key + "' of the store in '" + db_.path() + "' is damaged (" + why +
+        "item '" + of.key + "' of the store in '" + db_->name() + "' is damaged (" + why +
             "): put it again, or erase it; nothing was overwritten, and other items can be read"};
   }
 
@@ -309,7 +310,7 @@ private:
     };
     if (std::ranges::none_of(items, is_due))
       return;
-    db_.in_transaction("BEGIN IMMEDIATE", [&] {
+    db_->in_transaction(transaction::write, [&] {
       for (const auto& i : items) {
         if (!is_due(i))
           continue;
@@ -323,7 +324,7 @@ private:
 
   const sqlite_store_options options_;
   std::mutex mutex_;
-  database db_;
+  std::unique_ptr<sqlite_database> db_;
   statement get_;
   statement put_;
   statement erase_;

@@ -30,7 +30,7 @@ public:
   /// Index of a run's byte in the range of the thread.
   using place = std::int64_t;
 
-  /// Opens or creates the lock file. If that fails, no locks are taken. sqlite_writer still detects
+  /// Opens or creates the lock file. If that fails, no locks are taken. sqlite_sink still detects
   /// conflicting writes, and rejects them.
   explicit thread_locks(const std::string& database);
   thread_locks(const thread_locks&) = delete;

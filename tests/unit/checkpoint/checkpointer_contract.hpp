@@ -22,8 +22,8 @@
 // type with
 //   superstep::checkpointer& get();   returns the checkpointer
 //   void reopen();             destroys it and opens it again on the same storage, if it has any
-// and BOOST_AUTO_TEST_CASE_TEMPLATEs that call the functions of checkpointer_contract with that
-// type; see checkpointer_test.cpp.
+// and pass a macro that defines a test case to CHECKPOINTER_CONTRACT (checkpointer_cases.hpp); see
+// checkpointer_test.cpp.
 namespace checkpointer_contract {
 
 inline std::string ids(ss::checkpointer& s, const ss::layout_ptr& as,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The SQLite checkpointer: space, batching, leases, migration, encryption and file modes.
 #include "checkpoint/checkpointer_contract.hpp"
-#include "checkpoint/sqlite_file_checkpointer.hpp"
+#include "checkpoint/row_checkpointer.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 #include "checkpoint/version_1.hpp"
 
@@ -22,8 +22,8 @@ BOOST_AUTO_TEST_SUITE(sqlite_checkpointer)
 
 namespace {
 
-ss::sqlite_file_checkpointer::counts written(const ss::checkpointer& by) {
-  return dynamic_cast<const ss::sqlite_file_checkpointer&>(by).written();
+ss::row_checkpointer::counts written(const ss::checkpointer& by) {
+  return dynamic_cast<const ss::row_checkpointer&>(by).written();
 }
 
 std::shared_ptr<ss::checkpointer> open(const std::string& path, bool survives_power_loss = false,

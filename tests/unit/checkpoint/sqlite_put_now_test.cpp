@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // put_now(): checkpoints that are written by the calling thread.
 #include "checkpoint/checkpointer_contract.hpp"
-#include "checkpoint/sqlite_file_checkpointer.hpp"
+#include "checkpoint/row_checkpointer.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 
 #include <chrono>
@@ -19,8 +19,8 @@ BOOST_AUTO_TEST_SUITE(sqlite_put_now)
 
 namespace {
 
-ss::sqlite_file_checkpointer::counts written(const ss::checkpointer& by) {
-  return dynamic_cast<const ss::sqlite_file_checkpointer&>(by).written();
+ss::row_checkpointer::counts written(const ss::checkpointer& by) {
+  return dynamic_cast<const ss::row_checkpointer&>(by).written();
 }
 
 std::shared_ptr<ss::checkpointer> open(const std::string& path) {

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "checkpoint_backend.hpp"
 #include "checkpoint_codec.hpp"
-#include "sqlite_file_checkpointer.hpp"
-#include "sqlite_lease_manager.hpp"
-#include "sqlite_reader.hpp"
-#include "sqlite_writer.hpp"
+#include "row_checkpointer.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -19,16 +17,16 @@
 
 namespace superstep {
 
-/// The implementation of an sqlite_file_checkpointer: the cache of thread states, and the reader
+/// The implementation of an row_checkpointer: the cache of thread states, and the reader
 /// and writer of the database. Functions may be called from any operating-system thread. The
 /// writer's mutex protects the cache, and `read_mutex_` the reader. No thread holds both at the
 /// same time, so that a slow read does not block writes.
-class sqlite_file_checkpointer::impl {
+class row_checkpointer::impl {
 public:
-  impl(const std::string& path, const sqlite_checkpointer_options& options)
-      : options_{options}, writer_{detail::sqlite_writer::start(path, options)},
-        leases_{path, writer_},
-        reader_{path, options.busy_timeout, detail::row_cipher{options.encryption_key}} {}
+  impl(std::unique_ptr<detail::checkpoint_backend> on, const row_checkpointer_options& options)
+      : options_{options}, on_{std::move(on)},
+        writer_{detail::write_queue::start(on_->make_sink(), options)},
+        leases_{on_->make_leases(writer_)}, reader_{on_->make_reader()} {}
   ~impl() { writer_->stop(); }
 
   std::optional<saved_checkpoint> load(const thread_key& key, std::string_view id,
@@ -46,13 +44,16 @@ public:
   void wait_for_all_writes();
   void forget(std::string_view thread_id);
   void forget_branch_bases(std::string_view thread_id);
+  /// Calls `what` in a transaction of its own, on the writer thread. It also gets a reader with
+  /// another connection.
+  void maintain(const std::function<void(detail::database&, detail::row_reader&)>& what);
   [[nodiscard]] lease_ptr pin(const std::string& thread_id, lease_ptr own);
-  [[nodiscard]] detail::sqlite_writer& writer() noexcept { return *writer_; }
-  [[nodiscard]] detail::sqlite_lease_manager& leases() noexcept { return leases_; }
+  [[nodiscard]] detail::write_queue& writer() noexcept { return *writer_; }
+  [[nodiscard]] detail::lease_manager& leases() noexcept { return *leases_; }
   template <class Read>
   auto reading(Read read) {
     const auto lock = std::scoped_lock{read_mutex_};
-    return read(reader_);
+    return read(*reader_);
   }
 
 private:
@@ -73,11 +74,12 @@ private:
   void write(detail::pending_write&, const checkpoint&,
              const detail::loaded_checkpoint* base) const;
 
-  const sqlite_checkpointer_options options_;
-  std::shared_ptr<detail::sqlite_writer> writer_;
-  detail::sqlite_lease_manager leases_;
+  const row_checkpointer_options options_;
+  std::unique_ptr<detail::checkpoint_backend> on_;
+  std::shared_ptr<detail::write_queue> writer_;
+  std::unique_ptr<detail::lease_manager> leases_;
   std::mutex read_mutex_;
-  detail::sqlite_reader reader_;
+  std::unique_ptr<detail::row_reader> reader_;
   std::map<std::string, detail::thread_state_ptr, std::less<>> threads_; // by thread id
   std::uint64_t uses_ = 0; // counts accesses, to find the least recently used states
 };

@@ -3,11 +3,11 @@
 // deltas, so before a row is deleted, the rows based on it are rewritten as whole rows. And a row
 // also contains the task records of the previous checkpoint; if that checkpoint remains, these
 // records are moved to table `tasks`.
-#include "sqlite_maintenance.hpp"
+#include "row_maintenance.hpp"
 
 #include "ownership.hpp"
 #include "row_bytes.hpp"
-#include "sqlite_reader.hpp"
+#include "row_reader.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -20,21 +20,21 @@ namespace superstep::detail {
 namespace {
 
 std::int64_t number_of_layout(database& db, const std::string& text) {
-  auto add = db.prepare("INSERT OR IGNORE INTO layouts (text) VALUES (?1)");
+  auto add = db.prepare("INSERT INTO @layouts (text) VALUES (?1) ON CONFLICT DO NOTHING");
   add.bind_text(1, text);
   add.run();
-  auto find = db.prepare("SELECT no FROM layouts WHERE text = ?1");
+  auto find = db.prepare("SELECT no FROM @layouts WHERE text = ?1");
   find.bind_text(1, text);
   return find.step() ? find.number(0) : 0;
 }
 
 std::int64_t add_thread(database& db, std::string_view thread_id, const std::string& ns) {
-  auto s = db.prepare("INSERT INTO threads (thread, ns, created) VALUES (?1, ?2, ?3)");
+  auto s =
+      db.prepare("INSERT INTO @threads (thread, ns, created) VALUES (?1, ?2, ?3) RETURNING no");
   s.bind_text(1, thread_id);
   s.bind_text(2, ns);
   s.bind(3, now_in_seconds());
-  s.run();
-  return db.last_row();
+  return s.step() ? s.number(0) : 0;
 }
 
 std::uint32_t checkpoint_sum(const checkpoint_header& head, std::string_view base,
@@ -67,11 +67,11 @@ void add_task(database& db, statement& add, const task_target& at, std::string t
 }
 
 void import_rows(database& db, std::string_view thread_id, const exported_thread& thread) {
-  auto taken = db.prepare("SELECT 1 FROM threads WHERE thread = ?1");
+  auto taken = db.prepare("SELECT 1 FROM @threads WHERE thread = ?1");
   taken.bind_text(1, thread_id);
   if (taken.step())
     throw checkpoint_error{make_error_code(checkpoint_errc::failed),
-                           "checkpoints in '" + db.path() + "': thread '" + std::string{thread_id} +
+                           "checkpoints in '" + db.name() + "': thread '" + std::string{thread_id} +
                                "' already exists; choose another id, or remove the thread "
                                "first, with prune() and prune_options::whole_threads"};
   auto layouts = std::vector<std::int64_t>{};
@@ -79,7 +79,7 @@ void import_rows(database& db, std::string_view thread_id, const exported_thread
     layouts.push_back(number_of_layout(db, text));
   auto spaces = std::map<std::string, std::int64_t>{};
   auto sizes = std::map<std::pair<std::string, std::string>, row_size>{};
-  auto point = db.prepare("INSERT INTO points (thread, id, parent, base, step, source, layout, "
+  auto point = db.prepare("INSERT INTO @points (thread, id, parent, base, step, source, layout, "
                           "chain, whole, made, sum, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
                           "?9, ?10, ?11, ?12)");
   auto task = db.prepare(add_task_sql);
@@ -122,7 +122,7 @@ namespace {
 /// The base class of the classes that delete checkpoints of one thread.
 class remover {
 protected:
-  remover(database& db, sqlite_reader& reader) : db_{db}, reader_{reader} {}
+  remover(database& db, row_reader& reader) : db_{db}, reader_{reader} {}
 
   /// Row numbers in table `threads` by namespace. A parent's namespace is a prefix of its
   /// subgraphs' namespaces, so the parent comes first in the map.
@@ -130,7 +130,7 @@ protected:
 
   spaces_type spaces_of(const std::string& thread_id) {
     auto out = spaces_type{};
-    auto s = db_.prepare("SELECT ns, no FROM threads WHERE thread = ?1");
+    auto s = db_.prepare("SELECT ns, no FROM @threads WHERE thread = ?1");
     s.bind_text(1, thread_id);
     while (s.step())
       out.emplace(s.text(0), s.number(1));
@@ -138,7 +138,7 @@ protected:
   }
 
   void remove_effects(const std::string& thread_id) {
-    auto s = db_.prepare("DELETE FROM effects WHERE thread = ?1");
+    auto s = db_.prepare("DELETE FROM @effects WHERE thread = ?1");
     s.bind_text(1, thread_id);
     s.run();
   }
@@ -146,7 +146,7 @@ protected:
   /// Deletes a namespace with all its checkpoints. Returns their number.
   std::size_t remove_all(std::int64_t no) {
     auto gone = remove_before(no, "\x7f"); // ids consist of digits and dots, which sort before 0x7f
-    auto s = db_.prepare("DELETE FROM threads WHERE no = ?1");
+    auto s = db_.prepare("DELETE FROM @threads WHERE no = ?1");
     s.bind(1, no);
     s.run();
     return gone;
@@ -154,11 +154,11 @@ protected:
 
   /// Deletes the checkpoints of a namespace that are older than `first`. Returns their number.
   std::size_t remove_before(std::int64_t no, const std::string& first) {
-    auto tasks = db_.prepare("DELETE FROM tasks WHERE thread = ?1 AND point < ?2");
+    auto tasks = db_.prepare("DELETE FROM @tasks WHERE thread = ?1 AND point < ?2");
     tasks.bind(1, no);
     tasks.bind_text(2, first);
     tasks.run();
-    auto points = db_.prepare("DELETE FROM points WHERE thread = ?1 AND id < ?2");
+    auto points = db_.prepare("DELETE FROM @points WHERE thread = ?1 AND id < ?2");
     points.bind(1, no);
     points.bind_text(2, first);
     points.run();
@@ -174,7 +174,7 @@ protected:
     if (without_tasks)
       whole.row.erase("r");
     const auto row = db_.to_row(to_text(whole.row), checkpoint_place(key, id));
-    auto s = db_.prepare("UPDATE points SET base = NULL, parent = ?3, chain = ?4, whole = ?4, "
+    auto s = db_.prepare("UPDATE @points SET base = NULL, parent = ?3, chain = ?4, whole = ?4, "
                          "sum = ?5, row = ?6 WHERE thread = ?1 AND id = ?2");
     s.bind(1, no);
     s.bind_text(2, id);
@@ -186,14 +186,14 @@ protected:
   }
 
   database& db_;
-  sqlite_reader& reader_; ///< uses another connection, which sees the state before this transaction
+  row_reader& reader_; ///< uses another connection, which sees the state before this transaction
 };
 
 /// Prunes one thread: first the outermost namespace, which is that of the graph itself, then those
 /// of its subgraphs.
 class pruner : remover {
 public:
-  pruner(database& db, sqlite_reader& reader, const prune_options& what)
+  pruner(database& db, row_reader& reader, const prune_options& what)
       : remover{db, reader}, what_{what} {}
 
   std::size_t prune(const std::string& thread_id) {
@@ -220,7 +220,7 @@ private:
 
   /// Whether the newest checkpoint of a thread is older than prune_options::older_than.
   bool is_old(const std::string& thread_id) {
-    auto s = db_.prepare("SELECT ifnull(max(p.made), 0) FROM points p JOIN threads t ON t.no = "
+    auto s = db_.prepare("SELECT coalesce(max(p.made), 0) FROM @points p JOIN @threads t ON t.no = "
                          "p.thread WHERE t.thread = ?1");
     s.bind_text(1, thread_id);
     return s.step() && s.number(0) <= now_in_seconds() - what_.older_than.count();
@@ -232,7 +232,7 @@ private:
     if (!owner)
       return false;
     const auto parent = ns_number(spaces, std::string{owner->parent});
-    auto s = db_.prepare("SELECT 1 FROM points WHERE thread = ?1 AND id = ?2");
+    auto s = db_.prepare("SELECT 1 FROM @points WHERE thread = ?1 AND id = ?2");
     return !parent || !has_owner(owner->id, [&](std::string_view id) {
       const auto use = statement_use{s};
       s.bind(1, *parent);
@@ -243,7 +243,7 @@ private:
 
   /// Returns the id of the oldest checkpoint that prune_options keeps; empty if all are kept.
   std::string first_kept(std::int64_t no) {
-    auto s = db_.prepare("SELECT id FROM points WHERE thread = ?1 ORDER BY id DESC LIMIT 1 OFFSET "
+    auto s = db_.prepare("SELECT id FROM @points WHERE thread = ?1 ORDER BY id DESC LIMIT 1 OFFSET "
                          "?2");
     s.bind(1, no);
     s.bind(2, static_cast<std::int64_t>(std::max(what_.keep_last, std::size_t{1}) - 1));
@@ -252,7 +252,7 @@ private:
     auto first = std::string{s.text(0)};
     if (what_.older_than.count() == 0)
       return first;
-    auto young = db_.prepare("SELECT id FROM points WHERE thread = ?1 AND made > ?2 ORDER BY id "
+    auto young = db_.prepare("SELECT id FROM @points WHERE thread = ?1 AND made > ?2 ORDER BY id "
                              "LIMIT 1");
     young.bind(1, no);
     young.bind(2, now_in_seconds() - what_.older_than.count());
@@ -264,8 +264,8 @@ private:
   /// outermost graph restores each subgraph from the subgraph's newest checkpoint that is older.
   std::string first_needed(std::int64_t no, std::int64_t outermost) {
     auto s = db_.prepare(
-        "SELECT ifnull(max(id), '') FROM points WHERE thread = ?1 AND id < (SELECT min(id) FROM "
-        "points WHERE thread = ?2 AND id > (SELECT min(id) FROM points WHERE thread = ?1))");
+        "SELECT coalesce(max(id), '') FROM @points WHERE thread = ?1 AND id < (SELECT min(id) FROM "
+        "@points WHERE thread = ?2 AND id > (SELECT min(id) FROM @points WHERE thread = ?1))");
     s.bind(1, no);
     s.bind(2, outermost);
     return s.step() ? std::string{s.text(0)} : std::string{};
@@ -282,7 +282,7 @@ private:
         first = std::min(first, needed);
     auto based = std::vector<std::string>{}; // ids of kept rows whose base will be deleted
     {
-      auto s = db_.prepare("SELECT id FROM points WHERE thread = ?1 AND id >= ?2 AND base < ?2");
+      auto s = db_.prepare("SELECT id FROM @points WHERE thread = ?1 AND id >= ?2 AND base < ?2");
       s.bind(1, no);
       s.bind_text(2, first);
       while (s.step())
@@ -299,7 +299,7 @@ private:
 /// Deletes the checkpoints of some runs from one thread.
 class run_remover : remover {
 public:
-  run_remover(database& db, sqlite_reader& reader, const std::vector<std::string>& run_ids)
+  run_remover(database& db, row_reader& reader, const std::vector<std::string>& run_ids)
       : remover{db, reader}, run_ids_{run_ids} {}
 
   std::size_t remove(const std::string& thread_id) {
@@ -315,7 +315,7 @@ public:
         continue;
       part(rows, going, {thread_id, ns}, no);
       gone += going.size();
-      auto left = db_.prepare("SELECT 1 FROM points WHERE thread = ?1 LIMIT 1");
+      auto left = db_.prepare("SELECT 1 FROM @points WHERE thread = ?1 LIMIT 1");
       left.bind(1, no);
       if (left.step())
         continue;
@@ -350,8 +350,8 @@ private:
       else if (!goes && (parent_goes || going.contains(row.base)))
         make_whole(key, no, row.header.id, parent_goes);
     }
-    auto tasks = db_.prepare("DELETE FROM tasks WHERE thread = ?1 AND point = ?2");
-    auto point = db_.prepare("DELETE FROM points WHERE thread = ?1 AND id = ?2");
+    auto tasks = db_.prepare("DELETE FROM @tasks WHERE thread = ?1 AND point = ?2");
+    auto point = db_.prepare("DELETE FROM @points WHERE thread = ?1 AND id = ?2");
     for (const auto& id : going)
       for (auto* s : {&tasks, &point}) {
         s->bind(1, no);
@@ -374,33 +374,25 @@ private:
   std::map<std::string, ids_type, std::less<>> going_; ///< deleted ids by namespace
 };
 
-/// Returns a reader with a connection of its own. It sees the state before the writer's
-/// transaction, so it can still read the bases of rows that are rewritten.
-sqlite_reader reader_of(const database& db) {
-  return sqlite_reader{db.path(), std::chrono::seconds{30}, db.cipher()};
-}
-
 } // namespace
 
-std::size_t prune_rows(database& db, const prune_options& what) {
+std::size_t prune_rows(database& db, row_reader& reader, const prune_options& what) {
   auto names = std::set<std::string>{};
   if (!what.thread_id.empty()) {
     names.insert(what.thread_id);
   } else {
-    auto s = db.prepare("SELECT DISTINCT thread FROM threads");
+    auto s = db.prepare("SELECT DISTINCT thread FROM @threads");
     while (s.step())
       names.emplace(s.text(0));
   }
-  auto reader = reader_of(db);
   auto gone = std::size_t{0};
   for (const auto& name : names)
     gone += pruner{db, reader, what}.prune(name);
   return gone;
 }
 
-std::size_t remove_runs(database& db, const std::set<std::string>& threads,
+std::size_t remove_runs(database& db, row_reader& reader, const std::set<std::string>& threads,
                         const std::vector<std::string>& run_ids) {
-  auto reader = reader_of(db);
   auto gone = std::size_t{0};
   for (const auto& name : threads)
     gone += run_remover{db, reader, run_ids}.remove(name);
@@ -409,9 +401,9 @@ std::size_t remove_runs(database& db, const std::set<std::string>& threads,
 
 void remove_thread(database& db, std::string_view thread_id) {
   for (const auto* sql :
-       {"DELETE FROM points WHERE thread IN (SELECT no FROM threads WHERE thread = ?1)",
-        "DELETE FROM tasks WHERE thread IN (SELECT no FROM threads WHERE thread = ?1)",
-        "DELETE FROM effects WHERE thread = ?1", "DELETE FROM threads WHERE thread = ?1"}) {
+       {"DELETE FROM @points WHERE thread IN (SELECT no FROM @threads WHERE thread = ?1)",
+        "DELETE FROM @tasks WHERE thread IN (SELECT no FROM @threads WHERE thread = ?1)",
+        "DELETE FROM @effects WHERE thread = ?1", "DELETE FROM @threads WHERE thread = ?1"}) {
     auto s = db.prepare(sql);
     s.bind_text(1, thread_id);
     s.run();

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checkpointer on SQLite. This file decides what is read and written. Other files do the work:
-// sqlite_reader.cpp loads, sqlite_writer.cpp has the queue and its transactions,
-// sqlite_maintenance.cpp imports, prunes and deletes, and sqlite_lease_manager.cpp grants leases.
+// The checkpointer on a database. This file decides what is read and written. Other files do the
+// work: row_reader.cpp loads, write_queue.cpp has the queue, row_maintenance.cpp imports, prunes
+// and deletes. What differs between databases is behind checkpoint_backend.
 //
 // The newest checkpoint of each recently used thread is cached in a thread_state. The cache has two
 // uses: a load often needs no access to the database, and the next checkpoint can be written as a
 // delta to the cached one. Other processes may write to the database, so is_current() verifies the
 // cache before it is used.
 #include "exported_thread.hpp"
+#include "lease_queue.hpp"
 #include "pinned_lease.hpp"
-#include "sqlite_file_checkpointer_impl.hpp"
-#include "sqlite_maintenance.hpp"
+#include "row_checkpointer_impl.hpp"
+#include "row_maintenance.hpp"
 
 #include <superstep/base/detail/assert.hpp>
 
@@ -56,7 +57,7 @@ bool is_at(const loaded_checkpoint& p, std::string_view id) noexcept {
 
 } // namespace
 
-thread_state_ptr& sqlite_file_checkpointer::impl::state_of(std::string_view thread_id) {
+thread_state_ptr& row_checkpointer::impl::state_of(std::string_view thread_id) {
   auto found = threads_.find(thread_id);
   if (found == threads_.end()) {
     if (threads_.size() >= options_.threads_max)
@@ -70,7 +71,7 @@ thread_state_ptr& sqlite_file_checkpointer::impl::state_of(std::string_view thre
 
 /// Removes the threads from the cache that were not used in the last threads_max / 2 accesses.
 /// Threads in use and threads with a failed write stay.
-void sqlite_file_checkpointer::impl::evict() {
+void row_checkpointer::impl::evict() {
   const auto limit = uses_ - options_.threads_max / 2;
   std::erase_if(threads_, [&](const auto& b) {
     return b.second->last_used < limit && !b.second->failed && is_idle(b.second);
@@ -79,7 +80,7 @@ void sqlite_file_checkpointer::impl::evict() {
 
 /// Removes the less recently used half of a thread's subgraph namespaces from the cache, except
 /// those in use. A removed namespace is read from the database when it is needed again.
-void sqlite_file_checkpointer::impl::evict(thread_state& thread) {
+void row_checkpointer::impl::evict(thread_state& thread) {
   auto used = std::vector<std::uint64_t>{};
   for (const auto& [ns, head] : thread.namespaces)
     used.push_back(head->last_used);
@@ -91,8 +92,8 @@ void sqlite_file_checkpointer::impl::evict(thread_state& thread) {
   });
 }
 
-namespace_head_ptr sqlite_file_checkpointer::impl::namespace_of(thread_state& thread,
-                                                                const thread_key& key) {
+namespace_head_ptr row_checkpointer::impl::namespace_of(thread_state& thread,
+                                                        const thread_key& key) {
   auto found = thread.namespaces.find(key.ns);
   if (found == thread.namespaces.end()) {
     if (thread.namespaces.size() >= namespaces_max)
@@ -106,14 +107,14 @@ namespace_head_ptr sqlite_file_checkpointer::impl::namespace_of(thread_state& th
 
 /// Removes the cached state of a thread after a failed write, unless a run still holds the thread.
 /// The next run then starts from the checkpoint that the database contains.
-void sqlite_file_checkpointer::impl::drop_failed_state(const thread_key& key) {
+void row_checkpointer::impl::drop_failed_state(const thread_key& key) {
   if (const auto found = threads_.find(key.thread_id); key.ns.empty() && found != threads_.end() &&
                                                        found->second->failed &&
                                                        found->second->leases == 0)
     threads_.erase(found);
 }
 
-lease_ptr sqlite_file_checkpointer::impl::pin(const std::string& thread_id, lease_ptr own) {
+lease_ptr row_checkpointer::impl::pin(const std::string& thread_id, lease_ptr own) {
   const auto lock = std::scoped_lock{writer_->mutex()};
   if (const auto found = threads_.find(thread_id); found != threads_.end() && found->second->failed)
     threads_.erase(found); // an earlier run's write failed; this run starts from the database
@@ -121,13 +122,14 @@ lease_ptr sqlite_file_checkpointer::impl::pin(const std::string& thread_id, leas
   for (const auto& [ns, head] : thread->namespaces)
     head->is_written = false;
   ++thread->leases;
-  return std::make_shared<pinned_lease>(std::move(own), thread, writer_);
+  return std::make_shared<pinned_lease>(std::move(own), thread, writer_,
+                                        leases_->releases_after_writes());
 }
 
 /// Whether the cached newest checkpoint is also the newest one in the database. Another process may
 /// have written a newer one. Releases the lock while it reads the database.
-bool sqlite_file_checkpointer::impl::is_current(lock_type& lock, const thread_state_ptr& thread,
-                                                namespace_head& head) {
+bool row_checkpointer::impl::is_current(lock_type& lock, const thread_state_ptr& thread,
+                                        namespace_head& head) {
   if (!head.is_known)
     return false;
   if (thread->saved != thread->enqueued || !head.tasks.empty())
@@ -135,7 +137,7 @@ bool sqlite_file_checkpointer::impl::is_current(lock_type& lock, const thread_st
   const auto known =
       head.newest.saved.checkpoint ? head.newest.saved.checkpoint->id : std::string{};
   lock.unlock();
-  const auto found = reading([&](sqlite_reader& r) { return r.head(head.key); });
+  const auto found = reading([&](row_reader& r) { return r.head(head.key); });
   lock.lock();
   return found.id == known;
 }
@@ -143,8 +145,8 @@ bool sqlite_file_checkpointer::impl::is_current(lock_type& lock, const thread_st
 /// Caches the newest checkpoint that was read from the database. No effect if a run of this process
 /// has written a checkpoint or has pending writes: the cached state is then newer, and the writer
 /// detects conflicts with other processes.
-void sqlite_file_checkpointer::impl::adopt_newest(const thread_state& thread, namespace_head& head,
-                                                  loaded_checkpoint newest) {
+void row_checkpointer::impl::adopt_newest(const thread_state& thread, namespace_head& head,
+                                          loaded_checkpoint newest) {
   if ((thread.leases > 0 && head.is_written) || thread.saved != thread.enqueued ||
       !head.tasks.empty())
     return;
@@ -152,9 +154,8 @@ void sqlite_file_checkpointer::impl::adopt_newest(const thread_state& thread, na
   head.newest = std::move(newest);
 }
 
-std::optional<saved_checkpoint> sqlite_file_checkpointer::impl::load(const thread_key& key,
-                                                                     std::string_view id,
-                                                                     const layout_ptr& as) {
+std::optional<saved_checkpoint>
+row_checkpointer::impl::load(const thread_key& key, std::string_view id, const layout_ptr& as) {
   auto lock = std::unique_lock{writer_->mutex()};
   drop_failed_state(key);
   const auto thread = state_of(key.thread_id);
@@ -169,8 +170,8 @@ std::optional<saved_checkpoint> sqlite_file_checkpointer::impl::load(const threa
   writer_->wait_for(lock, thread);
   const auto enqueued = thread->enqueued; // compared below: has a run written since?
   lock.unlock();
-  auto found = reading([&](sqlite_reader& r) { return r.load(key, id, as); });
-  const auto newest = reading([&](sqlite_reader& r) { return r.head(key); });
+  auto found = reading([&](row_reader& r) { return r.load(key, id, as); });
+  const auto newest = reading([&](row_reader& r) { return r.head(key); });
   lock.lock();
   if (!found) {
     if (id.empty() && thread->enqueued == enqueued)
@@ -185,11 +186,11 @@ std::optional<saved_checkpoint> sqlite_file_checkpointer::impl::load(const threa
   return std::move(found->saved);
 }
 
-std::vector<saved_checkpoint> sqlite_file_checkpointer::impl::list(const thread_key& key,
-                                                                   const checkpoint_query& query,
-                                                                   const layout_ptr& as) {
+std::vector<saved_checkpoint> row_checkpointer::impl::list(const thread_key& key,
+                                                           const checkpoint_query& query,
+                                                           const layout_ptr& as) {
   wait_for_writes(key.thread_id);
-  auto out = reading([&](sqlite_reader& r) { return r.list(key, query, as); });
+  auto out = reading([&](row_reader& r) { return r.list(key, query, as); });
   // A caller that looks for a single checkpoint probably starts a branch from it: cache it as a
   // base.
   if (query.limit == 1U && !out.empty()) {
@@ -200,7 +201,7 @@ std::vector<saved_checkpoint> sqlite_file_checkpointer::impl::list(const thread_
   return out;
 }
 
-std::string sqlite_file_checkpointer::impl::head(const thread_key& key) {
+std::string row_checkpointer::impl::head(const thread_key& key) {
   auto lock = std::unique_lock{writer_->mutex()};
   drop_failed_state(key);
   const auto thread = state_of(key.thread_id);
@@ -210,7 +211,7 @@ std::string sqlite_file_checkpointer::impl::head(const thread_key& key) {
   writer_->wait_for(lock, thread);
   const auto enqueued = thread->enqueued;
   lock.unlock();
-  const auto found = reading([&](sqlite_reader& r) { return r.head(key); });
+  const auto found = reading([&](row_reader& r) { return r.head(key); });
   lock.lock();
   if (found.id.empty() && thread->enqueued == enqueued)
     adopt_newest(*thread, *head, {});
@@ -219,8 +220,8 @@ std::string sqlite_file_checkpointer::impl::head(const thread_key& key) {
 
 /// Returns the base for the row of a new checkpoint: its parent, if the parent is cached and has
 /// the same layout. Returns null if the checkpoint must be written as a whole row.
-const loaded_checkpoint* sqlite_file_checkpointer::impl::base_for(const namespace_head& head,
-                                                                  const checkpoint& point) {
+const loaded_checkpoint* row_checkpointer::impl::base_for(const namespace_head& head,
+                                                          const checkpoint& point) {
   const auto* base = static_cast<const loaded_checkpoint*>(nullptr);
   if (is_at(head.newest, point.parent))
     base = &head.newest;
@@ -234,8 +235,8 @@ const loaded_checkpoint* sqlite_file_checkpointer::impl::base_for(const namespac
 
 /// Writes the JSON row of a checkpoint. It is a delta, or a whole row if there is no base or the
 /// chain would become too long.
-void sqlite_file_checkpointer::impl::write(pending_write& j, const checkpoint& point,
-                                           const loaded_checkpoint* base) const {
+void row_checkpointer::impl::write(pending_write& j, const checkpoint& point,
+                                   const loaded_checkpoint* base) const {
   const auto is_too_long = [&](std::int64_t whole) {
     return base->chain > chain_factor * whole + chain_min;
   };
@@ -258,7 +259,7 @@ void sqlite_file_checkpointer::impl::write(pending_write& j, const checkpoint& p
   j.is_checkpoint = true;
 }
 
-void sqlite_file_checkpointer::impl::put(const thread_key& key, checkpoint_ptr point, bool now) {
+void row_checkpointer::impl::put(const thread_key& key, checkpoint_ptr point, bool now) {
   SUPERSTEP_ASSERT(point != nullptr && !point->id.empty() && point->layout);
   auto lock = std::unique_lock{writer_->mutex()};
   writer_->wait_for_room(lock);
@@ -312,8 +313,8 @@ void sqlite_file_checkpointer::impl::put(const thread_key& key, checkpoint_ptr p
     throw checkpoint_error{*thread->failed};
 }
 
-void sqlite_file_checkpointer::impl::put_task(const thread_key& key, const checkpoint& point,
-                                              task_record&& record) {
+void row_checkpointer::impl::put_task(const thread_key& key, const checkpoint& point,
+                                      task_record&& record) {
   auto text = std::string{};
   write_task(text, record, *point.layout, &key);
   check_row_limits(text, key);
@@ -346,7 +347,7 @@ void sqlite_file_checkpointer::impl::put_task(const thread_key& key, const check
   head->newest.index.add(head->newest.saved.tasks, std::move(record));
 }
 
-void sqlite_file_checkpointer::impl::put_effect(std::string_view thread_id, effect_write&& effect) {
+void row_checkpointer::impl::put_effect(std::string_view thread_id, effect_write&& effect) {
   auto lock = std::unique_lock{writer_->mutex()};
   writer_->wait_for_room(lock);
   const auto thread = state_of(thread_id);
@@ -365,8 +366,7 @@ void sqlite_file_checkpointer::impl::put_effect(std::string_view thread_id, effe
 
 /// Waits until the record of one effect is written. It does not wait for records of other effects:
 /// it is called before each tool call, and blocks the lane of the call.
-void sqlite_file_checkpointer::impl::wait_for_effect(std::string_view thread_id,
-                                                     std::string_view key) {
+void row_checkpointer::impl::wait_for_effect(std::string_view thread_id, std::string_view key) {
   auto lock = std::unique_lock{writer_->mutex()};
   const auto found = threads_.find(thread_id);
   if (found == threads_.end())
@@ -378,7 +378,7 @@ void sqlite_file_checkpointer::impl::wait_for_effect(std::string_view thread_id,
     writer_->wait_for(lock, thread);
 }
 
-bool sqlite_file_checkpointer::impl::when_saved(const thread_key& key, std::function<void()> done) {
+bool row_checkpointer::impl::when_saved(const thread_key& key, std::function<void()> done) {
   const auto lock = std::scoped_lock{writer_->mutex()};
   const auto found = threads_.find(key.thread_id);
   if (found == threads_.end())
@@ -391,7 +391,7 @@ bool sqlite_file_checkpointer::impl::when_saved(const thread_key& key, std::func
   return true;
 }
 
-void sqlite_file_checkpointer::impl::check(const thread_key& key) {
+void row_checkpointer::impl::check(const thread_key& key) {
   const auto lock = std::scoped_lock{writer_->mutex()};
   if (const auto found = threads_.find(key.thread_id);
       found != threads_.end() && found->second->failed)
@@ -399,7 +399,7 @@ void sqlite_file_checkpointer::impl::check(const thread_key& key) {
 }
 
 /// Waits until all enqueued writes of a thread are done.
-void sqlite_file_checkpointer::impl::wait_for_writes(std::string_view thread_id) {
+void row_checkpointer::impl::wait_for_writes(std::string_view thread_id) {
   auto lock = std::unique_lock{writer_->mutex()};
   if (const auto found = threads_.find(thread_id); found != threads_.end()) {
     const auto thread = found->second;
@@ -407,7 +407,7 @@ void sqlite_file_checkpointer::impl::wait_for_writes(std::string_view thread_id)
   }
 }
 
-void sqlite_file_checkpointer::impl::wait_for_all_writes() {
+void row_checkpointer::impl::wait_for_all_writes() {
   auto lock = std::unique_lock{writer_->mutex()};
   const auto all = threads_; // a copy, because wait_for() releases the lock and the map may change
   for (const auto& [id, thread] : all)
@@ -415,7 +415,7 @@ void sqlite_file_checkpointer::impl::wait_for_all_writes() {
 }
 
 /// Removes a thread from the cache, after its rows were deleted or imported.
-void sqlite_file_checkpointer::impl::forget(std::string_view thread_id) {
+void row_checkpointer::impl::forget(std::string_view thread_id) {
   const auto lock = std::scoped_lock{writer_->mutex()};
   if (const auto found = threads_.find(thread_id); found != threads_.end())
     threads_.erase(found);
@@ -425,7 +425,7 @@ void sqlite_file_checkpointer::impl::forget(std::string_view thread_id) {
 /// so they are dropped. Threads that are not in use are removed from the cache. The newest
 /// checkpoint of a thread in use stays cached, because a prune keeps it.
 /// @param thread_id the pruned thread; empty if all threads were pruned
-void sqlite_file_checkpointer::impl::forget_branch_bases(std::string_view thread_id) {
+void row_checkpointer::impl::forget_branch_bases(std::string_view thread_id) {
   const auto lock = std::scoped_lock{writer_->mutex()};
   std::erase_if(threads_, [&](const auto& b) {
     if (!thread_id.empty() && b.first != thread_id)
@@ -436,50 +436,68 @@ void sqlite_file_checkpointer::impl::forget_branch_bases(std::string_view thread
   });
 }
 
-sqlite_file_checkpointer::sqlite_file_checkpointer(std::string path,
-                                                   sqlite_checkpointer_options options)
-    : impl_{std::make_shared<impl>(checked_file_path(path), options)} {}
+void row_checkpointer::impl::maintain(const std::function<void(database&, row_reader&)>& what) {
+  const auto reader = on_->make_reader();
+  writer_->run([&](database& db) { what(db, *reader); });
+}
 
-sqlite_file_checkpointer::~sqlite_file_checkpointer() = default;
+namespace {
 
-std::optional<saved_checkpoint>
-sqlite_file_checkpointer::load(const thread_key& key, std::string_view id, const layout_ptr& as) {
+const row_checkpointer_options& checked(const row_checkpointer_options& options) {
+  if (options.queue_bytes_max == 0 || options.batch_rows_max == 0) // nothing would ever be written
+    throw std::invalid_argument{
+        "options of the checkpointer: queue_bytes_max and batch_rows_max must be at least 1"};
+  if (options.task_flush_delay.count() < 0)
+    throw std::invalid_argument{
+        "options of the checkpointer: task_flush_delay must not be negative"};
+  return options;
+}
+
+} // namespace
+
+row_checkpointer::row_checkpointer(std::unique_ptr<checkpoint_backend> on,
+                                   const row_checkpointer_options& options)
+    : impl_{std::make_shared<impl>(std::move(on), checked(options))} {}
+
+row_checkpointer::~row_checkpointer() = default;
+
+std::optional<saved_checkpoint> row_checkpointer::load(const thread_key& key, std::string_view id,
+                                                       const layout_ptr& as) {
   return impl_->load(key, id, as);
 }
 
-std::vector<saved_checkpoint> sqlite_file_checkpointer::list(const thread_key& key,
-                                                             const checkpoint_query& query,
-                                                             const layout_ptr& as) {
+std::vector<saved_checkpoint>
+row_checkpointer::list(const thread_key& key, const checkpoint_query& query, const layout_ptr& as) {
   return impl_->list(key, query, as);
 }
 
-std::string sqlite_file_checkpointer::head(const thread_key& key) {
+std::string row_checkpointer::head(const thread_key& key) {
   return impl_->head(key);
 }
 
-void sqlite_file_checkpointer::put(const thread_key& key, checkpoint_ptr point) {
+void row_checkpointer::put(const thread_key& key, checkpoint_ptr point) {
   impl_->put(key, std::move(point), false);
 }
 
-void sqlite_file_checkpointer::put_now(const thread_key& key, checkpoint_ptr point) {
+void row_checkpointer::put_now(const thread_key& key, checkpoint_ptr point) {
   impl_->put(key, std::move(point), true);
 }
 
-void sqlite_file_checkpointer::put_task(const thread_key& key, const checkpoint& parent,
-                                        task_record record) {
+void row_checkpointer::put_task(const thread_key& key, const checkpoint& parent,
+                                task_record record) {
   impl_->put_task(key, parent, std::move(record));
 }
 
-bool sqlite_file_checkpointer::when_saved(const thread_key& key, std::function<void()> done) {
+bool row_checkpointer::when_saved(const thread_key& key, std::function<void()> done) {
   return impl_->when_saved(key, std::move(done));
 }
 
-void sqlite_file_checkpointer::check(const thread_key& key) {
+void row_checkpointer::check(const thread_key& key) {
   impl_->check(key);
 }
 
-void sqlite_file_checkpointer::take(const std::string& thread_id, busy_policy choice,
-                                    std::function<void(result<lease_ptr>)> done) {
+void row_checkpointer::take(const std::string& thread_id, busy_policy choice,
+                            std::function<void(result<lease_ptr>)> done) {
   // A run may still wait for the lease when this object is destroyed. The manager then calls back
   // with an error.
   impl_->leases().take(thread_id, choice,
@@ -491,87 +509,75 @@ void sqlite_file_checkpointer::take(const std::string& thread_id, busy_policy ch
                        });
 }
 
-std::optional<effect_record> sqlite_file_checkpointer::find_effect(std::string_view thread_id,
-                                                                   std::string_view key) {
+std::optional<effect_record> row_checkpointer::find_effect(std::string_view thread_id,
+                                                           std::string_view key) {
   impl_->wait_for_effect(thread_id, key);
-  return impl_->reading([&](sqlite_reader& r) { return r.find_effect(thread_id, key); });
+  return impl_->reading([&](row_reader& r) { return r.find_effect(thread_id, key); });
 }
 
-void sqlite_file_checkpointer::put_effect(std::string_view thread_id, std::string_view key,
-                                          std::optional<effect_record> record) {
+void row_checkpointer::put_effect(std::string_view thread_id, std::string_view key,
+                                  std::optional<effect_record> record) {
   impl_->put_effect(thread_id, {std::string{key}, std::move(record)});
 }
 
-void sqlite_file_checkpointer::delete_thread(std::string_view thread_id) {
+void row_checkpointer::delete_thread(std::string_view thread_id) {
   impl_->wait_for_writes(thread_id);
   impl_->writer().run([&](database& db) { remove_thread(db, thread_id); });
   impl_->forget(thread_id);
 }
 
-std::size_t sqlite_file_checkpointer::delete_runs(const std::vector<std::string>& run_ids) {
+std::size_t row_checkpointer::delete_runs(const std::vector<std::string>& run_ids) {
   impl_->wait_for_all_writes();
-  const auto threads = impl_->reading([&](sqlite_reader& r) { return r.threads_of_runs(run_ids); });
+  const auto threads = impl_->reading([&](row_reader& r) { return r.threads_of_runs(run_ids); });
   const auto leases = acquire_all(impl_->leases(), threads);
   auto gone = std::size_t{0};
-  impl_->writer().run([&](database& db) { gone = remove_runs(db, threads, run_ids); });
+  impl_->maintain(
+      [&](database& db, row_reader& reader) { gone = remove_runs(db, reader, threads, run_ids); });
   for (const auto& thread_id : threads)
     impl_->forget(thread_id);
   return gone;
 }
 
-std::string sqlite_file_checkpointer::export_thread(std::string_view thread_id) {
+std::string row_checkpointer::export_thread(std::string_view thread_id) {
   impl_->wait_for_writes(thread_id);
   return write_thread(thread_id,
-                      impl_->reading([&](sqlite_reader& r) { return r.export_rows(thread_id); }));
+                      impl_->reading([&](row_reader& r) { return r.export_rows(thread_id); }));
 }
 
-void sqlite_file_checkpointer::import_thread(std::string_view thread_id, std::string_view bytes) {
+void row_checkpointer::import_thread(std::string_view thread_id, std::string_view bytes) {
   const auto thread = read_thread(bytes);
   impl_->wait_for_writes(thread_id);
   impl_->writer().run([&](database& db) { import_rows(db, thread_id, thread); });
   impl_->forget(thread_id);
 }
 
-std::vector<thread_summary> sqlite_file_checkpointer::threads(std::string_view after,
-                                                              std::size_t limit) {
-  return impl_->reading([&](sqlite_reader& r) { return r.threads(after, limit); });
+std::vector<thread_summary> row_checkpointer::threads(std::string_view after, std::size_t limit) {
+  return impl_->reading([&](row_reader& r) { return r.threads(after, limit); });
 }
 
-std::optional<json::object> sqlite_file_checkpointer::show(const thread_key& key,
-                                                           std::string_view id) {
+std::optional<json::object> row_checkpointer::show(const thread_key& key, std::string_view id) {
   impl_->wait_for_writes(key.thread_id);
-  return impl_->reading([&](sqlite_reader& r) { return r.show(key, id); });
+  return impl_->reading([&](row_reader& r) { return r.show(key, id); });
 }
 
-std::vector<json::object> sqlite_file_checkpointer::history(const thread_key& key,
-                                                            const checkpoint_query& query) {
+std::vector<json::object> row_checkpointer::history(const thread_key& key,
+                                                    const checkpoint_query& query) {
   impl_->wait_for_writes(key.thread_id);
-  return impl_->reading([&](sqlite_reader& r) { return r.history(key, query); });
+  return impl_->reading([&](row_reader& r) { return r.history(key, query); });
 }
 
-std::size_t sqlite_file_checkpointer::prune(const prune_options& what) {
+std::size_t row_checkpointer::prune(const prune_options& what) {
   impl_->wait_for_writes(what.thread_id);
   auto gone = std::size_t{0};
-  impl_->writer().run([&](database& db) {
-    gone = prune_rows(db, what);
+  impl_->maintain([&](database& db, row_reader& reader) {
+    gone = prune_rows(db, reader, what);
     impl_->forget_branch_bases(what.thread_id);
   });
   return gone;
 }
 
-sqlite_file_checkpointer::counts sqlite_file_checkpointer::written() const noexcept {
+row_checkpointer::counts row_checkpointer::written() const noexcept {
   return impl_->writer().counts();
-}
-
-std::shared_ptr<checkpointer> sqlite_checkpointer(std::string path,
-                                                  sqlite_checkpointer_options options) {
-  if (options.queue_bytes_max == 0 || options.batch_rows_max == 0) // nothing would ever be written
-    throw std::invalid_argument{"sqlite_checkpointer_options: queue_bytes_max and batch_rows_max "
-                                "must be at least 1"};
-  if (options.task_flush_delay.count() < 0)
-    throw std::invalid_argument{
-        "sqlite_checkpointer_options: task_flush_delay must not be negative"};
-  return std::make_shared<sqlite_file_checkpointer>(std::move(path), std::move(options));
 }
 
 } // namespace superstep

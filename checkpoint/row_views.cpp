@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of sqlite_reader that return checkpoints as JSON. They do not need the graph that
+// The functions of row_reader that return checkpoints as JSON. They do not need the graph that
 // wrote the checkpoints. The command `superstep threads` calls them through checkpointer::show()
 // and history().
 #include "ownership.hpp"
-#include "sqlite_reader.hpp"
+#include "row_reader.hpp"
 
 #include <utility>
 
@@ -28,7 +28,7 @@ void add_nodes(json::array& to, const json::object& row, const char* key,
 
 } // namespace
 
-json::object sqlite_reader::describe(const thread_key& key, const stored_checkpoint& point) {
+json::object row_reader::describe(const thread_key& key, const stored_checkpoint& point) {
   const auto& names = layout(point.layout).names;
   auto next = json::array{}; // what runs next: START for a new input, Sends, then triggered nodes
   if (point.row.contains("h"))
@@ -48,7 +48,7 @@ json::object sqlite_reader::describe(const thread_key& key, const stored_checkpo
   return out;
 }
 
-std::optional<json::object> sqlite_reader::show(const thread_key& key, std::string_view id) {
+std::optional<json::object> row_reader::show(const thread_key& key, std::string_view id) {
   const auto thread = thread_no(key);
   const auto wanted = id.empty() ? head(key).id : std::string{id};
   if (thread == 0 || wanted.empty() || chain_of(thread, wanted, {}, key).empty())
@@ -67,8 +67,8 @@ std::optional<json::object> sqlite_reader::show(const thread_key& key, std::stri
   return out;
 }
 
-std::vector<json::object> sqlite_reader::history(const thread_key& key,
-                                                 const checkpoint_query& query) {
+std::vector<json::object> row_reader::history(const thread_key& key,
+                                              const checkpoint_query& query) {
   auto out = std::vector<json::object>{};
   const auto thread = thread_no(key);
   if (thread == 0)

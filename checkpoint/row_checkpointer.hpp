@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <superstep/checkpoint/sqlite.hpp>
+#include <superstep/checkpoint/checkpointer.hpp>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,22 +15,35 @@
 
 namespace superstep {
 
-/// A checkpointer that stores threads in an SQLite database. Several processes may use one file.
-/// docs/checkpoint-format.md describes the tables, and class checkpointer the inherited functions.
+namespace detail {
+class checkpoint_backend;
+}
+
+/// Options of a row_checkpointer; see sqlite_checkpointer_options.
+struct row_checkpointer_options {
+  std::chrono::milliseconds task_flush_delay{10};
+  std::size_t queue_bytes_max = 16U << 20U;
+  std::size_t batch_rows_max = 4'096;
+  std::size_t threads_max = 10'000;
+};
+
+/// A checkpointer that stores threads as rows in the tables of a database. Several processes may
+/// use one database. docs/checkpoint-format.md describes the tables, and class checkpointer the
+/// inherited functions.
 ///
 /// Each object has one writer thread for the checkpoints of all runs. The writer thread writes
 /// everything that is queued in one transaction, so that many runs share one disk sync. A
 /// checkpoint is one row, usually a delta to the previous checkpoint.
-class sqlite_file_checkpointer final : public checkpointer {
+class row_checkpointer final : public checkpointer {
 public:
-  /// Opens or creates the database, and starts the writer thread.
-  /// @param path path of a file; SQLite's special names ("", ":memory:", "file:…") are errors
-  /// @throws checkpoint_error if the path cannot be opened, the file is not a superstep database or
-  ///   has a newer format, the key does not match, or the file has another owner
-  explicit sqlite_file_checkpointer(std::string path, sqlite_checkpointer_options options = {});
+  /// Starts the writer thread.
+  /// @throws checkpoint_error if the database cannot be opened
+  /// @throws std::invalid_argument for options out of range
+  row_checkpointer(std::unique_ptr<detail::checkpoint_backend> on,
+                   const row_checkpointer_options& options);
   /// Writes the queue and stops the writer thread. Runs that still wait for a lease get the error
   /// checkpoint_errc::in_use.
-  ~sqlite_file_checkpointer() override;
+  ~row_checkpointer() override;
 
   std::optional<saved_checkpoint> load(const thread_key&, std::string_view id,
                                        const layout_ptr& as) override;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sqlite_db.hpp"
-#include "sqlite_file_checkpointer.hpp"
-#include "sqlite_reader.hpp"
+#include "row_checkpointer.hpp"
+#include "row_reader.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -16,14 +16,13 @@
 #include <span>
 #include <string>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 namespace superstep::detail {
 
-// The write queue of an sqlite_file_checkpointer, and the in-memory state of threads that both
-// share. sqlite_file_checkpointer.cpp converts checkpoints to rows and enqueues the rows.
-// sqlite_writer writes the queue in batches, with one transaction per batch.
+// The write queue of a row_checkpointer, and the in-memory state of threads that both share.
+// row_checkpointer.cpp converts checkpoints to rows and enqueues the rows. write_queue passes them
+// in batches to the row_sink of the database, which writes a batch in one transaction.
 struct thread_state;
 
 /// The in-memory state of one namespace of a thread: the newest checkpoint, and task records that
@@ -46,7 +45,7 @@ struct namespace_head {
   // Used only by the thread that is writing to the database.
   std::int64_t thread_no = 0; ///< row number in `threads`; 0 if unknown
   std::string written;        ///< id of the newest checkpoint in the database, as far as known
-  std::uint64_t epoch = 0;    ///< value of sqlite_writer::epoch_ when `written` was verified
+  std::uint64_t epoch = 0;    ///< value of sqlite_sink::epoch_ when `written` was verified
 };
 using namespace_head_ptr = std::shared_ptr<namespace_head>;
 
@@ -103,25 +102,73 @@ struct pending_write {
   [[nodiscard]] std::size_t bytes() const noexcept;
 };
 
+/// Writes the entries of a write_queue to a database. One thread at a time calls it.
+class row_sink {
+public:
+  row_sink() = default;
+  row_sink(const row_sink&) = delete;
+  row_sink& operator=(const row_sink&) = delete;
+  virtual ~row_sink() = default;
+
+  /// Writes entries, and records the outcome of each.
+  virtual void write(std::span<pending_write>) = 0;
+  /// Writes entries on the thread of a caller, without waiting for the database. Returns false if
+  /// the entries must be passed to write() instead, before all others.
+  [[nodiscard]] virtual bool try_write_now(std::span<pending_write>) noexcept = 0;
+  /// Calls a function in a transaction of its own that excludes other writers.
+  virtual void run(const std::function<void(database&)>&) = 0;
+  /// Returns the name of the database, for error texts.
+  [[nodiscard]] virtual const std::string& name() const noexcept = 0;
+
+  /// Sets the mutex that protects thread_state objects.
+  void set_mutex(std::mutex& states) noexcept { states_ = &states; }
+  [[nodiscard]] row_checkpointer::counts counts() const noexcept {
+    return {transactions_.load(), rows_.load()};
+  }
+
+protected:
+  /// Marks writes as done. If they failed, marks their threads as failed.
+  void record_outcome(std::span<pending_write>, const std::optional<error>& failed);
+  /// Marks a thread as failed, so that its writes are skipped. The first failure remains.
+  void fail(thread_state&, error why);
+  void count_transaction(std::uint64_t rows) noexcept {
+    ++transactions_;
+    rows_ += rows;
+  }
+
+private:
+  std::mutex* states_ = nullptr;
+  std::atomic<std::uint64_t> transactions_{0};
+  std::atomic<std::uint64_t> rows_{0};
+};
+
+/// Returns the text of a checkpoint's row, with the task records of the previous checkpoint.
+[[nodiscard]] std::string complete_row(const pending_write&);
+/// Returns the error of a run whose thread has another newest checkpoint than it expects.
+[[nodiscard]] error written_by_another_run(const std::string& thread_id, const std::string& found,
+                                           const std::string& expected);
+/// Returns the error of a run that resumed from a checkpoint that was deleted.
+[[nodiscard]] error base_was_deleted(const std::string& thread_id, const std::string& base);
+
 /// The write queue of a database and the thread that writes it. If the queue is empty, a caller
 /// that would only wait for its write can write on its own thread, which avoids two thread switches
 /// (write_or_enqueue()). One thread at a time uses the database; `is_writing_` is true while one
 /// does.
 /// @par Lifetime
 /// Shared by the checkpointer, its leases, and the writer thread until stop().
-class sqlite_writer {
+class write_queue {
 public:
   using clock = std::chrono::steady_clock;
 
-  sqlite_writer(const std::string& path, const sqlite_checkpointer_options& options);
-  /// Opens the database and starts the writer thread. @throws checkpoint_error
-  static std::shared_ptr<sqlite_writer> start(const std::string& path,
-                                              const sqlite_checkpointer_options& options);
+  write_queue(std::unique_ptr<row_sink> sink, const row_checkpointer_options& options);
+  /// Starts the writer thread. @throws checkpoint_error
+  static std::shared_ptr<write_queue> start(std::unique_ptr<row_sink> sink,
+                                            const row_checkpointer_options& options);
   /// Writes the queue and ends the thread. A callback on the writer thread may release the last
   /// reference to the checkpointer and thus call this. The thread then ends after the callback.
   void stop();
-  sqlite_writer(const sqlite_writer&) = delete;
-  sqlite_writer& operator=(const sqlite_writer&) = delete;
+  write_queue(const write_queue&) = delete;
+  write_queue& operator=(const write_queue&) = delete;
 
   /// Protects the queue and all thread_state objects.
   [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
@@ -136,7 +183,7 @@ public:
   /// Returns the JSON text of a layout, from a cache.
   [[nodiscard]] std::shared_ptr<const std::string> layout_text(const layout_ptr&);
   /// Schedules the task records of a namespace to be written separately, unless a checkpoint
-  /// includes them within sqlite_checkpointer_options::task_flush_delay.
+  /// includes them within row_checkpointer_options::task_flush_delay.
   void schedule_flush(const thread_state_ptr&, const namespace_head_ptr&);
   /// Enqueues the task records of a thread that still wait for a checkpoint.
   void flush(const thread_state_ptr&);
@@ -151,9 +198,7 @@ public:
   /// Runs a function on the writer thread, in a transaction of its own, after all queued writes.
   /// Waits until the function has returned, and rethrows its exception.
   void run(const std::function<void(database&)>&);
-  [[nodiscard]] sqlite_file_checkpointer::counts counts() const noexcept {
-    return {transactions_.load(), rows_.load()};
-  }
+  [[nodiscard]] row_checkpointer::counts counts() const noexcept { return sink_->counts(); }
 
 private:
   /// A call of run(), which waits for the writer thread.
@@ -172,50 +217,13 @@ private:
   [[nodiscard]] bool wait_for_work(std::unique_lock<std::mutex>&);
   void enqueue_due_flushes(clock::time_point now);
   [[nodiscard]] std::vector<pending_write> take_batch();
-  void write(std::span<pending_write>);
-  [[nodiscard]] bool try_write_now(std::span<pending_write>) noexcept;
-  [[nodiscard]] std::optional<error> try_to_write(std::span<pending_write>);
-  void write_batch(std::span<pending_write>);
-  void check_heads(std::span<pending_write>);
-  void insert(const pending_write&);
-  void insert_checkpoint(const pending_write&);
-  void check_base(const pending_write&);
-  void insert_tasks(const pending_write&);
-  void insert_effect(const pending_write&);
-  [[nodiscard]] std::int64_t thread_no(namespace_head&);
-  [[nodiscard]] std::string head_of(std::int64_t thread_no);
-  [[nodiscard]] std::int64_t layout_no(const std::shared_ptr<const std::string>&);
-  void record_outcome(std::span<pending_write>, const std::optional<error>& failed);
   void release_database();
   [[nodiscard]] static std::vector<std::function<void()>> take_callbacks(std::span<pending_write>);
   void run_maintenance();
   [[nodiscard]] bool run_due_timer(std::unique_lock<std::mutex>&);
-  void invalidate_numbers();
 
-  const sqlite_checkpointer_options options_;
-  database db_;
-  statement find_thread_;
-  statement add_thread_;
-  statement find_layout_;
-  statement layout_;
-  statement add_layout_;
-  statement add_checkpoint_;
-  statement has_checkpoint_;
-  statement add_task_;
-  statement begin_effect_;
-  statement end_effect_;
-  statement forget_effect_;
-  statement forget_effects_;
-  statement find_head_;
-  statement begin_;
-  statement commit_;
-  statement version_;
-  std::map<std::string, std::int64_t, std::less<>> layouts_; ///< row numbers of layouts by text
-  /// Incremented when another connection has committed, or our transaction was rolled back. In a
-  /// new epoch, namespace_head::written must be verified again.
-  std::uint64_t epoch_ = 0;
-  std::int64_t data_version_ = -1;      ///< PRAGMA data_version in the current transaction
-  std::int64_t last_data_version_ = -1; ///< in our last committed transaction; -1 if unknown
+  const row_checkpointer_options options_;
+  std::unique_ptr<row_sink> sink_;
 
   std::mutex mutex_;
   std::condition_variable work_;
@@ -229,8 +237,6 @@ private:
   bool is_writing_ = false;        ///< whether a thread is writing; it does not hold the mutex
   bool is_worker_blocked_ = false; ///< whether the writer thread waits until is_writing_ is false
   std::map<layout_ptr, std::shared_ptr<const std::string>> texts_; ///< cache of layout_text()
-  std::atomic<std::uint64_t> transactions_{0};
-  std::atomic<std::uint64_t> rows_{0};
   std::thread thread_;
 };
 
