@@ -18,15 +18,17 @@ constexpr auto proof_place = row_place{"fact", "key", {}, {}, true};
 }
 
 [[noreturn]] void refuse_plain(const database& db) {
-  refuse_key(db, "the database is not encrypted, but a key is given: open it without the key (on the "
-                 "command line: unset the environment variable SUPERSTEP_CHECKPOINT_KEY), or "
-                 "export its threads without the key and import them into a new database with it");
+  refuse_key(db,
+             "the database is not encrypted, but a key is given: open it without the key (on the "
+             "command line: unset the environment variable SUPERSTEP_CHECKPOINT_KEY), or "
+             "export its threads without the key and import them into a new database with it");
 }
 
 /// Returns whether the database contains a record of its encryption; see record_encryption(). If it
 /// does, throws unless the key of this connection matches the record.
 bool has_its_key(database& db) {
-  auto find = db.prepare("SELECT name, value FROM @facts WHERE name IN ('key', 'plain') ORDER BY 1");
+  auto find =
+      db.prepare("SELECT name, value FROM @facts WHERE name IN ('key', 'plain') ORDER BY 1");
   if (!find.step())
     return false;
   if (find.text(0) == "plain" && db.cipher().is_on())
@@ -34,19 +36,19 @@ bool has_its_key(database& db) {
   if (find.text(0) == "plain")
     return true;
   if (!db.cipher().is_on())
-    refuse_key(db,
-               "the database is encrypted, but no key is given: specify the key that it was created "
-               "with (on the command line: in the environment variable SUPERSTEP_CHECKPOINT_KEY)");
+    refuse_key(
+        db, "the database is encrypted, but no key is given: specify the key that it was created "
+            "with (on the command line: in the environment variable SUPERSTEP_CHECKPOINT_KEY)");
   if (const auto found = db.cipher().open(find.bytes(1), proof_place); !found || *found != proof)
-    refuse_key(db,
-               "the database is encrypted with another key: specify the key that it was created with "
-               "(on the command line: in the environment variable SUPERSTEP_CHECKPOINT_KEY)");
+    refuse_key(
+        db, "the database is encrypted with another key: specify the key that it was created with "
+            "(on the command line: in the environment variable SUPERSTEP_CHECKPOINT_KEY)");
   return true;
 }
 
-/// Records in the database whether it is encrypted, and with which key. The first process that opens
-/// the database for writing does this, before it writes a row. So later processes cannot use another
-/// key.
+/// Records in the database whether it is encrypted, and with which key. The first process that
+/// opens the database for writing does this, before it writes a row. So later processes cannot use
+/// another key.
 void record_encryption(database& db) {
   const auto* rows = "SELECT EXISTS (SELECT 1 FROM @points) OR EXISTS (SELECT 1 FROM @items) OR "
                      "EXISTS (SELECT 1 FROM @outputs) OR EXISTS (SELECT 1 FROM @effects)";

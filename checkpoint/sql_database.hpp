@@ -15,7 +15,7 @@
 // once for all databases. sqlite_db.hpp implements it for SQLite, postgres_db.hpp for PostgreSQL.
 namespace superstep::detail {
 
-/// What a database implements for one prepared statement; see statement.
+/// The implementation of a prepared statement by one database; see statement.
 class sql_statement {
 public:
   sql_statement() = default;

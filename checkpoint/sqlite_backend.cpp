@@ -43,11 +43,10 @@ private:
 
 std::shared_ptr<checkpointer> sqlite_checkpointer(std::string path,
                                                   sqlite_checkpointer_options options) {
-  const auto shared =
-      row_checkpointer_options{options.task_flush_delay, options.queue_bytes_max,
-                               options.batch_rows_max, options.threads_max};
-  auto on = std::make_unique<detail::sqlite_backend>(detail::checked_file_path(path),
-                                                     std::move(options));
+  const auto shared = row_checkpointer_options{options.task_flush_delay, options.queue_bytes_max,
+                                               options.batch_rows_max, options.threads_max};
+  auto on =
+      std::make_unique<detail::sqlite_backend>(detail::checked_file_path(path), std::move(options));
   return std::make_shared<row_checkpointer>(std::move(on), shared);
 }
 

@@ -41,9 +41,8 @@ void sqlite_reader::check_threads() {
 /// and table, so that both belong to the same snapshot: another connection may be writing the first
 /// checkpoint.
 void sqlite_reader::check_has_no_checkpoints(std::int64_t thread) {
-  auto s =
-      db().prepare("SELECT 1 FROM points NOT INDEXED WHERE thread = ?1 AND NOT EXISTS (SELECT "
-                   "1 FROM points INDEXED BY points_by_id WHERE thread = ?1) LIMIT 1");
+  auto s = db().prepare("SELECT 1 FROM points NOT INDEXED WHERE thread = ?1 AND NOT EXISTS (SELECT "
+                        "1 FROM points INDEXED BY points_by_id WHERE thread = ?1) LIMIT 1");
   s.bind(1, thread);
   if (s.step())
     throw index_damaged(db(), "rows of points are missing from points_by_id");

@@ -16,7 +16,8 @@ namespace superstep::detail {
 
 namespace {
 
-std::unique_ptr<sqlite_database> open_claimed(const std::string& path, const sqlite_checkpointer_options& options) {
+std::unique_ptr<sqlite_database> open_claimed(const std::string& path,
+                                              const sqlite_checkpointer_options& options) {
   auto db = open_for_writing(path, options.busy_timeout, options.survives_power_loss,
                              options.encryption_key);
   if (options.owner)
@@ -34,16 +35,16 @@ sqlite_sink::sqlite_sink(const std::string& path, const sqlite_checkpointer_opti
       add_layout_{db_->prepare("INSERT INTO @layouts (text) VALUES (?1)")},
       add_checkpoint_{
           db_->prepare("INSERT INTO @points (thread, id, parent, base, step, source, layout, "
-                      "chain, whole, made, sum, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
-                      "?8, ?9, ?10, ?11, ?12)")},
+                       "chain, whole, made, sum, row) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, "
+                       "?8, ?9, ?10, ?11, ?12)")},
       has_checkpoint_{db_->prepare("SELECT 1 FROM @points WHERE thread = ?1 AND id = ?2")},
       add_task_{db_->prepare(add_task_sql)},
       begin_effect_{
           db_->prepare("INSERT OR IGNORE INTO @effects (thread, key, ended, sum, row) VALUES "
-                      "(?1, ?2, 0, ?3, ?4)")},
+                       "(?1, ?2, 0, ?3, ?4)")},
       end_effect_{
           db_->prepare("INSERT OR REPLACE INTO @effects (thread, key, ended, sum, row) VALUES "
-                      "(?1, ?2, 1, ?3, ?4)")},
+                       "(?1, ?2, 1, ?3, ?4)")},
       forget_effect_{db_->prepare("DELETE FROM @effects WHERE thread = ?1 AND key = ?2")},
       forget_effects_{db_->prepare("DELETE FROM @effects WHERE thread = ?1")},
       find_head_{db_->prepare("SELECT id FROM @points WHERE thread = ?1 ORDER BY id DESC LIMIT 1")},
@@ -62,7 +63,8 @@ void sqlite_sink::invalidate_numbers() {
 void sqlite_sink::write(std::span<pending_write> batch) {
   const auto started = std::chrono::steady_clock::now();
   auto failed = try_to_write(batch);
-  if (!failed || batch.size() == 1 || std::chrono::steady_clock::now() - started >= options_.busy_timeout) {
+  if (!failed || batch.size() == 1 ||
+      std::chrono::steady_clock::now() - started >= options_.busy_timeout) {
     record_outcome(batch, failed);
     return;
   }

@@ -40,6 +40,7 @@ void* find(const char* name) {
 
 extern "C" {
 SUPERSTEP_FORWARD(void, PQclear, (PGresult * r), (r))
+SUPERSTEP_FORWARD(char*, PQcmdTuples, (PGresult * r), (r))
 SUPERSTEP_FORWARD(PQconninfoOption*, PQconndefaults, (), ())
 SUPERSTEP_FORWARD(PostgresPollingStatusType, PQconnectPoll, (PGconn * c), (c))
 SUPERSTEP_FORWARD(PGconn*, PQconnectStartParams,
@@ -50,6 +51,7 @@ SUPERSTEP_FORWARD(PQconninfoOption*, PQconninfoParse, (const char* text, char** 
                   (text, error))
 SUPERSTEP_FORWARD(int, PQconsumeInput, (PGconn * c), (c))
 SUPERSTEP_FORWARD(char*, PQerrorMessage, (const PGconn* c), (c))
+SUPERSTEP_FORWARD(int, PQfformat, (const PGresult* r, int column), (r, column))
 SUPERSTEP_FORWARD(void, PQfinish, (PGconn * c), (c))
 SUPERSTEP_FORWARD(int, PQflush, (PGconn * c), (c))
 SUPERSTEP_FORWARD(void, PQfreemem, (void* at), (at))

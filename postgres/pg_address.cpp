@@ -49,14 +49,18 @@ bool are_local(std::string_view hosts) {
   }
 }
 
-error invalid(const std::string& text) {
-  return {errc::invalid_argument, "--ledger: " + text};
-}
-
 } // namespace
 
-result<pg_address> check_address(const std::string& url, bool is_insecure_allowed) {
-  if (!url.starts_with("postgresql://") && !url.starts_with("postgres://"))
+bool is_postgres_url(std::string_view text) noexcept {
+  return text.starts_with("postgresql://") || text.starts_with("postgres://");
+}
+
+result<pg_address> check_address(const std::string& url, bool is_insecure_allowed,
+                                 const address_use& use) {
+  const auto invalid = [&](const std::string& text) {
+    return error{errc::invalid_argument, std::string{use.option} + ": " + text};
+  };
+  if (!is_postgres_url(url))
     return invalid("must start with postgresql://");
   char* why = nullptr;
   auto* parsed = PQconninfoParse(url.c_str(), &why);
@@ -80,7 +84,8 @@ result<pg_address> check_address(const std::string& url, bool is_insecure_allowe
     if (given.contains("sslmode") && given["sslmode"] != "verify-full")
       return invalid("sslmode=" + given["sslmode"] +
                      " does not verify the server; use sslmode=verify-full, or accept the risk "
-                     "with --insecure-ledger");
+                     "with " +
+                     std::string{use.insecure_option});
     given["sslmode"] = "verify-full";
   }
   auto out = pg_address{};

@@ -4,6 +4,7 @@
 #include <superstep/base/error.hpp>
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,17 @@ struct pg_address {
   std::string name;
 };
 
+/// The origin of the address of a database, for the texts of errors.
+struct address_use {
+  /// The option or key with the address, with which an error starts.
+  std::string_view option = "--ledger";
+  /// The option that accepts the risk of a server that is not verified.
+  std::string_view insecure_option = "--insecure-ledger";
+};
+
+/// Whether a text is the URL of a PostgreSQL database, and not for example the path of a file.
+[[nodiscard]] bool is_postgres_url(std::string_view text) noexcept;
+
 /// Checks the address of a database, a URL `postgresql://…`. Values that it does not contain come
 /// from the environment variables of libpq, such as PGHOST.
 ///
@@ -24,6 +36,7 @@ struct pg_address {
 /// processes. If the server is on another machine, the connection must use TLS and verify the
 /// server's name (`sslmode=verify-full`), which is the default here.
 /// @param is_insecure_allowed whether any sslmode is accepted
-[[nodiscard]] result<pg_address> check_address(const std::string& url, bool is_insecure_allowed);
+[[nodiscard]] result<pg_address> check_address(const std::string& url, bool is_insecure_allowed,
+                                               const address_use& use = {});
 
 } // namespace superstep::detail

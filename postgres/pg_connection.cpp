@@ -15,10 +15,12 @@ namespace {
 
 // Identifiers of types in PostgreSQL's catalogue, which are the same in all versions.
 constexpr auto oid_bool = Oid{16};
+constexpr auto oid_bytes = Oid{17};
 constexpr auto oid_int8 = Oid{20};
 constexpr auto oid_int2 = Oid{21};
 constexpr auto oid_int4 = Oid{23};
 constexpr auto oid_text = Oid{25};
+constexpr auto oid_bytes_list = Oid{1001};
 constexpr auto oid_int2s = Oid{1005};
 constexpr auto oid_int4s = Oid{1007};
 constexpr auto oid_texts = Oid{1009};
@@ -36,10 +38,10 @@ void append_binary(std::string& out, Number number) {
 }
 
 /// Returns the beginning of an array with one dimension.
-std::string array_head(Oid element, std::size_t size) {
+std::string array_head(Oid element, std::size_t size, bool has_nulls = false) {
   auto out = std::string{};
   append_binary(out, std::int32_t{size > 0 ? 1 : 0}); // dimensions
-  append_binary(out, std::int32_t{0});                // there are no nulls
+  append_binary(out, std::int32_t{has_nulls ? 1 : 0});
   append_binary(out, static_cast<std::int32_t>(element));
   if (size > 0) {
     append_binary(out, static_cast<std::int32_t>(size));
@@ -119,14 +121,60 @@ void pg_parameters::add(std::span<const std::string_view> texts) {
   add(oid_texts, std::move(bytes));
 }
 
+void pg_parameters::add(std::span<const std::optional<std::string_view>> texts) {
+  const auto has_nulls = std::ranges::any_of(texts, [](const auto& text) { return !text; });
+  auto bytes = array_head(oid_text, texts.size(), has_nulls);
+  for (const auto& text : texts) {
+    append_binary(bytes, text ? static_cast<std::int32_t>(text->size()) : std::int32_t{-1});
+    bytes += text.value_or(std::string_view{});
+  }
+  add(oid_texts, std::move(bytes));
+}
+
+void pg_parameters::add_bytes(std::string_view bytes) {
+  add(oid_bytes, std::string{bytes});
+}
+
+void pg_parameters::add_bytes(std::span<const std::string> all) {
+  auto bytes = array_head(oid_bytes, all.size());
+  for (const auto& each : all) {
+    append_binary(bytes, static_cast<std::int32_t>(each.size()));
+    bytes += each;
+  }
+  add(oid_bytes_list, std::move(bytes));
+}
+
+void pg_parameters::add_null() {
+  types_.push_back(0); // the server finds the type in the statement
+  values_.emplace_back(std::nullopt);
+}
+
+void pg_parameters::add(const pg_parameters& more) {
+  types_.insert(types_.end(), more.types_.begin(), more.types_.end());
+  values_.insert(values_.end(), more.values_.begin(), more.values_.end());
+}
+
 std::string_view pg_rows::text(int row, int column) const {
   return {PQgetvalue(rows_.get(), row, column),
           static_cast<std::size_t>(PQgetlength(rows_.get(), row, column))};
 }
 
+std::int64_t pg_rows::changed() const {
+  const auto digits = std::string_view{PQcmdTuples(rows_.get())};
+  auto out = std::int64_t{0};
+  std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  return out;
+}
+
 std::int64_t pg_rows::number(int row, int column) const {
   const auto digits = text(row, column);
   auto out = std::int64_t{0};
+  if (PQfformat(rows_.get(), column) != 0) { // 1 to 8 bytes in network byte order
+    for (const auto digit : digits)
+      out = out << 8U | static_cast<unsigned char>(digit);
+    const auto unused = 64U - 8U * static_cast<unsigned>(digits.size());
+    return digits.empty() ? 0 : out << unused >> unused;
+  }
   std::from_chars(digits.data(), digits.data() + digits.size(), out);
   return out;
 }
@@ -271,7 +319,8 @@ result<pg_rows> pg_connection::last_result(time_point until) {
   return *std::move(out);
 }
 
-result<void> pg_connection::send(const char* statement, const pg_parameters& parameters) {
+result<void> pg_connection::send(const char* statement, const pg_parameters& parameters,
+                                 pg_form form) {
   if (auto connected = connect(); !connected)
     return connected;
   const auto count = parameters.values_.size();
@@ -279,18 +328,20 @@ result<void> pg_connection::send(const char* statement, const pg_parameters& par
   auto sizes = std::vector<int>(count);
   const auto formats = std::vector<int>(count, 1);
   for (auto i = std::size_t{0}; i < count; ++i) {
-    values[i] = parameters.values_[i].data();
-    sizes[i] = static_cast<int>(parameters.values_[i].size());
+    const auto& value = parameters.values_[i];
+    values[i] = value ? value->data() : nullptr;
+    sizes[i] = value ? static_cast<int>(value->size()) : 0;
   }
   if (PQsendQueryParams(connection_.get(), statement, static_cast<int>(count),
                         parameters.types_.data(), values.data(), sizes.data(), formats.data(),
-                        0) == 0)
+                        form == pg_form::binary ? 1 : 0) == 0)
     return lost(first_line(PQerrorMessage(connection_.get())));
   return flush(std::chrono::steady_clock::now() + timeout_);
 }
 
-result<pg_rows> pg_connection::run(const char* statement, const pg_parameters& parameters) {
-  if (auto sent = send(statement, parameters); !sent)
+result<pg_rows> pg_connection::run(const char* statement, const pg_parameters& parameters,
+                                   pg_form form) {
+  if (auto sent = send(statement, parameters, form); !sent)
     return sent.error();
   return last_result(std::chrono::steady_clock::now() + timeout_);
 }
@@ -341,7 +392,7 @@ result<void> pg_connection::copy_in(const char* statement, std::string_view data
 
 result<void> pg_connection::for_each_row(const char* statement, const pg_parameters& parameters,
                                          const std::function<result<void>(const pg_rows&)>& row) {
-  if (auto sent = send(statement, parameters); !sent)
+  if (auto sent = send(statement, parameters, pg_form::text); !sent)
     return sent;
   PQsetSingleRowMode(connection_.get());
   while (true) {

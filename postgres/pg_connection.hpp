@@ -30,26 +30,39 @@ public:
   void add(std::span<const std::int32_t> numbers);
   void add(std::span<const std::int16_t> numbers);
   void add(std::span<const std::string_view> texts);
+  void add(std::span<const std::optional<std::string_view>> texts);
+  /// Add bytes (bytea), or a list of them. @{
+  void add_bytes(std::string_view bytes);
+  void add_bytes(std::span<const std::string> all);
+  /// @}
+  void add_null();
+  /// Adds the parameters of another list.
+  void add(const pg_parameters& more);
 
 private:
   friend class pg_connection;
   void add(Oid type, std::string bytes);
 
   std::vector<Oid> types_;
-  std::vector<std::string> values_;
+  std::vector<std::optional<std::string>> values_;
 };
 
-/// The rows of the answer to a statement, as texts.
+/// The form of the values in an answer. Bytes are read in binary form, numbers in both.
+enum class pg_form : bool { text, binary };
+
+/// The rows of the answer to a statement.
 class pg_rows {
 public:
   explicit pg_rows(PGresult* rows) : rows_{rows, PQclear} {}
   [[nodiscard]] int size() const { return PQntuples(rows_.get()); }
+  /// Returns the number of rows that the statement has changed.
+  [[nodiscard]] std::int64_t changed() const;
   [[nodiscard]] bool is_null(int row, int column) const {
     return PQgetisnull(rows_.get(), row, column) != 0;
   }
   /// Returns a value; empty if it is null. Valid as long as this object.
   [[nodiscard]] std::string_view text(int row, int column) const;
-  /// Returns an integer; 0 if it is null.
+  /// Returns an integer or a boolean; 0 if it is null.
   [[nodiscard]] std::int64_t number(int row, int column) const;
   /// Returns an array of integers; empty if it is null.
   [[nodiscard]] std::vector<std::int64_t> numbers(int row, int column) const;
@@ -74,7 +87,8 @@ public:
   [[nodiscard]] bool is_open() const noexcept { return connection_ != nullptr; }
   void close() noexcept { connection_.reset(); }
   /// Runs one statement with parameters.
-  [[nodiscard]] result<pg_rows> run(const char* statement, const pg_parameters& parameters = {});
+  [[nodiscard]] result<pg_rows> run(const char* statement, const pg_parameters& parameters = {},
+                                    pg_form form = pg_form::text);
   /// Runs statements without parameters and rows, separated by semicolons.
   [[nodiscard]] result<void> run_script(const char* statements);
   /// Runs statements that create objects of the schema `superstep`, in one transaction. Processes
@@ -98,7 +112,8 @@ private:
   [[nodiscard]] result<void> flush(time_point until);
   [[nodiscard]] result<PGresult*> next_result(time_point until);
   [[nodiscard]] result<pg_rows> last_result(time_point until);
-  [[nodiscard]] result<void> send(const char* statement, const pg_parameters& parameters);
+  [[nodiscard]] result<void> send(const char* statement, const pg_parameters& parameters,
+                                  pg_form form);
 
   pg_address address_;
   std::function<bool()> is_cancelled_;

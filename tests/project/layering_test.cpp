@@ -24,7 +24,7 @@ const auto arrows = std::map<std::string, std::set<std::string>>{
     {"postgres", {"base"}},
     {"messages", {"base"}},
     {"channels", {"base"}},
-    {"checkpoint", {"channels"}},
+    {"checkpoint", {"channels", "postgres"}},
     {"runtime", {"checkpoint"}},
     {"threads", {"runtime"}},
     {"actors", {"threads"}},
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(installed_headers_have_no_subfolders_except_detail) {
     BOOST_TEST((!is_nested || inner == file.path),
                file.path << " is in a folder that is not detail/");
   }
-  BOOST_TEST(user_headers < 72U, "merge headers, or install fewer of them");
+  BOOST_TEST(user_headers < 73U, "merge headers, or install fewer of them");
 }
 
 // A header belongs in detail/ only if an installed header includes it. Other private headers belong

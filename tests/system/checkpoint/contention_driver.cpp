@@ -3,10 +3,12 @@
 // must be there in the end. No process may get an error because the database was busy.
 //
 // SUPERSTEP_CONTENTION="PROCESSES THREADS RUNS" (4 20 30): number of processes, threads, and runs
-// per process.
+// per process. The argument is the URL of a PostgreSQL database; without it, a file of SQLite is
+// used.
 #include "checkpoint/sqlite_fixtures.hpp"
 
 #include <superstep/actors/engine.hpp>
+#include <superstep/checkpoint/postgres.hpp>
 #include <superstep/runtime/json_graph.hpp>
 #include <superstep/threads/snapshot.hpp>
 
@@ -31,16 +33,23 @@ struct size {
   int runs = 30;
 };
 
+/// The processes should contend for rows, not for the disk.
+std::shared_ptr<ss::checkpointer> open(const std::string& path) {
+  if (!ss::is_postgres_url(path))
+    return open_checkpointer(path);
+  auto with = ss::postgres_checkpointer_options{};
+  with.survives_power_loss = false;
+  return ss::postgres_checkpointer(path, with);
+}
+
 ss::compiled_json_graph make_graph(const std::string& path) {
   auto g = ss::json_graph{};
   g.channel("total", "add");
   g.add("one", [](const json::value&) { return json::object{{"total", 1}}; });
   g.add("two", [](const json::value&) { return json::object{{"total", 1}}; });
   g.edge("__start__", "one").edge("one", "two");
-  auto with = ss::sqlite_checkpointer_options{};
-  with.survives_power_loss = false; // the processes should contend for rows, not for the disk
   auto options = ss::compile_options{};
-  options.checkpointer = ss::sqlite_checkpointer(path, with);
+  options.checkpointer = open(path);
   return g.compile(std::move(options));
 }
 
@@ -122,16 +131,17 @@ bool ended_well(pid_t child) {
 
 } // namespace
 
-int main() {
+int main(int count, char** arguments) {
   auto how = size{};
   if (const auto* wanted = std::getenv("SUPERSTEP_CONTENTION"))
     std::istringstream{wanted} >> how.processes >> how.threads >> how.runs;
   const auto folder = temporary_folder{};
+  const auto database = count > 1 ? std::string{arguments[1]} : folder.file();
   auto children = std::vector<pid_t>{};
   for (auto p = 0; p < how.processes; ++p)
-    children.push_back(start([&] { work(folder.file(), how, p); }));
+    children.push_back(start([&] { work(database, how, p); }));
   auto is_well = true;
   for (const auto child : children)
     is_well = ended_well(child) && is_well;
-  return is_well && ended_well(start([&] { check(folder.file(), how); })) ? 0 : 1;
+  return is_well && ended_well(start([&] { check(database, how); })) ? 0 : 1;
 }

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of checkpointers on a PostgreSQL server, and what only this checkpointer does: its
+// schema, its key and the errors for servers that cannot be used.
+#include "checkpoint/checkpointer_cases.hpp"
+#include "checkpoint/sqlite_fixtures.hpp"
+#include "system/postgres/postgres_place.hpp"
+
+#include <superstep/checkpoint/memory_checkpointer.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+namespace {
+
+namespace ss = superstep;
+namespace contract = checkpointer_contract;
+using contract::has_code;
+using ss::testing::clear_database;
+using ss::testing::quick_options;
+using ss::testing::shared_server;
+
+/// A checkpointer whose threads remain cached in memory.
+class in_database {
+public:
+  in_database() {
+    clear_database();
+    open();
+  }
+  ss::checkpointer& get() { return *checkpointer_; }
+  void reopen() {}
+
+protected:
+  void open() { checkpointer_ = ss::postgres_checkpointer(shared_server().url(), quick_options()); }
+  std::shared_ptr<ss::checkpointer> checkpointer_;
+};
+
+/// A checkpointer that reads everything from the database.
+class in_reopened_database : public in_database {
+public:
+  void reopen() {
+    checkpointer_.reset();
+    open();
+  }
+};
+
+struct in_memory {
+  std::shared_ptr<ss::checkpointer> checkpointer = ss::memory_checkpointer();
+  ss::checkpointer& get() { return *checkpointer; }
+  void reopen() {}
+};
+
+using places = std::tuple<in_database, in_reopened_database>;
+
+std::shared_ptr<ss::checkpointer> open_with_key(const std::string& key) {
+  auto options = quick_options();
+  options.encryption_key = key;
+  return ss::postgres_checkpointer(shared_server().url(), options);
+}
+
+auto reports(ss::checkpoint_errc code, std::vector<std::string> parts) {
+  return [code, parts = std::move(parts)](const ss::checkpoint_error& e) {
+    const auto text = std::string{e.what()};
+    return has_code(e, code) && std::ranges::all_of(parts, [&](const std::string& part) {
+             return text.find(part) != std::string::npos;
+           });
+  };
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(postgres_contract)
+
+#define CONTRACT(name)                                                                             \
+  BOOST_AUTO_TEST_CASE_TEMPLATE(name, Place, places) {                                             \
+    auto place = Place{};                                                                          \
+    contract::name(place);                                                                         \
+  }
+
+CHECKPOINTER_CONTRACT(CONTRACT)
+
+#undef CONTRACT
+
+BOOST_AUTO_TEST_CASE(threads_move_between_all_checkpointers) {
+  const auto move = [](auto from, auto to) {
+    contract::import_restores_exported_thread(*from, *to);
+  };
+  move(std::make_unique<in_memory>(), std::make_unique<in_reopened_database>());
+  move(std::make_unique<in_reopened_database>(), std::make_unique<in_memory>());
+  move(std::make_unique<in_reopened_file>(), std::make_unique<in_reopened_database>());
+  move(std::make_unique<in_reopened_database>(), std::make_unique<in_reopened_file>());
+}
+
+BOOST_AUTO_TEST_CASE(pruned_thread_can_be_resumed) {
+  auto place = in_reopened_database{};
+  auto m = contract::maker{contract::usual_layout()};
+  auto last = ss::checkpoint_ptr{};
+  for (auto i = 1; i <= 20; ++i)
+    last = m.put(place.get(), i, last, {contract::add_log({std::to_string(i)})});
+  contract::settle(place.get());
+  auto what = ss::prune_options{};
+  what.keep_last = 3;
+  BOOST_TEST(place.get().prune(what) == 17U);
+  place.reopen();
+  const auto back = place.get().load(contract::key, "", contract::usual_layout());
+  BOOST_REQUIRE(back);
+  BOOST_TEST(contract::log_of(back->checkpoint).size() == 20U);
+  BOOST_TEST(place.get().list(contract::key, {}, contract::usual_layout()).size() == 3U);
+  (void)m.put(place.get(), 21, back->checkpoint, {contract::add_log({"21"})});
+  contract::settle(place.get());
+  place.get().check(contract::key);
+  const auto all = place.get().threads();
+  BOOST_REQUIRE(all.size() == 1U);
+  BOOST_TEST(all[0].checkpoints == 4);
+  BOOST_TEST(all[0].head == contract::id_of(21));
+  BOOST_TEST(place.get().history(contract::key, {}).size() == 4U);
+  BOOST_TEST(place.get().show(contract::key)->at("step").to_number<int>() == 20);
+}
+
+BOOST_AUTO_TEST_CASE(runs_of_one_batch_share_a_transaction) {
+  clear_database();
+  auto options = quick_options();
+  options.survives_power_loss = false;
+  const auto s = ss::postgres_checkpointer(shared_server().url(), options);
+  const auto transactions = [] {
+    return std::stoll(shared_server().value(
+        "select last from superstep_threads.writers order by writer desc limit 1"));
+  };
+  constexpr auto threads = 400;
+  const auto key_of = [](int t) { return ss::thread_key{"t" + std::to_string(t), ""}; };
+  for (auto t = 0; t < threads; ++t)
+    BOOST_TEST(s->head(key_of(t)).empty()); // otherwise put() would read it
+  for (auto t = 0; t < threads; ++t)
+    (void)contract::maker{contract::usual_layout(), key_of(t)}.put(*s, 1, nullptr,
+                                                                   {contract::set_n(t)});
+  for (auto t = 0; t < threads; ++t)
+    contract::settle(*s, key_of(t));
+  BOOST_TEST(transactions() < threads / 4);
+  BOOST_TEST(shared_server().value("select count(*) from superstep_threads.points") == "400");
+}
+
+BOOST_AUTO_TEST_CASE(rejected_write_does_not_affect_other_threads) {
+  auto place = in_database{};
+  const auto bad = ss::thread_key{std::string{"a\0b", 3}, ""}; // PostgreSQL has no NUL in texts
+  auto good = std::vector<ss::thread_key>{{"t1", ""}, {"t2", ""}};
+  (void)contract::maker{contract::usual_layout(), good[0]}.put(place.get(), 1, nullptr, {});
+  auto bad_maker = contract::maker{contract::usual_layout(), bad};
+  BOOST_CHECK_THROW((void)bad_maker.put(place.get(), 1, nullptr, {}), ss::checkpoint_error);
+  (void)contract::maker{contract::usual_layout(), good[1]}.put(place.get(), 1, nullptr, {});
+  for (const auto& key : good) {
+    contract::settle(place.get(), key);
+    place.get().check(key);
+    BOOST_TEST(place.get().head(key) == contract::id_of(1));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_encrypted_with_key_of_database) {
+  clear_database();
+  const auto key = std::string(ss::encryption_key_bytes, 'k');
+  {
+    const auto s = open_with_key(key);
+    (void)contract::maker{contract::usual_layout()}.put(*s, 1, nullptr,
+                                                        {contract::add_log({"confidential"})});
+    s->put_effect("t", "e", ss::effect_record{true, "confidential"});
+    contract::settle(*s);
+    s->check(contract::key);
+  }
+  for (const auto* table : {"points", "effects"})
+    BOOST_TEST(shared_server().value("select count(*) from superstep_threads." +
+                                     std::string{table} + " where position('confidential' in " +
+                                     "encode(row, 'escape')) > 0") == "0");
+  BOOST_TEST((contract::log_of(
+                  open_with_key(key)->load(contract::key, "", contract::usual_layout())->checkpoint) ==
+              contract::log_type{"confidential"}));
+  for (const auto& wrong : {std::string{}, std::string(ss::encryption_key_bytes, 'x')})
+    BOOST_CHECK_EXCEPTION((void)open_with_key(wrong), ss::checkpoint_error,
+                          reports(ss::checkpoint_errc::wrong_key, {"is encrypted"}));
+}
+
+BOOST_AUTO_TEST_CASE(newer_schema_is_refused_without_a_change) {
+  clear_database();
+  (void)open_with_key({});
+  shared_server().run("update superstep_threads.format set version = 99");
+  BOOST_CHECK_EXCEPTION((void)open_with_key({}), ss::checkpoint_error,
+                        reports(ss::checkpoint_errc::newer_format, {"format 99"}));
+}
+
+BOOST_AUTO_TEST_CASE(processes_create_the_schema_at_the_same_time) {
+  clear_database();
+  auto failed = std::atomic<int>{0};
+  {
+    auto all = std::vector<std::jthread>{};
+    for (auto i = 0; i < 6; ++i)
+      all.emplace_back([&] {
+        try {
+          (void)open_with_key({});
+        } catch (const std::exception& e) {
+          BOOST_TEST_MESSAGE(e.what());
+          ++failed;
+        }
+      });
+  }
+  BOOST_TEST(failed == 0);
+}
+
+BOOST_AUTO_TEST_CASE(errors_of_unusable_servers_contain_no_password) {
+  auto options = quick_options();
+  options.reconnect_timeout = std::chrono::milliseconds{100};
+  for (const auto& [url, part] : std::vector<std::pair<std::string, std::string>>{
+           {"postgresql://me:hunter2@localhost/db", "must not contain a password"},
+           {"postgresql://db.example.com/db?sslmode=require", "sslmode=verify-full"},
+           {"postgresql:///db?host=/nonexistent", "cannot be reached"},
+           {"threads.db", "must start with postgresql://"}})
+    BOOST_CHECK_EXCEPTION((void)ss::postgres_checkpointer(url, options), ss::checkpoint_error,
+                          ([&, part = part](const ss::checkpoint_error& e) {
+                            return reports(ss::checkpoint_errc::failed, {part})(e) &&
+                                   std::string{e.what()}.find("hunter2") == std::string::npos;
+                          }));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leases on threads between processes that share a PostgreSQL database. Two checkpointers of one
+// process behave like those of two processes.
+#include "checkpoint/checkpointer_contract.hpp"
+#include "system/postgres/postgres_place.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace {
+
+namespace ss = superstep;
+namespace contract = checkpointer_contract;
+using namespace ss::testing;
+using ss::busy_policy;
+using std::chrono::milliseconds;
+
+using future_lease = std::future<ss::result<ss::lease_ptr>>;
+
+future_lease ask(ss::checkpointer& s, busy_policy how, const std::string& thread = "t") {
+  auto lent = std::make_shared<std::promise<ss::result<ss::lease_ptr>>>();
+  auto out = lent->get_future();
+  s.take(thread, how, [lent](auto got) { lent->set_value(std::move(got)); });
+  return out;
+}
+
+ss::lease_ptr take(ss::checkpointer& s, busy_policy how = busy_policy::refuse,
+                   const std::string& thread = "t") {
+  auto got = ask(s, how, thread).get();
+  BOOST_TEST_REQUIRE(got.has_value(), (got ? std::string{} : got.error().text));
+  return *std::move(got);
+}
+
+bool is_refused(ss::checkpointer& s) {
+  const auto got = ask(s, busy_policy::refuse).get();
+  return !got && got.error().code == make_error_code(ss::checkpoint_errc::in_use);
+}
+
+/// Waits until a condition holds, at most ten seconds.
+template <class Condition>
+bool becomes_true(const Condition& is_met) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds{10};
+  while (!is_met()) {
+    if (std::chrono::steady_clock::now() > limit)
+      return false;
+    std::this_thread::sleep_for(milliseconds{5});
+  }
+  return true;
+}
+
+struct two_processes {
+  two_processes() {
+    clear_database();
+    one = open();
+    two = open();
+  }
+  static std::shared_ptr<ss::checkpointer> open() {
+    return ss::postgres_checkpointer(shared_server().url(), quick_options());
+  }
+  std::shared_ptr<ss::checkpointer> one;
+  std::shared_ptr<ss::checkpointer> two;
+};
+
+} // namespace
+
+BOOST_FIXTURE_TEST_SUITE(postgres_leases, two_processes)
+
+BOOST_AUTO_TEST_CASE(thread_in_use_is_refused_until_released) {
+  auto held = take(*one);
+  BOOST_TEST(is_refused(*two));
+  BOOST_TEST(is_refused(*one));
+  (void)take(*two, busy_policy::refuse, "other");
+  auto waiting = ask(*two, busy_policy::wait);
+  BOOST_TEST((waiting.wait_for(milliseconds{60}) == std::future_status::timeout));
+  held.reset();
+  auto got = waiting.get();
+  BOOST_REQUIRE(got.has_value());
+  BOOST_TEST((*got)->is_held());
+  BOOST_TEST(is_refused(*one));
+}
+
+BOOST_AUTO_TEST_CASE(lease_is_renewed_while_it_is_held) {
+  const auto held = take(*one);
+  std::this_thread::sleep_for(quick_options().lease_time * 2);
+  BOOST_TEST(held->is_held());
+  BOOST_TEST(is_refused(*two));
+}
+
+BOOST_AUTO_TEST_CASE(run_whose_thread_was_taken_over_cannot_write) {
+  auto m = contract::maker{contract::usual_layout()};
+  const auto held = take(*one);
+  const auto first = m.put(*one, 1, nullptr, {contract::set_n(1)});
+  contract::settle(*one);
+  const auto other = take(*two, busy_policy::take_over);
+  // The newest checkpoint is still the one that the first run knows: only the holder differs.
+  (void)m.put(*one, 2, first, {contract::set_n(2)});
+  contract::settle(*one);
+  BOOST_CHECK_EXCEPTION(one->check(contract::key), ss::checkpoint_error, [](const auto& e) {
+    return contract::has_code(e, ss::checkpoint_errc::conflict) &&
+           std::string{e.what()}.find("taken over") != std::string::npos;
+  });
+  BOOST_TEST(two->head(contract::key) == contract::id_of(1));
+  BOOST_TEST(becomes_true([&] { return !held->is_held(); }));
+  BOOST_TEST(other->is_held());
+  (void)m.put(*two, 2, two->load(contract::key, "", contract::usual_layout())->checkpoint,
+              {contract::set_n(3)});
+  contract::settle(*two);
+  two->check(contract::key);
+}
+
+BOOST_AUTO_TEST_CASE(effect_of_run_that_was_taken_over_is_refused) {
+  const auto held = take(*one);
+  const auto other = take(*two, busy_policy::take_over);
+  one->put_effect("t", "mail", ss::effect_record{});
+  contract::settle(*one);
+  BOOST_CHECK_THROW(one->check(contract::key), ss::checkpoint_error);
+  BOOST_TEST(!two->find_effect("t", "mail"));
+}
+
+BOOST_AUTO_TEST_CASE(thread_of_killed_process_is_free_after_lease_time) {
+  auto holder =
+      process{{helper_program("postgres_driver"), "hold", shared_server().url(), "t"}};
+  BOOST_TEST_REQUIRE(holder.read_line() == "held");
+  BOOST_TEST(is_refused(*one));
+  holder.send(SIGKILL);
+  (void)holder.wait();
+  BOOST_TEST(is_refused(*one));
+  const auto got = ask(*one, busy_policy::wait).get(); 
+  BOOST_TEST(got.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(lease_lasts_until_writes_of_its_run_are_saved) {
+  auto m = contract::maker{contract::usual_layout()};
+  for (auto i = 1; i <= 30; ++i) {
+    auto& s = i % 2 == 0 ? *one : *two;
+    auto held = take(s, busy_policy::wait);
+    const auto now = s.load(contract::key, "", contract::usual_layout());
+    (void)m.put(s, i, now ? now->checkpoint : nullptr, {contract::set_n(i)});
+    held.reset(); // the checkpoint may still be in the queue
+  }
+  for (auto* s : {one.get(), two.get()}) {
+    contract::settle(*s);
+    s->check(contract::key);
+  }
+  BOOST_TEST(two->list(contract::key, {}, contract::usual_layout()).size() == 30U);
+}
+
+BOOST_AUTO_TEST_CASE(waiting_run_fails_when_checkpointer_is_closed) {
+  const auto held = take(*one);
+  auto waiting = ask(*two, busy_policy::wait);
+  two.reset();
+  const auto got = waiting.get();
+  BOOST_REQUIRE(!got.has_value());
+  BOOST_TEST((got.error().code == make_error_code(ss::checkpoint_errc::in_use)));
+}
+
+BOOST_AUTO_TEST_CASE(eight_processes_on_twenty_threads_lose_no_update) {
+  auto driver = process{
+      {"/usr/bin/env", "SUPERSTEP_CONTENTION=8 20 15", helper_program("contention_driver"),
+       shared_server().url()}};
+  const auto end = driver.wait();
+  BOOST_TEST(end.exit_code == 0, end.err);
+  BOOST_TEST_MESSAGE(end.out);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
