@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The in-memory cache of task outputs. An entry is found by its scope and key. Every put() gives
 // its entry the next number, and a full cache drops the entry with the lowest number.
-// sqlite_cache.cpp implements the same interface with a file.
+// row_cache.cpp implements the same interface in a database.
 #include "checkpoint_codec.hpp"
 #include "store_labels.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The long-term store in memory. It shares three files with sqlite_store.cpp: store_filter.cpp
+// The long-term store in memory. It shares three files with row_store.cpp: store_filter.cpp
 // evaluates filters, store_index.cpp finds the texts to index, and store_labels.cpp checks
 // namespaces.
 #include "store_index.hpp"

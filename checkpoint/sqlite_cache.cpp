@@ -1,162 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache of task outputs in an SQLite file, in table `outputs`. An output is stored as a task
-// record (checkpoint_writer.cpp) together with the layout of the graph that wrote it. find()
-// converts the record to the layout of the caller's graph. memory_cache.cpp implements the same
-// interface in memory.
-#include "checkpoint_codec.hpp"
-#include "exported_thread.hpp"
+// The cache of task outputs in a file of SQLite: a row_cache on this database.
+#include "row_cache.hpp"
 #include "sqlite_db.hpp"
-#include "store_labels.hpp"
 
 #include <superstep/checkpoint/sqlite.hpp>
 
-#include <algorithm>
-#include <mutex>
 #include <utility>
 
 namespace superstep {
 
-using namespace detail;
-
-namespace {
-
-/// Returns the place of an output for its encryption; see row_place.
-row_place output_place(std::string_view scope, std::string_view key) {
-  return {"output", scope, key};
-}
-
-} // namespace
-
-/// One connection, protected by a mutex. Each call is a separate transaction.
-class sqlite_cache::impl {
-public:
-  impl(const std::string& path, const sqlite_cache_options& options)
-      : options_{options},
-        db_{open_for_writing(path, options.busy_timeout, false, options.encryption_key)},
-        find_{db_->prepare("SELECT o.row, l.text FROM outputs o JOIN layouts l ON l.no = o.layout "
-                           "WHERE o.scope = ?1 AND o.key = ?2 AND (o.until = 0 OR o.until > ?3)")},
-        add_layout_{db_->prepare("INSERT OR IGNORE INTO layouts (text) VALUES (?1)")},
-        put_{db_->prepare(
-            "INSERT OR REPLACE INTO outputs (no, scope, key, layout, until, row) SELECT "
-            "ifnull(max(no), 0) + 1, ?1, ?2, (SELECT no FROM layouts WHERE text = ?3), ?4, ?5 FROM "
-            "outputs")},
-        shrink_{db_->prepare("DELETE FROM outputs WHERE no <= (SELECT max(no) FROM outputs) - ?1")},
-        clear_{db_->prepare("DELETE FROM outputs WHERE ?1 = '' OR scope = ?1")},
-        sweep_{db_->prepare("DELETE FROM outputs WHERE until > 0 AND until <= ?1")} {
-    if (options.entries_max == 0)
-      throw std::invalid_argument{"sqlite_cache: entries_max must be at least 1"};
-  }
-
-  std::optional<task_output> find(std::string_view scope, std::string_view key,
-                                  const layout_ptr& as) {
-    const auto lock = std::scoped_lock{mutex_};
-    auto out = std::optional<task_output>{};
-    attempt([&] {
-      auto s = statement_use{find_};
-      s->bind_text(1, scope);
-      s->bind_text(2, key);
-      s->bind(3, now());
-      if (!s->step())
-        return;
-      const auto row = db_->from_row(s->bytes(0), output_place(scope, key));
-      if (!row)
-        throw checkpoint_error{make_error_code(checkpoint_errc::corrupt), row.error().text};
-      const auto from = read_layout(s->text(1));
-      const auto whose = thread_key{std::string{scope}, {}};
-      out = checkpoint_reader{from, as, whose}.read_task(parse_row(*row)).output;
-    });
-    return out;
-  }
-
-  void put(std::string_view scope, std::string_view key, task_output&& output,
-           std::optional<std::chrono::milliseconds> ttl, const graph_layout& of) {
-    // A write to an untracked channel must not be stored. Without the write, the output would be
-    // incomplete. So an output with such a write is not cached.
-    if (std::ranges::any_of(output.writes,
-                            [&](const write& w) { return !of.channels[w.channel]->is_kept(); }))
-      return;
-    const auto lock = std::scoped_lock{mutex_};
-    attempt([&] {
-      auto record = task_record{};
-      record.output = std::move(output);
-      auto text = std::string{};
-      write_task(text, record, of);
-      const auto row = db_->to_row(std::move(text), output_place(scope, key));
-      const auto layout = write_layout(of);
-      // One transaction for all three statements: an output never refers to a missing layout, and
-      // other processes never see more than `entries_max` outputs.
-      db_->exec("BEGIN IMMEDIATE");
-      add_layout_.bind_text(1, layout);
-      add_layout_.run();
-      put_.bind_text(1, scope);
-      put_.bind_text(2, key);
-      put_.bind_text(3, layout);
-      put_.bind(4, ttl ? add_saturated(now(), ttl->count()) : 0);
-      put_.bind_bytes(5, row);
-      put_.run();
-      shrink_.bind(1, static_cast<std::int64_t>(options_.entries_max));
-      shrink_.run();
-      db_->exec("COMMIT");
-    });
-  }
-
-  void clear(std::string_view scope) {
-    const auto lock = std::scoped_lock{mutex_};
-    attempt([&] {
-      clear_.bind_text(1, scope);
-      clear_.run();
-    });
-  }
-
-  std::size_t sweep() {
-    const auto lock = std::scoped_lock{mutex_};
-    auto dropped = std::int64_t{0};
-    attempt([&] {
-      sweep_.bind(1, now());
-      sweep_.run();
-      dropped = db_->changes();
-    });
-    return static_cast<std::size_t>(dropped);
-  }
-
-  std::string last_failure() {
-    const auto lock = std::scoped_lock{mutex_};
-    return failure_;
-  }
-
-private:
-  [[nodiscard]] std::int64_t now() const {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(
-               options_.time->now().time_since_epoch())
-        .count();
-  }
-
-  /// Runs a call and stores its error for last_failure() instead of throwing it. A run should not
-  /// fail because its cache does; it then computes the output again.
-  template <class Call>
-  void attempt(Call call) {
-    try {
-      call();
-    } catch (const checkpoint_error& e) {
-      db_->roll_back();
-      failure_ = e.what();
-    }
-  }
-
-  const sqlite_cache_options options_;
-  std::mutex mutex_;
-  std::unique_ptr<sqlite_database> db_;
-  statement find_;
-  statement add_layout_;
-  statement put_;
-  statement shrink_;
-  statement clear_;
-  statement sweep_;
-  std::string failure_;
+class sqlite_cache::impl : public detail::row_cache {
+  using row_cache::row_cache;
 };
 
 sqlite_cache::sqlite_cache(std::string path, sqlite_cache_options options)
-    : impl_{std::make_unique<impl>(path, options)} {}
+    : impl_{std::make_unique<impl>(
+          detail::open_for_writing(path, options.busy_timeout, false, options.encryption_key),
+          detail::row_cache_options{options.entries_max, options.time})} {}
 
 sqlite_cache::~sqlite_cache() = default;
 
@@ -167,7 +27,7 @@ std::optional<task_output> sqlite_cache::find(std::string_view scope, std::strin
 
 void sqlite_cache::put(std::string_view scope, std::string_view key, task_output output,
                        std::optional<std::chrono::milliseconds> ttl, const layout_ptr& of) {
-  impl_->put(scope, key, std::move(output), ttl, *of);
+  impl_->put(scope, key, std::move(output), ttl, of);
 }
 
 void sqlite_cache::clear(std::string_view scope) {

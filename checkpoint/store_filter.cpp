@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates the filters of store searches, for memory_store.cpp and sqlite_store.cpp. The semantics
+// Evaluates the filters of store searches, for memory_store.cpp and row_store.cpp. The semantics
 // are those of LangGraph 1.2.22 (langgraph/store/memory), including Python's comparison of numbers.
 #include <superstep/checkpoint/store.hpp>
 

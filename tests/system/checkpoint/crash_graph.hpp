@@ -69,7 +69,7 @@ inline ss::run_config config_for(const std::string& thread, ss::durability when)
 
 /// Runs a thread to its end from its current state.
 inline void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::string& thread,
-            ss::durability when) {
+                   ss::durability when) {
   for (auto tries = 0; tries < 20; ++tries) {
     const auto at = ss::detail::get_state(ss::detail::program_of(g), {thread, {}, {}});
     if (at.checkpoint && at.tasks.empty())
@@ -87,7 +87,7 @@ inline void finish(ss::engine& e, const ss::compiled_json_graph& g, const std::s
 /// Repeats the run from the thread's first checkpoint in a new branch, unless that branch exists
 /// already.
 inline void fork(ss::engine& e, const ss::compiled_json_graph& g, const std::string& thread,
-          ss::durability when) {
+                 ss::durability when) {
   const auto all = ss::detail::state_history(ss::detail::program_of(g), {thread, {}, {}});
   for (const auto& s : all)
     if (s.checkpoint->source == ss::checkpoint_source::fork)
@@ -104,7 +104,8 @@ inline std::string describe(const ss::compiled_json_graph& g, const std::string&
   auto out = std::string{};
   for (auto t = 0; t < threads; ++t) {
     const auto thread = "t" + std::to_string(t);
-    for (const auto& s : ss::detail::state_history(ss::detail::program_of(g), {prefix + thread, {}, {}})) {
+    for (const auto& s :
+         ss::detail::state_history(ss::detail::program_of(g), {prefix + thread, {}, {}})) {
       auto next = json::array{};
       for (const auto& n : s.next)
         next.emplace_back(n);

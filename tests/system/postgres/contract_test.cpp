@@ -174,9 +174,10 @@ BOOST_AUTO_TEST_CASE(rows_are_encrypted_with_key_of_database) {
     BOOST_TEST(shared_server().value("select count(*) from superstep_threads." +
                                      std::string{table} + " where position('confidential' in " +
                                      "encode(row, 'escape')) > 0") == "0");
-  BOOST_TEST((contract::log_of(
-                  open_with_key(key)->load(contract::key, "", contract::usual_layout())->checkpoint) ==
-              contract::log_type{"confidential"}));
+  BOOST_TEST(
+      (contract::log_of(
+           open_with_key(key)->load(contract::key, "", contract::usual_layout())->checkpoint) ==
+       contract::log_type{"confidential"}));
   for (const auto& wrong : {std::string{}, std::string(ss::encryption_key_bytes, 'x')})
     BOOST_CHECK_EXCEPTION((void)open_with_key(wrong), ss::checkpoint_error,
                           reports(ss::checkpoint_errc::wrong_key, {"is encrypted"}));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interrupts a process at its commits, in every phase of a commit: the connection is cut, the
-// process is killed, or the server crashes. The threads must end with the same history as without an
-// interruption.
+// process is killed, or the server crashes. The threads must end with the same history as without
+// an interruption.
 //
 // SUPERSTEP_KILL_POINTS (45) sets the number of interruptions.
 #include "checkpoint/checkpointer_contract.hpp"
@@ -131,8 +131,8 @@ BOOST_AUTO_TEST_SUITE(postgres_faults)
 
 BOOST_AUTO_TEST_CASE(cut_connections_and_killed_processes_lose_and_double_nothing) {
   auto threads = interrupted_threads{};
-  const auto each = std::max(points_wanted() / (durabilities.size() * phases.size()),
-                             std::size_t{1});
+  const auto each =
+      std::max(points_wanted() / (durabilities.size() * phases.size()), std::size_t{1});
   for (const auto when : durabilities) {
     const auto commits = threads.learn(when);
     BOOST_TEST_REQUIRE(commits > 0U);
@@ -181,7 +181,8 @@ BOOST_AUTO_TEST_CASE(lost_answers_of_effect_records_are_asked_for) {
   }
 }
 
-/// While the server is away, runs wait; after the time they fail with an error that names the remedy.
+/// While the server is away, runs wait; after the time they fail with an error that names the
+/// remedy.
 BOOST_AUTO_TEST_CASE(write_fails_if_server_stays_away) {
   clear_database();
   auto server = postgres_server{};

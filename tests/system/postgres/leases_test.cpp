@@ -124,14 +124,13 @@ BOOST_AUTO_TEST_CASE(effect_of_run_that_was_taken_over_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(thread_of_killed_process_is_free_after_lease_time) {
-  auto holder =
-      process{{helper_program("postgres_driver"), "hold", shared_server().url(), "t"}};
+  auto holder = process{{helper_program("postgres_driver"), "hold", shared_server().url(), "t"}};
   BOOST_TEST_REQUIRE(holder.read_line() == "held");
   BOOST_TEST(is_refused(*one));
   holder.send(SIGKILL);
   (void)holder.wait();
   BOOST_TEST(is_refused(*one));
-  const auto got = ask(*one, busy_policy::wait).get(); 
+  const auto got = ask(*one, busy_policy::wait).get();
   BOOST_TEST(got.has_value());
 }
 
@@ -161,9 +160,8 @@ BOOST_AUTO_TEST_CASE(waiting_run_fails_when_checkpointer_is_closed) {
 }
 
 BOOST_AUTO_TEST_CASE(eight_processes_on_twenty_threads_lose_no_update) {
-  auto driver = process{
-      {"/usr/bin/env", "SUPERSTEP_CONTENTION=8 20 15", helper_program("contention_driver"),
-       shared_server().url()}};
+  auto driver = process{{"/usr/bin/env", "SUPERSTEP_CONTENTION=8 20 15",
+                         helper_program("contention_driver"), shared_server().url()}};
   const auto end = driver.wait();
   BOOST_TEST(end.exit_code == 0, end.err);
   BOOST_TEST_MESSAGE(end.out);

@@ -71,8 +71,8 @@ bool read_message(int from, bool is_first, std::string& out) {
 class statement_proxy::connection {
 public:
   connection(statement_proxy& of, int client, int server)
-      : of_{of}, client_{client}, server_{server},
-        up_{[this] { pass_up(); }}, down_{[this] { pass_down(); }} {}
+      : of_{of}, client_{client}, server_{server}, up_{[this] { pass_up(); }},
+        down_{[this] { pass_down(); }} {}
   ~connection() {
     close();
     up_.join();

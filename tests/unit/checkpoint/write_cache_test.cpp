@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The caches of task outputs in memory and in a file.
+#include "checkpoint/cache_contract.hpp"
 #include "checkpoint/checkpointer_contract.hpp"
 #include "checkpoint/sqlite_fixtures.hpp"
 
@@ -13,18 +14,12 @@
 
 namespace ss = superstep;
 using namespace std::chrono_literals;
+using namespace cache_contract;
 
 BOOST_AUTO_TEST_SUITE(write_cache)
 
 namespace {
 
-ss::task_output going_to(std::uint32_t node) {
-  auto out = ss::task_output{};
-  out.targets = {node};
-  return out;
-}
-
-// The contract of superstep::write_cache as tests, for all implementations.
 class cached_in_memory {
 public:
   explicit cached_in_memory(std::size_t max = 10) : held_{max, [this] { return now_; }} {}
@@ -61,65 +56,10 @@ private:
 };
 
 using caches = std::tuple<cached_in_memory, cached_in_file>;
-const auto layout = checkpointer_contract::usual_layout();
 
 } // namespace
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(find_returns_latest_output_of_key, Place, caches) {
-  auto place = Place{};
-  ss::write_cache& cache = place.get();
-  cache.put("g/a", "1", going_to(0), {}, layout);
-  cache.put("g/a", "1", going_to(1), {}, layout);
-  BOOST_TEST(cache.find("g/a", "1", layout)->targets.at(0) == 1U);
-  BOOST_TEST(!cache.find("g/a", "2", layout));
-  BOOST_TEST(!cache.find("g/b", "1", layout));
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(find_restores_writes_and_sends_of_output, Place, caches) {
-  auto place = Place{};
-  auto made = going_to(1);
-  made.writes.push_back(checkpointer_contract::set_n(7));
-  made.sends.push_back({0, ss::send::milliseconds{20}, ss::value{5}});
-  place.get().put("s", "k", std::move(made), {}, layout);
-  const auto found = place.get().find("s", "k", checkpointer_contract::usual_layout());
-  BOOST_TEST_REQUIRE(found.has_value());
-  BOOST_TEST(found->writes.at(0).content.template as<int>() == 7);
-  BOOST_TEST(found->sends.at(0).timeout.count() == 20U);
-  BOOST_TEST(found->sends.at(0).input.template as<int>() == 5);
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(output_expires_after_ttl, Place, caches) {
-  auto place = Place{};
-  ss::write_cache& cache = place.get();
-  cache.put("s", "k", going_to(1), 5ms, layout);
-  place.advance(4ms);
-  BOOST_TEST(cache.find("s", "k", layout).has_value());
-  place.advance(1ms);
-  BOOST_TEST(!cache.find("s", "k", layout));
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(full_cache_drops_its_oldest_outputs, Place, caches) {
-  auto place = Place{2};
-  ss::write_cache& cache = place.get();
-  cache.put("s", "1", going_to(1), {}, layout);
-  cache.put("s", "2", going_to(1), {}, layout);
-  cache.put("s", "1", going_to(1), {}, layout); // a second put makes it the newest entry
-  cache.put("s", "3", going_to(1), {}, layout);
-  BOOST_TEST(cache.find("s", "1", layout).has_value());
-  BOOST_TEST(!cache.find("s", "2", layout));
-}
-
-BOOST_AUTO_TEST_CASE_TEMPLATE(clear_with_empty_scope_deletes_all_scopes, Place, caches) {
-  auto place = Place{};
-  ss::write_cache& cache = place.get();
-  cache.put("a", "1", going_to(1), {}, layout);
-  cache.put("b", "1", going_to(1), {}, layout);
-  cache.clear("a");
-  BOOST_TEST(!cache.find("a", "1", layout));
-  BOOST_TEST(cache.find("b", "1", layout).has_value());
-  cache.clear("");
-  BOOST_TEST(!cache.find("b", "1", layout));
-}
+#include "checkpoint/cache_cases.hpp"
 
 BOOST_AUTO_TEST_CASE(file_cache_is_shared_and_sweeps_expired_outputs) {
   auto place = cached_in_file{};
