@@ -3,7 +3,12 @@
 // its shard if the input is sorted in another way or gets more rows.
 #include "row_selection.hpp"
 
+#include <superstep/base/detail/assert.hpp>
+
 #include <algorithm>
+#include <charconv>
+#include <system_error>
+#include <utility>
 
 namespace superstep::detail {
 namespace {
@@ -86,6 +91,37 @@ std::string repeat_text(const batch_options& options) {
   if (options.repeat == 1)
     return {};
   return std::to_string(options.repeat) + " seed " + std::to_string(options.seed);
+}
+
+result<row_repeats> repeats_of(std::string_view text) {
+  auto out = row_repeats{};
+  if (text.empty())
+    return out;
+  constexpr auto between = std::string_view{" seed "};
+  const auto* const end = text.data() + text.size();
+  const auto samples = std::from_chars(text.data(), end, out.samples);
+  const auto rest = std::string_view{samples.ptr, static_cast<std::size_t>(end - samples.ptr)};
+  if (samples.ec == std::errc{} && out.samples > 0 && rest.starts_with(between)) {
+    const auto seed = std::from_chars(samples.ptr + between.size(), end, out.seed);
+    if (seed.ec == std::errc{} && seed.ptr == end)
+      return out;
+  }
+  return error{errc::parse_failed, "the job has an unknown form of --repeat: " + std::string{text}};
+}
+
+input_row sample_of(input_row row, std::uint32_t sample, const row_repeats& of) {
+  SUPERSTEP_ASSERT(sample >= 1 && sample <= of.samples);
+  if (of.samples == 1)
+    return row;
+  auto& request = row.request;
+  request.key += "#" + std::to_string(sample);
+  request.config.run_id = request.key;
+  request.sample = sample;
+  auto first = of.seed;
+  if (const auto* own = request.parameters.if_contains("seed"); own != nullptr && own->is_int64())
+    first = static_cast<std::uint64_t>(own->get_int64());
+  request.seed = first + (sample - 1);
+  return row;
 }
 
 } // namespace superstep::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "input_row.hpp"
 #include "key_digest.hpp"
 
 #include <superstep/batch/batch_options.hpp>
@@ -64,6 +65,20 @@ private:
   std::uint64_t counted_ = 0;
   row_numbers numbers_;
 };
+
+/// The option --repeat of a job, and the seed of the first sample of each row.
+struct row_repeats {
+  std::uint32_t samples = 1; ///< runs of each row
+  std::uint64_t seed = 1;    ///< of sample 1
+};
+
+/// Reads the result of repeat_text(). An empty text means that each row runs once.
+[[nodiscard]] result<row_repeats> repeats_of(std::string_view text);
+
+/// Turns a row into one of its samples, with an id and a seed of its own. A row that runs once
+/// stays as it is.
+/// @param sample from 1 to `of.samples`
+[[nodiscard]] input_row sample_of(input_row row, std::uint32_t sample, const row_repeats& of);
 
 /// Returns the texts of the options for the header of the journal; empty for the default. @{
 [[nodiscard]] std::string shard_text(const batch_options& options);

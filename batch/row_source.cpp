@@ -10,24 +10,9 @@ row_source::row_source(const input_file& from, const input_facts& facts,
                        const batch_options& options)
     : reader_{from, options.line_bytes_max, options.bad_lines == on_bad_line::dead_letter,
               facts.bytes},
-      selection_{facts.selection}, options_{options} {
+      selection_{facts.selection}, options_{options}, repeats_{options.repeat, options.seed} {
   if (options.prefix_bytes > 0)
     groups_ = std::make_shared<prefix_groups>(options.prefix_bytes, options.concurrency);
-}
-
-/// Turns a row into one of its samples. A row that runs once stays as it is.
-input_row row_source::sample_of(input_row row, std::uint32_t sample) const {
-  if (options_.repeat == 1)
-    return row;
-  auto& request = row.request;
-  request.key += "#" + std::to_string(sample);
-  request.config.run_id = request.key;
-  request.sample = sample;
-  auto first = options_.seed;
-  if (const auto* own = request.parameters.if_contains("seed"); own != nullptr && own->is_int64())
-    first = static_cast<std::uint64_t>(own->get_int64());
-  request.seed = first + (sample - 1);
-  return row;
 }
 
 /// Returns the next row or invalid line of the job, in the order of the input.
@@ -88,7 +73,7 @@ result<std::optional<input_item>> row_source::next() {
     samples_ = 0;
   }
   auto out = std::optional<input_item>{*repeated_};
-  out->row = sample_of(*std::move(out->row), ++samples_);
+  out->row = sample_of(*std::move(out->row), ++samples_, repeats_);
   if (samples_ == options_.repeat)
     repeated_.reset();
   return out;
@@ -106,7 +91,7 @@ result<input_row> row_source::reread(std::uint64_t number, std::uint64_t offset,
   auto row = reader_.reread(number, offset, size);
   if (!row)
     return row;
-  return sample_of(*std::move(row), sample);
+  return sample_of(*std::move(row), options_.repeat == 1 ? 1 : sample, repeats_);
 }
 
 } // namespace superstep::detail

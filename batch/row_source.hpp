@@ -38,11 +38,11 @@ public:
 private:
   [[nodiscard]] result<std::optional<input_item>> next_of_input();
   [[nodiscard]] result<std::optional<input_item>> next_of_groups();
-  [[nodiscard]] input_row sample_of(input_row row, std::uint32_t sample) const;
 
   input_reader reader_;
   const row_selection& selection_;
   const batch_options& options_;
+  row_repeats repeats_;
   std::optional<input_item> repeated_; ///< the row whose next sample is to be returned
   std::uint32_t samples_ = 0;          ///< samples of `repeated_` that were returned
   std::uint64_t rows_ = 0;             ///< rows of the job that were read

@@ -73,7 +73,7 @@ void add_submit(CLI::App& program, action& chosen) {
   auto& verb =
       *program.add_subcommand("submit", "Store the rows of a file as a job for many machines");
   add_row_options(verb, given->rows);
-  for (const auto* name : {"--group-prefix", "--repeat", "--on-bad-line"})
+  for (const auto* name : {"--group-prefix", "--on-bad-line"})
     verb.remove_option(verb.get_option(name));
   add_ledger_option(verb, given->shared)->required();
   add_job_option(verb, given->shared)->required();

@@ -95,6 +95,9 @@ result<batch_summary> run_shared_batch(const pg_address& address, const std::str
     return job.error();
   if (auto checked = check_state(*job); !checked)
     return checked.error();
+  const auto repeats = repeats_of(job->header.repeat);
+  if (!repeats)
+    return repeats.error();
   if (auto same = check_same(*job, options, shared.force); !same)
     return same.error();
   if (job->state == shared_job_state::finished)
@@ -114,7 +117,7 @@ result<batch_summary> run_shared_batch(const pg_address& address, const std::str
                                                      .worker = worker_name(worker.seed),
                                                      .host = host_name(),
                                                      .lease = worker.lease}};
-  auto ledger = shared_ledger{*job, db, worker, options, stop, *std::move(parts), [&] {
+  auto ledger = shared_ledger{*job, db, worker, *repeats, options, stop, *std::move(parts), [&] {
                                 return find_shared_job(connection, name);
                               }};
   if (auto started = ledger.start(); !started)

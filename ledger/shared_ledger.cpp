@@ -41,11 +41,12 @@ ledger_facts facts_of(const shared_job& job) {
 } // namespace
 
 shared_ledger::shared_ledger(const shared_job& job, ledger_db& db,
-                             const ledger_worker_options& worker, const batch_options& options,
-                             const stop_request& stop, std::optional<part_files> parts,
+                             const ledger_worker_options& worker, const row_repeats& repeats,
+                             const batch_options& options, const stop_request& stop,
+                             std::optional<part_files> parts,
                              std::function<result<shared_job>()> job_now)
-    : name_{job.name}, db_{db}, options_{options}, stop_{stop}, parts_{std::move(parts)},
-      job_now_{std::move(job_now)}, facts_{facts_of(job)},
+    : name_{job.name}, db_{db}, repeats_{repeats}, options_{options}, stop_{stop},
+      parts_{std::move(parts)}, job_now_{std::move(job_now)}, facts_{facts_of(job)},
       has_foreign_ids_{!job.header.id_field.empty()},
       parser_{row_format{std::nullopt, options.input_template, job.header.id_field}},
       worker_{worker} {}
@@ -241,12 +242,15 @@ bool shared_ledger::is_at_end() const {
   return is_over();
 }
 
-result<input_row> shared_ledger::parse(std::uint64_t line, std::string_view text) {
-  auto row = parser_.parse(text, line);
-  if (row)
-    return row;
-  return error{row.error().code,
-               "line " + std::to_string(line) + " of the job " + name_ + ": " + row.error().text};
+/// Parses the text of a row. The ledger has the text once for each sample, and `row.offset` is the
+/// number of the row in it.
+result<input_row> shared_ledger::parse(const row_origin& row, std::string_view text) {
+  auto parsed = parser_.parse(text, row.line);
+  if (!parsed)
+    return error{parsed.error().code, "line " + std::to_string(row.line) + " of the job " + name_ +
+                                          ": " + parsed.error().text};
+  const auto sample = static_cast<std::uint32_t>(row.offset % repeats_.samples) + 1;
+  return sample_of(*std::move(parsed), sample, repeats_);
 }
 
 result<std::optional<ledger_item>> shared_ledger::next() {
@@ -267,10 +271,11 @@ result<std::optional<ledger_item>> shared_ledger::next() {
     origin.size = text.size();
     origin.line = kept.line;
   }
-  auto row = parse(origin.line, text);
+  auto row = parse(origin, text);
   if (!row)
     return row.error();
   describe(origin, *row);
+  origin.sample = repeats_.samples > 1 ? row->request.sample : 0;
   origin.has_foreign_key = has_foreign_ids_ || row->shape == row_shape::columns;
   return std::optional{ledger_item{std::move(origin), *std::move(row)}};
 }
@@ -281,7 +286,7 @@ result<input_row> shared_ledger::reread(const row_origin& row) {
     const auto guard = std::lock_guard{mutex_};
     text = texts_.at(row.offset).text;
   }
-  return parse(row.line, text);
+  return parse(row, text);
 }
 
 void shared_ledger::complete(batch_progress& progress) const {

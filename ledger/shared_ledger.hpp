@@ -2,6 +2,7 @@
 #pragma once
 
 #include "batch/job_ledger.hpp"
+#include "batch/row_selection.hpp"
 #include "ledger_worker.hpp"
 #include "part_files.hpp"
 #include "shared_job.hpp"
@@ -28,10 +29,11 @@ class shared_ledger final : public job_ledger {
 public:
   /// All references must outlive the ledger.
   /// @param db used by the ledger's thread only
+  /// @param repeats of the job: the samples of a row follow each other in the ledger
   /// @param parts see part_files; nullopt to store lines in the database
   /// @param job_now returns the job again, for the summary; called after the thread has ended
   shared_ledger(const shared_job& job, ledger_db& db, const ledger_worker_options& worker,
-                const batch_options& options, const stop_request& stop,
+                const row_repeats& repeats, const batch_options& options, const stop_request& stop,
                 std::optional<part_files> parts, std::function<result<shared_job>()> job_now);
   ~shared_ledger() override;
   shared_ledger(const shared_ledger&) = delete;
@@ -81,11 +83,12 @@ private:
   void execute_statement(lock& held, Statement statement, Report report);
   [[nodiscard]] commit_request request_of(const commit_action& action) const;
   void forget_settled();
-  [[nodiscard]] result<input_row> parse(std::uint64_t line, std::string_view text);
+  [[nodiscard]] result<input_row> parse(const row_origin& row, std::string_view text);
   void give_up_on_abort();
 
   std::string name_; ///< of the job
   ledger_db& db_;
+  row_repeats repeats_;
   const batch_options& options_;
   const stop_request& stop_;
   std::optional<part_files> parts_;

@@ -245,6 +245,26 @@ BOOST_AUTO_TEST_CASE(failed_rows_run_again_on_request) {
   files.check_outputs();
 }
 
+BOOST_AUTO_TEST_CASE(repeated_rows_run_with_ids_of_their_own) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 40};
+  const auto repeated = std::vector<std::string>{"--repeat", "3", "--seed", "5"};
+  files.submit({"--chunk-rows", "16", "--repeat", "3", "--seed", "5"});
+  auto first = files.worker();
+  auto second = files.worker();
+  BOOST_TEST(first->wait().exit_code == 0);
+  const auto end = second->wait();
+  BOOST_TEST(end.out.find("120 rows: 120 ok, 0 failed") != std::string::npos, end.out);
+  auto alone_with = repeated;
+  alone_with.push_back("--fresh");
+  const auto alone = files.job.run(alone_with);
+  BOOST_TEST_REQUIRE(alone.exit_code == 0, alone.err);
+  const auto rows = files.exported();
+  BOOST_TEST(rows.size() == 120U);
+  BOOST_TEST(rows.contains("row-7#3"));
+  check_equal_rows(rows, read_rows(files.job.read("out.jsonl")));
+}
+
 BOOST_AUTO_TEST_CASE(interrupted_submit_continues) {
   const auto& server = empty_server();
   const auto files = shared_job_files{server, 30'000};

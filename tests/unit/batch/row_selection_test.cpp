@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of a job: limit, shards, random samples and repetitions, also when a job is resumed.
+#include "batch/row_selection.hpp"
 #include "job_fixture.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -14,6 +15,7 @@ namespace {
 
 using namespace superstep;
 using namespace superstep::testing;
+using namespace superstep::detail;
 
 std::set<std::string> keys_of(const job& of) {
   auto out = std::set<std::string>{};
@@ -216,6 +218,36 @@ BOOST_AUTO_TEST_CASE(id_field_selects_the_key) {
   const auto refused = job.run();
   BOOST_REQUIRE(!refused.has_value());
   BOOST_TEST(has(refused.error().text, "the row id \"x\" is already used on line 1"));
+}
+
+BOOST_AUTO_TEST_CASE(repeats_are_read_as_they_are_written) {
+  auto options = batch_options{};
+  const auto once = repeats_of(repeat_text(options));
+  BOOST_REQUIRE(once.has_value());
+  BOOST_TEST(once->samples == 1U);
+  options.repeat = 4;
+  options.seed = 7;
+  const auto often = repeats_of(repeat_text(options));
+  BOOST_REQUIRE(often.has_value());
+  BOOST_TEST(often->samples == 4U);
+  BOOST_TEST(often->seed == 7U);
+  for (const auto* text : {"4", "0 seed 1", "4 seed", "4 seed x", "4 seed 1 2", "x seed 1"})
+    BOOST_TEST(repeats_of(text).has_error(), text);
+}
+
+BOOST_AUTO_TEST_CASE(samples_have_ids_and_seeds_of_their_own) {
+  auto row = input_row{};
+  row.request.key = "a";
+  const auto alone = sample_of(row, 1, {});
+  BOOST_TEST(alone.request.key == "a");
+  BOOST_TEST(!alone.request.seed.has_value());
+  const auto second = sample_of(row, 2, {.samples = 3, .seed = 7});
+  BOOST_TEST(second.request.key == "a#2");
+  BOOST_TEST(second.request.config.run_id == "a#2");
+  BOOST_TEST(second.request.sample == 2U);
+  BOOST_TEST(second.request.seed.value() == 8U);
+  row.request.parameters["seed"] = 100;
+  BOOST_TEST(sample_of(row, 3, {.samples = 3, .seed = 7}).request.seed.value() == 102U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
