@@ -48,15 +48,15 @@ public:
   void cancel() noexcept override {}
 };
 
-/// Returns the id of the thread that stores a row's checkpoints. It contains a digest of the row's
-/// input. If the input was changed and the job is resumed with --force, the row does not resume the
-/// thread of the old input.
+/// Returns the id of the thread that stores a row's checkpoints. It begins with thread_prefix_of().
+/// It contains a digest of the row's input. If the input was changed and the job is resumed with
+/// --force, the row does not resume the thread of the old input.
 std::string thread_of(const row_request& request) {
   auto text = to_text(request.parameters) + '\n';
   for (const auto& m : request.messages)
     append_text(text, to_json(m));
   constexpr auto digits = std::size_t{16};
-  return request.job + '/' + request.key + '/' + digest_text(text).substr(0, digits);
+  return thread_prefix_of(request.job) + request.key + '/' + digest_text(text).substr(0, digits);
 }
 
 /// Returns the outcome of a row that fails without a run.
@@ -471,6 +471,10 @@ agent_runner::beginning agent_runner::begin(row_request& request) const {
   const auto left = std::int64_t{config.recursion_limit} - std::max<std::int64_t>(out.steps, 0);
   config.recursion_limit = static_cast<std::uint32_t>(std::max<std::int64_t>(left, 1));
   return out;
+}
+
+std::string thread_prefix_of(const std::string& job) {
+  return job + '/';
 }
 
 } // namespace superstep::cli

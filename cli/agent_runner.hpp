@@ -93,4 +93,7 @@ private:
 /// such as `rate_limited` or `node_timeout`, or the kind itself.
 [[nodiscard]] std::string error_code_name(const run_error& e);
 
+/// Returns the text with which the ids of the threads of a job's rows begin.
+[[nodiscard]] std::string thread_prefix_of(const std::string& job);
+
 } // namespace superstep::cli

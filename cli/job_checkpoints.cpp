@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checkpoint database of a batch job (`superstep run --checkpoints`). The file records the job
-// as its owner, so that no other job and no chat uses it.
+// The checkpoints of a batch job (`superstep run --checkpoints`). Those of a job in files are in a
+// file that records the job as its owner, so that no other job and no chat uses it. Those of a
+// shared job are in the database of its ledger.
 #include "cli/job_checkpoints.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/checkpoint/postgres.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -34,7 +38,62 @@ void move_aside(const std::string& path) {
     fs::rename(path + ending, to + ending, ignored);
 }
 
+using checkpointer_ptr = std::shared_ptr<superstep::checkpointer>;
+
+/// A lease on a thread is shorter than a lease on the rows of a worker that does not answer, so
+/// that the worker that takes them over can resume them.
+std::chrono::milliseconds thread_lease_for(std::chrono::milliseconds row_lease) {
+  constexpr auto longest = std::chrono::milliseconds{30'000};
+  return std::min(longest, row_lease / 2);
+}
+
+result<checkpointer_ptr> open_shared_checkpoints(const ledger_arguments& given) {
+  auto wanted = postgres_checkpointer_options{};
+  wanted.accepts_unverified_server = given.is_insecure_allowed;
+  wanted.lease_time = thread_lease_for(std::chrono::milliseconds{given.lease_ms});
+  try {
+    wanted.encryption_key = encryption_key_from_environment();
+    return postgres_checkpointer(given.ledger, std::move(wanted));
+  } catch (const checkpoint_error& e) {
+    return error{e.code(), e.what()};
+  }
+}
+
 } // namespace
+
+agent_runner::open_checkpointer opener_of_shared_checkpoints(const ledger_arguments& given) {
+  return [given](const std::string& /*job*/) { return open_shared_checkpoints(given); };
+}
+
+result<void> remove_shared_checkpoints(const ledger_arguments& given, const std::string& job) {
+  auto connection = open_ledger(given);
+  if (!connection)
+    return connection.error();
+  const auto found = connection->run("select to_regclass('superstep_threads.threads') is not null");
+  if (!found)
+    return found.error();
+  if (found->text(0, 0) != "t")
+    return {};
+  auto opened = open_shared_checkpoints(given);
+  if (!opened)
+    return opened.error();
+  const auto prefix = thread_prefix_of(job);
+  try {
+    for (auto after = prefix;;) {
+      const auto some = (*opened)->threads(after);
+      for (const auto& each : some) {
+        if (!each.thread_id.starts_with(prefix))
+          return {};
+        (*opened)->delete_thread(each.thread_id);
+      }
+      if (some.empty())
+        return {};
+      after = some.back().thread_id;
+    }
+  } catch (const checkpoint_error& e) {
+    return error{e.code(), e.what()};
+  }
+}
 
 agent_runner::open_checkpointer opener_of_checkpoints(const batch_options& options) {
   return [path = checkpoints_path_of(options.output), is_fresh = options.fresh](

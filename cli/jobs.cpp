@@ -5,6 +5,7 @@
 
 #include "base/error_words.hpp"
 #include "cli/commands.hpp"
+#include "cli/job_checkpoints.hpp"
 #include "cli/ledger_options.hpp"
 #include "cli/usage.hpp"
 
@@ -97,6 +98,8 @@ result<void> drop(pg_connection& connection, const shared_job& job, const jobs_a
   if (!given.is_confirmed)
     return error{errc::invalid_argument, "--yes is required: the rows and outputs of the job \"" +
                                              job.name + "\" will be lost; see also jobs export"};
+  if (auto removed = remove_shared_checkpoints(given.shared, job.header.job_id); !removed)
+    return removed;
   return detail::drop_job(connection, job);
 }
 

@@ -49,11 +49,11 @@ void add_shared_run_options(CLI::App& verb, ledger_arguments& into) {
       return;
     }
     constexpr auto of_files = std::array{
-        "--input",        "--output",      "--fields",        "--output-format", "--order",
-        "--fresh",        "--limit",       "--shard",         "--sample",        "--repeat",
-        "--seed",         "--retry-dead",  "--id-field",      "--matrix",        "--gold",
-        "--gold-file",    "--judge",       "--checkpoints",   "--group-prefix",  "--delimiter",
-        "--input-format", "--on-bad-line", "--max-line-bytes"};
+        "--input",       "--output",        "--fields",       "--output-format", "--order",
+        "--fresh",       "--limit",         "--shard",        "--sample",        "--repeat",
+        "--seed",        "--retry-dead",    "--id-field",     "--matrix",        "--gold",
+        "--gold-file",   "--judge",         "--group-prefix", "--delimiter",     "--input-format",
+        "--on-bad-line", "--max-line-bytes"};
     for (const auto* name : of_files)
       if (verb.count(name) > 0)
         throw CLI::ExcludesError(name, "--ledger");

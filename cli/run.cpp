@@ -89,7 +89,7 @@ result<void> check_files(const run_arguments& given, const agent& a) {
   if (!given.shared.is_set())
     for (auto& written : paths_written_by(options_of(given, a)))
       files.push_back(std::move(written));
-  if (given.checkpoints)
+  if (given.checkpoints && !given.shared.is_set())
     add_database(files, "the checkpoints beside --output", checkpoints_path_of(given.batch.output),
                  use::written);
   files.push_back({"--events", given.events, use::written});
@@ -186,6 +186,23 @@ result<batch_summary> run_shared(const run_arguments& given, const batch_options
                                   interrupts());
 }
 
+/// Returns the function that opens the checkpoints of the job; null without --checkpoints.
+agent_runner::open_checkpointer checkpoints_of(const run_arguments& given) {
+  if (!given.checkpoints)
+    return {};
+  return given.shared.is_set() ? opener_of_shared_checkpoints(given.shared)
+                               : opener_of_checkpoints(given.batch);
+}
+
+/// Deletes the checkpoints of a job whose rows are all ok.
+void remove_checkpoints(const run_arguments& given, const std::string& job) {
+  if (!given.shared.is_set())
+    return remove_checkpoints_of(given.batch.output, job);
+  if (const auto removed = remove_shared_checkpoints(given.shared, job); !removed)
+    std::cerr << "superstep run: warning: the checkpoints of the job were not deleted: "
+              << removed.error().text << '\n';
+}
+
 /// Returns the arguments with the agent file of the shared job if they name no other.
 result<run_arguments> with_agent_of_job(run_arguments given) {
   if (!given.shared.is_set() || !given.agent.empty())
@@ -222,7 +239,7 @@ void refer_to_matrix(const run_arguments& given, std::vector<agent_fault>& fault
 /// to the user.
 /// @return the exit code; exit_code::ok if the job can run
 int prepare(const run_arguments& given, prepared_job& into) {
-  if (given.checkpoints && given.batch.output == "-")
+  if (given.checkpoints && !given.shared.is_set() && given.batch.output == "-")
     return fail_with("--checkpoints needs a file as --output: a job that writes to standard output "
                      "cannot be resumed");
   into.built = build_agent(read_agent_file(given.agent, overrides_of(given)), into.io);
@@ -277,9 +294,8 @@ int run(const run_arguments& given) {
       return fail_with(set.error().text);
   auto runner = std::make_optional<agent_runner>(
       *built.agent, *lanes, given.events.empty() ? nullptr : &events,
-      given.trace.empty() ? nullptr : &trace,
-      given.checkpoints ? opener_of_checkpoints(given.batch) : agent_runner::open_checkpointer{},
-      prices, given.stop.rules.budget.has_value(), built.activity);
+      given.trace.empty() ? nullptr : &trace, checkpoints_of(given), prices,
+      given.stop.rules.budget.has_value(), built.activity);
   const auto mode = parse_progress_mode(given.progress, has_redrawable_terminal());
   auto progress = make_progress_sink(*mode, std::cerr, terminal_of_standard_error());
   if (given.metrics) {
@@ -294,9 +310,9 @@ int run(const run_arguments& given) {
                                            : run_batch(job, *runner, *progress, interrupts());
   lanes.reset();
   runner.reset(); // closes the checkpoint database, which may be deleted now
-  // Keep the database if rows have failed: --retry-dead resumes them from their checkpoints.
+  // Keep the checkpoints if rows have failed: --retry-dead resumes the rows from them.
   if (given.checkpoints && ended && ended->left() == 0 && ended->failed == ended->bad_lines)
-    remove_checkpoints_of(given.batch.output, ended->job_id);
+    remove_checkpoints(given, ended->job_id);
   if (!ended)
     return fail_with(ended.error().text, code_of(ended.error().code));
   if (ended->rows == 0)

@@ -135,7 +135,9 @@ void add_output_options(CLI::App& verb, run_arguments& into) {
   verb.add_flag(
       "--checkpoints", into.checkpoints,
       "Save the state of each row after every super-step, so that interrupted rows resume at their "
-      "last super-step; the database is beside the output and is deleted when all rows are ok");
+      "last super-step; the database is beside the output, or that of --ledger, and the "
+      "checkpoints are deleted "
+      "when all rows are ok");
 }
 
 void add_limit_options(CLI::App& verb, run_arguments& into) {

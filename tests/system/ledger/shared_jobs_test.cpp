@@ -4,8 +4,10 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <random>
 #include <thread>
 
@@ -263,6 +265,51 @@ BOOST_AUTO_TEST_CASE(repeated_rows_run_with_ids_of_their_own) {
   BOOST_TEST(rows.size() == 120U);
   BOOST_TEST(rows.contains("row-7#3"));
   check_equal_rows(rows, read_rows(files.job.read("out.jsonl")));
+}
+
+BOOST_AUTO_TEST_CASE(rows_resume_on_another_worker) {
+  const auto& server = empty_server();
+  server.run("drop schema if exists superstep_threads cascade");
+  const auto files = shared_job_files{server, 16};
+  const auto log = files.job.folder / "calls.log";
+  files.job.write("agent.yaml", "name: noter\nmodel: {provider: scripted, path: model.yaml}\n"
+                                "tools:\n- command: {name: note, description: Notes a call.,\n"
+                                "    argv: [/bin/sh, -c, 'echo called >> " +
+                                    log + "; echo noted']}\n");
+  files.job.write("model.yaml", "latency_ms: 3000\nrules:\n- type: human\n  match: '2'\n"
+                                "  calls: [{name: note, args: {}}]\n"
+                                "- {type: tool, text: Done.}\n");
+  files.submit({"--chunk-rows", "16"});
+  const auto calls = [&] {
+    const auto text = std::filesystem::exists(log) ? read_file(log) : std::string{};
+    return std::ranges::count(text, '\n');
+  };
+  auto first = files.worker({"--checkpoints"});
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+  while (calls() < 8 && std::chrono::steady_clock::now() < limit)
+    std::this_thread::sleep_for(milliseconds{20});
+  std::this_thread::sleep_for(seconds{1}); // the step of the tools is saved; the models wait
+  first->send(SIGKILL);
+  static_cast<void>(first->wait());
+  BOOST_TEST(server.value("select count(*) from superstep_threads.threads") == "8");
+  const auto end = files.worker({"--checkpoints"})->wait();
+  BOOST_TEST(end.exit_code == 0, end.err);
+  BOOST_TEST(files.exported().size() == 16U);
+  BOOST_TEST(calls() == 16); // no call was repeated
+  BOOST_TEST(server.value("select count(*) from superstep_threads.threads") == "0");
+}
+
+BOOST_AUTO_TEST_CASE(dropped_job_leaves_no_checkpoints) {
+  const auto& server = empty_server();
+  server.run("drop schema if exists superstep_threads cascade");
+  const auto files = shared_job_files{server, 10};
+  files.submit();
+  files.write_model("2\\+([^7]\\d*|7\\d+)$"); // the row 2+7 fails
+  BOOST_TEST(files.worker({"--force", "--checkpoints"})->wait().exit_code == 2);
+  BOOST_TEST(server.value("select count(*) from superstep_threads.threads") != "0");
+  const auto dropped = files.call({"jobs", "drop"}, {"--yes"});
+  BOOST_TEST(dropped.exit_code == 0, dropped.err);
+  BOOST_TEST(server.value("select count(*) from superstep_threads.threads") == "0");
 }
 
 BOOST_AUTO_TEST_CASE(interrupted_submit_continues) {
