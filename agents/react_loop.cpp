@@ -32,48 +32,57 @@ bool has_tool(const std::vector<tool_definition>& tools, std::string_view name) 
 class observed_model {
 public:
   /// Starts the observation of a request. Returns null if the caller has no observer.
-  static std::unique_ptr<observed_model> of(const context_ptr& asked, model_request& request) {
+  /// @param is_separate whether the call only requests the structured response
+  static std::unique_ptr<observed_model> of(const context_ptr& asked, model_request& request,
+                                            bool is_separate = false) {
     if (!asked || !asked->observe)
       return nullptr;
-    auto out = std::make_unique<observed_model>(asked, std::to_string(request.turn));
+    auto out = std::make_unique<observed_model>(asked, std::to_string(request.turn), is_separate);
     request.on_retry = [call = out->call_](const model_attempt& failed) { call->retried(failed); };
     return out;
   }
-  observed_model(context_ptr asked, std::string number)
-      : call_{std::make_shared<observed>(std::move(asked), std::move(number))} {
-    call_->asked->observe({"model_start", call_->number});
+  observed_model(context_ptr asked, std::string number, bool is_separate)
+      : call_{std::make_shared<observed>(std::move(asked), std::move(number), is_separate)} {
+    auto event = call_event{"model_start", call_->number};
+    event.is_separate = is_separate;
+    call_->asked->observe(event);
   }
   observed_model(const observed_model&) = delete;
   observed_model& operator=(const observed_model&) = delete;
   ~observed_model() {
     if (call_)
-      call_->ended("cancelled", nullptr);
+      call_->ended("cancelled", nullptr, {});
   }
   /// Reports the end of the call.
   void end(const result<message>& answer) {
     const auto* usage = answer && answer->usage ? &*answer->usage : nullptr;
-    std::exchange(call_, nullptr)->ended(answer ? "ok" : "error", usage);
+    std::exchange(call_, nullptr)
+        ->ended(answer ? "ok" : "error", usage, answer ? std::string{} : answer.error().text);
   }
 
 private:
   /// The call. The request shares it, because a model may keep a request longer than its caller.
   struct observed {
-    observed(context_ptr a, std::string n) : asked{std::move(a)}, number{std::move(n)} {}
+    observed(context_ptr a, std::string n, bool separate)
+        : asked{std::move(a)}, number{std::move(n)}, is_separate{separate} {}
     void retried(const model_attempt& failed) {
       auto event = call_event{"model_retry", number};
       event.attempt = attempts.fetch_add(1);
       event.error = failed.why;
       asked->observe(event);
     }
-    void ended(std::string_view status, const token_usage* usage) const {
+    void ended(std::string_view status, const token_usage* usage, const std::string& why) const {
       auto event = call_event{"model_end", number, status, attempts.load()};
       event.took = std::chrono::steady_clock::now() - begin;
       event.usage = usage;
+      event.error = why;
+      event.is_separate = is_separate;
       asked->observe(event);
     }
 
     const context_ptr asked;
     const std::string number;
+    const bool is_separate;
     const std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
     std::atomic<std::uint32_t> attempts{1};
   };
@@ -183,11 +192,11 @@ task<message> ask_with_early_calls(chat_model_ptr model, model_request request, 
   co_return answer;
 }
 
-/// Asks a model without streaming its answer.
-task<message> ask_unstreamed(model_turn turn, runtime rt, context_ptr asked) {
+/// Asks a model for the structured response only, without streaming its answer.
+task<message> ask_separately(model_turn turn, runtime rt, context_ptr asked) {
   const auto model = turn.model;
   auto request = request_of(std::move(turn), rt, asked);
-  auto observed = observed_model::of(asked, request);
+  auto observed = observed_model::of(asked, request, true);
   auto asking = model->complete(std::move(request));
   auto answer = co_await asking;
   if (observed)
@@ -242,10 +251,10 @@ task<response_answer> ask_response(response_reader_ptr reader, model_turn turn, 
   }
   turn.tools = std::make_shared<const std::vector<tool_definition>>();
   reader->prepare(turn);
-  auto ask = [rt = std::move(rt), asked = std::move(asked)](model_turn call) {
-    return ask_unstreamed(std::move(call), rt, asked);
+  auto ask = [rt = std::move(rt), asked](model_turn call) {
+    return ask_separately(std::move(call), rt, asked);
   };
-  return ask_for_response(std::move(reader), std::move(turn), std::move(ask));
+  return ask_for_response(std::move(reader), std::move(turn), std::move(ask), std::move(asked));
 }
 
 void finish(message& answer, const std::string& agent, std::int64_t steps_left,

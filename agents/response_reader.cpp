@@ -11,6 +11,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -76,6 +79,16 @@ std::string_view without_fence(std::string_view text) {
 
 error invalid(std::string text) {
   return {model_errc::invalid_response, std::move(text)};
+}
+
+/// Notifies the caller's observer of an invalid answer.
+void report_rejected(const agent_context& asked, std::uint32_t turn, const std::string& answer,
+                     const std::string& why) {
+  const auto number = std::to_string(turn);
+  auto event = call_event{"model_rejected", number};
+  event.answer = answer;
+  event.error = why;
+  asked.observe(event);
 }
 
 } // namespace
@@ -186,7 +199,8 @@ void response_reader::add_fault(model_call& call, const message& answer, const e
   ++call.turn;
 }
 
-task<response_answer> ask_for_response(response_reader_ptr reader, model_call call, model_ask ask) {
+task<response_answer> ask_for_response(response_reader_ptr reader, model_call call, model_ask ask,
+                                       std::shared_ptr<const agent_context> asked) {
   auto out = response_answer{};
   for (;;) {
     auto asking = ask(call);
@@ -210,6 +224,8 @@ task<response_answer> ask_for_response(response_reader_ptr reader, model_call ca
       out.has_value = true;
       co_return out;
     }
+    if (asked && asked->observe)
+      report_rejected(*asked, call.turn, reader->text_of_answer(out.answer), read.error().text);
     if (out.answers > reader->retries()) {
       auto text =
           fmt::format("the model's structured response: {}{}", read.error().text,

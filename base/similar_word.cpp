@@ -3,13 +3,9 @@
 #include "base/similar_word.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace superstep {
 
-namespace {
-
-/// Returns the number of letters to insert, remove or replace to change one word into another.
 std::size_t edit_distance(std::string_view from, std::string_view to) {
   auto row = std::vector<std::size_t>(to.size() + 1);
   for (auto j = std::size_t{0}; j <= to.size(); ++j)
@@ -24,8 +20,6 @@ std::size_t edit_distance(std::string_view from, std::string_view to) {
   }
   return row.back();
 }
-
-} // namespace
 
 std::optional<std::string> similar_word(std::string_view word,
                                         const std::vector<std::string>& known) {

@@ -4,6 +4,7 @@
 #include "cli/event_log.hpp"
 
 #include "base/error_words.hpp"
+#include "results/html_page.hpp"
 
 #include <superstep/base/json.hpp>
 
@@ -12,6 +13,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <system_error>
@@ -23,6 +25,9 @@
 namespace superstep::cli {
 
 namespace {
+
+/// Longest text of a rejected answer in the log.
+constexpr auto answer_bytes_max = std::size_t{4 * 1024};
 
 constexpr auto line_start = std::string_view{"{\"row\":"};
 
@@ -75,9 +80,15 @@ std::string time_text() {
 void append_details(std::string& line, const call_event& event) {
   if (event.attempt != 0)
     line += fmt::format(",\"attempt\":{}", event.attempt);
+  if (event.is_separate)
+    line += ",\"request\":\"response\"";
   if (!event.error.empty()) {
     line += ",\"error\":";
     append_quoted(line, event.error);
+  }
+  if (event.event == "model_rejected") {
+    line += ",\"answer\":";
+    append_quoted(line, results::excerpt(event.answer, answer_bytes_max));
   }
   if (event.status.empty())
     return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep report, row and diff: read the output files of superstep run.
 #include "base/error_words.hpp"
+#include "base/visible_text.hpp"
 #include "cli/commands.hpp"
 #include "cli/score.hpp"
 #include "cli/usage.hpp"
@@ -123,12 +124,26 @@ int run_report(const report_arguments& given) {
   return 0;
 }
 
+/// Returns the end of the error for an unknown id: similar ids, or an example of an id.
+std::string advice_about_ids(const std::string& file, const std::string& id) {
+  const auto known = results::find_similar_ids(file, id);
+  if (!known || known->first.empty())
+    return {};
+  if (known->similar.empty())
+    return "; its first row has the id '" + visible_text(known->first) + "'";
+  auto out = std::string{"; did you mean "};
+  for (const auto& one : known->similar)
+    out += (&one == &known->similar.front() ? "'" : ", '") + visible_text(one) + "'";
+  return out + '?';
+}
+
 int run_row(const row_arguments& given) {
   const auto found = results::find_row(given.file, given.id);
   if (!found)
     return fail_verb("row", found.error().text);
   if (!*found)
-    return fail_verb("row", given.file + " has no row with the id '" + given.id + "'");
+    return fail_verb("row", given.file + " has no row with the id '" + given.id + "'" +
+                                advice_about_ids(given.file, given.id));
   std::cout << (given.json ? superstep::to_text(**found) : results::row_text(**found)) << '\n';
   if (given.events.empty() || given.json)
     return 0;

@@ -152,6 +152,7 @@ results::score_options score_options_of(const std::string& output, const gold_op
   options.gold_file = gold.file;
   options.field = gold.field;
   options.answer = gold.answer;
+  options.judge = gold.judge;
   options.method = *results::score_method_of(gold.method);
   options.input = gold.input;
   options.input_as = gold.input_as;

@@ -73,7 +73,7 @@ public:
         continue;
       if (std::exchange(at->is_used, true))
         return repeated(left_path, key);
-      set_score(*found);
+      scores_.set_score(*found);
       return std::optional{*std::move(found)};
     }
     return std::optional<result_line>{};
@@ -88,7 +88,7 @@ public:
       auto found = read_result_at(reader_.file(), row.offset, row.size, parser_, answer_);
       if (!found)
         return found.error();
-      set_score(*found);
+      scores_.set_score(*found);
       see(*std::move(found));
     }
     return {};
@@ -99,11 +99,6 @@ public:
 private:
   explicit indexed_file(result_reader reader) : reader_{std::move(reader)} {}
 
-  void set_score(result_line& row) const {
-    if (!row.score)
-      row.score = scores_.find(row.key);
-  }
-
   [[nodiscard]] result<void> read() {
     auto compared = answer_field{answer_};
     auto indexed = reader_.for_each([&]() -> result<void> {
@@ -111,7 +106,7 @@ private:
       compared.add(reader_.object(), row);
       if (row.key.empty())
         return without_id(reader_);
-      set_score(row);
+      scores_.set_score(row);
       statistics_.add(row);
       rows_.push_back(
           {hash_of(row.key), reader_.offset(), static_cast<std::uint32_t>(reader_.size())});
@@ -155,6 +150,11 @@ bool are_same(const result_line& a, const result_line& b) noexcept {
                                        : a.error_kind == b.error_kind;
 }
 
+/// Whether scores were made in the same way, as far as it is known.
+bool are_comparable(const std::string& left, const std::string& right) noexcept {
+  return left == right || left.empty() || right.empty();
+}
+
 /// Counts a pair and keeps it if there is room.
 void take_pair(comparison& into, row_pair pair, const compare_options& options,
                const std::function<void(const row_pair&)>& see) {
@@ -177,16 +177,20 @@ void take_pair(comparison& into, row_pair pair, const compare_options& options,
     const auto right_failed = pair.right->status != result_status::ok;
     into.failed_left += left_failed && !right_failed ? 1U : 0U;
     into.failed_right += right_failed && !left_failed ? 1U : 0U;
-    if (pair.left->score && pair.right->score) {
+    if (pair.left->score && pair.right->score &&
+        are_comparable(pair.left->scored_by, pair.right->scored_by)) {
       into.better_left += *pair.left->score > *pair.right->score ? 1U : 0U;
       into.better_right += *pair.right->score > *pair.left->score ? 1U : 0U;
     }
   }
   if (see)
     see(pair);
-  if (into.rows.size() >= options.rows_max ||
-      (pair.match == row_match::same && !options.keeps_same))
+  if (pair.match == row_match::same && !options.keeps_same)
     return;
+  if (into.rows.size() >= options.rows_max) {
+    ++into.rows_omitted;
+    return;
+  }
   for (auto* side : {&pair.left, &pair.right})
     if (*side) {
       (*side)->answer = excerpt((*side)->answer, options.text_bytes);
@@ -258,7 +262,9 @@ total score_total(const report& a, const report& b) {
   };
   const auto has_both = a.rows_scored > 0 && b.rows_scored > 0;
   return {"score", text(a), text(b),
-          has_both ? fmt::format("{:+.1f} pp", percent(b) - percent(a)) : "-"};
+          has_both && are_comparable(a.scored_by, b.scored_by)
+              ? fmt::format("{:+.1f} pp", percent(b) - percent(a))
+              : "-"};
 }
 
 } // namespace
@@ -293,6 +299,26 @@ std::vector<total> totals_of(const comparison& c) {
   if (a.rows_priced > 0 && b.rows_priced > 0)
     add("cost", a.cost, b.cost, " USD", 4);
   return out;
+}
+
+bool has_comparable_scores(const comparison& c) noexcept {
+  return c.left.rows_scored > 0 && c.right.rows_scored > 0 &&
+         are_comparable(c.left.scored_by, c.right.scored_by);
+}
+
+std::string scores_note(const comparison& c) {
+  if (c.left.rows_scored == 0 || c.right.rows_scored == 0 || has_comparable_scores(c))
+    return {};
+  return fmt::format(
+      "the scores are not compared, because they were made in different ways: left by "
+      "{}, right by {}",
+      c.left.scored_by, c.right.scored_by);
+}
+
+std::string omitted_rows_note(const comparison& c) {
+  return c.rows_omitted == 0 ? std::string{}
+                             : fmt::format("… and {} more; --rows {} lists all", c.rows_omitted,
+                                           c.rows.size() + c.rows_omitted);
 }
 
 std::string_view to_string(row_match match) noexcept {
@@ -332,8 +358,7 @@ result<comparison> compare(const std::string& left, const std::string& right,
     pair.left = read_result_line(reader->object(), options.answer);
     compared.add(reader->object(), *pair.left);
     pair.key = pair.left->key;
-    if (!pair.left->score)
-      pair.left->score = scores->find(pair.key);
+    scores->set_score(*pair.left);
     if (pair.key.empty())
       return without_id(*reader);
     out.left.add(*pair.left);
@@ -392,12 +417,16 @@ std::string to_text(const comparison& c, std::size_t width) {
   if (c.better_left + c.better_right > 0)
     out += fmt::format("{} with a higher score left, {} with a higher score right\n", c.better_left,
                        c.better_right);
+  if (const auto note = scores_note(c); !note.empty())
+    out += note + '\n';
   out += totals_text(c);
   for (const auto& row : c.rows) {
     out += fmt::format("\n{}: {}\n", row.key, to_string(row.match));
     out += in_columns(numbers_of(row.left), numbers_of(row.right), width);
     out += in_columns(visible_text(shown(row.left)), visible_text(shown(row.right)), width);
   }
+  if (const auto note = omitted_rows_note(c); !note.empty())
+    out += '\n' + note + '\n';
   out.pop_back();
   return visible_text(out);
 }
@@ -412,6 +441,11 @@ json::object to_json(const comparison& c) {
                  {"failed_only_right", c.failed_right},
                  {"better_left", c.better_left},
                  {"better_right", c.better_right}};
+  const auto by = [](const report& side) {
+    return side.scored_by.empty() ? json::value(nullptr) : json::value(side.scored_by);
+  };
+  out["scores"] = {
+      {"left", by(c.left)}, {"right", by(c.right)}, {"compared", has_comparable_scores(c)}};
   out["left"] = to_json(c.left);
   out["right"] = to_json(c.right);
   return out;

@@ -57,7 +57,8 @@ struct comparison {
   std::uint64_t better_right = 0; ///< rows with a higher score in the right file
   report left;                    ///< statistics of all rows of the left file
   report right;
-  std::vector<row_pair> rows; ///< the first rows, in the order of the left file
+  std::vector<row_pair> rows;     ///< the first rows, in the order of the left file
+  std::uint64_t rows_omitted = 0; ///< rows that compare_options::rows_max does not leave room for
 };
 
 /// Compares two output files. Needs 24 bytes of memory per row of the right file; the rows
@@ -79,6 +80,14 @@ struct total {
 /// Returns the totals of both files. Values that a file does not have are
 /// omitted, except the score.
 [[nodiscard]] std::vector<total> totals_of(const comparison&);
+
+/// Whether both files have scores that were made in the same way, as far as it is known.
+[[nodiscard]] bool has_comparable_scores(const comparison&) noexcept;
+/// Returns why the scores are not compared; empty if they are, or if a file has none.
+[[nodiscard]] std::string scores_note(const comparison&);
+/// Returns how many rows are not in comparison::rows, and how to list them; empty if there are
+/// none.
+[[nodiscard]] std::string omitted_rows_note(const comparison&);
 
 /// Returns the comparison as text, without a trailing newline. @param width columns of the terminal
 [[nodiscard]] std::string to_text(const comparison&, std::size_t width);

@@ -49,17 +49,21 @@ std::string to_html(const comparison& c) {
   body += card(c.same, "same") + card(c.different, "different") + card(c.only_left, "only left") +
           card(c.only_right, "only right") + card(c.failed_left, "failed only left") +
           card(c.failed_right, "failed only right");
-  if (c.left.rows_scored > 0 && c.right.rows_scored > 0)
+  if (has_comparable_scores(c))
     body += card(c.better_left, "higher score left") + card(c.better_right, "higher score right");
-  body += "</div>\n" + totals_table(c);
-  body += fmt::format("<h2>Rows</h2>\n<p class=\"note\">The first {} rows.</p>\n<table><tr>"
-                      "<th>row</th><th>left</th><th>right</th></tr>\n",
-                      c.rows.size());
+  body += "</div>\n";
+  if (const auto note = scores_note(c); !note.empty())
+    body += fmt::format("<p class=\"error\">{}</p>\n", html_escape(note));
+  body += totals_table(c);
+  body += "<h2>Rows</h2>\n<table><tr><th>row</th><th>left</th><th>right</th></tr>\n";
   for (const auto& row : c.rows)
     body +=
         fmt::format("<tr><td>{}<br><span class=\"note\">{}</span></td>{}{}</tr>\n",
                     html_escape(row.key), to_string(row.match), cell(row.left), cell(row.right));
-  return html_page("superstep diff: " + c.left_path + " and " + c.right_path, body + "</table>\n");
+  body += "</table>\n";
+  if (const auto note = omitted_rows_note(c); !note.empty())
+    body += fmt::format("<p class=\"note\">{}</p>\n", html_escape(note));
+  return html_page("superstep diff: " + c.left_path + " and " + c.right_path, body);
 }
 
 } // namespace superstep::results

@@ -119,6 +119,7 @@ std::string axis_of(const std::vector<distribution::bar>& bars, const distributi
 
 std::string chart_of(const distribution& values, const text_of_value& text) {
   constexpr auto bars_max = std::size_t{48};
+  constexpr auto linear_below = std::uint64_t{64}; // the buckets of distribution have the width 1
   const auto bars = values.bars(bars_max);
   if (bars.empty())
     return "<p class=\"note\">no values</p>";
@@ -134,8 +135,9 @@ std::string chart_of(const distribution& values, const text_of_value& text) {
   const auto width_of = [](const distribution::bar& bar) { return bar.to - bar.from; };
   if (width_of(bars.back()) > width_of(bars.front()))
     out += fmt::format("<text class=\"soft\" x=\"{}\" y=\"{}\" text-anchor=\"end\">"
-                       "logarithmic axis</text>\n",
-                       chart_width, chart_height + 31);
+                       "logarithmic axis{}</text>\n",
+                       chart_width, chart_height + 31,
+                       values.min() < linear_below ? " above " + text(linear_below) : "");
   return out + "</svg>\n";
 }
 

@@ -164,15 +164,19 @@ result<report> report::of_file(const std::string& path, report_options options) 
     return scores.error();
   auto out = report{options};
   out.path = path;
+  auto has_id = false;
   const auto read = reader->for_each([&]() -> result<void> {
     auto row = read_result_line(reader->object());
-    if (!row.score)
-      row.score = scores->find(row.key);
+    has_id = has_id || !row.key.empty();
+    scores->set_score(row);
     out.add(row);
     return {};
   });
   if (!read)
     return read.error();
+  if (out.rows() > 0 && !has_id)
+    return error{errc::parse_failed, path + ": no line has an id; specify an output file of "
+                                            "superstep run, not another file of the job"};
   out.is_torn = reader->is_torn();
   out.set_summary(read_summary(path));
   return out;
@@ -202,6 +206,10 @@ void report::add(const result_line& row) {
     ++rows_priced;
   }
   if (row.score) {
+    if (rows_scored == 0)
+      scored_by = row.scored_by;
+    else if (scored_by != row.scored_by)
+      scored_by = "(several methods)";
     score_sum += *row.score;
     ++rows_scored;
   }
@@ -252,9 +260,10 @@ std::string to_text(const report& r) {
   out += '\n';
   if (r.rows_scored > 0) {
     const auto score = wilson(r.score_sum, r.rows_scored);
-    out += fmt::format("score         {:.1f} % (95 % confidence: {:.1f} to {:.1f} %), {} scored\n",
-                       100 * score.value, 100 * score.low, 100 * score.high,
-                       counted(r.rows_scored, "row"));
+    out +=
+        fmt::format("score         {:.1f} % (95 % confidence: {:.1f} to {:.1f} %), {} scored{}{}\n",
+                    100 * score.value, 100 * score.low, 100 * score.high,
+                    counted(r.rows_scored, "row"), r.scored_by.empty() ? "" : " by ", r.scored_by);
   }
   if (r.latency.count() > 0)
     out += "latency       " + percentiles(r.latency) + '\n';
@@ -302,11 +311,17 @@ json::object to_json(const report& r) {
     out["usage"] = {{"input_tokens", r.input_tokens}, {"output_tokens", r.output_tokens}};
   out["model_calls"] = to_json(r.model_calls);
   out["tool_calls"] = to_json(r.tool_calls);
-  out["cost"] = r.rows_priced > 0 ? json::value(r.cost) : json::value(nullptr);
+  // Costs are multiples of a billionth of a dollar. Their sum has rounding errors.
+  constexpr auto per_dollar = 1e9;
+  out["cost"] = r.rows_priced > 0 ? json::value(std::round(r.cost * per_dollar) / per_dollar)
+                                  : json::value(nullptr);
   if (r.rows_scored > 0) {
     const auto score = wilson(r.score_sum, r.rows_scored);
-    out["score"] = {
-        {"rows", r.rows_scored}, {"mean", score.value}, {"low", score.low}, {"high", score.high}};
+    out["score"] = {{"rows", r.rows_scored},
+                    {"mean", score.value},
+                    {"low", score.low},
+                    {"high", score.high},
+                    {"by", r.scored_by.empty() ? json::value(nullptr) : json::value(r.scored_by)}};
   } else {
     out["score"] = nullptr;
   }

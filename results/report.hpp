@@ -87,6 +87,7 @@ public:
   std::uint64_t rows_priced = 0; ///< rows with a cost
   double score_sum = 0;          ///< sum of the scores
   std::uint64_t rows_scored = 0; ///< rows with a score
+  std::string scored_by;         ///< how the scores were made; empty if it is not known
   histogram latency;             ///< durations of rows
   distribution tokens;           ///< tokens of rows, input and output
   distribution steps;            ///< super-steps of rows

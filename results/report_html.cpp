@@ -25,8 +25,9 @@ std::string cards_of(const report& r) {
   if (r.rows_scored > 0) {
     const auto score = wilson(r.score_sum, r.rows_scored);
     out += card(fmt::format("{:.1f} %", 100 * score.value),
-                fmt::format("score of {} rows, 95 % confidence {:.1f} to {:.1f} %", r.rows_scored,
-                            100 * score.low, 100 * score.high));
+                fmt::format("score of {} rows, 95 % confidence {:.1f} to {:.1f} %{}{}",
+                            r.rows_scored, 100 * score.low, 100 * score.high,
+                            r.scored_by.empty() ? "" : "; ", html_escape(r.scored_by)));
   }
   if (r.latency.count() > 0)
     out += card(fmt::format("{:.1f} / {:.1f} ms", in_ms(r.latency.percentile(0.5)),

@@ -6,6 +6,8 @@
 
 #include <superstep/base/json.hpp>
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -229,6 +231,8 @@ result_line read_result_line(dom::object line, std::string_view answer_member) {
   read_number(line, "wall_ms", out.wall_ms);
   read_number(line, "barrier_wait_ms", out.barrier_wait_ms);
   read_number(line, "score", out.score);
+  if (const auto method = text_at(line, "method"); out.score && !method.empty())
+    out.scored_by = scored_by(method, text_at(line, "gold_field"), text_at(line, "judge"));
   read_number(line, "steps", out.steps);
   read_number(line, "model_calls", out.model_calls);
   read_number(line, "tool_calls", out.tool_calls);
@@ -236,6 +240,13 @@ result_line read_result_line(dom::object line, std::string_view answer_member) {
   if (!answer_member.empty())
     select_answer(line, answer_member, out);
   return out;
+}
+
+std::string scored_by(std::string_view method, std::string_view gold, std::string_view judge) {
+  auto out = std::string{method};
+  if (!judge.empty())
+    out += ' ' + std::string{judge};
+  return out + ", column " + std::string{gold};
 }
 
 std::vector<std::string> field_names(dom::object line) {
@@ -249,15 +260,19 @@ const std::string& compared_text(const result_line& line) noexcept {
   return line.structured.empty() ? line.answer : line.structured;
 }
 
-result_reader::result_reader(detail::file from)
-    : file_{std::make_unique<detail::file>(std::move(from))},
+result_reader::result_reader(detail::file from, std::string_view advice)
+    : advice_{advice}, file_{std::make_unique<detail::file>(std::move(from))},
       lines_{std::make_unique<detail::written_lines>(*file_, 0)} {}
 
-result<result_reader> result_reader::open(const std::string& path) {
+result<result_reader> result_reader::open(const std::string& path, std::string_view advice) {
+  auto failed = std::error_code{};
+  if (const auto found = std::filesystem::status(path, failed);
+      std::filesystem::exists(found) && !std::filesystem::is_regular_file(found))
+    return error{errc::invalid_argument, path + ": is not a regular file; " + std::string{advice}};
   auto opened = detail::file::open_regular(path, O_RDONLY);
   if (!opened)
     return opened.error();
-  return result_reader{*std::move(opened)};
+  return result_reader{*std::move(opened), advice};
 }
 
 result<bool> result_reader::next() {
@@ -282,10 +297,8 @@ result<bool> result_reader::next() {
       is_torn_ = is_torn_ || !lines_->text().empty(); // a blank line is skipped
       continue;
     case found::foreign:
-      return error{errc::parse_failed,
-                   file_->path() + ':' + std::to_string(number_) +
-                       ": is not a JSON object; specify an output file of superstep run with JSON "
-                       "lines, for a CSV output the .rows.jsonl file beside it"};
+      return error{errc::parse_failed, file_->path() + ':' + std::to_string(number_) +
+                                           ": is not a JSON object; " + std::string{advice_}};
     }
   }
 }

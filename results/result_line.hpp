@@ -52,7 +52,16 @@ struct result_line {
   std::uint64_t attempt = 0; ///< 0 if the line has none
   std::vector<tool_use> tools;
   std::optional<double> score;
+  std::string scored_by; ///< how the score was made, see scored_by(); empty if it is not known
 };
+
+/// Returns how a score was made, such as `exact, column label`. Scores with different texts cannot
+/// be compared.
+/// @param method name of the method, such as `exact`
+/// @param gold name of the column with the expected answers
+/// @param judge agent file of the judge; empty if there is none
+[[nodiscard]] std::string scored_by(std::string_view method, std::string_view gold,
+                                    std::string_view judge = {});
 
 /// Converts an output line.
 /// @param answer member of the structured response, with or without the prefix `response.`, or
@@ -72,7 +81,9 @@ struct result_line {
 class result_reader {
 public:
   /// Opens a regular file.
-  [[nodiscard]] static result<result_reader> open(const std::string& path);
+  /// @param advice end of the error for another file: a constant
+  [[nodiscard]] static result<result_reader> open(const std::string& path,
+                                                  std::string_view advice = advice_for_outputs);
 
   /// Reads the next line that is a JSON object. Returns false at the end of the file. An incomplete
   /// last line is skipped; errc::parse_failed for any other line that is not a JSON object.
@@ -106,8 +117,13 @@ public:
   [[nodiscard]] const detail::file& file() const noexcept { return *file_; }
 
 private:
-  explicit result_reader(detail::file from);
+  static constexpr auto advice_for_outputs =
+      std::string_view{"specify an output file of superstep run with JSON lines, for a CSV output "
+                       "the .rows.jsonl file "
+                       "beside it"};
+  result_reader(detail::file from, std::string_view advice);
 
+  std::string_view advice_;
   std::unique_ptr<detail::file> file_; // at an address that the reader can refer to
   std::unique_ptr<detail::written_lines> lines_;
   std::uint64_t begin_ = 0;

@@ -3,6 +3,7 @@
 #include "results/row_timeline.hpp"
 
 #include "base/visible_text.hpp"
+#include "results/html_page.hpp"
 #include "results/result_line.hpp"
 
 #include <fmt/format.h>
@@ -31,9 +32,11 @@ struct logged_call {
   std::string time; ///< time of day of the start
   std::int64_t begin = 0;
   std::int64_t end = -1;     ///< -1: has not ended
-  std::string details;       ///< status, attempts and tokens
-  std::string retries;       ///< a line for each failed attempt
+  std::string status;        ///< `ok`, `error`, `cancelled` or `rejected`
+  std::string details;       ///< attempts and tokens
+  std::string notes;         ///< a line for each failed attempt, and for the error
   bool is_discarded = false; ///< whether the result was not used
+  bool is_separate = false;  ///< whether the call only requests the structured response
 };
 
 std::string_view text_of(simdjson::dom::object line, std::string_view name) {
@@ -53,9 +56,18 @@ std::string time_of_day(std::string_view time) {
   return std::string{at == time.npos ? std::string_view{} : time.substr(at + 1, length)};
 }
 
-/// Returns the status, attempts and tokens at the end of a call.
+/// Returns a text in one line, with at most `notes_bytes_max` bytes.
+std::string in_one_line(std::string_view text) {
+  constexpr auto notes_bytes_max = std::size_t{500};
+  auto out = excerpt(text, notes_bytes_max);
+  std::ranges::replace(out, '\n', ' ');
+  std::ranges::replace(out, '\r', ' ');
+  return out;
+}
+
+/// Returns the attempts and tokens at the end of a call.
 std::string details_of(simdjson::dom::object line) {
-  auto out = std::string{text_of(line, "status")};
+  auto out = std::string{};
   const auto attempts = number_of(line, "attempt").value_or(1);
   if (attempts > 1)
     out += text_of(line, "event") == "model_end" ? fmt::format(", {} attempts", attempts)
@@ -84,6 +96,7 @@ public:
       call.name = std::move(name);
       call.time = time_of_day(text_of(line, "time"));
       call.begin = at;
+      call.is_separate = text_of(line, "request") == "response";
       return;
     }
     const auto begun = open_.find({attempt, std::move(name)});
@@ -91,14 +104,22 @@ public:
       return;
     auto& call = calls_[begun->second];
     if (event.ends_with("_retry")) {
-      call.retries += fmt::format("{:>13}{:>8.1f} ms   attempt {} failed: {}\n",
-                                  time_of_day(text_of(line, "time")) + ' ', ms(at),
-                                  number_of(line, "attempt").value_or(0), text_of(line, "error"));
+      note(call, line, at,
+           fmt::format("attempt {} failed: {}", number_of(line, "attempt").value_or(0),
+                       in_one_line(text_of(line, "error"))));
+    } else if (event.ends_with("_rejected")) {
+      call.status = "rejected";
+      note(call, line, at,
+           fmt::format("rejected: {}; answer: {}", in_one_line(text_of(line, "error")),
+                       in_one_line(text_of(line, "answer"))));
     } else if (event.ends_with("_discarded")) {
       call.is_discarded = true;
     } else if (call.end < 0) {
       call.end = at;
+      call.status = text_of(line, "status");
       call.details = details_of(line);
+      if (const auto why = text_of(line, "error"); !why.empty())
+        note(call, line, at, "failed: " + in_one_line(why));
     }
   }
   [[nodiscard]] bool is_full() const noexcept { return calls_.size() >= calls_max; }
@@ -120,6 +141,12 @@ public:
   }
 
 private:
+  /// Adds a line about a call.
+  void note(logged_call& call, simdjson::dom::object line, std::int64_t at,
+            const std::string& text) const {
+    call.notes +=
+        fmt::format("{:>12} {:>8.1f} ms   {}\n", time_of_day(text_of(line, "time")), ms(at), text);
+  }
   /// Returns the milliseconds from the first event to a time.
   [[nodiscard]] double ms(std::int64_t at) const {
     return static_cast<double>(at - calls_.front().begin) / 1e6;
@@ -141,12 +168,13 @@ private:
     const auto from = columns_of(begin);
     const auto length = std::clamp<std::size_t>(columns_of(took), 1, columns + 1 - from);
     out +=
-        fmt::format("{:>12} {:>8.1f} ms {:>10} |{}{}{}| {}{}{}\n", call.time, begin,
+        fmt::format("{:>12} {:>8.1f} ms {:>10} |{}{}{}| {}{}{}{}{}\n", call.time, begin,
                     call.end < 0 ? "open" : fmt::format("{:.1f} ms", took), std::string(from, ' '),
                     std::string(length, '#'), std::string(columns + 1 - from - length, ' '),
-                    call.name, (call.details.empty() ? std::string{} : ' ' + call.details),
+                    call.name, call.is_separate ? " (structured response)" : "",
+                    call.status.empty() ? std::string{} : ' ' + call.status, call.details,
                     call.is_discarded ? ", discarded" : "");
-    out += call.retries;
+    out += call.notes;
   }
 
   std::vector<logged_call> calls_;
@@ -157,7 +185,8 @@ private:
 } // namespace
 
 result<std::string> row_timeline(const std::string& events, const std::string& key) {
-  auto reader = result_reader::open(events);
+  auto reader =
+      result_reader::open(events, "specify the event log of the job, which run --events writes");
   if (!reader)
     return reader.error();
   auto calls = call_list{};

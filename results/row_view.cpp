@@ -2,14 +2,20 @@
 // Shows one row of an output file: numbers, conversation and error.
 #include "results/row_view.hpp"
 
+#include "base/error_words.hpp"
+#include "base/similar_word.hpp"
 #include "base/visible_text.hpp"
 #include "results/result_line.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace superstep::results {
 
@@ -124,8 +130,67 @@ std::string conversation_text(const json::array& messages, const std::string& ke
   return out;
 }
 
+/// The model calls and tokens of a row.
+struct call_sums {
+  std::uint64_t calls = 0;
+  std::uint64_t input_tokens = 0;
+  std::uint64_t output_tokens = 0;
+};
+
+std::uint64_t number_at(const json::object& from, std::string_view name) {
+  const auto* const found = find(from, name);
+  auto failed = boost::system::error_code{};
+  const auto number = found != nullptr ? found->to_number<std::uint64_t>(failed) : 0;
+  return failed ? 0 : number;
+}
+
+void add_usage(call_sums& sums, const json::object& from, std::string_view name) {
+  if (const auto* const usage = find(from, name); usage && usage->is_object()) {
+    sums.input_tokens += number_at(usage->get_object(), "input_tokens");
+    sums.output_tokens += number_at(usage->get_object(), "output_tokens");
+  }
+}
+
+/// Returns a line about the model calls of the row whose answers are not in the conversation; empty
+/// if there are none.
+std::string hidden_calls_text(const json::object& line, const json::array& messages,
+                              const std::string& key) {
+  auto all = call_sums{number_at(line, "model_calls")};
+  add_usage(all, line, "usage");
+  auto shown = call_sums{};
+  for (const auto& one : messages)
+    // The messages of the input have no super-step.
+    if (one.is_object() && text_at(one.get_object(), "type") == "ai" &&
+        step_of(one.get_object(), key) > 0) {
+      ++shown.calls;
+      add_usage(shown, one.get_object(), "usage_metadata");
+    }
+  const auto rest = [](std::uint64_t from, std::uint64_t part) {
+    return from > part ? from - part : 0;
+  };
+  const auto calls = rest(all.calls, shown.calls);
+  const auto input = rest(all.input_tokens, shown.input_tokens);
+  const auto output = rest(all.output_tokens, shown.output_tokens);
+  // The call with which a row has failed has no answer. The error below describes it.
+  if (calls == 0 || (find(line, "error") != nullptr && input + output == 0))
+    return {};
+  return fmt::format(
+      "\n-- {} without a message here ({} tokens in, {} out), such as requests for the structured "
+      "response, or answers that were rejected; --events shows them\n",
+      counted(calls, "model call"), input, output);
+}
+
 std::string member_line(std::string_view name, const json::value& value) {
   return fmt::format("{:<15} {}\n", name, plain(value));
+}
+
+/// Returns a cost without an exponent, such as `0.00005 USD`.
+json::value usd_text(double cost) {
+  auto out = fmt::format("{:.9f}", cost);
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.ends_with('.'))
+    out.pop_back();
+  return json::string_view{out + " USD"};
 }
 
 /// Returns the members of the line that are numbers or short texts, one per line.
@@ -134,7 +199,8 @@ std::string members_text(const json::object& line) {
   for (const auto& [name, value] : line)
     if (name != "output" && name != "messages" && name != "error" && name != "response" &&
         !value.is_null())
-      out += member_line(name, value);
+      out += name == "cost" && value.is_double() ? member_line(name, usd_text(value.get_double()))
+                                                 : member_line(name, value);
   return out;
 }
 
@@ -149,6 +215,58 @@ std::string error_text(const json::value& failed) {
     out.resize(out.size() - 2);
   return out + '\n' + indented(text_at(failed.get_object(), "message"), "  ");
 }
+
+std::string in_lower_case(std::string_view text) {
+  auto out = std::string{text};
+  std::ranges::transform(out, out.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  });
+  return out;
+}
+
+/// Keeps the ids that are most similar to a word.
+class nearest_ids {
+public:
+  explicit nearest_ids(std::string_view word) : word_{in_lower_case(word)} {}
+
+  void add(std::string id) {
+    const auto rank = rank_of(in_lower_case(id));
+    if (rank > rank_max())
+      return;
+    const auto at = std::ranges::upper_bound(ids_, rank, {}, &ranked_id::rank);
+    ids_.insert(at, {rank, std::move(id)});
+    if (ids_.size() > ids_max)
+      ids_.pop_back();
+  }
+  [[nodiscard]] std::vector<std::string> take() && {
+    auto out = std::vector<std::string>{};
+    for (auto& one : ids_)
+      out.push_back(std::move(one.id));
+    return out;
+  }
+
+private:
+  struct ranked_id {
+    std::size_t rank; ///< 0: equal except for upper and lower case, or a repetition of the row
+    std::string id;
+  };
+  static constexpr std::size_t ids_max = 3;
+
+  /// The largest rank of a similar id: as in similar_word().
+  [[nodiscard]] std::size_t rank_max() const noexcept { return word_.size() < 5 ? 1 : 2; }
+  [[nodiscard]] std::size_t rank_of(const std::string& id) const {
+    constexpr auto length_max = std::size_t{64}; // edit_distance() is quadratic
+    if (!word_.empty() && id.starts_with(word_))
+      return id == word_ || id[word_.size()] == '#' ? 0 : 1; // `id#1` is a repetition of the row
+    const auto shorter = std::min(id.size(), word_.size());
+    if (std::max(id.size(), word_.size()) - shorter > rank_max() || word_.size() > length_max)
+      return rank_max() + 1;
+    return edit_distance(word_, id);
+  }
+
+  std::string word_;
+  std::vector<ranked_id> ids_; ///< the lowest ranks
+};
 
 } // namespace
 
@@ -169,6 +287,25 @@ result<std::optional<json::object>> find_row(const std::string& path, const std:
   return read ? result<std::optional<json::object>>{std::move(found)} : read.error();
 }
 
+result<known_ids> find_similar_ids(const std::string& path, const std::string& key) {
+  auto reader = result_reader::open(path);
+  if (!reader)
+    return reader.error();
+  auto nearest = nearest_ids{key};
+  auto out = known_ids{};
+  const auto read = reader->for_each([&]() -> result<void> {
+    auto id = std::string{detail::key_of(reader->object())};
+    if (out.first.empty())
+      out.first = id;
+    nearest.add(std::move(id));
+    return {};
+  });
+  if (!read)
+    return read.error();
+  out.similar = std::move(nearest).take();
+  return out;
+}
+
 std::string row_text(const json::object& line) {
   auto key = text_at(line, "custom_id");
   if (key.empty())
@@ -182,7 +319,8 @@ std::string row_text(const json::object& line) {
         out += member_line(name, value);
   }
   if (messages != nullptr && messages->is_array())
-    out += '\n' + conversation_text(messages->get_array(), key);
+    out += '\n' + conversation_text(messages->get_array(), key) +
+           hidden_calls_text(line, messages->get_array(), key);
   if (const auto* const response = find(line, "response"))
     out += "\nresponse\n" + indented(superstep::to_text(*response), "  ");
   if (const auto* const failed = find(line, "error"))

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace superstep::results {
 
@@ -13,6 +14,16 @@ namespace superstep::results {
 /// returns the last one. nullopt if there is none.
 [[nodiscard]] result<std::optional<json::object>> find_row(const std::string& path,
                                                            const std::string& key);
+
+/// The ids of an output file that an unknown id may mean.
+struct known_ids {
+  std::string first;                ///< id of the first row; empty if there is none
+  std::vector<std::string> similar; ///< the nearest ids first; at most three
+};
+
+/// Searches the ids of an output file for those that are similar to an unknown id. Needs constant
+/// memory.
+[[nodiscard]] result<known_ids> find_similar_ids(const std::string& path, const std::string& key);
 
 /// Returns a row as text for a terminal: its numbers, its conversation by super-step, and its
 /// error. No trailing newline.

@@ -108,14 +108,24 @@ bool is_same_json(const result_line& row, const json::value& gold) {
   return parsed && comparable(*answer) == comparable(*parsed);
 }
 
+std::string_view method_name(const score_options& options) noexcept {
+  const auto method = options.judge.empty() ? options.method : score_method::judge;
+  return std::ranges::find(named_methods, method, &named_method::method)->name;
+}
+
 /// Returns the line of a scored row.
-json::object scored_line(const result_line& row, double score, const json::value& gold) {
+json::object scored_line(const result_line& row, double score, const json::value& gold,
+                         const score_options& options) {
   auto out = json::object{};
   out["id"] = row.key;
   out["score"] = score;
   out["status"] = to_string(row.status);
   out["answer"] = compared_text(row);
   out["gold"] = gold;
+  out["gold_field"] = options.field;
+  out["method"] = method_name(options);
+  if (!options.judge.empty())
+    out["judge"] = options.judge;
   return out;
 }
 
@@ -131,6 +141,10 @@ std::vector<std::string> score_method_names() {
   for (const auto& one : named_methods)
     out.emplace_back(one.name);
   return out;
+}
+
+std::string scored_by(const score_options& options) {
+  return scored_by(method_name(options), options.field, options.judge);
 }
 
 std::optional<double> last_number(std::string_view text) {
@@ -234,7 +248,7 @@ result<score_summary> score_rows(const score_options& options, const row_scorer&
     ++out.scored;
     out.failed += row.status == result_status::ok ? 0U : 1U;
     out.sum += **score;
-    append_text(buffer, scored_line(row, **score, wanted));
+    append_text(buffer, scored_line(row, **score, wanted, options));
     buffer += '\n';
     return buffer.size() < buffer_max ? result<void>{} : file->append(std::exchange(buffer, {}));
   });

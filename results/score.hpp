@@ -61,7 +61,11 @@ struct score_options {
   std::string field;     ///< name of the column; dots lead to nested members
   std::string answer;    ///< member that is the answer; see read_result_line()
   score_method method = score_method::exact;
+  std::string judge; ///< agent file of the judge that makes the scores; empty: `method` makes them
 };
+
+/// Returns how the scores are made; see scored_by().
+[[nodiscard]] std::string scored_by(const score_options& options);
 
 /// The scores of a job.
 struct score_summary {
@@ -88,8 +92,8 @@ using row_scorer = std::function<result<std::optional<double>>(
                                                const row_scorer& score_of);
 
 /// Scores all rows of an output and replaces the file of scores_path_of(): one line for each row,
-/// with `id`, `score`, `status`, `answer` and `gold`. Needs 24 bytes of memory per row of the
-/// input.
+/// with `id`, `score`, `status`, `answer`, `gold`, `gold_field` and `method`. Needs 24 bytes of
+/// memory per row of the input.
 /// @return errc::parse_failed for a gold file that cannot be read, and for an unusable expected
 /// answer; errc::not_found if no row has an expected answer
 [[nodiscard]] result<score_summary> score_file(const score_options& options);

@@ -2,7 +2,6 @@
 // Reads the file of scores beside an output, for reports and comparisons.
 #include "results/score_table.hpp"
 
-#include "results/result_line.hpp"
 #include "results/score.hpp"
 
 #include <algorithm>
@@ -28,6 +27,8 @@ result<score_table> score_table::beside(const std::string& output) {
     return reader.error();
   const auto read = reader->for_each([&]() -> result<void> {
     const auto row = read_result_line(reader->object());
+    if (out.scores_.empty())
+      out.scored_by_ = row.scored_by;
     if (row.score)
       out.scores_.emplace_back(std::hash<std::string_view>{}(row.key), *row.score);
     return {};
@@ -43,6 +44,14 @@ bool score_table::is_outdated(const std::string& output) {
   const auto changed = std::filesystem::last_write_time(output, missing);
   const auto scored = std::filesystem::last_write_time(scores_path_of(output), missing);
   return !missing && scored < changed;
+}
+
+void score_table::set_score(result_line& row) const {
+  if (row.score)
+    return;
+  row.score = find(row.key);
+  if (row.score)
+    row.scored_by = scored_by_;
 }
 
 std::optional<double> score_table::find(std::string_view key) const noexcept {

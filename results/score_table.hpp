@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "results/result_line.hpp"
+
 #include <superstep/base/error.hpp>
 
 #include <cstdint>
@@ -22,12 +24,15 @@ public:
   /// Whether there are scores beside an output, and the output was changed after they were written,
   /// for example by rows that ran again.
   [[nodiscard]] static bool is_outdated(const std::string& output);
-  /// Returns the score of a row; nullopt if it has none.
-  [[nodiscard]] std::optional<double> find(std::string_view key) const noexcept;
+  /// Sets the score of a row whose line has none, if the table has one.
+  void set_score(result_line& row) const;
   [[nodiscard]] bool empty() const noexcept { return scores_.empty(); }
 
 private:
+  [[nodiscard]] std::optional<double> find(std::string_view key) const noexcept;
+
   std::vector<std::pair<std::uint64_t, double>> scores_; // sorted by hash
+  std::string scored_by_;                                // of the first score; all have the same
 };
 
 } // namespace superstep::results

@@ -3,14 +3,13 @@
 #include "batch/json_text.hpp"
 #include "batch/output_line.hpp"
 #include "batch/row_fields.hpp"
-#include "docs/tree.hpp"
+#include "docs/documented_keys.hpp"
 
 #include <superstep/batch/batch.hpp>
 #include <superstep/messages/message_json.hpp>
 
 #include <boost/test/unit_test.hpp>
 
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -22,58 +21,12 @@ namespace {
 
 using namespace superstep;
 using namespace superstep::detail;
+using testing::key_set;
 
-using key_set = std::set<std::string>;
-
-/// Adds the keys of all objects in a value, with those of nested objects joined by a dot. Skips the
-/// keys of messages, which another page documents.
-void add_keys(key_set& into, const json::value& value, const std::string& above) {
-  if (const auto* list = value.if_array())
-    for (const auto& one : *list)
-      add_keys(into, one, above);
-  if (const auto* members = value.if_object())
-    for (const auto& [name, member] : *members) {
-      const auto key = (above.empty() ? "" : above + '.') + std::string{name};
-      into.insert(key);
-      if (key != "output.messages" && key != "columns")
-        add_keys(into, member, key);
-    }
-}
-
-key_set keys_of_lines(const std::string& lines) {
-  auto out = key_set{};
-  auto in = std::istringstream{lines};
-  for (auto line = std::string{}; std::getline(in, line);)
-    add_keys(out, parse_json(line).value(), "");
-  return out;
-}
-
-/// Returns the code spans in the first column of the tables between this heading and the next one.
-key_set documented(const std::string& heading) {
-  const auto page = read(tree / "docs/batch-files.md");
-  const auto begin = page.find("\n### " + heading + "\n");
-  BOOST_TEST_REQUIRE(begin != std::string::npos, heading);
-  const auto section = page.substr(begin, page.find("\n##", begin + 1) - begin);
-  const auto row = std::regex{R"(\n\| ([^|\n]*`[^|\n]*) \| [^|\n]*\w)"};
-  const auto name = std::regex{"`([^`]+)`"};
-  auto out = key_set{};
-  for (auto i = std::sregex_iterator{section.begin(), section.end(), row};
-       i != std::sregex_iterator{}; ++i) {
-    const auto cell = (*i)[1].str();
-    for (auto n = std::sregex_iterator{cell.begin(), cell.end(), name}; n != std::sregex_iterator{};
-         ++n)
-      out.insert((*n)[1]);
-  }
-  return out;
-}
+constexpr auto page = "docs/batch-files.md";
 
 void check_section(const std::string& heading, const key_set& written) {
-  const auto told = documented(heading);
-  BOOST_TEST(written.size() > 3U);
-  for (const auto& key : written)
-    BOOST_TEST(told.contains(key), heading << " does not describe " << key);
-  for (const auto& key : told)
-    BOOST_TEST(written.contains(key), heading << " describes " << key << ", which is not written");
+  testing::check_section(page, heading, written);
 }
 
 row_error failure() {
@@ -113,10 +66,10 @@ std::string output_lines(row_shape shape, const std::string& key_name) {
 
 BOOST_AUTO_TEST_CASE(keys_of_output_lines_are_documented) {
   check_section("Output of batch requests",
-                keys_of_lines(output_lines(row_shape::openai, "custom_id")));
+                testing::keys_of_lines(output_lines(row_shape::openai, "custom_id")));
   check_section("Output of native and chat rows",
-                keys_of_lines(output_lines(row_shape::chat, "id") +
-                              output_lines(row_shape::chat, "custom_id")));
+                testing::keys_of_lines(output_lines(row_shape::chat, "id") +
+                                       output_lines(row_shape::chat, "custom_id")));
 }
 
 // The error for an unknown field lists all fields.
@@ -129,7 +82,7 @@ BOOST_AUTO_TEST_CASE(fields_of_output_are_documented) {
   auto known = key_set{};
   for (auto name = std::string{}; std::getline(names >> std::ws, name, ',');)
     known.insert(name);
-  auto told = documented("Fields, CSV and order");
+  auto told = testing::documented(page, "Fields, CSV and order");
   for (const auto* name :
        {"response", "response.NAME", "NAME", "columns.NAME"}) // depend on agent and input
     BOOST_TEST(told.erase(name) == 1U, name);
@@ -150,7 +103,7 @@ BOOST_AUTO_TEST_CASE(keys_of_dead_letters_are_documented) {
   origin.has_foreign_key = true;
   append_dead_line(lines, origin, "{}", failure());
   append_bad_line(lines, 8, "no row", error{errc::invalid_argument, "no JSON"});
-  check_section("Dead letters", keys_of_lines(lines));
+  check_section("Dead letters", testing::keys_of_lines(lines));
 }
 
 BOOST_AUTO_TEST_CASE(keys_of_the_summary_are_documented) {
@@ -160,7 +113,7 @@ BOOST_AUTO_TEST_CASE(keys_of_the_summary_are_documented) {
   summary.stop = {stop_cause::request, "stopped on request"};
   summary.cached_answers = 1;
   auto keys = key_set{};
-  add_keys(keys, to_json(summary), "");
+  testing::add_keys(keys, to_json(summary), "");
   check_section("The summary", keys);
 }
 
@@ -170,7 +123,7 @@ BOOST_AUTO_TEST_CASE(keys_of_progress_lines_are_documented) {
   sink->update({});
   sink->note("a remark");
   sink->finish({});
-  check_section("Progress lines", keys_of_lines(out.str()));
+  check_section("Progress lines", testing::keys_of_lines(out.str()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

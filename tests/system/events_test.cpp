@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 BOOST_AUTO_TEST_SUITE(events)
 
@@ -95,15 +96,11 @@ BOOST_AUTO_TEST_CASE(event_log_contains_status_attempts_and_tokens) {
   const auto end = job.run({"--events", job.log()});
   BOOST_TEST_REQUIRE(end.exit_code == 0, end.out << end.err);
   auto seen = std::map<std::string, json::object>{};
-  auto names = std::set<std::string>{};
   for (const auto& line : read_objects(job.read("events.jsonl"))) {
     seen.emplace(text_at(line, "event") + ' ' + text_at(line, "call_id"), line);
     const auto time = std::regex{R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)"};
     BOOST_TEST(std::regex_match(text_at(line, "time"), time), text_at(line, "time"));
-    for (const auto& [name, value] : line)
-      names.insert(name);
   }
-  BOOST_TEST((names == first_cells(SUPERSTEP_BATCH_PAGE, "\n## Event log\n")));
   BOOST_TEST_REQUIRE(seen.size() == 9U);
   BOOST_TEST((keys_of(seen.at("model_start 0")).empty()));
   BOOST_TEST((keys_of(seen.at("model_retry 0")) == std::set<std::string>{"attempt", "error"}));
@@ -126,6 +123,51 @@ BOOST_AUTO_TEST_CASE(event_log_contains_status_attempts_and_tokens) {
   for (const auto* part : {"model 0 ok, 2 attempts, 10 tokens in, 5 out\n",
                            " attempt 1 failed: ", "no luck", "tool good ok\n", "tool bad error\n"})
     BOOST_TEST(shown.out.find(part) != std::string::npos, part << " is missing in\n" << shown.out);
+}
+
+BOOST_AUTO_TEST_CASE(event_log_contains_rejected_answers) {
+  // In a call of its own, the response follows the answer of the agent.
+  for (const auto is_separate : {false, true}) {
+    auto server = loopback_server{[&](loopback_server::socket& socket, int number) {
+      const auto* const answer = number == (is_separate ? 3 : 2) ? "not JSON" : R"({\"n\":2})";
+      if (number < 2)
+        respond(socket, response_to(number));
+      else
+        respond(socket, {"200 OK", R"({"choices":[{"message":{"role":"assistant","content":")" +
+                                       std::string{answer} + "\"}}]" + usage});
+    }};
+    auto job = logged_job{server.address()};
+    job.write("agent.yaml", job.read("agent.yaml") +
+                                "response: {type: object, properties: {n: {type: integer}}, "
+                                "required: [n], request: " +
+                                (is_separate ? "separate}\n" : "in_answer}\n"));
+    const auto end = job.run({"--events", job.log()});
+    BOOST_TEST_REQUIRE(end.exit_code == 0, end.out << end.err);
+    auto names = std::set<std::string>{};
+    auto rejected = std::vector<json::object>{};
+    for (const auto& line : read_objects(job.read("events.jsonl"))) {
+      if (text_at(line, "event") == "model_rejected")
+        rejected.push_back(line);
+      for (const auto& [name, value] : line)
+        names.insert(name);
+    }
+    const auto number = std::string{is_separate ? "2" : "1"};
+    BOOST_TEST_REQUIRE(rejected.size() == 1U);
+    BOOST_TEST(text_at(rejected[0], "call_id") == number);
+    BOOST_TEST(text_at(rejected[0], "answer") == "not JSON");
+    BOOST_TEST(text_at(rejected[0], "error").find("is not valid JSON") != std::string::npos);
+    if (is_separate) // otherwise, no call is only for the response
+      BOOST_TEST((names == first_cells(SUPERSTEP_BATCH_PAGE, "\n## Event log\n")));
+    const auto shown =
+        process{{superstep_program(), "row", job.output, "r", "--events", job.log()}}.wait();
+    const auto mark = std::string{is_separate ? " (structured response)" : ""};
+    for (const auto& part :
+         {"model " + number + mark + " rejected", std::string{"answer: not JSON\n"},
+          "model " + std::to_string(is_separate ? 3 : 2) + mark + " ok",
+          std::string{is_separate ? "2 model calls without" : "1 model call without"}})
+      BOOST_TEST(shown.out.find(part) != std::string::npos, part << " is missing in\n"
+                                                                 << shown.out);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(events_of_repeated_row_are_distinct) {

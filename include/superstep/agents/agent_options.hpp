@@ -65,6 +65,8 @@ struct call_event {
   ///   or returned a command and runs again in the step of the tools.
   /// - `model_start` and `model_end`: a call of the model
   /// - `model_retry`: an attempt of a model call failed and is repeated
+  /// - `model_rejected`: the structured response in the answer of a model call, which has ended, is
+  ///   invalid. The model is asked again, or the run fails
   std::string_view event;
   std::string_view call_id; ///< id of the tool call; number of the model's call in the run, from 0
   /// `ok`, `error` or `cancelled` in `tool_end` and `model_end`; otherwise empty.
@@ -74,7 +76,13 @@ struct call_event {
   std::uint32_t attempt = 0;
   std::chrono::nanoseconds took{0};   ///< duration of the call, in `tool_end` and `model_end`
   const token_usage* usage = nullptr; ///< in `model_end`, the reported token counts; may be null
-  std::string_view error{};           ///< in `model_retry`, why the attempt failed
+  /// In `model_retry`, why the attempt failed; in `model_rejected`, why the answer is invalid; in
+  /// `model_end` with the status `error`, why the call failed.
+  std::string_view error{};
+  std::string_view answer{}; ///< in `model_rejected`, the text of the answer, or its tool call
+  /// Whether a model call only requests the structured response (response_request::separate); in
+  /// `model_start` and `model_end`.
+  bool is_separate = false;
 };
 
 /// Options of one run for the agents in it: pass them as run_config::context. Optional.

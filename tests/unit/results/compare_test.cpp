@@ -78,6 +78,63 @@ BOOST_AUTO_TEST_CASE(higher_scores_are_counted) {
   BOOST_TEST(to_text(got, 80).find("score") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(scores_of_different_origin_are_not_compared) {
+  const auto with_score = [](const std::string& id, const std::string& members) {
+    auto line = ok_line(id, "x");
+    line.insert(line.size() - 2, ',' + members);
+    return line;
+  };
+  const auto exact = R"("score":1,"method":"exact","gold_field":"label")";
+  const auto left = write("a", with_score("1", exact));
+  struct other_scores {
+    std::string members;
+    std::string by; // empty: comparable
+  };
+  for (const auto& other :
+       {other_scores{R"("score":0,"method":"exact","gold_field":"label")", ""},
+        {R"("score":0)", ""}, // an unknown method
+        {R"("score":0,"method":"contains","gold_field":"label")", "contains, column label"},
+        {R"("score":0,"method":"exact","gold_field":"other")", "exact, column other"},
+        {R"("score":0,"method":"judge","gold_field":"label","judge":"j.yaml")",
+         "judge j.yaml, column label"}}) {
+    const auto got = compare(left, write("b", with_score("1", other.members)), {}).value();
+    const auto is_comparable = other.by.empty();
+    BOOST_TEST(got.better_left == (is_comparable ? 1U : 0U));
+    const auto note = is_comparable ? std::string{}
+                                    : "the scores are not compared, because they were made in "
+                                      "different ways: left by exact, column label, right by " +
+                                          other.by;
+    BOOST_TEST(scores_note(got) == note);
+    BOOST_TEST((to_text(got, 80).find("-100.0 pp") != std::string::npos) == is_comparable);
+    BOOST_TEST(is_comparable == (to_html(got).find("not compared") == std::string::npos));
+    const auto scores = to_json(got).at("scores").as_object();
+    BOOST_TEST(scores.at("compared").as_bool() == is_comparable);
+    BOOST_TEST(scores.at("left").as_string() == "exact, column label");
+    if (!is_comparable)
+      BOOST_TEST(scores.at("right").as_string() == other.by);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(omitted_rows_are_counted) {
+  auto lines = std::string{};
+  auto others = std::string{};
+  for (auto i = 0; i < 30; ++i) {
+    lines += ok_line(std::to_string(i), "x");
+    others += ok_line(std::to_string(i), i < 10 ? "x" : "y");
+  }
+  const auto left = write("a", lines);
+  const auto right = write("b", others);
+  auto options = compare_options{};
+  options.rows_max = 5;
+  BOOST_TEST(omitted_rows_note(compare(left, right, options).value()) ==
+             "… and 15 more; --rows 20 lists all");
+  options.keeps_same = true;
+  BOOST_TEST(omitted_rows_note(compare(left, right, options).value()) ==
+             "… and 25 more; --rows 30 lists all");
+  options.rows_max = 30;
+  BOOST_TEST(omitted_rows_note(compare(left, right, options).value()).empty());
+}
+
 BOOST_AUTO_TEST_CASE(missing_scores_are_not_compared) {
   auto scored = ok_line("1", "x");
   scored.insert(scored.size() - 2, ",\"score\":1");

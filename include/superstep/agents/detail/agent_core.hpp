@@ -177,7 +177,8 @@ private:
     auto ask = [agent, &state, rt](model_call call) {
       return core::ask(agent, 0, std::move(call), state, rt);
     };
-    auto asking = react::ask_for_response(agent->in_answer, std::move(turn), std::move(ask));
+    auto asking = react::ask_for_response(agent->in_answer, std::move(turn), std::move(ask),
+                                          agent->context_of(rt));
     auto got = co_await asking;
     const auto answers = front::answers_to_count(state) + got.answers - 1;
     auto out = written(*agent, std::move(got.answer), &got.usage, answers, rt);

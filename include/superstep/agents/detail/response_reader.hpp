@@ -81,7 +81,9 @@ struct response_answer {
 /// Makes a model call whose answer contains a structured response, and repeats it after an invalid
 /// answer. The task throws the model's error, or invalid_response after the last attempt.
 /// @param call prepared by response_reader::prepare()
+/// @param asked is notified of invalid answers; may be null
 [[nodiscard]] task<response_answer> ask_for_response(response_reader_ptr reader, model_call call,
-                                                     model_ask ask);
+                                                     model_ask ask,
+                                                     std::shared_ptr<const agent_context> asked);
 
 } // namespace superstep::react
