@@ -2,8 +2,10 @@
 // Checks, before a job starts, that this machine has what the agent file names: the programs and
 // folders of command tools, the folder of the long-term memory, and time zones.
 #include "agents/overrides.hpp"
+#include "postgres/pg_address.hpp"
 
 #include <superstep/agents/agent_file.hpp>
+#include <superstep/checkpoint/postgres.hpp>
 
 #include <algorithm>
 #include <array>
@@ -63,9 +65,16 @@ std::optional<error> find_script_fault(const command_options& options) {
                               "relative to the agent file")};
 }
 
-/// Returns an error if the folder of the long-term memory's database does not exist. SQLite creates
-/// the database, but not its folder.
+/// Returns an error if the folder of the long-term memory's database does not exist, because SQLite
+/// creates the database, but not its folder, or if the address of a server is not accepted.
 std::optional<agent_fault> find_store_fault(const agent_spec& spec) {
+  if (superstep::is_postgres_url(spec.store)) {
+    constexpr auto use = detail::address_use{{}, {}};
+    const auto checked = detail::check_address(spec.store, false, use);
+    return checked ? std::nullopt
+                   : std::optional{agent_fault{spec.file, spec.store_line, "store.path",
+                                               checked.error().text}};
+  }
   const auto folder = std::filesystem::path{spec.store}.parent_path();
   auto ignored = std::error_code{};
   if (folder.empty() || std::filesystem::is_directory(folder, ignored))

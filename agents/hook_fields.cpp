@@ -5,6 +5,8 @@
 #include "agents/overrides.hpp"
 #include "models/strict_schema.hpp"
 
+#include <superstep/checkpoint/postgres.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -292,7 +294,8 @@ void read_store(fields& root, const std::string& folder, agent_spec& into) {
   into.store_line = line_of(node);
   auto at = fields{node, "store", root.faults()};
   at.required_text("path", into.store).done();
-  into.store = in_folder(folder, into.store);
+  if (!superstep::is_postgres_url(into.store))
+    into.store = in_folder(folder, into.store);
 }
 
 } // namespace superstep::detail

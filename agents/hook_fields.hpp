@@ -15,8 +15,8 @@ void read_response(fields& root, agent_spec& into);
 /// @param folder base of a relative path
 void read_cache(fields& root, const std::string& folder, agent_spec& into);
 
-/// Reads the key `store`: the path of the long-term memory. A relative path is resolved against
-/// `folder`.
+/// Reads the key `store`: the path or the URL of the long-term memory. A relative path is resolved
+/// against `folder`.
 void read_store(fields& root, const std::string& folder, agent_spec& into);
 
 } // namespace superstep::detail

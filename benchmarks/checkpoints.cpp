@@ -6,6 +6,7 @@
 
 #include <superstep/actors/engine.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
+#include <superstep/checkpoint/postgres.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
 #include <superstep/messages/message_json.hpp>
 #include <superstep/runtime/graph.hpp>
@@ -28,13 +29,14 @@ BOOST_DESCRIBE_STRUCT(kept_count, (), (n))
 
 namespace {
 
-/// A checkpointer that the parameters select: a temporary file, memory, or none.
+/// A checkpointer that the parameters select: a temporary file, memory, a server, or none.
 class kept_place {
 public:
   kept_place(parameters& p, bool may_be_none)
-      : kind_{p.choice("saver", may_be_none ? std::vector<std::string>{"sqlite", "mem", "none"}
-                                            : std::vector<std::string>{"sqlite", "mem"})},
-        folder_{p.text("dir", ".")}, keep_{p.flag("keep", false)} {
+      : kind_{p.choice("saver", may_be_none
+                                    ? std::vector<std::string>{"sqlite", "mem", "postgres", "none"}
+                                    : std::vector<std::string>{"sqlite", "mem", "postgres"})},
+        folder_{p.text("dir", ".")}, url_{p.text("url", "")}, keep_{p.flag("keep", false)} {
     const auto when = p.choice("dur", {"async", "sync", "exit"});
     when_ =
         when == "sync" ? durability::sync : (when == "exit" ? durability::exit : durability::async);
@@ -52,6 +54,8 @@ public:
       return nullptr;
     if (kind_ == "mem")
       return memory_checkpointer();
+    if (kind_ == "postgres")
+      return open_server();
     clear();
     return sqlite_checkpointer(path().string());
   }
@@ -59,6 +63,8 @@ public:
   std::shared_ptr<superstep::checkpointer> open_beside() {
     if (kind_ == "mem")
       return memory_checkpointer();
+    if (kind_ == "postgres")
+      return open_server();
     remove("-young");
     return sqlite_checkpointer(path().string() + "-young");
   }
@@ -78,6 +84,15 @@ public:
   [[nodiscard]] std::string file() const { return path().string(); }
 
 private:
+  /// Returns a checkpointer on the server, whose threads are deleted.
+  [[nodiscard]] std::shared_ptr<superstep::checkpointer> open_server() const {
+    auto out = postgres_checkpointer(url_);
+    auto all = prune_options{};
+    all.whole_threads = true;
+    (void)out->prune(all);
+    return out;
+  }
+
   [[nodiscard]] std::filesystem::path path() const {
     return std::filesystem::path{folder_} / ("w8-" + std::to_string(::getpid()) + ".db");
   }
@@ -94,6 +109,7 @@ private:
 
   std::string kind_;
   std::string folder_;
+  std::string url_;
   bool keep_;
   durability when_;
 };

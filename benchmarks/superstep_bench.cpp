@@ -40,11 +40,13 @@ constexpr auto workloads = std::array{
     workload{"W7", "R=1000 lat=0 conc=0: R agents at once", batch},
     workload{"W10", "R=1000: tokens of 100 models at a time, streamed through a graph", streaming},
     workload{"W13", "conc=1 R=20*conc url= stream=0: agents with a model over HTTP", model_http},
-    workload{
-        "W8loop",
-        "S=1000 saver=sqlite|mem|none dur=async|sync|exit dir=. keep=0 runs=1: W3 with checkpoints",
-        kept_loop},
-    workload{"W8chat", "H=100 saver=sqlite|mem dur=… dir=. keep=0: one thread of H turns",
+    workload{"W8loop",
+             "S=1000 saver=sqlite|mem|postgres|none dur=async|sync|exit dir=. url=postgresql://… "
+             "keep=0 runs=1: W3 "
+             "with checkpoints",
+             kept_loop},
+    workload{"W8chat",
+             "H=100 saver=sqlite|mem|postgres dur=… dir=. url=… keep=0: one thread of H turns",
              kept_chat},
     workload{"W8resume", "file=w8.db: opens the database that W8chat keep=1 left", resumed_chat},
     workload{"W9", "iters=2500000: 16 tool calls that compute", cpu_tools},

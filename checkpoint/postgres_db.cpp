@@ -132,9 +132,13 @@ checkpoint_error postgres_failed(const error& why) {
 }
 
 pg_address checked_postgres_address(const std::string& url, bool accepts_unverified) {
-  constexpr auto use =
-      address_use{"address of the database", "the option accepts_unverified_server"};
-  auto checked = check_address(url, accepts_unverified, use);
+  constexpr auto use = address_use{"address of the database", "accepts_unverified_server (C++)"};
+  auto checked = result<pg_address>{error{}};
+  try {
+    checked = check_address(url, accepts_unverified, use);
+  } catch (const std::runtime_error& e) { // the client library is missing
+    checked = error{errc::shortage, e.what()};
+  }
   if (!checked)
     throw transaction_failed(checked.error().text);
   return *std::move(checked);

@@ -5,6 +5,8 @@
 
 #include "agents/model_fields.hpp"
 
+#include <superstep/checkpoint/postgres.hpp>
+
 #include <filesystem>
 #include <set>
 #include <string>
@@ -38,7 +40,7 @@ public:
       files.push_back({"record" + of, spec.record, use::written});
     // A store or cache counts as only read: agents may share one, and SQLite refuses to write to a
     // file that is not a database.
-    if (!spec.store.empty())
+    if (!spec.store.empty() && !superstep::is_postgres_url(spec.store))
       add_database(files, "store" + of, spec.store, use::read);
     if (spec.cache)
       add_database(files, "cache" + of, spec.cache->path, use::read);

@@ -7,9 +7,10 @@
 #include "cli/chat_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
+#include "cli/thread_database.hpp"
 #include "cli/usage.hpp"
 
-#include <superstep/checkpoint/sqlite.hpp>
+#include <superstep/checkpoint/postgres.hpp>
 
 #include <csignal>
 #include <cstdlib>
@@ -108,29 +109,23 @@ int chat(const chat_arguments& given) {
     return 1;
   const auto database =
       given.database.empty() ? database_beside(given.agent.agent) : given.database;
-  if (const auto checked = check_folder_of("--database", given.database); !checked)
+  const auto is_file = !superstep::is_postgres_url(database);
+  if (const auto checked = check_folder_of("--database", given.database); is_file && !checked)
     return refuse_chat(checked.error().text);
   const auto thread = given.thread.empty() ? new_thread_id() : given.thread;
   const auto is_at_keyboard = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
 
   auto files = files_of(*built.agent);
-  add_database(files, "the threads", database, used_file::use::read);
+  if (is_file)
+    add_database(files, "the threads", database, used_file::use::read);
   if (const auto checked = check_distinct_files(files); !checked)
     return refuse_chat(checked.error().text);
   // Threads and long-term memory use the same key, because they may be in the same file.
-  auto kept = sqlite_checkpointer_options{};
-  kept.encryption_key = encryption_key_from_environment();
-  kept.owner = ""; // reject the database of a batch job: the job deletes the file when it ends
   const auto& store = built.agent->spec().store;
-  auto memory = std::shared_ptr<sqlite_store>{};
-  if (!store.empty()) {
-    auto remembered = sqlite_store_options{};
-    remembered.encryption_key = kept.encryption_key;
-    memory = std::make_shared<sqlite_store>(store, std::move(remembered));
-  }
+  auto memory = store.empty() ? nullptr : open_store(store);
+  // Without an owner, the file of a batch job is rejected: the job deletes it when it ends.
   auto settings = chat_session::options{
-      make_conversation(*built.agent, sqlite_checkpointer(database, std::move(kept)),
-                        std::move(memory)),
+      make_conversation(*built.agent, open_threads(database, ""), std::move(memory)),
       config_of(built.agent->spec(), thread), is_at_keyboard, retries};
   auto shown = chat_view{std::cout, wants_colours()};
   // In a pipe, standard output contains only the agent's answers.
@@ -149,6 +144,7 @@ int chat(const chat_arguments& given) {
 constexpr auto chat_examples = R"(Examples:
   superstep chat agent.yaml
   superstep chat agent.yaml --thread trip-to-oslo --database chat.db
+  superstep chat agent.yaml --thread trip-to-oslo --database postgresql://db.example.com/chat
   echo 'What is 12 * 7?' | superstep chat agent.yaml
 
 Use --thread to resume a thread later, even if a review is pending. Ctrl-C stops an answer; at the
@@ -169,8 +165,10 @@ void add_chat(CLI::App& program, action& chosen) {
   verb.add_option("--thread", given->thread,
                   "Id of the thread to resume or to create; default: a new id")
       ->check(thread_id());
-  verb.add_option("--database", given->database,
-                  "Database of the threads; default: AGENT with the extension .threads.db")
+  verb.add_option(
+          "--database", given->database,
+          "Database of the threads: a file, or postgresql://... for a server; default: AGENT "
+          "with the extension .threads.db")
       ->check(named_file());
   verb.footer(chat_examples);
   verb.callback([given, &chosen] { chosen = [given] { return chat(*given); }; });

@@ -4,8 +4,10 @@
 #include "base/utf8.hpp"
 #include "cli/commands.hpp"
 #include "cli/imported_thread.hpp"
+#include "cli/thread_database.hpp"
 #include "cli/usage.hpp"
 
+#include <superstep/checkpoint/postgres.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
 
 #include <algorithm>
@@ -52,15 +54,15 @@ void check_folder(const char* option, const std::string& path) {
 /// that reads threads must not create a database.
 std::shared_ptr<superstep::checkpointer> open(const threads_arguments& given,
                                               bool may_be_new = false) {
+  if (superstep::is_postgres_url(given.database))
+    return open_threads(given.database);
   if (!may_be_new && !std::filesystem::exists(given.database))
     throw std::runtime_error{given.database + ": no such file; check the path of the database"};
   if (!may_be_new && std::filesystem::is_regular_file(given.database) &&
       std::filesystem::file_size(given.database) == 0)
     throw std::runtime_error{given.database + ": is empty and not a database; check the path"};
   check_folder("DATABASE", given.database);
-  auto options = sqlite_checkpointer_options{};
-  options.encryption_key = encryption_key_from_environment();
-  return sqlite_checkpointer(given.database, std::move(options));
+  return open_threads(given.database);
 }
 
 /// Whether the database has the thread, possibly with checkpoints of subgraphs only.
@@ -287,7 +289,8 @@ using arguments_ptr = std::shared_ptr<threads_arguments>;
 CLI::App& add_verb(CLI::App& threads, action& chosen, const arguments_ptr& given, const char* name,
                    const char* text, int (*run)(const threads_arguments&)) {
   auto& verb = *threads.add_subcommand(name, text);
-  verb.add_option("DATABASE", given->database, "The database of the threads")
+  verb.add_option("DATABASE", given->database,
+                  "The database of the threads: a file, or postgresql://...")
       ->required()
       ->check(named_file());
   verb.callback([given, run, &chosen] { chosen = [given, run] { return run(*given); }; });
@@ -303,6 +306,7 @@ CLI::App& with_thread(CLI::App& verb, const arguments_ptr& given) {
 constexpr auto threads_examples = R"(Each line printed is a JSON object. Examples:
   superstep threads list chat.db
   superstep threads show chat.db conversation-17
+  superstep threads show postgresql://db.example.com/chat conversation-17
   superstep threads export chat.db conversation-17 --output thread.jsonl
   superstep threads import other.db conversation-17 --input thread.jsonl
   superstep threads import chat.db from-python --input checkpoint.json --form langgraph

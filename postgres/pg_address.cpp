@@ -58,7 +58,8 @@ bool is_postgres_url(std::string_view text) noexcept {
 result<pg_address> check_address(const std::string& url, bool is_insecure_allowed,
                                  const address_use& use) {
   const auto invalid = [&](const std::string& text) {
-    return error{errc::invalid_argument, std::string{use.option} + ": " + text};
+    const auto prefix = use.option.empty() ? std::string{} : std::string{use.option} + ": ";
+    return error{errc::invalid_argument, prefix + text};
   };
   if (!is_postgres_url(url))
     return invalid("must start with postgresql://");
@@ -83,9 +84,10 @@ result<pg_address> check_address(const std::string& url, bool is_insecure_allowe
   if (!is_local && !is_insecure_allowed) {
     if (given.contains("sslmode") && given["sslmode"] != "verify-full")
       return invalid("sslmode=" + given["sslmode"] +
-                     " does not verify the server; use sslmode=verify-full, or accept the risk "
-                     "with " +
-                     std::string{use.insecure_option});
+                     " does not verify the server; use sslmode=verify-full" +
+                     (use.insecure_option.empty()
+                          ? std::string{}
+                          : ", or accept the risk with " + std::string{use.insecure_option}));
     given["sslmode"] = "verify-full";
   }
   auto out = pg_address{};

@@ -20,9 +20,9 @@ struct pg_address {
 
 /// The origin of the address of a database, for the texts of errors.
 struct address_use {
-  /// The option or key with the address, with which an error starts.
+  /// The option or key with the address, with which an error starts; may be empty.
   std::string_view option = "--ledger";
-  /// The option that accepts the risk of a server that is not verified.
+  /// The option that accepts the risk of a server that is not verified; may be empty.
   std::string_view insecure_option = "--insecure-ledger";
 };
 

@@ -12,6 +12,7 @@
 #include "stream.hpp"
 
 #include <superstep/agents/create_agent.hpp>
+#include <superstep/checkpoint/postgres.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
 #include <superstep/messages/message_json.hpp>
 
@@ -183,6 +184,17 @@ tool_list native_agent::make_tools(nb::list specs) {
   return out;
 }
 
+namespace {
+
+/// Opens the long-term memory that an agent file names.
+std::unique_ptr<superstep::store> opened_store(const std::string& database) {
+  if (superstep::is_postgres_url(database))
+    return std::make_unique<postgres_store>(database);
+  return std::make_unique<sqlite_store>(database);
+}
+
+} // namespace
+
 native_agent::native_agent(const std::string& text, const std::string& name,
                            const std::string& folder, const std::vector<std::string>& overrides,
                            nb::list tools, std::shared_ptr<superstep::checkpointer> checkpointer,
@@ -197,7 +209,7 @@ native_agent::native_agent(const std::string& text, const std::string& name,
     const auto whole = superstep::agent{built.agent->spec(), built.agent->model(), std::move(all),
                                         built.agent->sub_agents()};
     if (!memory && !whole.spec().store.empty())
-      memory = std::make_shared<shared_store>(std::make_unique<sqlite_store>(whole.spec().store));
+      memory = std::make_shared<shared_store>(opened_store(whole.spec().store));
     if (checkpointer || memory)
       graph_ = make_conversation(whole, std::move(checkpointer), std::move(memory));
     else

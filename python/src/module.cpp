@@ -13,6 +13,7 @@
 #include "types.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>
+#include <superstep/checkpoint/postgres.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
 
 #include <utility>
@@ -123,6 +124,13 @@ void add_checkpointers(nb::module_& m) {
       auto options = sqlite_checkpointer_options{};
       options.encryption_key = encryption_key_from_environment();
       return saved_threads{superstep::sqlite_checkpointer(path, std::move(options))};
+    });
+  });
+  m.def("postgres_checkpointer", [](const std::string& url) {
+    return translated([&] {
+      auto options = postgres_checkpointer_options{};
+      options.encryption_key = encryption_key_from_environment();
+      return saved_threads{superstep::postgres_checkpointer(url, std::move(options))};
     });
   });
   m.def("delete_thread", [](const saved_threads& in, const std::string& thread_id) {

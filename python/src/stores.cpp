@@ -7,6 +7,7 @@
 #include "objects.hpp"
 #include "types.hpp"
 
+#include <superstep/checkpoint/postgres.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
 
 #include <nanobind/stl/optional.h>
@@ -143,6 +144,17 @@ void add_stores(nb::module_& m) {
         });
       },
       nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none());
+  m.def(
+      "postgres_store",
+      [](const std::string& url, nb::handle embed, names fields, std::optional<double> ttl) {
+        return translated([&] {
+          auto options = read_options<postgres_store_options>(embed, std::move(fields), ttl);
+          options.encryption_key = encryption_key_from_environment();
+          return store_handle{std::make_shared<shared_store>(
+              std::make_unique<postgres_store>(url, std::move(options)))};
+        });
+      },
+      nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none());
   nb::class_<cache_handle>(m, "CacheHandle").def("clear", [](const cache_handle& h) {
     unlocked([&] { h.cache->clear({}); });
   });
@@ -155,6 +167,14 @@ void add_stores(nb::module_& m) {
       options.entries_max = entries_max;
       options.encryption_key = encryption_key_from_environment();
       return cache_handle{std::make_shared<sqlite_cache>(path, std::move(options))};
+    });
+  });
+  m.def("postgres_cache", [](const std::string& url, std::size_t entries_max) {
+    return translated([&] {
+      auto options = postgres_cache_options{};
+      options.entries_max = entries_max;
+      options.encryption_key = encryption_key_from_environment();
+      return cache_handle{std::make_shared<postgres_cache>(url, std::move(options))};
     });
   });
 }

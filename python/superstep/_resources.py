@@ -36,7 +36,7 @@ class _Resource:
         return (type(self), (self._make, *self._arguments))
 
     def __repr__(self) -> str:
-        path = repr(self._arguments[0]) if self._make.startswith("sqlite") else ""
+        path = repr(self._arguments[0]) if self._make.startswith(("sqlite", "postgres")) else ""
         return f"superstep.{self._make}({path})"
 
 
@@ -46,7 +46,7 @@ def opened(resource: "_Resource | None") -> Any:
 
 
 class Checkpointer(_Resource):
-    """Saves threads. Made by memory_checkpointer() and sqlite_checkpointer().
+    """Saves threads. Made by memory_checkpointer(), sqlite_checkpointer() and postgres_checkpointer().
 
     A forked process opens a database again; what was saved in memory stays in the parent.
     """
@@ -70,6 +70,15 @@ def sqlite_checkpointer(path: "str | os.PathLike[str]") -> Checkpointer:
     return Checkpointer("sqlite_checkpointer", _path_of(path))
 
 
+def postgres_checkpointer(url: str) -> Checkpointer:
+    """Returns a checkpointer that saves threads in a PostgreSQL database, for many machines.
+
+    ``url`` has the form ``postgresql://host/database`` and contains no password: use a password file
+    or PGPASSWORD. Everything else is as described for sqlite_checkpointer().
+    """
+    return Checkpointer("postgres_checkpointer", url)
+
+
 class Item(Values):
     """An item of a Store: ``value`` is a dict; ``score`` is its similarity to the text of a search."""
 
@@ -85,7 +94,7 @@ class Item(Values):
 
 
 class Store(_Resource):
-    """Long-term memory that all threads share. Made by memory_store() and sqlite_store().
+    """Long-term memory that all threads share. Made by memory_store(), sqlite_store() and postgres_store().
 
     Nodes and tools find it as ``runtime.store``. An item has a namespace, a tuple of labels, and a
     key; its value is a dict with a JSON form. A put() takes effect at once: it is not part of the
@@ -184,6 +193,17 @@ def sqlite_store(
     return Store("sqlite_store", _path_of(path), embed, list(fields), ttl)
 
 
+def postgres_store(
+    url: str,
+    *,
+    embed: "Embed | None" = None,
+    fields: Sequence[str] = ("$",),
+    ttl: "float | None" = None,
+) -> Store:
+    """Returns a store in a PostgreSQL database; see memory_store() and postgres_checkpointer()."""
+    return Store("postgres_store", url, embed, list(fields), ttl)
+
+
 def store_of(native: Any) -> Store:
     """Returns the Store of a native one."""
     made = Store("memory_store")
@@ -193,7 +213,10 @@ def store_of(native: Any) -> Store:
 
 
 class Cache(_Resource):
-    """Keeps outputs of nodes with a CachePolicy. Made by memory_cache() and sqlite_cache()."""
+    """Keeps outputs of nodes with a CachePolicy.
+
+    Made by memory_cache(), sqlite_cache() and postgres_cache().
+    """
 
     def clear(self) -> None:
         """Deletes all outputs."""
@@ -211,3 +234,8 @@ def sqlite_cache(path: "str | os.PathLike[str]", *, entries_max: int = 100_000) 
     Cached values must be storable, as with sqlite_checkpointer().
     """
     return Cache("sqlite_cache", _path_of(path), entries_max)
+
+
+def postgres_cache(url: str, *, entries_max: int = 100_000) -> Cache:
+    """Returns a cache in a PostgreSQL database; see sqlite_cache() and postgres_checkpointer()."""
+    return Cache("postgres_cache", url, entries_max)

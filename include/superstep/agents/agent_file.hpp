@@ -139,8 +139,9 @@ struct agent_spec {
   std::size_t response_line = 0; ///< line of the key `response`
   /// Messages of the rows of a batch, filled with their columns; not set: rows contain messages.
   std::optional<message_template> input;
-  std::size_t input_line = 0;      ///< line of the key `input`
-  std::string store;               ///< path of the long-term memory's database; empty: none
+  std::size_t input_line = 0; ///< line of the key `input`
+  /// Path of the long-term memory's database, or its URL `postgresql://…`; empty: none.
+  std::string store;
   std::size_t store_line = 0;      ///< line of the key `store`
   std::optional<cache_spec> cache; ///< answer cache of the model
   std::size_t cache_line = 0;      ///< line of the key `cache`

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <future>
 #include <memory>
 #include <string>
@@ -160,7 +161,9 @@ BOOST_AUTO_TEST_CASE(waiting_run_fails_when_checkpointer_is_closed) {
 }
 
 BOOST_AUTO_TEST_CASE(eight_processes_on_twenty_threads_lose_no_update) {
-  auto driver = process{{"/usr/bin/env", "SUPERSTEP_CONTENTION=8 20 15",
+  const auto* const wanted = std::getenv("SUPERSTEP_CONTENTION");
+  const auto size = std::string{wanted != nullptr ? wanted : "8 20 15"};
+  auto driver = process{{"/usr/bin/env", "SUPERSTEP_CONTENTION=" + size,
                          helper_program("contention_driver"), shared_server().url()}};
   const auto end = driver.wait();
   BOOST_TEST(end.exit_code == 0, end.err);

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses between SQLite and PostgreSQL by the form of the name of a database.
+#include "cli/thread_database.hpp"
+
+#include <superstep/checkpoint/postgres.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
+
+#include <utility>
+
+namespace superstep::cli {
+
+std::shared_ptr<checkpointer> open_threads(const std::string& database,
+                                           std::optional<std::string> owner) {
+  if (superstep::is_postgres_url(database)) {
+    auto options = postgres_checkpointer_options{};
+    options.encryption_key = encryption_key_from_environment();
+    return postgres_checkpointer(database, std::move(options));
+  }
+  auto options = sqlite_checkpointer_options{};
+  options.encryption_key = encryption_key_from_environment();
+  options.owner = std::move(owner);
+  return sqlite_checkpointer(database, std::move(options));
+}
+
+std::shared_ptr<store> open_store(const std::string& database) {
+  if (superstep::is_postgres_url(database)) {
+    auto options = postgres_store_options{};
+    options.encryption_key = encryption_key_from_environment();
+    return std::make_shared<postgres_store>(database, std::move(options));
+  }
+  auto options = sqlite_store_options{};
+  options.encryption_key = encryption_key_from_environment();
+  return std::make_shared<sqlite_store>(database, std::move(options));
+}
+
+} // namespace superstep::cli
