@@ -3,7 +3,7 @@
 // process is killed, or the server crashes. The threads must end with the same history as without
 // an interruption.
 //
-// SUPERSTEP_KILL_POINTS (45) sets the number of interruptions.
+// SUPERSTEP_KILL_POINTS (30) sets the number of interruptions.
 #include "checkpoint/checkpointer_contract.hpp"
 #include "system/postgres/postgres_place.hpp"
 #include "system/postgres/statement_proxy.hpp"
@@ -31,7 +31,7 @@ constexpr auto durabilities =
 
 std::size_t points_wanted() {
   const auto* wanted = std::getenv("SUPERSTEP_KILL_POINTS");
-  return wanted != nullptr ? std::stoull(wanted) : 45;
+  return wanted != nullptr ? std::stoull(wanted) : 30;
 }
 
 /// Runs threads with a common prefix of their ids in other processes.
