@@ -124,8 +124,9 @@ std::string table_line(const std::string& name, const results::report& r) {
                ? fmt::format("{:.1f}", results::in_ms(r.latency.percentile(share)))
                : std::string{"-"};
   };
-  return fmt::format("{:<40} {:>7} {:>7} {:>16} {:>9} {:>9} {:>11} {:>11} {:>11}\n", name, r.ok,
-                     r.failed,
+  const auto has_status = r.unknown == 0;
+  return fmt::format("{:<40} {:>7} {:>7} {:>16} {:>9} {:>9} {:>11} {:>11} {:>11}\n", name,
+                     known(has_status, r.ok), known(has_status, r.failed),
                      r.rows_scored > 0 ? fmt::format("{:.1f} ({:.1f}-{:.1f})", 100 * score.value,
                                                      100 * score.low, 100 * score.high)
                                        : std::string{"-"},

@@ -189,7 +189,8 @@ T& report::counter(std::map<std::string, T>& all, const std::string& name) const
 }
 
 void report::add(const result_line& row) {
-  auto& count = row.status == result_status::ok      ? ok
+  auto& count = !row.is_status_known                 ? unknown
+                : row.status == result_status::ok    ? ok
                 : row.status == result_status::error ? failed
                                                      : cancelled;
   ++count;
@@ -255,6 +256,9 @@ std::string to_text(const report& r) {
       fmt::format("{}: {}, {} ok, {} failed", r.path, counted(r.rows(), "row"), r.ok, r.failed);
   if (r.cancelled > 0)
     out += fmt::format(", {} cancelled", r.cancelled);
+  if (r.unknown > 0)
+    out += fmt::format(", {} of unknown status (write the outputs with status in --fields)",
+                       r.unknown);
   if (r.is_torn)
     out += "; the last line is incomplete and not counted";
   out += '\n';
@@ -304,8 +308,11 @@ std::string to_text(const report& r) {
 
 json::object to_json(const report& r) {
   auto out = json::object{};
-  out["rows"] = {
-      {"total", r.rows()}, {"ok", r.ok}, {"failed", r.failed}, {"cancelled", r.cancelled}};
+  out["rows"] = {{"total", r.rows()},
+                 {"ok", r.ok},
+                 {"failed", r.failed},
+                 {"cancelled", r.cancelled},
+                 {"unknown", r.unknown}};
   out["usage"] = nullptr;
   if (r.tokens.count() > 0)
     out["usage"] = {{"input_tokens", r.input_tokens}, {"output_tokens", r.output_tokens}};

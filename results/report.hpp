@@ -79,6 +79,7 @@ public:
   std::uint64_t ok = 0;          ///< rows that succeeded
   std::uint64_t failed = 0;      ///< rows that failed
   std::uint64_t cancelled = 0;   ///< rows that were cancelled
+  std::uint64_t unknown = 0;     ///< rows whose lines do not show how the rows ended
   std::int64_t input_tokens = 0; ///< of the rows whose lines have a usage, as `tokens`
   std::int64_t output_tokens = 0;
   std::optional<std::uint64_t> model_calls; ///< not set: no line has the number
@@ -95,7 +96,7 @@ public:
   std::map<std::string, error_class> errors;
   std::map<std::string, tool_numbers> tools;
 
-  [[nodiscard]] std::uint64_t rows() const noexcept { return ok + failed + cancelled; }
+  [[nodiscard]] std::uint64_t rows() const noexcept { return ok + failed + cancelled + unknown; }
   /// The slowest rows, the slowest first.
   [[nodiscard]] std::vector<reported_row> slowest() const;
   /// The job's summary file; empty if it is missing.

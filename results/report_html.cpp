@@ -22,6 +22,8 @@ std::string cards_of(const report& r) {
   out += card(grouped(r.failed), "failed");
   if (r.cancelled > 0)
     out += card(grouped(r.cancelled), "cancelled");
+  if (r.unknown > 0)
+    out += card(grouped(r.unknown), "of unknown status");
   if (r.rows_scored > 0) {
     const auto score = wilson(r.score_sum, r.rows_scored);
     out += card(fmt::format("{:.1f} %", 100 * score.value),

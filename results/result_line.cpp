@@ -80,12 +80,38 @@ void read_usage(dom::object usage, result_line& into) noexcept {
   read_integer(usage, "completion_tokens", into.output_tokens);
 }
 
+/// Reads the members `error.code` and others of a line with selected fields.
+void read_error_fields(dom::object line, result_line& into) {
+  for (const auto* name : {"error.code", "error.kind", "error.message"}) {
+    if (line.at_key(name).error() != simdjson::SUCCESS)
+      continue;
+    into.is_status_known = true;
+    const auto text = text_at(line, name);
+    if (text.empty())
+      continue;
+    into.status = result_status::error;
+    if (name == std::string_view{"error.message"})
+      into.error_message = text;
+    else if (into.error_kind.empty())
+      into.error_kind = text;
+  }
+}
+
 /// Reads `error`: an object, or a text as vLLM writes it.
 void read_error(dom::object line, result_line& into) {
   auto failed = dom::element{};
-  if (line.at_key("error").get(failed) != simdjson::SUCCESS || failed.is_null())
+  read_error_fields(line, into);
+  const auto has_error = line.at_key("error").get(failed) == simdjson::SUCCESS;
+  const auto status = text_at(line, "status");
+  into.is_status_known = into.is_status_known || has_error || !status.empty();
+  if (status == "error")
+    into.status = result_status::error;
+  if (has_error && !failed.is_null())
+    into.status = result_status::error;
+  if (into.status == result_status::error && into.error_kind.empty())
+    into.error_kind = "unknown";
+  if (!has_error || failed.is_null())
     return;
-  into.status = result_status::error;
   auto text = std::string_view{};
   if (failed.get(text) == simdjson::SUCCESS) {
     into.error_message = text;
@@ -209,8 +235,10 @@ result_line read_result_line(dom::object line, std::string_view answer_member) {
   auto member = dom::object{};
   auto list = dom::array{};
   auto value = dom::element{};
-  if (line.at_key("response").get(member) == simdjson::SUCCESS)
+  if (line.at_key("response").get(member) == simdjson::SUCCESS) {
     read_response(member, out);
+    out.is_status_known = true;
+  }
   if (line.at_key("messages").get(list) == simdjson::SUCCESS) // a line with selected fields
     read_messages(list, out);
   if (line.at_key("output").get(member) == simdjson::SUCCESS) {
@@ -225,6 +253,8 @@ result_line read_result_line(dom::object line, std::string_view answer_member) {
     out.answer = answer;
     out.has_answer = true;
   }
+  // Only a row that has succeeded has an answer.
+  out.is_status_known = out.is_status_known || out.has_answer;
   if (line.at_key("usage").get(member) == simdjson::SUCCESS)
     read_usage(member, out);
   read_number(line, "cost", out.cost);

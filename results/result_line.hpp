@@ -34,6 +34,9 @@ struct tool_use {
 struct result_line {
   std::string key; ///< the row's id; empty if the line has none
   result_status status = result_status::ok;
+  /// Whether the line shows how the row ended. A line with selected fields may have neither the
+  /// status nor an answer; its `status` is then `ok`.
+  bool is_status_known = false;
   std::string error_kind;
   std::string error_message;
   std::string question;    ///< text of the last human message; empty if the line has no messages

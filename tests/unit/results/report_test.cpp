@@ -119,6 +119,24 @@ BOOST_AUTO_TEST_CASE(missing_numbers_are_not_shown_as_zero) {
   BOOST_TEST(contains(to_text(got), "calls         1 model call, 0 tool calls"));
 }
 
+BOOST_AUTO_TEST_CASE(lines_without_status_are_counted_as_unknown) {
+  auto got = report{};
+  got.add(read(R"({"id":"a","answer":"x"})"));
+  got.add(read(R"({"id":"b","answer":null})"));
+  got.add(read(R"({"id":"c","label":"x"})"));
+  got.add(read(R"({"id":"d","answer":null,"status":"error"})"));
+  got.add(read(R"({"id":"e","label":"x","error.code":null})"));
+  got.add(read(R"({"id":"f","label":null,"error.code":"timed_out"})"));
+  got.add(read(R"({"id":"g","label":"x","error":null})"));
+  BOOST_TEST(got.rows() == 7U);
+  BOOST_TEST(contains(to_text(got), "7 rows, 3 ok, 2 failed, 2 of unknown status (write the "),
+             to_text(got));
+  BOOST_TEST(to_json(got).at("rows").at("unknown").as_uint64() == 2U);
+  BOOST_TEST(contains(to_html(got), "<b>2</b><span>of unknown status</span>"));
+  BOOST_TEST(got.errors.at("timed_out").rows == 1U);
+  BOOST_TEST(got.errors.at("unknown").rows == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(charts_use_the_singular_for_one) {
   auto values = distribution{};
   values.add(1);
