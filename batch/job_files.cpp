@@ -253,7 +253,7 @@ bool is_from_other_tool(const std::string& output) {
 }
 
 /// Starts a new job. Rejects an output or dead letters without a journal: they may belong to a job
-/// whose journal was lost. With --retry-dead, an output of OpenAI or vLLM is accepted.
+/// whose journal was lost. --retry-dead needs an earlier job, or an output of OpenAI or vLLM.
 result<void> begin_job(job_files& files, const batch_options& options, const job_header& wanted) {
   const auto is_empty = size_of(files.paths.journal) == 0 && size_of(files.paths.dead) == 0;
   if (options.retry_dead && is_empty && size_of(files.paths.output) > 0) {
@@ -276,6 +276,12 @@ result<void> begin_job(job_files& files, const batch_options& options, const job
         text += ", --retry-dead keeps its answers and runs its failed rows";
       return error{errc::invalid_argument, std::move(text)};
     }
+  if (options.retry_dead) { // a new job would run all rows, and pay for them
+    remove_new_journal(files);
+    return error{errc::invalid_argument, "--retry-dead: there is no earlier job at " +
+                                             options.output +
+                                             "; correct --output, or run without --retry-dead"};
+  }
   if (auto owned = refuse_or_move_foreign(files); !owned)
     return owned;
   auto output = file::open_regular(files.paths.output, read_append_create);

@@ -26,6 +26,7 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <new>
@@ -348,6 +349,15 @@ int with_shortage_code(F run) {
   }
 }
 
+/// Whether a job has written to an output before.
+bool exists_job_at(const std::string& output) {
+  auto job = batch_options{};
+  job.output = output;
+  return std::ranges::any_of(paths_written_by(job), [](const used_file& file) {
+    return std::filesystem::exists(file.path);
+  });
+}
+
 /// Runs a job for each combination of --matrix.
 int run_combinations(const run_arguments& given) {
   if (given.batch.input == "-" || given.batch.output == "-")
@@ -358,11 +368,17 @@ int run_combinations(const run_arguments& given) {
   const auto jobs = matrix_of(given.matrix, given.batch.output);
   if (!jobs)
     return fail_with(jobs.error().text);
+  const auto has_job = [](const matrix_job& job) { return exists_job_at(job.output); };
+  if (given.batch.retry_dead && std::ranges::none_of(*jobs, has_job))
+    return fail_with("--retry-dead: there is no earlier job of --matrix at " + given.batch.output +
+                     "; correct --output, or run without --retry-dead");
   const auto arguments_of = [&given](const matrix_job& job) {
     auto out = given;
     out.matrix.clear();
     out.batch.output = job.output;
     out.combination = job.overrides;
+    // Combinations that an earlier run did not reach have no failed rows.
+    out.batch.retry_dead = given.batch.retry_dead && exists_job_at(job.output);
     return out;
   };
   for (const auto& job : *jobs) {

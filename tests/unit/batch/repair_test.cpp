@@ -316,6 +316,18 @@ BOOST_AUTO_TEST_CASE(retry_dead_option_runs_only_failed_rows_again) {
   BOOST_TEST(attempts["error"] == 3);
 }
 
+BOOST_AUTO_TEST_CASE(retry_dead_option_needs_an_earlier_job) {
+  auto job = testing::job{chat_lines(3)};
+  job.options.retry_dead = true;
+  const auto refused = job.run();
+  BOOST_REQUIRE(!refused.has_value());
+  BOOST_TEST(has(refused.error().text, "no earlier job at " + job.options.output),
+             refused.error().text);
+  BOOST_TEST(job.runner.runs.empty());
+  BOOST_TEST(!std::filesystem::exists(job.folder / "out.journal"));
+  BOOST_TEST(!std::filesystem::exists(job.folder / "out.jsonl"));
+}
+
 // A rebuild may be killed between the renames of its files.
 BOOST_AUTO_TEST_CASE(journal_rebuild_killed_midway_is_repeated) {
   const auto failed_lines_dropped = [](const std::string& text) {
