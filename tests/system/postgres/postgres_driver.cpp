@@ -29,7 +29,8 @@ int hold(const std::shared_ptr<ss::checkpointer>& in, const std::string& thread)
 
 int run(const std::vector<std::string>& given) {
   auto options = ss::postgres_checkpointer_options{};
-  options.lease_time = std::chrono::milliseconds{500};
+  // The process that takes over a killed one should not wait for long.
+  options.lease_time = std::chrono::milliseconds{given.at(0) == "hold" ? 2'000 : 500};
   const auto in = ss::postgres_checkpointer(given.at(1), options);
   if (given.at(0) == "hold")
     return hold(in, given.at(2));
