@@ -33,6 +33,7 @@ struct line_part {
   line_part(std::string content) : text{std::move(content)} {}
   std::string text;
   bool is_error = false; ///< whether the text may be cut
+  bool is_cause = false; ///< whether it is the error of a job that does not progress
 };
 
 /// Returns the parts of a progress line, the most important first.
@@ -57,6 +58,7 @@ std::vector<line_part> parts_of(const batch_progress& now) {
       return;
     out.push_back(std::string{without_address(now.last_error)});
     out.back().is_error = true;
+    out.back().is_cause = is_stuck;
   };
   if (is_stuck)
     add_error();
@@ -78,12 +80,25 @@ std::vector<line_part> parts_of(const batch_progress& now) {
   return out;
 }
 
+constexpr auto separator = std::string_view{", "};
+
+/// Whether a line of this width would show little of the error of a job that does not progress.
+bool hides_cause(const std::vector<line_part>& parts, std::size_t columns) {
+  constexpr auto cause_bytes_min = std::size_t{24};
+  auto used = std::size_t{0};
+  for (const auto& part : parts) {
+    if (part.is_cause)
+      return used + std::min(part.text.size(), cause_bytes_min) > columns;
+    used += part.text.size() + separator.size();
+  }
+  return false;
+}
+
 /// Joins the parts of a line, as many as fit into `columns`. The first part and an error are cut if
 /// they do not fit.
 std::string joined(const std::vector<line_part>& parts, std::size_t columns) {
   constexpr auto error_bytes_min = std::size_t{12};
   constexpr auto error_bytes_max = std::size_t{60};
-  constexpr auto separator = std::string_view{", "};
   auto out = std::string{};
   for (const auto& part : parts) {
     const auto used = out.empty() ? 0 : out.size() + separator.size();
@@ -117,9 +132,7 @@ public:
     // line would take more than two lines of a terminal that becomes narrow.
     constexpr auto columns_max = std::size_t{120};
     const auto room = columns > 0 ? std::min(columns, columns_max) - 1 : std::string::npos;
-    const auto bar = bar_of(now);
-    auto line = bar.size() < room ? bar + joined(parts_of(now), room - bar.size())
-                                  : joined(parts_of(now), room);
+    const auto line = drawn(now, room);
     // The cursor stays at the start of the line. If the terminal becomes narrower, it wraps the
     // line to several lines, and the cursor stays in the first of them. So the next line replaces
     // the first one, and the rest of the screen is cleared. The terminal must not wrap a line that
@@ -140,6 +153,18 @@ public:
   }
 
 private:
+  /// Returns the line for a width. The bar, and then the number of failed rows if it is 0, leave
+  /// their place to the error of a job that does not progress.
+  static std::string drawn(const batch_progress& now, std::size_t room) {
+    const auto bar = bar_of(now);
+    auto parts = parts_of(now);
+    if (bar.size() < room && !hides_cause(parts, room - bar.size()))
+      return bar + joined(parts, room - bar.size());
+    if (now.failed == 0 && hides_cause(parts, room))
+      parts.erase(parts.begin() + 1);
+    return joined(parts, room);
+  }
+
   static std::string bar_of(const batch_progress& now) {
     constexpr auto width = std::uint64_t{10};
     const auto filled = now.rows == 0 ? width : std::min(now.done * width / now.rows, width);

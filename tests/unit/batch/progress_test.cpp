@@ -130,8 +130,8 @@ batch_progress stuck_sample() {
 }
 
 BOOST_AUTO_TEST_CASE(bar_shows_retries_and_their_error) {
-  BOOST_TEST(bar_at(60, stuck_sample()) ==
-             "[..........] 0/80 done, 0 failed, 4 retrying, Connection...");
+  BOOST_TEST(bar_at(60, stuck_sample()) == "0/80 done, 0 failed, 4 retrying, Connection refused");
+  BOOST_TEST(bar_at(40, stuck_sample()) == "0/80 done, 4 retrying, Connection re...");
   BOOST_TEST(bar_at(80, stuck_sample()) ==
              "[..........] 0/80 done, 0 failed, 4 retrying, Connection refused, 4 in flight");
   BOOST_TEST(bar_at(120, stuck_sample()).ends_with("0 tokens, 17 retries"));
