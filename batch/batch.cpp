@@ -8,6 +8,7 @@
 #include "base/file_size_signal.hpp"
 #include "batch_run.hpp"
 #include "check_options.hpp"
+#include "error_line.hpp"
 #include "file_ledger.hpp"
 #include "job_changes.hpp"
 #include "job_files.hpp"
@@ -167,10 +168,29 @@ batch_summary detail::batch_run::summarise(feed_end end) const {
               decide_stop(options_.rules,
                           {.cost = totals.counts.cost, .tokens = totals.counts.total_tokens}, {}))
         summary.stop = *std::move(now);
+    if (summary.stop.cause == stop_cause::failing && is_stopped_by_numbers_)
+      add_failures(summary.stop, totals);
   }
   if (summary.code == exit_code::ok && summary.failed > 0)
     summary.code = exit_code::dead_rows;
   return summary;
+}
+
+/// Completes the reason of a job that stopped because more rows have failed than its rules allow:
+/// the latest error, and the rows that failure_watch has held until the end.
+void detail::batch_run::add_failures(job_stop& stop, const written_totals& totals) const {
+  const auto used = table_->expenses();
+  if (auto now = decide_stop(options_.rules, used, expenses_before_);
+      now && now->cause == stop_cause::failing)
+    stop = *std::move(now); // more rows may have failed since the decision
+  constexpr auto error_bytes_max = std::size_t{300};
+  if (!totals.last_error.empty())
+    stop.text += ": " + error_line(totals.last_error, error_bytes_max);
+  const auto written = totals.dead - ledger_.facts().dead;
+  if (used.failed > written)
+    stop.text += ". " + counted(used.failed - written, "failed row") +
+                 " may succeed when the cause is corrected, so they are not dead letters and run "
+                 "again when the job is resumed";
 }
 
 /// Returns the latest error of the calls of rows that did not end or, if there is none, of a row.

@@ -23,6 +23,24 @@ constexpr auto probe_poll = std::chrono::milliseconds{5};
 /// not notify a condition variable, so it cannot wake the thread.
 constexpr auto stop_poll = std::chrono::milliseconds{50};
 
+/// Returns the beginning of the note about a drain: why the job stops.
+std::string_view drain_reason(stop_cause cause) noexcept {
+  switch (cause) {
+  case stop_cause::failing:
+    return "the job stops because rows fail; ";
+  case stop_cause::budget:
+    return "the job stops because of its budget; ";
+  case stop_cause::quota:
+    return "the job stops because the quota is exhausted; ";
+  case stop_cause::ledger:
+    return "the job stops because of its database; ";
+  case stop_cause::none:
+  case stop_cause::request:
+    break;
+  }
+  return {};
+}
+
 } // namespace
 
 result<batch_summary> batch_run::run() {
@@ -37,6 +55,7 @@ result<batch_summary> batch_run::run() {
   table_->close(!end || *end == feed_end::stop || is_stopping());
   writer_.join();
   auto finished = ledger_.finish();
+  note_unknown_usage();
   progress_.finish(progress_now());
   // A failed write comes first: it explains why later rows were not submitted.
   if (auto failure = table_->failure())
@@ -132,11 +151,13 @@ void batch_run::wait_for_quota(const std::string& text, monotonic::time_point no
   const auto is_first = quota_.met(now);
   const auto used = table_->expenses();
   const auto may_wait = options_.rules.quota_wait || used.rows > used.failed;
-  if (!may_wait || quota_.is_hopeless(now))
-    return table_->halt({stop_cause::quota,
-                         "the quota of the provider's account is exhausted: " + text +
-                             ". No row was lost. Rerun when the quota is available again, or set "
-                             "--quota-wait to wait for it"});
+  if (!may_wait || quota_.is_hopeless(now)) {
+    table_->halt({stop_cause::quota,
+                  "the quota of the provider's account is exhausted: " + text +
+                      ". No row was lost. Rerun when the quota is available again, or set "
+                      "--quota-wait to wait for it"});
+    return;
+  }
   if (is_first)
     progress_.note("the quota of the provider's account is exhausted, so the job pauses and tries "
                    "again from time to time: " +
@@ -248,7 +269,7 @@ std::optional<row_table::room> batch_run::wait_for_room() {
     if (room.has_ended)
       return std::nullopt;
     if (auto stop = decide_stop(options_.rules, room.used, expenses_before_)) {
-      table_->halt(*std::move(stop));
+      is_stopped_by_numbers_ = table_->halt(*std::move(stop)) || is_stopped_by_numbers_;
       return std::nullopt;
     }
     if (!room.is_any() || shortages_.is_active() || quota_.is_active()) {
@@ -282,17 +303,42 @@ void batch_run::wait_until_idle() {
       failed_at_ = now;
     if (!drained_at_ && is_stopping())
       announce_drain(now);
-    const auto& timeout = options_.rules.drain_timeout;
-    if (drained_at_ && timeout && now - *drained_at_ >= *timeout && !is_aborting_) {
-      progress_.note("the drain timeout has passed; the rows in flight are cancelled and run again "
-                     "when the job is resumed");
-      abort();
-    }
+    if (drained_at_ && !is_aborting_)
+      cancel_drain_if_due(now);
     if (stop_.current() == stop_request::abort ||
         (failed_at_ && now - *failed_at_ >= options_.failure_drain))
       abort();
     report_when_due();
   }
+}
+
+/// Cancels the rows in flight if nothing is gained by waiting for them, or if the user does not
+/// want to wait.
+void batch_run::cancel_drain_if_due(monotonic::time_point now) {
+  constexpr auto cancelled = "the rows in flight are cancelled and run again when the job is "
+                             "resumed";
+  const auto& timeout = options_.rules.drain_timeout;
+  if (timeout && now - *drained_at_ >= *timeout)
+    progress_.note(std::string{"the drain timeout has passed; "} + cancelled);
+  else if (is_own_drain_ && stop_.current() != stop_request::none)
+    progress_.note(std::string{"stopped on request; "} + cancelled);
+  else if (is_drain_hopeless(table_->running()))
+    progress_.note(std::string{"the calls of all rows in flight fail and are only repeated; "} +
+                   cancelled);
+  else
+    return;
+  abort();
+}
+
+/// Whether a job that stops because its rows fail waits only for calls that have failed already and
+/// are repeated.
+bool batch_run::is_drain_hopeless(const row_table::running_rows& running) const {
+  const auto stop = table_->halted();
+  if (!stop || stop->cause != stop_cause::failing)
+    return false;
+  auto now = batch_progress{};
+  runner_.complete(now);
+  return running.count > 0 && now.calls_repeating >= running.count;
 }
 
 /// Whether the job was stopped before its end, so that no further row may start.
@@ -304,14 +350,16 @@ bool batch_run::is_stopping() const {
 /// take.
 void batch_run::announce_drain(monotonic::time_point now) {
   drained_at_ = now;
+  is_own_drain_ = stop_.current() == stop_request::none;
   const auto running = table_->running();
   if (running.count == 0)
     return;
   const auto seconds = [](std::chrono::nanoseconds duration) {
     return duration_text(std::chrono::duration<double>(duration).count());
   };
-  auto text = "draining: " + counted(running.count, "row") + " in flight, the oldest for " +
-              seconds(now - running.oldest);
+  auto text = std::string{is_own_drain_ ? drain_reason(table_->halted()->cause) : ""};
+  text += "draining: " + counted(running.count, "row") + " in flight, the oldest for " +
+          seconds(now - running.oldest);
   const auto totals = writer_.totals();
   if (const auto p95 = totals.row_times.percentile(0.95); p95.count() > 0) {
     const auto left = p95 - (now - running.newest);
@@ -320,7 +368,7 @@ void batch_run::announce_drain(monotonic::time_point now) {
   }
   if (const auto& timeout = options_.rules.drain_timeout)
     text += "; rows in flight are cancelled after " + seconds(*timeout);
-  progress_.note(text + (stop_.current() != stop_request::none ? ". Ctrl-C cancels them now" : ""));
+  progress_.note(text + ". Ctrl-C cancels them now");
 }
 
 void batch_run::abort() {
@@ -328,10 +376,20 @@ void batch_run::abort() {
   table_->cancel_all();
 }
 
+/// Reports once that the server has not counted the tokens of rows.
+void batch_run::note_unknown_usage() {
+  if (is_unknown_usage_noted_ || table_->expenses().unmeasured == 0)
+    return;
+  is_unknown_usage_noted_ = true;
+  progress_.note("the model's server does not report the tokens of its answers (usage), so the "
+                 "tokens and the cost of the job are not known");
+}
+
 void batch_run::report_when_due() {
   const auto now = monotonic::now();
   if (now < next_report_ && !progress_.is_outdated())
     return;
+  note_unknown_usage();
   next_report_ = now + progress_.interval();
   try {
     progress_.update(progress_now());

@@ -62,8 +62,12 @@ private:
   void wait_for_quota(const std::string& text, monotonic::time_point now);
   void announce_drain(monotonic::time_point now);
   [[nodiscard]] bool is_stopping() const;
+  void cancel_drain_if_due(monotonic::time_point now);
   void abort();
   void report_when_due();
+  void note_unknown_usage();
+  [[nodiscard]] bool is_drain_hopeless(const row_table::running_rows& running) const;
+  void add_failures(job_stop& stop, const written_totals& totals) const;
   [[nodiscard]] batch_progress progress_now() const;
   [[nodiscard]] batch_summary summarise(feed_end end) const;
   [[nodiscard]] std::string last_error(std::string of_rows) const;
@@ -85,6 +89,10 @@ private:
   monotonic::time_point next_report_ = begun_;
   std::optional<monotonic::time_point> failed_at_;
   std::optional<monotonic::time_point> drained_at_; ///< when the job stopped to start rows
+  /// Whether the drain began without a stop request, so that the first request cancels it.
+  bool is_own_drain_ = false;
+  bool is_unknown_usage_noted_ = false;
+  bool is_stopped_by_numbers_ = false; ///< whether decide_stop() stopped the job
 };
 
 } // namespace superstep::detail

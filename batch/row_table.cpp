@@ -259,11 +259,13 @@ std::optional<job_stop> row_table::halted() const {
   return halted_;
 }
 
-void row_table::halt(job_stop why) {
+bool row_table::halt(job_stop why) {
   const auto guard = std::lock_guard{mutex_};
-  if (!halted_)
+  const auto is_first = !halted_;
+  if (is_first)
     halted_ = std::move(why);
   feeder_.notify_one();
+  return is_first;
 }
 
 void row_table::accept() {
@@ -303,6 +305,7 @@ void row_table::finish(slot_index index, row_outcome outcome) noexcept {
     expenses_.failed += row.outcome.status == row_status::error ? 1U : 0U;
     expenses_.cost += row.outcome.cost.value_or(0);
     expenses_.tokens += row.outcome.usage.total_tokens;
+    expenses_.unmeasured += row.outcome.is_usage_unknown ? 1U : 0U;
     enqueue(std::move(row));
   } else { // the machine failed, not the row: the row is submitted again
     if (row.outcome.fault->what == row_fault::kind::broken && !failure_)

@@ -159,8 +159,8 @@ public:
   /// entries until that time or until the queue is half full, and may return nothing.
   void take(work& into, std::optional<time_point> until);
   /// Stops the job before its end. No further row starts, and the rows in flight may end. The first
-  /// reason is kept. Also called by the feeding thread.
-  void halt(job_stop why);
+  /// reason is kept. Also called by the feeding thread. Returns whether this reason is the first.
+  bool halt(job_stop why);
   /// Ends the trial: any number of rows may start.
   void accept();
   /// Reports an error that ends the job, for example of the disk. No further row starts. Also

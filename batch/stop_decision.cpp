@@ -25,6 +25,12 @@ std::optional<job_stop> decide_stop(const stop_rules& rules, const row_expenses&
                     fmt::format("the job has used {} tokens, which is at least its budget of {} "
                                 "(--budget-tokens). To continue, rerun with a higher budget",
                                 spent, *rules.budget_tokens)};
+  if ((rules.budget || rules.budget_tokens) && run.unmeasured > 0)
+    return job_stop{stop_cause::budget,
+                    fmt::format("the model's server does not report the tokens of its answers, but "
+                                "{} needs them. Make the server report `usage`, or rerun without "
+                                "a budget",
+                                rules.budget ? "--budget-usd" : "--budget-tokens")};
   if (rules.dead_max && run.failed > *rules.dead_max)
     return job_stop{stop_cause::failing,
                     fmt::format("{} rows have failed in this run, more than {} (--fail-if)",

@@ -15,6 +15,8 @@ struct row_expenses {
   std::uint64_t failed = 0; ///< failed rows among them
   std::int64_t cost = 0;    ///< known costs in billionths of a US dollar
   std::int64_t tokens = 0;  ///< input and output
+  /// rows with a call whose tokens the model's server did not report
+  std::uint64_t unmeasured = 0;
 };
 
 /// Decides whether the numbers of a job demand that it stops.

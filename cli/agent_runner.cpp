@@ -125,6 +125,25 @@ void add_failed_call(row_outcome& out, const std::exception_ptr& cause) {
   }
 }
 
+/// Whether a server has reported no tokens at all. Answers from the cache have details.
+bool is_unreported(const token_usage& usage) {
+  return usage.input_tokens == 0 && usage.output_tokens == 0 && usage.total_tokens == 0 &&
+         usage.input_details.empty();
+}
+
+/// Whether a failed call has received answers whose tokens the server did not report.
+bool has_unreported_answers(const std::exception_ptr& cause) {
+  if (!cause)
+    return false;
+  try {
+    std::rethrow_exception(cause);
+  } catch (const model_error& e) {
+    return e.answers() > 0 && (e.usage() == nullptr || is_unreported(*e.usage()));
+  } catch (...) { // not an error of the model
+    return false;
+  }
+}
+
 /// Whether an error means that the checkpoint database or a recording cannot be read or written.
 /// The other checkpoint errors are caused by the values of a single row.
 bool is_of_storage(std::error_code code) {
@@ -424,7 +443,8 @@ std::optional<model_price> agent_runner::price_for(const json::object& parameter
 }
 
 std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
-  return [end = std::move(end), prices = prices_](const detail::raw_result& ended) {
+  const auto has_server = std::holds_alternative<provider_model_options>(agent_.spec().model);
+  return [end = std::move(end), prices = prices_, has_server](const detail::raw_result& ended) {
     auto out = row_outcome{};
     try {
       const auto times = end.context->tool_times->take();
@@ -433,11 +453,14 @@ std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
       out = outcome_of(ended, end.steps_before, times);
       if (auto state = state_of(ended))
         take_state(out, *state, end.messages_before);
+      out.is_usage_unknown =
+          has_server && ((out.model_calls > 0 && is_unreported(out.usage)) ||
+                         (ended.error && has_unreported_answers(ended.error->cause)));
       if (ended.error)
         add_failed_call(out, ended.error->cause);
       // The server may report a model of which the prices are known, for example with a date.
       const auto* price = end.price ? &*end.price : prices->find(out.model);
-      if (price != nullptr)
+      if (price != nullptr && !out.is_usage_unknown)
         out.cost = cost_of(out.usage, *price);
     } catch (const std::bad_alloc&) { // the job would wait forever for a row without an outcome
       out = {};

@@ -24,6 +24,7 @@ constexpr auto row_count = 300;
 struct fickle_server {
   /// Returns the status line and the body of a refusal; an empty text to answer.
   std::function<std::string(int number)> refusal;
+  bool reports_usage = true; ///< must not change while a job runs
   std::atomic<int> refused{0};
   std::atomic<int> answered{0};
   loopback_server server{[this](loopback_server::socket& socket, int number) {
@@ -34,9 +35,12 @@ struct fickle_server {
     const auto is_refused = !refused_as.empty();
     const auto status = is_refused ? refused_as.substr(0, space) : "200 OK";
     const auto body =
-        is_refused ? refused_as.substr(space + 1)
-                   : R"({"model":"m","choices":[{"message":{"role":"assistant","content":"yes"}}],)"
-                     R"("usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}})";
+        is_refused
+            ? refused_as.substr(space + 1)
+            : R"({"model":"m","choices":[{"message":{"role":"assistant","content":"yes"}}])" +
+                  std::string{reports_usage ? R"(,"usage":{"prompt_tokens":10,)"
+                                              R"("completion_tokens":5,"total_tokens":15}})"
+                                            : "}"};
     ++(is_refused ? refused : answered);
     loopback_server::write(socket, "HTTP/1.1 " + status +
                                        "\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -232,6 +236,24 @@ BOOST_AUTO_TEST_CASE(budget_stops_job_within_rows_in_flight) {
   const auto rest = job.run({"--budget-tokens", "1000000"});
   BOOST_TEST(rest.exit_code == 0, rest.err);
   BOOST_TEST(read_rows(job.read("out.jsonl")).size() == std::size_t{row_count});
+}
+
+BOOST_AUTO_TEST_CASE(budget_stops_job_of_server_without_usage) {
+  auto fickle = fickle_server{};
+  fickle.refusal = [](int) { return std::string{}; };
+  fickle.reports_usage = false;
+  const auto job =
+      stopped_job{fickle.server.address(), "prices: {m: {input: 1000, output: 2000}}\n"};
+  const auto end = job.run({"--budget-usd", "2", "--concurrency", "8"});
+  BOOST_TEST(end.exit_code == 3, end.err);
+  BOOST_TEST(has(end.out, "but --budget-usd needs them"), end.out);
+  BOOST_TEST(fickle.answered <= 16);
+  const auto free = job.run();
+  BOOST_TEST(free.exit_code == 0, free.err);
+  BOOST_TEST(has(free.err, "does not report the tokens of its answers"), free.err);
+  BOOST_TEST(job.summary().at("cost").is_null());
+  for (const auto& [key, row] : read_rows(job.read("out.jsonl")))
+    BOOST_TEST(row.at("cost").is_null(), key);
 }
 
 BOOST_AUTO_TEST_CASE(budget_without_known_price_is_rejected) {

@@ -81,6 +81,8 @@ struct row_outcome {
   std::optional<row_error> error;     ///< set unless status is ok
   std::optional<row_fault> fault;     ///< if set, all other members are ignored
   token_usage usage;                  ///< sum over the row's model calls
+  /// Whether the model's server did not report the tokens of a call, so that `usage` is too low.
+  bool is_usage_unknown = false;
   /// Cost of the model calls in billionths of a US dollar; nullopt if the prices are not known.
   std::optional<std::int64_t> cost{};
   std::string model;             ///< name of the answering model, for openai output; may be empty

@@ -28,6 +28,7 @@ public:
   std::unique_ptr<running_row> submit(row_request request, done_function done) override {
     auto outcome = echo(request);
     outcome.cost = cost;
+    outcome.is_usage_unknown = is_usage_unknown;
     ++runs[request.key];
     if (const auto code = code_of(started++); !code.empty()) {
       outcome.status = row_status::error;
@@ -50,6 +51,31 @@ public:
   std::map<std::string, int> runs;
   int started = 0;
   std::optional<std::int64_t> cost; ///< of each row
+  bool is_usage_unknown = false;    ///< of each row
+};
+
+/// Holds the first rows, and fails the others at once.
+class failing_runner final : public row_runner {
+public:
+  static constexpr auto held_rows = 4;
+
+  std::unique_ptr<running_row> submit(row_request request, done_function done) override {
+    if (started++ < held_rows)
+      return held.submit(std::move(request), std::move(done));
+    auto outcome = echo(request);
+    outcome.status = row_status::error;
+    outcome.error.emplace();
+    outcome.error->kind = "model_error";
+    outcome.error->code = "unreachable";
+    outcome.error->message = "Connection refused";
+    done(std::move(outcome));
+    return std::make_unique<no_handle>();
+  }
+  void complete(batch_progress& now) const override { now.calls_repeating = repeating; }
+
+  held_runner held;
+  int started = 0;
+  std::size_t repeating = 0;
 };
 
 std::string good_lines(int count) {
@@ -200,6 +226,90 @@ BOOST_AUTO_TEST_CASE(number_of_dead_rows_stops_job) {
   // The next run has a limit of its own.
   job.coded.code_of = [](int) { return std::string{}; };
   BOOST_TEST(job.run().value().left() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(rows_held_at_a_stop_by_number_run_again) {
+  auto job = coded_job{300};
+  BOOST_REQUIRE(parse_fail_if("dead>5", job.options.rules).has_value());
+  job.coded.code_of = [](int) { return std::string{"unauthorized"}; };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->failed == 0U);
+  BOOST_TEST(summary->left() == 300U);
+  const auto& text = summary->stop.text;
+  const auto failed = std::to_string(job.coded.started);
+  BOOST_TEST(text.starts_with(failed +
+                              " rows have failed in this run, more than 5 (--fail-if): "
+                              "status 401: wrong key. " +
+                              failed + " failed rows may succeed"),
+             text);
+  BOOST_TEST(!job.has_dead_letters());
+  job.coded.code_of = [](int) { return std::string{}; };
+  BOOST_TEST(job.run().value().ok == 300U);
+}
+
+BOOST_AUTO_TEST_CASE(first_request_cancels_drain_of_a_rule) {
+  auto job = testing::job{good_lines(40)};
+  auto runner = failing_runner{};
+  BOOST_REQUIRE(parse_fail_if("dead>5", job.options.rules).has_value());
+  job.progress.on_update = [&](const batch_progress& now) {
+    if (now.draining)
+      job.stop.request();
+  };
+  const auto summary = run_batch(job.options, runner, job.progress, job.stop);
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->left() == 40U);
+  BOOST_TEST((summary->stop.cause == stop_cause::failing));
+  BOOST_REQUIRE(job.progress.notes.size() == 2U);
+  const auto& drain = job.progress.notes[0];
+  BOOST_TEST(drain.starts_with("the job stops because rows fail; draining: 4 rows in flight"),
+             drain);
+  BOOST_TEST(drain.ends_with(". Ctrl-C cancels them now"), drain);
+  BOOST_TEST(job.progress.notes[1].starts_with("stopped on request; "), job.progress.notes[1]);
+}
+
+BOOST_AUTO_TEST_CASE(drain_of_a_failing_job_gives_up_repeated_calls) {
+  auto job = testing::job{good_lines(40)};
+  auto runner = failing_runner{};
+  runner.repeating = failing_runner::held_rows;
+  BOOST_REQUIRE(parse_fail_if("dead>5", job.options.rules).has_value());
+  const auto summary = run_batch(job.options, runner, job.progress, job.stop);
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->left() == 40U);
+  BOOST_TEST((summary->stop.cause == stop_cause::failing));
+  BOOST_REQUIRE(job.progress.notes.size() == 2U);
+  BOOST_TEST(job.progress.notes[1].starts_with("the calls of all rows in flight fail"),
+             job.progress.notes[1]);
+}
+
+BOOST_AUTO_TEST_CASE(budget_stops_job_whose_usage_is_unknown) {
+  for (const auto is_in_dollars : {false, true}) {
+    auto job = coded_job{300};
+    (is_in_dollars ? job.options.rules.budget : job.options.rules.budget_tokens) = 1'000'000'000;
+    job.options.concurrency = 8;
+    job.coded.code_of = [](int) { return std::string{}; };
+    job.coded.is_usage_unknown = true;
+    const auto summary = job.run();
+    BOOST_REQUIRE(summary.has_value());
+    BOOST_TEST((summary->stop.cause == stop_cause::budget));
+    BOOST_TEST(summary->stop.text.find(is_in_dollars ? "--budget-usd" : "--budget-tokens") !=
+                   std::string::npos,
+               summary->stop.text);
+    BOOST_TEST(job.coded.started <= 8);
+    BOOST_TEST(summary->ok == static_cast<std::uint64_t>(job.coded.started));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(unknown_usage_is_noted_once) {
+  auto job = coded_job{30};
+  job.coded.code_of = [](int) { return std::string{}; };
+  job.coded.is_usage_unknown = true;
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->ok == 30U);
+  BOOST_TEST(!summary->cost.has_value());
+  BOOST_REQUIRE(job.progress.notes.size() == 1U);
+  BOOST_TEST(job.progress.notes[0].find("does not report the tokens") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(cost_budget_stops_within_rows_in_flight) {
