@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep batch-api export and import: run the rows of a job through a provider's batch API.
+#include "base/error_words.hpp"
+#include "batch/error_line.hpp"
+#include "batch/usd_text.hpp"
 #include "cli/agent_runner.hpp"
 #include "cli/batch_api.hpp"
 #include "cli/commands.hpp"
@@ -9,6 +12,8 @@
 #include "results/report.hpp"
 
 #include <superstep/batch/batch.hpp>
+
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <iostream>
@@ -80,7 +85,8 @@ result<batch_summary> run_rows(const agent& like, chat_model_ptr model,
   options.fingerprint.tools = runs.tools_fingerprint();
   options.fingerprint.model = runs.model()->fingerprint();
   auto lanes = engine{};
-  auto runner = agent_runner{runs, lanes};
+  // The built-in prices are those of calls, and the Batch API has lower prices.
+  auto runner = agent_runner{runs, lanes, nullptr, nullptr, {}, like.spec().prices};
   const auto progress = make_progress_sink(progress_mode::none, std::cerr);
   const auto stop = stop_request{};
   return run_batch(options, runner, *progress, stop);
@@ -157,6 +163,35 @@ int run_export(const batch_api_arguments& given) {
                         std::to_string(ran->rows) + " rows have no request");
 }
 
+/// Returns the summary of an import. It has no rates, because no model was called.
+std::string imported_text(const batch_summary& s, const batch_api_arguments& given) {
+  constexpr auto error_bytes_max = std::size_t{300};
+  auto text = fmt::format("{}: {} ok, {} failed", counted(s.rows, "row"), s.ok, s.failed);
+  if (s.already_finished)
+    return "nothing to do: " + text + "; output in " + s.output;
+  text += fmt::format("\n{} ({} in, {} out)",
+                      counted(static_cast<std::uint64_t>(s.total_tokens), "token"), s.input_tokens,
+                      s.output_tokens);
+  if (s.cost)
+    text += ", " + detail::usd_text(*s.cost);
+  if (s.cost && s.rows_unpriced > 0)
+    text += " without " + counted(s.rows_unpriced, "row");
+  for (const auto& [code, count] : s.errors)
+    text +=
+        fmt::format("{}{} {}", code == s.errors.begin()->first ? "\nfailed: " : ", ", code, count);
+  if (s.failed > 0 && !s.last_error.empty())
+    text += "\nlast error: " + detail::error_line(s.last_error, error_bytes_max);
+  if (s.stop.cause != stop_cause::none)
+    text += "\nstopped: " + s.stop.text;
+  text += "\noutput in " + s.output;
+  if (s.failed > 0 && !s.dead.empty())
+    text += fmt::format(", failed rows in {}\nrun them as another job: superstep run {} -i {} -o "
+                        "OUTPUT{}",
+                        s.dead, given.agent.agent, s.dead,
+                        given.id_field.empty() ? "" : " --id-field " + given.id_field);
+  return text;
+}
+
 int run_import(const batch_api_arguments& given) {
   const auto io = std::make_shared<io_runtime>();
   auto code = 0;
@@ -169,7 +204,7 @@ int run_import(const batch_api_arguments& given) {
   const auto ran = run_rows(made->first, *answers, given, given.output);
   if (!ran)
     return fail_batch_api(ran.error().text);
-  std::cout << to_text(*ran) << '\n';
+  std::cout << imported_text(*ran, given) << '\n';
   return static_cast<int>(ran->code);
 }
 

@@ -22,7 +22,8 @@ constexpr detail::error_entry<model_errc> code_table[] = {
     {model_errc::unreachable, "unreachable", "the model server is unreachable"},
     {model_errc::timed_out, "timed_out", "the model server did not answer in time"},
     {model_errc::bad_answer, "bad_answer", "the model gave no usable answer"},
-    {model_errc::missing_turn, "missing_turn", "the recording has no answer to this request"},
+    {model_errc::missing_turn, "missing_turn",
+     "the file with the answers has none for this request"},
     {model_errc::bad_configuration, "bad_configuration", "invalid configuration of the model"},
     {model_errc::invalid_response, "invalid_response", "the structured response is invalid"},
 };
