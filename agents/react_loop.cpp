@@ -95,14 +95,18 @@ class context_observer final : public call_observer {
 public:
   explicit context_observer(context_ptr asked) : asked_{std::move(asked)} {}
 
-  void on_start(std::string_view call_id) const override {
-    if (asked_->observe)
-      asked_->observe({"tool_start", call_id});
+  void on_start(std::string_view call_id, std::string_view tool) const override {
+    if (!asked_->observe)
+      return;
+    auto event = call_event{"tool_start", call_id};
+    event.tool = tool;
+    asked_->observe(event);
   }
   void on_end(call_time ended) const override {
     if (asked_->observe) {
       auto event = call_event{"tool_end", ended.call_id, "ok", ended.attempt};
       event.took = ended.took;
+      event.tool = ended.tool;
       if (ended.took.count() < 0) {
         event.status = "cancelled";
         event.took = {};

@@ -78,6 +78,10 @@ std::string time_text() {
 
 /// Appends the members that not every event has.
 void append_details(std::string& line, const call_event& event) {
+  if (!event.tool.empty()) {
+    line += ",\"tool\":";
+    append_quoted(line, event.tool);
+  }
   if (event.attempt != 0)
     line += fmt::format(",\"attempt\":{}", event.attempt);
   if (event.is_separate)

@@ -29,6 +29,7 @@ constexpr auto calls_max = std::size_t{10'000};
 struct logged_call {
   std::uint64_t row_attempt = 1;
   std::string name;
+  std::string tool; ///< name of the tool; empty for calls of the model
   std::string time; ///< time of day of the start
   std::int64_t begin = 0;
   std::int64_t end = -1;     ///< -1: has not ended
@@ -94,6 +95,7 @@ public:
       auto& call = calls_.emplace_back();
       call.row_attempt = attempt;
       call.name = std::move(name);
+      call.tool = text_of(line, "tool");
       call.time = time_of_day(text_of(line, "time"));
       call.begin = at;
       call.is_separate = text_of(line, "request") == "response";
@@ -168,10 +170,11 @@ private:
     const auto from = columns_of(begin);
     const auto length = std::clamp<std::size_t>(columns_of(took), 1, columns + 1 - from);
     out +=
-        fmt::format("{:>12} {:>8.1f} ms {:>10} |{}{}{}| {}{}{}{}{}\n", call.time, begin,
+        fmt::format("{:>12} {:>8.1f} ms {:>10} |{}{}{}| {}{}{}{}{}{}\n", call.time, begin,
                     call.end < 0 ? "open" : fmt::format("{:.1f} ms", took), std::string(from, ' '),
                     std::string(length, '#'), std::string(columns + 1 - from - length, ' '),
-                    call.name, call.is_separate ? " (structured response)" : "",
+                    call.name, call.tool.empty() ? std::string{} : " (" + call.tool + ')',
+                    call.is_separate ? " (structured response)" : "",
                     call.status.empty() ? std::string{} : ' ' + call.status, call.details,
                     call.is_discarded ? ", discarded" : "");
     out += call.notes;

@@ -67,7 +67,7 @@ public:
     observed_.call_id = call.id;
     observed_.tool = call.name;
     observed_.attempt = attempt;
-    observer_->on_start(observed_.call_id);
+    observer_->on_start(observed_.call_id, observed_.tool);
   }
   observed_call(const observed_call&) = delete;
   observed_call& operator=(const observed_call&) = delete;

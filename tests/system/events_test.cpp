@@ -113,15 +113,18 @@ BOOST_AUTO_TEST_CASE(event_log_contains_status_attempts_and_tokens) {
   const auto& tokens = seen.at("model_end 0").at("usage").as_object();
   BOOST_TEST(json::serialize(tokens) ==
              R"({"input_tokens":10,"output_tokens":5,"total_tokens":15})");
-  const auto tool_keys = std::set<std::string>{"attempt", "status", "wall_ms"};
+  const auto tool_keys = std::set<std::string>{"tool", "attempt", "status", "wall_ms"};
+  BOOST_TEST((keys_of(seen.at("tool_start good")) == std::set<std::string>{"tool"}));
+  BOOST_TEST(text_at(seen.at("tool_start good"), "tool") == "calculator");
   BOOST_TEST((keys_of(seen.at("tool_end good")) == tool_keys));
   BOOST_TEST(text_at(seen.at("tool_end good"), "status") == "ok");
   BOOST_TEST(text_at(seen.at("tool_end bad"), "status") == "error");
   BOOST_TEST(seen.at("tool_end bad").at("attempt").to_number<int>() == 1);
   const auto shown =
       process{{superstep_program(), "row", job.output, "r", "--events", job.log()}}.wait();
-  for (const auto* part : {"model 0 ok, 2 attempts, 10 tokens in, 5 out\n",
-                           " attempt 1 failed: ", "no luck", "tool good ok\n", "tool bad error\n"})
+  for (const auto* part :
+       {"model 0 ok, 2 attempts, 10 tokens in, 5 out\n", " attempt 1 failed: ", "no luck",
+        "tool good (calculator) ok\n", "tool bad (calculator) error\n"})
     BOOST_TEST(shown.out.find(part) != std::string::npos, part << " is missing in\n" << shown.out);
 }
 

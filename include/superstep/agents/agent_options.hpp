@@ -83,6 +83,7 @@ struct call_event {
   /// Whether a model call only requests the structured response (response_request::separate); in
   /// `model_start` and `model_end`.
   bool is_separate = false;
+  std::string_view tool{}; ///< name of the tool, in `tool_start` and `tool_end`; otherwise empty
 };
 
 /// Options of one run for the agents in it: pass them as run_config::context. Optional.

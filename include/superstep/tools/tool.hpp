@@ -161,7 +161,8 @@ public:
   virtual ~call_observer() = default;
   /// Called when a call starts.
   /// @param call_id id of the tool call
-  virtual void on_start(std::string_view call_id) const = 0;
+  /// @param tool name of the tool
+  virtual void on_start(std::string_view call_id, std::string_view tool) const = 0;
   /// Called when a call ends.
   /// @param ended the call
   virtual void on_end(call_time ended) const = 0;

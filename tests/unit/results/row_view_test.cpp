@@ -128,11 +128,11 @@ BOOST_AUTO_TEST_CASE(timeline_lists_calls_of_one_row) {
 {"row":"a","event":"model_end","call_id":"0","t_ns":3000000}
 {"row":"a","event":"tool_start","call_id":"c0","t_ns":3000000}
 {"row":"a","event":"tool_end","call_id":"c0","t_ns":5000000}
-{"row":"a","event":"tool_start","call_id":"c1","t_ns":4000000}
+{"row":"a","event":"tool_start","call_id":"c1","tool":"stock","t_ns":4000000}
 )");
   const auto text = row_timeline(path, "a").value();
   check_parts(text, {"0.0 ms", "2.0 ms", "model 0", "2.0 ms", "2.0 ms", "tool c0", "3.0 ms", "open",
-                     "tool c1"});
+                     "tool c1 (stock)"});
   BOOST_TEST(text.find("of the row") == std::string::npos);
   BOOST_TEST(text.find("tool x") == std::string::npos);
   BOOST_TEST(row_timeline(path, "c").value().empty());
