@@ -139,6 +139,14 @@ result<void> finish_reports(const run_arguments& given, const batch_options& job
   return {};
 }
 
+/// Returns the file with the whole lines of the rows of a job with an output in CSV.
+std::string rows_file_of(const batch_options& job) {
+  for (const auto& written : paths_written_by(job))
+    if (written.path.ends_with(".rows.jsonl"))
+      return written.path;
+  return job.output;
+}
+
 /// Fails if the rows of the job cannot be scored as the options request.
 result<void> check_scores(const run_arguments& given, const batch_options& job, const agent& a) {
   if (given.gold.field.empty()) {
@@ -152,7 +160,11 @@ result<void> check_scores(const run_arguments& given, const batch_options& job, 
   if (job.output == "-")
     return error{errc::invalid_argument, "--gold: needs an output file, not standard output"};
   if (job.format != output_format::jsonl)
-    return error{errc::invalid_argument, "--gold: needs an output with JSON lines, not CSV"};
+    return error{
+        errc::invalid_argument,
+        "--gold: needs an output with JSON lines, not CSV; run the job without --gold, and "
+        "then: superstep score " +
+            rows_file_of(job) + " --gold " + given.gold.field};
   const auto knows_members = !a.spec().response || !job.response_fields.empty();
   if (!given.gold.answer.empty() && knows_members)
     if (auto checked =
