@@ -174,6 +174,8 @@ void read_root(const YAML::Node& document, const std::string& folder, fault_list
   detail::read_cache(root, folder, into);
   read_limits(root, into.limits);
   read_prices(root, into.prices);
+  root.are_below("model", {"provider", "path", "api", "base_url", "parameters", "temperature",
+                           "max_tokens", "attempts_max"});
   root.done();
 }
 

@@ -339,6 +339,11 @@ fields& fields::schema(std::string_view key, json::object& into) {
   return *this;
 }
 
+void fields::are_below(std::string_view mapping, std::initializer_list<std::string_view> keys) {
+  for (const auto key : keys)
+    below_.emplace(key, fmt::format("{}.{}", mapping, key));
+}
+
 void fields::done() {
   if (!node_.IsMap()) {
     if (!node_.IsNull())
@@ -360,6 +365,8 @@ void fields::done() {
 /// Returns the error text for a key that is not known. A key that is a misspelled known key gets a
 /// suggestion, and only other keys the list of all keys, which can be long.
 std::string fields::unknown_key_text(const std::string& key) const {
+  if (const auto found = below_.find(key); found != below_.end())
+    return fmt::format("is not a known key; did you mean '{}'?", found->second);
   if (key.size() <= key_bytes_max)
     if (const auto meant = similar_word(key, known_))
       return fmt::format("is not a known key; did you mean '{}'?", *meant);

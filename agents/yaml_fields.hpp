@@ -9,7 +9,10 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -131,6 +134,9 @@ public:
   /// Adds an error for a required key that the mapping does not have. If a key that was not read
   /// so far is similar, the error refers to that key.
   void missing(std::string_view key);
+  /// Names keys that exist only in a mapping below this one, for the errors of done().
+  /// @param mapping key of that mapping
+  void are_below(std::string_view mapping, std::initializer_list<std::string_view> keys);
   /// Adds an error for each key that was not read.
   void done();
 
@@ -153,7 +159,8 @@ private:
   std::size_t line_;
   std::string path_;
   fault_list& faults_;
-  std::vector<std::string> known_;    // in the order of reading, for the message of done()
+  std::vector<std::string> known_; // in the order of reading, for the message of done()
+  std::map<std::string, std::string, std::less<>> below_; // paths of are_below(), by key
   std::vector<std::string> reported_; // by refuse(), or in place of missing keys
 };
 
