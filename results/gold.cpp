@@ -38,6 +38,13 @@ const json::value* member_at(const json::object& from, std::string_view path) {
   return nullptr;
 }
 
+const json::value* column_at(const json::object& from, std::string_view name) {
+  constexpr auto prefix = std::string_view{"columns."};
+  const auto* const found = member_at(from, name);
+  return found == nullptr && name.starts_with(prefix) ? member_at(from, name.substr(prefix.size()))
+                                                      : found;
+}
+
 batch_options input_of(const score_options& options, const std::string& path, input_format format) {
   auto out = batch_options{};
   out.input = path;
@@ -114,11 +121,11 @@ result<json::value> gold_source::find(const std::string& key, simdjson::dom::obj
     const auto columns = columns_of(line);
     if (!columns.empty())
       facts_.add_line(columns, options_->field);
-    if (const auto* const found = member_at(columns, options_->field); found && !found->is_null())
+    if (const auto* const found = column_at(columns, options_->field); found && !found->is_null())
       return *found;
     // A line with selected fields
-    if (const auto field = detail::value_at(line, "columns." + options_->field);
-        field && !field->is_null())
+    const auto path = (options_->field.starts_with("columns.") ? "" : "columns.") + options_->field;
+    if (const auto field = detail::value_at(line, path); field && !field->is_null())
       return detail::to_json_value(*field);
     if (options_->input.empty())
       return json::value{};
@@ -131,7 +138,7 @@ result<json::value> gold_source::find(const std::string& key, simdjson::dom::obj
     return found.error();
   if (!found->empty())
     facts_.set_matched();
-  const auto* const wanted = member_at(*found, options_->field);
+  const auto* const wanted = column_at(*found, options_->field);
   return wanted != nullptr ? *wanted : json::value{};
 }
 

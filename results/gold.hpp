@@ -24,6 +24,10 @@ namespace superstep::results {
 /// contains the dots is found first. nullptr if there is none.
 [[nodiscard]] const json::value* member_at(const json::object& from, std::string_view path);
 
+/// Returns the column that --gold names, like member_at(). The name may have the prefix `columns.`,
+/// as in outputs with selected fields.
+[[nodiscard]] const json::value* column_at(const json::object& from, std::string_view name);
+
 /// Returns the columns of an output line; an empty object if there are none.
 [[nodiscard]] json::object columns_of(simdjson::dom::object line);
 

@@ -30,7 +30,7 @@ void gold_facts::add_line(const json::object& line, std::string_view field, std:
     names_ = names_of(line);
     first_id_ = id;
   }
-  const auto* const found = member_at(line, field);
+  const auto* const found = column_at(line, field);
   has_field_ = has_field_ || (found != nullptr && !found->is_null());
 }
 

@@ -227,6 +227,20 @@ not JSON
   BOOST_TEST(check_gold(options).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(gold_column_may_have_its_prefix) {
+  auto options = score_options{};
+  options.field = "columns.label";
+  for (const auto* line : {R"({"id":"a","answer":"x","columns.label":"x"})",
+                           R"({"id":"a","answer":"x","columns":{"label":"x"}})"}) {
+    options.output = write("out.jsonl", std::string{line} + '\n');
+    BOOST_TEST(score_file(options).value().sum == 1.0, line);
+  }
+  options.output = write("out.jsonl", "{\"id\":\"a\",\"answer\":\"x\"}\n");
+  options.input = write("in.jsonl", R"({"id":"a","text":"q","label":"x"})");
+  BOOST_TEST(check_gold(options).has_value());
+  BOOST_TEST(score_file(options).value().sum == 1.0);
+}
+
 BOOST_AUTO_TEST_CASE(unknown_answer_field_is_an_error) {
   auto options = score_options{};
   options.gold_file = write("gold.jsonl", R"({"id":"a","label":"1"})");
