@@ -64,6 +64,9 @@ public:
       if (++counter >= most || is_final)
         co_return given_up(tried, counter);
       repeated.failed(tried.answer.error().text);
+      auto refused = std::optional<call_activity::waiting_call>{};
+      if (tried.why.next == next_step::wait)
+        refused.emplace(limits_->activity());
       report(request, {counter, most, tried.answer.error().text});
       auto rest = sleep_for{wait_after(tried, request, counter)};
       co_await rest;

@@ -6,6 +6,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -161,6 +162,38 @@ BOOST_AUTO_TEST_CASE(interrupted_job_names_error_of_unreachable_server) {
   BOOST_TEST(has(end.err, ", Connection refused, 0 in flight"), end.err);
   BOOST_TEST(has(end.err, "retries\n"), end.err);
   BOOST_TEST(has(text_at(job_summary(job), "last_error"), "Connection refused"));
+}
+
+BOOST_AUTO_TEST_CASE(refused_call_waits_and_is_repeated) {
+  auto server = loopback_server{[](loopback_server::socket& socket, int number) {
+    if (loopback_server::read_head(socket).empty())
+      return;
+    const auto body = std::string{
+        number == 0
+            ? R"({"error":{"message":"slow down","code":"rate_limit_exceeded"}})"
+            : R"({"model":"m","choices":[{"message":{"role":"assistant","content":"y"}}]})"};
+    loopback_server::write(
+        socket, (number == 0 ? "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 3\r\n"
+                             : "HTTP/1.1 200 OK\r\n") +
+                    ("Content-Type: application/json\r\nConnection: close\r\nContent-Length: " +
+                     std::to_string(body.size()) + "\r\n\r\n" + body));
+  }};
+  const auto job = stopped_job{server.address()};
+  const auto end = process{
+      {superstep_program(), "run", job.agent, "-i", job.input, "-o", job.output, "--limit", "1",
+       "--progress",
+       "json"}}.wait();
+  BOOST_TEST_REQUIRE(end.exit_code == 0, end.out << end.err);
+  const auto lines = read_objects(end.err);
+  BOOST_TEST(std::ranges::any_of(lines,
+                                 [](const json::object& line) {
+                                   return text_at(line, "event") == "progress" &&
+                                          line.at("calls_waiting").to_number<int>() == 1 &&
+                                          line.at("calls_repeating").to_number<int>() == 1 &&
+                                          has(text_at(line, "last_error"), "slow down");
+                                 }),
+             end.err);
+  BOOST_TEST(lines.back().at("calls_waiting").to_number<int>() == 0);
 }
 
 constexpr auto no_quota =
