@@ -6,6 +6,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -44,6 +46,8 @@ public:
                    .value()},
         thread_{[this](const std::stop_token& stop) { send(stop); }} {}
 
+  /// The number of requests so far. Thread-safe.
+  [[nodiscard]] std::int64_t count() const noexcept { return count_; }
   /// Stops sending, and returns the times of all requests.
   std::vector<time_point> end() {
     thread_.request_stop();
@@ -56,15 +60,18 @@ private:
   void send(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       const auto now = steady_clock::now();
-      if (share_->take(5, now) <= now)
+      if (share_->take(5, now) <= now) {
         sent_.push_back(now);
-      else
+        ++count_;
+      } else {
         std::this_thread::sleep_for(1ms);
+      }
     }
   }
 
   std::shared_ptr<limit_source> share_;
   std::vector<time_point> sent_;
+  std::atomic<std::int64_t> count_{0};
   std::jthread thread_;
 };
 
@@ -96,14 +103,27 @@ BOOST_AUTO_TEST_CASE(processes_share_limit_per_minute_fairly) {
     senders.push_back(std::make_unique<busy_sender>(url, "fair", long_minute));
   std::this_thread::sleep_for(2s);
   const auto begin = steady_clock::now();
+  const auto counts_at_begin = std::array{senders[1]->count(), senders[2]->count()};
   std::this_thread::sleep_for(long_minute.length);
   const auto middle = steady_clock::now();
+  const auto rate_before = std::array{senders[1]->count() - counts_at_begin[0],
+                                      senders[2]->count() - counts_at_begin[1]};
   auto times = std::vector<std::vector<time_point>>{};
   times.push_back(senders[0]->end());
   std::this_thread::sleep_for(1s);
-  const auto later = steady_clock::now();
-  std::this_thread::sleep_for(5s);
-  const auto end = steady_clock::now();
+  // The others get the share of the one that has ended. On a busy machine they do not always find
+  // the time to use it.
+  auto is_faster = std::array{false, false};
+  for (auto i = 0; i < 8 && !(is_faster[0] && is_faster[1]); ++i) {
+    const auto counts = std::array{senders[1]->count(), senders[2]->count()};
+    std::this_thread::sleep_for(5s);
+    for (auto k = std::size_t{0}; k < 2; ++k) {
+      const auto now = static_cast<double>(senders[k + 1]->count() - counts[k]) / 5;
+      is_faster[k] = is_faster[k] || now > 1.1 * static_cast<double>(rate_before[k]) / 20;
+    }
+  }
+  BOOST_TEST(is_faster[0]);
+  BOOST_TEST(is_faster[1]);
   times.push_back(senders[1]->end());
   times.push_back(senders[2]->end());
 
@@ -117,9 +137,6 @@ BOOST_AUTO_TEST_CASE(processes_share_limit_per_minute_fairly) {
   BOOST_TEST(used > 0.4); // 0.96 on an idle machine, less if the senders wait for a core
   for (const auto& each : times)
     BOOST_TEST(between(each, begin, middle) * 3 / total > 0.5); // less if a sender waits for a core
-  // The others get the share of the one that has ended.
-  for (const auto& each : {times[1], times[2]})
-    BOOST_TEST(between(each, later, end) / 5 > 1.1 * between(each, begin, middle) / 20);
 }
 
 BOOST_AUTO_TEST_CASE(limit_holds_over_crash_of_server) {
