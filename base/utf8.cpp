@@ -107,6 +107,22 @@ std::optional<encoding_fault> find_encoding_fault(std::string_view text) {
                               static_cast<unsigned char>(text[at]), at));
 }
 
+std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max) noexcept {
+  if (text.size() <= bytes_max)
+    return text;
+  auto end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+    --end; // bytes 10xxxxxx continue a character
+  return text.substr(0, end);
+}
+
+std::string shortened(std::string_view text, std::size_t bytes_max) {
+  auto out = std::string{utf8_prefix(text, bytes_max)};
+  if (out.size() < text.size())
+    out += "…";
+  return out;
+}
+
 std::optional<encoding_fault> find_yaml_encoding_fault(std::string_view text) {
   if (auto fault = find_encoding_fault(text)) {
     fault->text += "; " + fault->advice;

@@ -17,6 +17,13 @@ namespace superstep {
 /// message.
 [[nodiscard]] std::string valid_utf8(std::string text);
 
+/// Returns the first bytes of a text, at most `bytes_max`. Does not cut inside a character.
+/// @param text valid UTF-8
+[[nodiscard]] std::string_view utf8_prefix(std::string_view text, std::size_t bytes_max) noexcept;
+
+/// Returns utf8_prefix(), with `…` at its end if text is missing.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t bytes_max);
+
 /// The first place of a text at which its encoding is wrong.
 struct encoding_fault {
   std::size_t offset = 0; ///< in bytes, from 0

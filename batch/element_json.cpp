@@ -2,6 +2,7 @@
 // Converts values that simdjson has parsed to JSON values and messages, for the rows of the input.
 #include "element_json.hpp"
 
+#include "base/utf8.hpp"
 #include "json_text.hpp"
 
 #include <superstep/messages/message_json.hpp>
@@ -111,14 +112,10 @@ error bad_member(std::string_view name, std::string_view must_be) {
 
 std::string quoted_excerpt(std::string_view text) {
   constexpr auto bytes_max = std::size_t{80};
-  auto size = std::min(text.size(), bytes_max);
-  // Bytes 10xxxxxx continue a UTF-8 character: move the cut to the first byte of the character.
-  while (size > 0 && size < text.size() &&
-         (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U)
-    --size;
+  const auto shown = utf8_prefix(text, bytes_max);
   auto out = std::string{};
-  append_quoted(out, text.substr(0, size));
-  return size < text.size() ? out + "…" : out;
+  append_quoted(out, shown);
+  return shown.size() < text.size() ? out + "…" : out;
 }
 
 } // namespace superstep::detail

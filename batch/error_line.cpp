@@ -2,6 +2,7 @@
 // Shortens error texts for the progress line and the summary of a job.
 #include "error_line.hpp"
 
+#include "base/utf8.hpp"
 #include "base/visible_text.hpp"
 
 #include <superstep/base/detail/assert.hpp>
@@ -20,13 +21,9 @@ std::string error_line(std::string_view text, std::size_t bytes_max) {
   line = visible_text(line);
   if (line.size() <= bytes_max && text.size() <= bytes_max)
     return line;
-  auto end = std::min(line.size(), bytes_max - dots.size());
-  const auto continues = [&line](std::size_t at) {
-    return at < line.size() && (static_cast<unsigned char>(line[at]) & 0xC0U) == 0x80U;
-  };
-  while (end > 0 && (continues(end) || line[end - 1] == ' '))
-    --end;
-  return line.substr(0, end) + std::string{dots};
+  line.resize(utf8_prefix(line, bytes_max - dots.size()).size());
+  line.resize(line.find_last_not_of(' ') + 1);
+  return line.append(dots);
 }
 
 std::string_view without_address(std::string_view text) noexcept {

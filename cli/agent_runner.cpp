@@ -6,6 +6,7 @@
 
 #include "actors/engine_access.hpp"
 #include "base/digest.hpp"
+#include "base/utf8.hpp"
 
 #include <superstep/agents/detail/response_reader.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
@@ -201,13 +202,7 @@ std::string answer_of(const std::exception_ptr& cause) {
   try {
     std::rethrow_exception(cause);
   } catch (const react::invalid_response& e) {
-    auto text = std::string_view{e.answer()};
-    if (text.size() <= row_error_answer_max)
-      return std::string{text};
-    auto end = row_error_answer_max; // not inside of a character of UTF-8
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
-      --end;
-    return std::string{text.substr(0, end)};
+    return std::string{utf8_prefix(e.answer(), row_error_answer_max)};
   } catch (...) {
     return {};
   }

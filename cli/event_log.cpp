@@ -4,7 +4,7 @@
 #include "cli/event_log.hpp"
 
 #include "base/error_words.hpp"
-#include "results/html_page.hpp"
+#include "base/utf8.hpp"
 
 #include <superstep/base/json.hpp>
 
@@ -92,7 +92,7 @@ void append_details(std::string& line, const call_event& event) {
   }
   if (event.event == "model_rejected") {
     line += ",\"answer\":";
-    append_quoted(line, results::excerpt(event.answer, answer_bytes_max));
+    append_quoted(line, shortened(event.answer, answer_bytes_max));
   }
   if (event.status.empty())
     return;

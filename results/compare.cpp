@@ -3,9 +3,9 @@
 // matches is checked by reading the row.
 #include "results/compare.hpp"
 
+#include "base/utf8.hpp"
 #include "base/visible_text.hpp"
 #include "results/answer_field.hpp"
-#include "results/html_page.hpp"
 #include "results/score_table.hpp"
 
 #include <fmt/format.h>
@@ -193,8 +193,8 @@ void take_pair(comparison& into, row_pair pair, const compare_options& options,
   }
   for (auto* side : {&pair.left, &pair.right})
     if (*side) {
-      (*side)->answer = excerpt((*side)->answer, options.text_bytes);
-      (*side)->structured = excerpt((*side)->structured, options.text_bytes);
+      (*side)->answer = shortened((*side)->answer, options.text_bytes);
+      (*side)->structured = shortened((*side)->structured, options.text_bytes);
       (*side)->tools.clear();
     }
   into.rows.push_back(std::move(pair));

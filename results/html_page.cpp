@@ -3,6 +3,7 @@
 #include "results/html_page.hpp"
 
 #include "base/error_words.hpp"
+#include "base/utf8.hpp"
 
 #include <fmt/format.h>
 
@@ -49,11 +50,6 @@ std::string short_number(std::uint64_t number) {
   for (value /= thousand; value >= thousand && i + 1 < suffixes.size(); value /= thousand)
     ++i;
   return fmt::format("{:.3g}{}", value, suffixes[i]);
-}
-
-/// Returns the number of bytes of the UTF-8 character with this first byte.
-std::size_t length_of(unsigned char first) noexcept {
-  return first >= 0xF0U ? 4U : first >= 0xE0U ? 3U : first >= 0xC0U ? 2U : 1U;
 }
 
 /// Returns a number with its unit, whose plural ends with s.
@@ -172,15 +168,6 @@ std::string html_escape(std::string_view text) {
   return out;
 }
 
-std::string excerpt(std::string_view text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max)
-    return std::string{text};
-  auto end = std::size_t{0};
-  while (end + length_of(static_cast<unsigned char>(text[end])) <= bytes_max)
-    end += length_of(static_cast<unsigned char>(text[end]));
-  return std::string{text.substr(0, end)} + "…";
-}
-
 std::string grouped(std::uint64_t number) {
   auto digits = std::to_string(number);
   for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
@@ -227,12 +214,13 @@ std::string bar_chart(const std::vector<named_bar>& bars) {
     const auto& bar = bars[i];
     const auto y = row * static_cast<double>(i);
     const auto scale = room / static_cast<double>(highest);
-    out += fmt::format("<g><title>{0}</title><text x=\"{1}\" y=\"{2}\" "
-                       "text-anchor=\"end\">{3}</text>"
-                       "<rect class=\"bar\" x=\"{4}\" y=\"{5}\" width=\"{6:.1f}\" height=\"13\"/>",
-                       html_escape(bar.name), names - 6, y + 13,
-                       html_escape(excerpt(bar.name.empty() ? "(no name)" : bar.name, name_bytes)),
-                       names, y + 3, std::max(1.0, scale * static_cast<double>(bar.value)));
+    out +=
+        fmt::format("<g><title>{0}</title><text x=\"{1}\" y=\"{2}\" "
+                    "text-anchor=\"end\">{3}</text>"
+                    "<rect class=\"bar\" x=\"{4}\" y=\"{5}\" width=\"{6:.1f}\" height=\"13\"/>",
+                    html_escape(bar.name), names - 6, y + 13,
+                    html_escape(shortened(bar.name.empty() ? "(no name)" : bar.name, name_bytes)),
+                    names, y + 3, std::max(1.0, scale * static_cast<double>(bar.value)));
     if (bar.marked > 0)
       out += fmt::format("<rect class=\"bad\" x=\"{}\" y=\"{}\" width=\"{:.1f}\" height=\"13\"/>",
                          names, y + 3, std::max(1.0, scale * static_cast<double>(bar.marked)));

@@ -18,9 +18,6 @@ constexpr auto html_start = std::string_view{"<!doctype html>\n<!-- superstep re
 /// tab and line feed become U+FFFD.
 [[nodiscard]] std::string html_escape(std::string_view text);
 
-/// Returns the first bytes of a text, cut between two characters, with `…` if text is missing.
-[[nodiscard]] std::string excerpt(std::string_view text, std::size_t bytes_max);
-
 /// Returns a number with its thousands separated by thin spaces, as HTML text.
 [[nodiscard]] std::string grouped(std::uint64_t number);
 

@@ -4,6 +4,7 @@
 #include "results/report.hpp"
 
 #include "base/error_words.hpp"
+#include "base/utf8.hpp"
 #include "base/visible_text.hpp"
 #include "results/html_page.hpp"
 #include "results/score_table.hpp"
@@ -60,8 +61,8 @@ reported_row shorten(const result_line& row, std::size_t text_bytes) {
   out.tool_calls = row.tool_calls;
   if (row.has_usage)
     out.tokens = tokens_of(row);
-  out.text =
-      excerpt(row.status == result_status::ok ? compared_text(row) : row.error_message, text_bytes);
+  out.text = shortened(row.status == result_status::ok ? compared_text(row) : row.error_message,
+                       text_bytes);
   return out;
 }
 
@@ -93,7 +94,7 @@ json::object read_summary(const std::string& output) {
 
 std::string line_of(const reported_row& row) {
   constexpr auto text_bytes = std::size_t{60};
-  auto text = excerpt(row.text, text_bytes);
+  auto text = shortened(row.text, text_bytes);
   std::ranges::replace(text, '\n', ' ');
   return fmt::format("  {:>9.0f} ms  {}  {}, {}, {}, {}  {}\n", row.wall_ms, row.key,
                      to_string(row.status), known_count(row.steps, "step"),

@@ -2,8 +2,8 @@
 // Prints the calls of one row in an event log as bars over time.
 #include "results/row_timeline.hpp"
 
+#include "base/utf8.hpp"
 #include "base/visible_text.hpp"
-#include "results/html_page.hpp"
 #include "results/result_line.hpp"
 
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ std::string time_of_day(std::string_view time) {
 /// Returns a text in one line, with at most `notes_bytes_max` bytes.
 std::string in_one_line(std::string_view text) {
   constexpr auto notes_bytes_max = std::size_t{500};
-  auto out = excerpt(text, notes_bytes_max);
+  auto out = shortened(text, notes_bytes_max);
   std::ranges::replace(out, '\n', ' ');
   std::ranges::replace(out, '\r', ' ');
   return out;

@@ -2,6 +2,7 @@
 // Reads the errors that servers report, and masks secrets in texts.
 #include "models/http/faults.hpp"
 
+#include "base/utf8.hpp"
 #include "models/providers/json_parts.hpp"
 
 #include <simdjson.h>
@@ -19,10 +20,7 @@ constexpr auto text_max = std::size_t{500};
 } // namespace
 
 std::string excerpt(std::string_view text, std::size_t bytes_max) {
-  auto out = std::string{text.substr(0, bytes_max)};
-  if (text.size() > bytes_max) // does not cut inside a character
-    while (!out.empty() && (static_cast<unsigned char>(text[out.size()]) & 0xC0) == 0x80)
-      out.pop_back();
+  auto out = std::string{utf8_prefix(text, bytes_max)};
   if (!simdjson::validate_utf8(out.data(), out.size()))
     std::replace_if(
         out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');

@@ -11,6 +11,7 @@
 using superstep::find_encoding_fault;
 using superstep::find_yaml_encoding_fault;
 using superstep::is_utf8;
+using superstep::shortened;
 using superstep::valid_utf8;
 
 BOOST_AUTO_TEST_SUITE(utf8)
@@ -66,6 +67,13 @@ BOOST_AUTO_TEST_CASE(only_yaml_check_rejects_control_characters) {
   BOOST_TEST(find_yaml_encoding_fault("a\n\x04z"sv).value().text ==
              "is not text: control character 0x04 at offset 2");
   BOOST_TEST(find_yaml_encoding_fault("a: b\0c"sv).value().line == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(shortened_texts_end_at_character_borders) {
+  BOOST_TEST(shortened("abc", 3) == "abc");
+  BOOST_TEST(shortened("abcd", 3) == "abc…");
+  BOOST_TEST(shortened("aä€", 3) == "aä…");
+  BOOST_TEST(shortened("aä€", 2) == "a…");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

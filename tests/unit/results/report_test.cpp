@@ -216,13 +216,6 @@ BOOST_AUTO_TEST_CASE(text_hides_no_control_characters) {
   BOOST_TEST(!contains(to_text(got), "\x1b"));
 }
 
-BOOST_AUTO_TEST_CASE(excerpts_end_at_character_borders) {
-  BOOST_TEST(excerpt("abc", 3) == "abc");
-  BOOST_TEST(excerpt("abcd", 3) == "abc…");
-  BOOST_TEST(excerpt("aä€", 3) == "aä…");
-  BOOST_TEST(excerpt("aä€", 2) == "a…");
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace superstep::results
