@@ -57,7 +57,7 @@ result<void> adopt_output(job_files& files, const job_header& wanted) {
   files.content.valid_bytes = text.size();
   files.content.set_header(before);
   files.content.set_header(wanted);
-  files.content.needs_rebuild = true;
+  files.content.begin_rebuild();
   files.is_resumed = true;
   files.notes.push_back(files.paths.output +
                         " was written by another program: its rows without an error are done; the "

@@ -7,6 +7,8 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <utility>
 
@@ -194,30 +196,49 @@ result<void> apply(dom::array fields, const std::string& path, journal_content& 
     into.view =
         view_record{number_at(fields, 1), number_at(fields, 2), std::string{text_at(fields, 3)}};
   } else if (kind == "rebuild") {
-    into.forget_rows();
-    into.needs_rebuild = true;
+    into.begin_rebuild();
   } else if (kind == "rebuilt") {
     into.output_end = number_at(fields, 1);
     into.dead_end = number_at(fields, 2);
-    into.needs_rebuild = false;
+    if (into.needs_rebuild) // otherwise the record of its begin is damaged
+      into.end_rebuild();
   }
   return {};
+}
+
+/// Calls `see` with a pointer to each member of row_counts.
+template <class See>
+void for_each_count(See see) {
+  see(&row_counts::steps);
+  see(&row_counts::model_calls);
+  see(&row_counts::tool_calls);
+  see(&row_counts::input_tokens);
+  see(&row_counts::output_tokens);
+  see(&row_counts::total_tokens);
+  see(&row_counts::failed_tool_calls);
+  see(&row_counts::cost);
+  see(&row_counts::rows_unpriced);
+  see(&row_counts::cached_answers);
 }
 
 } // namespace
 
 row_counts& row_counts::operator+=(const row_counts& more) noexcept {
-  steps += more.steps;
-  model_calls += more.model_calls;
-  tool_calls += more.tool_calls;
-  input_tokens += more.input_tokens;
-  output_tokens += more.output_tokens;
-  total_tokens += more.total_tokens;
-  failed_tool_calls += more.failed_tool_calls;
-  cost += more.cost;
-  rows_unpriced += more.rows_unpriced;
-  cached_answers += more.cached_answers;
+  for_each_count([&](auto member) { this->*member += more.*member; });
   return *this;
+}
+
+void row_counts::raise_to(const row_counts& bound) noexcept {
+  for_each_count([&](auto member) { this->*member = std::max(this->*member, bound.*member); });
+}
+
+row_counts excess(const row_counts& counts, const row_counts& part) noexcept {
+  auto more = row_counts{};
+  for_each_count([&](auto member) {
+    if (counts.*member > part.*member)
+      more.*member = counts.*member - part.*member;
+  });
+  return more;
 }
 
 void journal_content::set_header(job_header next) {
@@ -239,11 +260,24 @@ void journal_content::add(const row_counts& of_row) noexcept {
   rows_with_failed_calls += of_row.failed_tool_calls > 0 ? 1U : 0U;
 }
 
-void journal_content::forget_rows() {
+void journal_content::begin_rebuild() {
+  if (!std::exchange(needs_rebuild, true))
+    before_rebuild_ = counts;
   done.clear();
   bad_lines.clear();
   ok = dead = output_end = dead_end = rows_with_failed_calls = damaged_lines = 0;
   counts = {};
+}
+
+void journal_content::end_rebuild() {
+  assert(needs_rebuild);
+  // A damaged journal does not have the counts of all rows that the output has. The counts of lines
+  // that were removed before are still known then.
+  auto missing = excess(before_rebuild_, counts);
+  missing.rows_unpriced = 0; // a number of rows in the output
+  removed.raise_to(missing);
+  counts += removed;
+  needs_rebuild = false;
 }
 
 result<journal_content> read_journal(const file& journal) {

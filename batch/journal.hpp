@@ -33,7 +33,9 @@
 //                                              written, then it has SIZE bytes
 //     ["rebuild"]                              earlier records of rows are void, because the output
 //                                              and the dead letters are being read again
-//     ["rebuilt",OUT,DEAD]                     the records since then are complete
+//     ["rebuilt",OUT,DEAD]                     the records since then are complete; counts before
+//                                              the rebuild that they lack are those of removed
+//                                              lines
 //     counts: steps, model calls, tool calls, input tokens, output tokens, total tokens,
 //             failed tool calls, cost in billionths of a US dollar (null if it is not known),
 //             cached answers (absent if there are none)
@@ -95,7 +97,12 @@ struct row_counts {
   std::uint64_t cached_answers = 0; ///< answers of the model that came from the answer cache
 
   row_counts& operator+=(const row_counts& more) noexcept;
+  /// Sets each member that is lower than that of `bound` to it.
+  void raise_to(const row_counts& bound) noexcept;
 };
+
+/// Returns by how much each member of `counts` exceeds that of `part`; 0 if it does not.
+[[nodiscard]] row_counts excess(const row_counts& counts, const row_counts& part) noexcept;
 
 /// The content of a journal.
 struct journal_content {
@@ -110,7 +117,10 @@ struct journal_content {
   std::uint64_t output_end = 0;  ///< size of out.jsonl according to the journal
   std::uint64_t dead_end = 0;    ///< size of out.dead.jsonl according to the journal
   std::uint64_t valid_bytes = 0; ///< size of the journal up to its last valid record
-  row_counts counts;
+  row_counts counts;             ///< of the finished rows and of `removed`
+  /// Counts of lines that rebuilds have removed, e.g. of failed rows that --retry-dead runs again.
+  /// Their model calls were paid for, so budgets and the summary include them.
+  row_counts removed;
   std::uint64_t rows_with_failed_calls = 0; ///< rows with a failed tool call
   std::uint64_t damaged_lines = 0; ///< number of damaged lines before the last valid record
   std::uint64_t first_damaged_line = 0;
@@ -126,8 +136,14 @@ struct journal_content {
   void mark_done(key_digest key, bool has_failed);
   void add(const row_counts& of_row) noexcept;
   /// Clears the data about finished rows, invalid lines and damage, for a rebuild. Keeps the
-  /// header, the numbers of starts and the size of the journal.
-  void forget_rows();
+  /// header, the numbers of starts, the counts of removed lines and the size of the journal. An
+  /// interrupted rebuild may begin again.
+  void begin_rebuild();
+  /// Adds the counts that the rebuild has not found again to those of the removed lines.
+  void end_rebuild();
+
+private:
+  row_counts before_rebuild_; ///< `counts` when the rebuild began
 };
 
 [[nodiscard]] result<journal_content> read_journal(const file& journal);

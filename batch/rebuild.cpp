@@ -106,7 +106,7 @@ private:
     append_rebuild(records_);
     if (auto written = put(0); !written)
       return written;
-    content.forget_rows();
+    content.begin_rebuild();
     return files_.journal.sync();
   }
 
@@ -217,7 +217,7 @@ private:
     if (!size)
       return size.error();
     content.valid_bytes = *size;
-    content.needs_rebuild = false;
+    content.end_rebuild();
     return files_.journal.sync();
   }
 

@@ -148,7 +148,7 @@ result<bool> rebuild_if_needed(job_files& files, const batch_options& options) {
   auto& content = files.content;
   auto done = result<void>{};
   if (content.needs_rebuild) {
-    done = rebuild(files, options.retry_dead);
+    done = rebuild(files, false); // recover() removes the lines of failed rows afterwards
   } else if (content.damaged_lines > 0) {
     done = repair_damage(files);
   } else {

@@ -68,6 +68,56 @@ BOOST_AUTO_TEST_CASE(records_are_read_back_as_written) {
   BOOST_TEST(content.valid_bytes == text.size());
 }
 
+BOOST_AUTO_TEST_CASE(rebuild_keeps_the_counts_of_removed_lines) {
+  auto text = sample();
+  append_rebuild(text);
+  append_ok(text, "row \"1\"\n", 100, {.steps = 3, .model_calls = 2, .cost = 1'500});
+  const auto partial = text;
+  append_rebuilt(text, 100, 0);
+  const auto content = read(text).value();
+  BOOST_TEST(content.ok == 1U);
+  BOOST_TEST(content.dead == 0U);
+  BOOST_TEST(content.removed.tool_calls == 1U); // the record of the row does not have it any more
+  BOOST_TEST(content.removed.cost == 0);
+  BOOST_TEST(content.removed.rows_unpriced == 0U);
+  BOOST_TEST(content.counts.model_calls == 2U);
+  BOOST_TEST(content.counts.tool_calls == 1U);
+  BOOST_TEST(content.counts.rows_unpriced == 0U);
+
+  // An interrupted rebuild begins again. It may find other lines than before.
+  auto again = partial;
+  append_rebuild(again);
+  append_rebuilt(again, 0, 0);
+  auto repeated = read(again).value();
+  BOOST_TEST(repeated.counts.cost == 1'500);
+  BOOST_TEST(repeated.removed.cost == 1'500);
+  // The next rebuild adds to them.
+  append_ok(again, "row 2", 50, {.cost = 100});
+  append_rebuild(again);
+  append_rebuilt(again, 0, 0);
+  repeated = read(again).value();
+  BOOST_TEST(repeated.removed.cost == 1'600);
+  BOOST_TEST(repeated.counts.cost == 1'600);
+}
+
+BOOST_AUTO_TEST_CASE(rebuild_after_damage_keeps_the_counts_of_removed_lines) {
+  auto text = std::string{};
+  append_ok(text, "row 1", 10, {.cost = 4});
+  append_rebuild(text);
+  append_rebuilt(text, 0, 0); // row 1 is removed
+  append_ok(text, "row 2", 10, {.cost = 6});
+  const auto row_3 = text.size();
+  append_ok(text, "row 3", 20, {.cost = 3});
+  text[row_3] ^= 1; // damaged
+  append_rebuild(text);
+  append_ok(text, "row 2", 10, {.cost = 6});
+  append_ok(text, "row 3", 20, {.cost = 3});
+  append_rebuilt(text, 20, 0);
+  const auto content = read(text).value();
+  BOOST_TEST(content.removed.cost == 4);
+  BOOST_TEST(content.counts.cost == 13);
+}
+
 BOOST_AUTO_TEST_CASE(torn_and_damaged_records_are_ignored) {
   const auto text = sample();
   for (auto size = std::size_t{0}; size <= text.size(); ++size) {

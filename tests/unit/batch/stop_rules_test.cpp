@@ -340,6 +340,32 @@ BOOST_AUTO_TEST_CASE(cost_budget_stops_within_rows_in_flight) {
   BOOST_TEST(job.output().at("row-1").at("cost").to_number<double>() == 0.001);
 }
 
+BOOST_AUTO_TEST_CASE(budget_includes_rows_that_run_again) {
+  auto job = coded_job{40};
+  job.options.rules.budget = 60 * 1'000'000; // 60 rows
+  job.options.concurrency = 4;
+  BOOST_REQUIRE(parse_fail_if("none", job.options.rules).has_value());
+  // The first 8 rows succeed, all others fail.
+  job.coded.code_of = [](int number) { return number < 8 ? std::string{} : "invalid_response"; };
+  job.coded.cost = 1'000'000;
+  const auto first = job.run();
+  BOOST_REQUIRE(first.has_value());
+  BOOST_TEST(first->failed == 32U);
+  BOOST_TEST(first->cost.value() == 0.04, boost::test_tools::tolerance(1e-9));
+  job.options.retry_dead = true;
+  const auto second = job.run();
+  BOOST_REQUIRE(second.has_value());
+  BOOST_TEST((second->stop.cause == stop_cause::budget));
+  BOOST_TEST(job.coded.started == 60);
+  BOOST_TEST(second->cost.value() == 0.06, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(second->model_calls == 60U);
+  const auto third = job.run();
+  BOOST_REQUIRE(third.has_value());
+  BOOST_TEST((third->stop.cause == stop_cause::budget));
+  BOOST_TEST(job.coded.started == 60);
+  BOOST_TEST(third->cost.value() == 0.06, boost::test_tools::tolerance(1e-9));
+}
+
 /// Ends rows in pairs, so that a row is in flight when the budget is spent.
 class paired_runner final : public row_runner {
 public:
