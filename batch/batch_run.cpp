@@ -305,7 +305,8 @@ void batch_run::wait_until_idle() {
       announce_drain(now);
     if (drained_at_ && !is_aborting_)
       cancel_drain_if_due(now);
-    if (stop_.current() == stop_request::abort ||
+    const auto is_unread = failed_at_ && table_->failure()->code == std::errc::broken_pipe;
+    if (stop_.current() == stop_request::abort || is_unread ||
         (failed_at_ && now - *failed_at_ >= options_.failure_drain))
       abort();
     report_when_due();

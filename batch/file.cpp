@@ -139,6 +139,11 @@ result<void> file::append_to_stream(std::string_view bytes,
     auto written = ::write(fd_, bytes.data(), std::min(bytes.size(), piece_bytes));
     if (written > 0)
       bytes.remove_prefix(static_cast<std::size_t>(written));
+    else if (written < 0 && errno == EPIPE)
+      return error{std::make_error_code(std::errc::broken_pipe),
+                   "the reader of " + path_ +
+                       " has ended, so the job has stopped. A job whose --output is a file can be "
+                       "resumed"};
     else if (written == 0 || (errno != EINTR && errno != EAGAIN))
       return disk_error("write", path_, written == 0 ? ENOSPC : errno);
   }

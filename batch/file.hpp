@@ -46,7 +46,8 @@ public:
   /// Appends all bytes. After an error, some of the bytes may have been written.
   [[nodiscard]] result<void> append(std::string_view bytes);
   /// Appends all bytes to a pipe or terminal, and waits while it is full. Fails with
-  /// errc::cancelled if `is_cancelled` returns true in the meantime.
+  /// errc::cancelled if `is_cancelled` returns true in the meantime, and with
+  /// std::errc::broken_pipe if the reader of the pipe has ended.
   [[nodiscard]] result<void> append_to_stream(std::string_view bytes,
                                               const std::function<bool()>& is_cancelled);
   [[nodiscard]] result<void> sync();

@@ -5,6 +5,7 @@
 #include "cli/agent_picture.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/usage.hpp"
 
 #include <superstep/base/await.hpp>
@@ -127,7 +128,9 @@ int graph(const graph_arguments& given) {
   warn(table.warnings());
   if (given.output.empty()) {
     std::cout << *picture << std::flush;
-    return std::cout ? 0 : refuse("cannot write to standard output; check where it is redirected");
+    return std::cout || has_reader_ended()
+               ? 0
+               : refuse("cannot write to standard output; check where it is redirected");
   }
   auto file = std::ofstream{given.output, std::ios::binary | std::ios::trunc};
   file << *picture;

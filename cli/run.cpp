@@ -14,6 +14,7 @@
 #include "cli/matrix.hpp"
 #include "cli/metrics.hpp"
 #include "cli/run_options.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/stop_options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/usage.hpp"
@@ -326,6 +327,10 @@ int run(const run_arguments& given) {
   // Keep the checkpoints if rows have failed: --retry-dead resumes the rows from them.
   if (given.checkpoints && ended && ended->left() == 0 && ended->failed == ended->bad_lines)
     remove_checkpoints(given, ended->job_id);
+  if (!ended && ended.error().code == std::errc::broken_pipe) {
+    static_cast<void>(fail_with(ended.error().text));
+    return reader_ended_code;
+  }
   if (!ended)
     return fail_with(ended.error().text, code_of(ended.error().code));
   if (ended->rows == 0)
@@ -333,6 +338,8 @@ int run(const run_arguments& given) {
               << (given.batch.input == "-" ? "standard input" : given.batch.input) << '\n';
   // The rows may be on standard output.
   (given.batch.output == "-" ? std::cerr : std::cout) << to_text(*ended) << std::endl;
+  if (!std::cout && has_reader_ended())
+    discard_standard_output(); // the job has its usual exit code, because its files are complete
   if (!std::cout)
     return fail_with("the summary could not be written to standard output; the rows are in " +
                      ended->output);

@@ -2,6 +2,7 @@
 // The program `superstep`: parses the command line and calls the chosen verb.
 #include "cli/commands.hpp"
 #include "cli/out_of_resources.hpp"
+#include "cli/standard_output.hpp"
 #include "cli/usage.hpp"
 #include "net/descriptor_limit.hpp"
 
@@ -58,6 +59,8 @@ int run_program(int argc, char** argv) {
   }
   const auto code = chosen();
   if (code == 0 && !(std::cout << std::flush)) {
+    if (superstep::cli::has_reader_ended())
+      return superstep::cli::reader_ended_code;
     std::cerr << "superstep: cannot write to standard output; check where it is redirected\n";
     return 1;
   }

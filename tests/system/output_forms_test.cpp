@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <sys/stat.h>
+
 BOOST_AUTO_TEST_SUITE(output_forms)
 
 namespace {
@@ -88,6 +90,12 @@ BOOST_AUTO_TEST_CASE(closed_standard_output_stops_job) {
   const auto job = small_job{};
   const auto end = job.shell("-o - --concurrency 1", " 2>err | head -n 1");
   BOOST_TEST(std::ranges::count(end.out, '\n') == 1);
+  BOOST_TEST_REQUIRE(::mkfifo((job.folder / "pipe").c_str(), 0600) == 0);
+  const auto unread = job.shell("-o - 2>err", " 4<>pipe >pipe 4>&-"); // the pipe has no reader
+  BOOST_TEST(unread.exit_code == 141, job.read("err"));
+  BOOST_TEST(
+      has(job.read("err"), "the reader of standard output has ended, so the job has stopped"),
+      job.read("err"));
   const auto full = job.shell("-o - --concurrency 1 2>err", " >/dev/full");
   BOOST_TEST(full.exit_code == 4, job.read("err"));
   BOOST_TEST(has(job.read("err"), "cannot write standard output"), job.read("err"));
