@@ -61,7 +61,7 @@ constexpr auto compressions = std::array{
 encoding_fault fault_at(std::string_view text, std::size_t offset, std::string what) {
   const auto before = text.substr(0, offset);
   return {offset, 1 + static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')),
-          std::move(what), std::string{"convert it, for example with iconv"}};
+          std::move(what), std::string{"convert it, for example with iconv -f latin1 -t utf-8"}};
 }
 
 } // namespace
@@ -92,7 +92,8 @@ std::string valid_utf8(std::string text) {
 
 std::optional<encoding_fault> find_encoding_fault(std::string_view text) {
   if (is_utf16(text))
-    return encoding_fault{0, 1, "is UTF-16, not UTF-8", "convert it, for example with iconv", true};
+    return encoding_fault{0, 1, "is UTF-16, not UTF-8",
+                          "convert it, for example with iconv -f utf-16 -t utf-8", true};
   if (is_utf8(text))
     return std::nullopt;
   for (const auto& one : compressions)

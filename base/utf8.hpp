@@ -29,7 +29,7 @@ struct encoding_fault {
   std::size_t offset = 0; ///< in bytes, from 0
   std::size_t line = 1;   ///< from 1
   std::string text;       ///< e.g. `is not UTF-8: byte 0xFF at offset 12`
-  std::string advice;     ///< e.g. `convert it, for example with iconv`
+  std::string advice;     ///< e.g. `convert it, for example with iconv -f latin1 -t utf-8`
   bool is_whole = false;  ///< whether the whole text is in another format
 };
 

@@ -381,7 +381,7 @@ result<dom::object> row_parser::impl::read_object(std::string_view line) {
   auto document = dom::element{};
   if (auto failed = parser.parse(line.data(), line.size()).get(document)) {
     if (const auto fault = find_encoding_fault(line))
-      return error{errc::parse_failed, fault->text + "; convert the file, for example with iconv"};
+      return error{errc::parse_failed, fault->text + "; " + fault->advice};
     // simdjson has one general code, with a long text, for most syntax errors.
     const auto why = failed == simdjson::TAPE_ERROR
                          ? std::string{}

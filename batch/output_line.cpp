@@ -61,7 +61,8 @@ void append_error(std::string& out, const row_error& why, std::uint64_t line = 0
     append_text_member(out, "node", why.node);
   if (why.step != 0)
     append_number_member(out, "step", why.step);
-  append_number_member(out, "attempts", why.attempts);
+  if (why.attempts != 0)
+    append_number_member(out, "attempts", why.attempts);
   if (!why.answer.empty())
     append_text_member(out, "answer", why.answer);
   if (line != 0)
@@ -318,6 +319,7 @@ void append_bad_line(std::string& out, std::uint64_t line, std::string_view text
   auto why_of_letter = row_error{};
   why_of_letter.kind = bad_line_kind;
   why_of_letter.message = why.text;
+  why_of_letter.attempts = 0;
   out += '{';
   append_text_member(out, "text", text.substr(0, text_bytes_max));
   append_member(out, "error");

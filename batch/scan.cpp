@@ -5,32 +5,53 @@
 
 #include "base/digest.hpp"
 #include "base/error_words.hpp"
+#include "base/utf8.hpp"
 #include "element_json.hpp"
+
+#include <algorithm>
 
 namespace superstep::detail {
 namespace {
 
 constexpr auto faults_shown = std::uint64_t{20};
 
-/// Counts the errors of a file's lines, and keeps the texts of the first 20.
+/// Counts the errors of a file's lines, and keeps the texts of the first 20. Lines with a wrong
+/// encoding are one of them, because they have the same cause.
 class fault_list {
 public:
-  void add(std::uint64_t line, std::string_view text) {
-    if (++count_ <= faults_shown)
-      text_.append("\n  line ").append(std::to_string(line)).append(": ").append(text);
+  void add(const text_line& line, const std::string& text) {
+    const auto is_wrongly_encoded = !line.is_too_long && !is_utf8(line.text);
+    if (is_wrongly_encoded && ++wrongly_encoded_ > 1)
+      return;
+    if (++listed_ > faults_shown)
+      return;
+    text_ += "\n  line " + std::to_string(line.number) + ": " + text;
+    if (is_wrongly_encoded)
+      encoding_end_ = text_.size();
   }
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  [[nodiscard]] std::uint64_t count() const noexcept { return listed_ + further_wrongly_encoded(); }
   [[nodiscard]] error finish(const std::string& path) && {
-    if (count_ > faults_shown)
-      text_ += "\n  and " + std::to_string(count_ - faults_shown) + " more";
-    return {errc::parse_failed, path + " has " + counted(count_, "invalid line") +
+    if (const auto further = further_wrongly_encoded(); further > 0 && encoding_end_ > 0)
+      text_.insert(encoding_end_, "\n    " + counted(further, "further line") +
+                                      (further == 1 ? " is" : " are") + " not UTF-8 either");
+    const auto shown = std::min(listed_, faults_shown);
+    const auto hidden = listed_ - shown + (encoding_end_ == 0 ? further_wrongly_encoded() : 0);
+    if (hidden > 0)
+      text_ += "\n  and " + std::to_string(hidden) + " more";
+    return {errc::parse_failed, path + " has " + counted(count(), "invalid line") +
                                     "; nothing was run (--on-bad-line dead-letter writes such "
                                     "lines to the dead letters and runs the rest):" +
                                     text_};
   }
 
 private:
-  std::uint64_t count_ = 0;
+  [[nodiscard]] std::uint64_t further_wrongly_encoded() const noexcept {
+    return wrongly_encoded_ > 1 ? wrongly_encoded_ - 1 : 0;
+  }
+
+  std::uint64_t listed_ = 0;          ///< errors without further_wrongly_encoded()
+  std::uint64_t wrongly_encoded_ = 0; ///< lines that are not UTF-8
+  std::size_t encoding_end_ = 0;      ///< end of the text about the first of them; 0: not listed
   std::string text_;
 };
 
@@ -117,7 +138,7 @@ result<input_facts> scan_input(const input_file& input, const batch_options& opt
         return error{errc::parse_failed, input.name + ' ' + fault + "; nothing was run"};
     facts.selection.see(selection_digest(**item), !(*item)->row);
     if (!(*item)->row)
-      faults.add(line.number, (*item)->row.error().text);
+      faults.add(line, (*item)->row.error().text);
   }
   facts.rows = facts.selection.finish();
   if (faults.count() > 0 && options.bad_lines == on_bad_line::fail)

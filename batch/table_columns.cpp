@@ -80,7 +80,7 @@ private:
 
 result<void> check_encoding(std::string_view record) {
   if (const auto fault = find_encoding_fault(record))
-    return error{errc::parse_failed, fault->text + "; convert the file, for example with iconv"};
+    return error{errc::parse_failed, fault->text + "; " + fault->advice};
   return {};
 }
 

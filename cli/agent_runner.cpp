@@ -68,6 +68,7 @@ row_outcome refused(std::string kind, std::string text) {
   why.kind = std::move(kind);
   why.code = why.kind;
   why.message = std::move(text);
+  why.attempts = 0;
   out.error = std::move(why);
   return out;
 }

@@ -13,8 +13,8 @@ inline constexpr auto reader_ended_code = 128 + SIGPIPE;
 /// `superstep report out.jsonl | head -n 1`.
 [[nodiscard]] bool has_reader_ended() noexcept;
 
-/// Discards the text that the program prints from now on, for a command whose work continues without a
-/// reader of its output. Not safe while another thread writes to standard output.
+/// Discards the text that the program prints from now on, for a command whose work continues
+/// without a reader of its output. Not safe while another thread writes to standard output.
 void discard_standard_output();
 
 } // namespace superstep::cli

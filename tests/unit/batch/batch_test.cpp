@@ -9,6 +9,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -410,6 +411,22 @@ BOOST_AUTO_TEST_CASE(error_lists_20_invalid_lines_and_counts_all) {
   BOOST_TEST(contains(refused.error().text, "line 20:"));
   BOOST_TEST(!contains(refused.error().text, "line 21:"));
   BOOST_TEST(contains(refused.error().text, "and 30 more"));
+}
+
+BOOST_AUTO_TEST_CASE(error_lists_wrong_encoding_once) {
+  auto text = chat_line("a", "1") + "?\n";
+  for (auto i = 0; i < 50; ++i)
+    text += chat_line("b" + std::to_string(i), "caf\xE9");
+  auto job = testing::job{text + "?\n"};
+  const auto refused = job.run();
+  BOOST_REQUIRE(!refused.has_value());
+  const auto& error = refused.error().text;
+  BOOST_TEST(contains(error, "has 52 invalid lines"), error);
+  BOOST_TEST(contains(error, "line 3: is not UTF-8: byte 0xE9 at offset "), error);
+  BOOST_TEST(contains(error, "; convert it, for example with iconv -f latin1 -t utf-8\n"
+                             "    49 further lines are not UTF-8 either\n  line 53: "),
+             error);
+  BOOST_TEST(std::ranges::count(error, '\n') == 4);
 }
 
 BOOST_AUTO_TEST_CASE(unusable_input_and_output_paths_are_rejected) {

@@ -125,6 +125,14 @@ BOOST_AUTO_TEST_CASE(http_error_has_status_and_code_in_output) {
                      "\n");
 }
 
+BOOST_AUTO_TEST_CASE(invalid_line_has_no_attempts) {
+  auto line = std::string{};
+  append_bad_line(line, 3, "?", error{errc::parse_failed, "not JSON"});
+  BOOST_TEST(line == R"({"text":"?","error":{"kind":"bad_line","code":"bad_line",)"
+                     R"("message":"not JSON","line":3}})"
+                     "\n");
+}
+
 BOOST_AUTO_TEST_CASE(dead_letter_is_input_line_with_error) {
   auto origin = row_origin{};
   auto why = row_error{};
