@@ -3,6 +3,7 @@
 #include "base/error_words.hpp"
 #include "error_line.hpp"
 #include "usd_text.hpp"
+#include "written_line.hpp"
 
 #include <superstep/batch/batch.hpp>
 
@@ -52,11 +53,6 @@ std::string_view status_of(const batch_summary& summary) noexcept {
   return summary.left() > 0 ? "limited" : "ok"; // --limit left rows for the next run
 }
 
-/// Whether --retry-dead runs rows with this error code again. docs/batch-files.md describes it.
-bool is_retried(std::string_view code) noexcept {
-  return code != "invalid_input" && code != "recursion_limit";
-}
-
 /// Returns a line with the reasons of failed rows and how to run them again; empty if no row has
 /// failed.
 std::string failures_text(const batch_summary& s) {
@@ -71,7 +67,8 @@ std::string failures_text(const batch_summary& s) {
     known += reason.second;
   const auto elsewhere = s.failed > known ? s.failed - known : 0;
   const auto has_retried = elsewhere > 0 || std::ranges::any_of(reasons, [](const auto& reason) {
-                             return is_retried(reason.first);
+                             // Errors of kinds that are not retried have their kind as code.
+                             return detail::is_kind_retried(reason.first);
                            });
   auto others = std::uint64_t{0};
   for (; reasons.size() > shown_max; reasons.pop_back())

@@ -131,10 +131,14 @@ std::uint64_t bad_line_of(dom::object letter) noexcept {
   return is_bad && letter["error"]["line"].get(line) == simdjson::SUCCESS ? line : 0;
 }
 
+bool is_kind_retried(std::string_view kind) noexcept {
+  return kind != bad_line_kind && kind != duplicate_key_kind && kind != "invalid_input" &&
+         kind != "recursion_limit";
+}
+
 bool may_succeed_again(dom::object letter) noexcept {
   auto kind = std::string_view{};
-  return letter["error"]["kind"].get(kind) == simdjson::SUCCESS && kind != bad_line_kind &&
-         kind != duplicate_key_kind && kind != "invalid_input" && kind != "recursion_limit";
+  return letter["error"]["kind"].get(kind) == simdjson::SUCCESS && is_kind_retried(kind);
 }
 
 } // namespace superstep::detail

@@ -47,8 +47,10 @@ private:
 [[nodiscard]] bool has_failed(simdjson::dom::object line) noexcept;
 /// Returns the number of the input line if a dead letter is for an invalid line, else 0.
 [[nodiscard]] std::uint64_t bad_line_of(simdjson::dom::object letter) noexcept;
-/// Whether the row of a dead letter may succeed in another run. It cannot if its input is invalid
-/// or if it reached the recursion limit.
+/// Whether a row that failed with an error of this kind may succeed in another run. It cannot if
+/// its input is invalid or if it reached the recursion limit.
+[[nodiscard]] bool is_kind_retried(std::string_view kind) noexcept;
+/// Whether the row of a dead letter may succeed in another run.
 [[nodiscard]] bool may_succeed_again(simdjson::dom::object letter) noexcept;
 
 } // namespace superstep::detail
