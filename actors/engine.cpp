@@ -206,6 +206,10 @@ detail::thread_place engine::place_of(const run_config& config) {
   return place;
 }
 
+bool detail::engine_access::has_system(engine& e, const caf::actor_system& system) {
+  return &e.core_->system() == &system;
+}
+
 void detail::engine_access::at_shutdown(engine& e, std::weak_ptr<shutdown_listener> listener) {
   e.core_->listeners().add(std::move(listener));
 }

@@ -6,6 +6,8 @@
 
 #include <superstep/actors/engine.hpp>
 
+#include <caf/fwd.hpp>
+
 #include <functional>
 #include <memory>
 #include <utility>
@@ -34,6 +36,8 @@ struct engine_access {
                                   std::size_t buffer_max = 1'024) {
     return e.open_stream(program, std::move(input), modes, std::move(config), buffer_max);
   }
+  /// Whether this is the actor system of the engine, not one of the program.
+  [[nodiscard]] static bool has_system(engine& e, const caf::actor_system& system);
   /// Notifies an object when the engine is destroyed, before it shuts down.
   static void at_shutdown(engine& e, std::weak_ptr<shutdown_listener> listener);
   /// Starts a run of a typed graph and returns its events; see engine::stream().

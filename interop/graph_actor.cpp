@@ -8,6 +8,7 @@
 #include <caf/send.hpp>
 
 #include <mutex>
+#include <stdexcept>
 
 namespace superstep {
 
@@ -63,7 +64,12 @@ private:
 
 } // namespace
 
-std::shared_ptr<detail::engine_link> detail::link_to(engine& e) {
+std::shared_ptr<detail::engine_link> detail::link_to(engine& e, const caf::actor_system& system) {
+  // A thread that spawns an actor keeps a reference to CAF's logger of that system until it ends,
+  // and ~engine would wait for that.
+  if (engine_access::has_system(e, system))
+    throw std::invalid_argument{"spawn_graph: the actor system is that of the engine; pass an "
+                                "actor system of the program"};
   auto link = std::make_shared<link_of_engine>(e);
   engine_access::at_shutdown(e, link);
   return link;

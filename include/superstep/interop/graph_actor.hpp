@@ -115,7 +115,7 @@ public:
                            std::function<void(raw_result)> done, stream_mode modes,
                            std::shared_ptr<event_sink> sink) = 0;
 };
-[[nodiscard]] std::shared_ptr<engine_link> link_to(engine& e);
+[[nodiscard]] std::shared_ptr<engine_link> link_to(engine& e, const caf::actor_system& system);
 
 /// Returns a sink that sends events to an actor; see graph_call::stream_to().
 /// @param message_of makes the message of an event
@@ -268,7 +268,7 @@ namespace superstep {
 /// sender of a request ends, the run continues.
 ///
 /// @param system the actor system of the actor. The actor runs on its workers; the runs are
-/// executed by the engine.
+/// executed by the engine. Throws std::invalid_argument for the actor system of the engine.
 /// @param e the engine. When it is destroyed, it ends the actor with
 /// caf::exit_reason::user_shutdown. With engine_options::runs_max, use when_full::refuse: otherwise
 /// the actor may block a worker of its system until a run has ended.
@@ -278,7 +278,7 @@ namespace superstep {
 template <class State>
 [[nodiscard]] caf::actor spawn_graph(caf::actor_system& system, engine& e,
                                      compiled_graph<State> graph) {
-  auto link = detail::link_to(e);
+  auto link = detail::link_to(e, system);
   auto actor =
       caf::actor_cast<caf::actor>(system.spawn<detail::graph_actor<State>>(link, std::move(graph)));
   link->set_actor(actor);

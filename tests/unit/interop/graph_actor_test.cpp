@@ -2,6 +2,7 @@
 // Graphs as CAF actors: requests, errors, streams, exits, monitors.
 #include "peers.hpp"
 
+#include <superstep/actors/caf.hpp>
 #include <superstep/interop/graph_actor.hpp>
 #include <superstep/runtime/json_graph.hpp>
 
@@ -10,7 +11,9 @@
 #include <atomic>
 #include <chrono>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
+#include <tuple>
 #include <variant>
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(testing::numbers)
@@ -199,6 +202,22 @@ BOOST_AUTO_TEST_CASE(run_continues_when_reader_ends) {
   const auto got = ask<result>(system, graph, start);
   BOOST_TEST_REQUIRE(got.index() == 0U);
   BOOST_TEST(std::get<0>(got).state.n == 40);
+}
+
+BOOST_AUTO_TEST_CASE(actor_system_of_the_engine_is_rejected) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  auto text = std::string{};
+  g.add("spawn", [&](const numbers&, ss::runtime rt) {
+    try {
+      std::ignore = ss::spawn_graph(ss::self(rt).home_system(), e, counting(1));
+    } catch (const std::invalid_argument& refused) {
+      text = refused.what();
+    }
+  });
+  g.edge(ss::start, "spawn");
+  std::ignore = e.invoke(g.compile(), numbers{});
+  BOOST_TEST(text.find("pass an actor system of the program") != std::string::npos, text);
 }
 
 BOOST_AUTO_TEST_CASE(exit_cancels_runs_and_notifies_monitors) {
