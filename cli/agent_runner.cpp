@@ -348,12 +348,12 @@ result<void> agent_runner::begin_job(const std::string& job) {
       return opened.error();
     checkpointer_ = *std::move(opened);
   }
-  // Opening the event log clears the log of an earlier run. So it comes last, when the job can no
+  // Opening the event log clears the log of another job. So it comes last, when the job can no
   // longer be rejected.
   if (trace_ != nullptr)
     if (auto opened = trace_->open(); !opened)
       return opened;
-  return events_ != nullptr ? events_->open() : result<void>{};
+  return events_ != nullptr ? events_->open(job) : result<void>{};
 }
 
 void agent_runner::complete(batch_progress& now) const {

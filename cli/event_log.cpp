@@ -5,12 +5,14 @@
 
 #include "base/error_words.hpp"
 #include "base/utf8.hpp"
+#include "batch/file.hpp"
 
 #include <superstep/base/json.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -105,6 +107,46 @@ void append_details(std::string& line, const call_event& event) {
                         event.usage->total_tokens);
 }
 
+/// Whether the file is the event log of the job: its first line names the job.
+bool is_log_of(const std::string& path, std::string_view job) {
+  auto failed = std::error_code{};
+  if (!std::filesystem::is_regular_file(path, failed))
+    return false;
+  constexpr auto line_bytes_max = std::size_t{64} << 10U;
+  auto start = std::string(line_bytes_max, '\0');
+  auto in = std::ifstream{path, std::ios::binary};
+  in.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(std::min(static_cast<std::size_t>(in.gcount()), start.find('\n')));
+  const auto line = parse_json(start);
+  if (!line || !line->is_object())
+    return false;
+  const auto* const id = line->get_object().if_contains("job_id");
+  return id != nullptr && id->is_string() && std::string_view{id->get_string()} == job;
+}
+
+/// Removes the incomplete last line that a killed process may have left.
+result<void> remove_torn_line(const std::string& path) {
+  auto log = detail::file::open_regular(path, O_RDWR);
+  if (!log)
+    return log.error();
+  const auto size = log->size();
+  if (!size)
+    return size.error();
+  constexpr auto block_bytes = std::uint64_t{64} << 10U;
+  auto block = std::string{};
+  for (auto end = *size; end > 0;) {
+    const auto begin = end - std::min(end, block_bytes);
+    if (auto read = log->read_at(begin, static_cast<std::size_t>(end - begin), block); !read)
+      return read;
+    if (const auto found = block.rfind('\n'); found != std::string::npos) {
+      const auto complete = begin + found + 1;
+      return complete == *size ? result<void>{} : log->cut(complete);
+    }
+    end = begin;
+  }
+  return {};
+}
+
 error not_writable(const std::string& path) {
   return {errc::io_failed,
           "--events: '" + path + "' cannot be written; use a path that you may write to"};
@@ -128,13 +170,18 @@ result<void> event_log::set_path(std::string path) {
   return {};
 }
 
-result<void> event_log::open() {
+result<void> event_log::open(const std::string& job) {
   // Create the file with open(2). A stream would create a file that all users can read.
   if (const auto fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600); fd >= 0)
     ::close(fd);
-  file_.open(path_, std::ios::trunc);
+  const auto is_resumed = is_log_of(path_, job);
+  if (is_resumed)
+    if (auto removed = remove_torn_line(path_); !removed)
+      return removed;
+  file_.open(path_, is_resumed ? std::ios::app : std::ios::trunc);
   if (!file_)
     return not_writable(path_);
+  job_ = job;
   return {};
 }
 
@@ -149,9 +196,13 @@ void event_log::add(std::string_view row, std::uint32_t row_attempt, const call_
   append_quoted(line, event.call_id);
   line += ",\"time\":\"" + time_text() + "\",\"t_ns\":" + std::to_string(now);
   append_details(line, event);
-  line += "}\n";
   const auto lock = std::scoped_lock{mutex_};
-  file_ << line;
+  if (!job_.empty()) { // the first line of this run
+    line += ",\"job_id\":";
+    append_quoted(line, job_);
+    job_.clear();
+  }
+  file_ << line << "}\n";
   if (now - flushed_ >= flush_every) { // a user may watch the file with `tail -f`
     file_.flush();
     flushed_ = now;

@@ -89,6 +89,8 @@ public:
     if (line.at_key("t_ns").get(at) != simdjson::SUCCESS)
       return;
     const auto attempt = number_of(line, "row_attempt").value_or(1);
+    auto& whole = starts_.try_emplace(attempt, span{at, at}).first->second;
+    whole.end = std::max(whole.end, at);
     auto name = fmt::format("{} {}", event.substr(0, event.find('_')), text_of(line, "call_id"));
     if (event.ends_with("_start")) {
       open_[{attempt, name}] = calls_.size();
@@ -146,26 +148,21 @@ private:
   /// Adds a line about a call.
   void note(logged_call& call, simdjson::dom::object line, std::int64_t at,
             const std::string& text) const {
-    call.notes +=
-        fmt::format("{:>12} {:>8.1f} ms   {}\n", time_of_day(text_of(line, "time")), ms(at), text);
+    call.notes += fmt::format("{:>12} {:>8.1f} ms   {}\n", time_of_day(text_of(line, "time")),
+                              ms(call, at), text);
   }
-  /// Returns the milliseconds from the first event to a time.
-  [[nodiscard]] double ms(std::int64_t at) const {
-    return static_cast<double>(at - calls_.front().begin) / 1e6;
-  }
-  /// Returns the milliseconds from the first event to the last one.
-  [[nodiscard]] double whole() const {
-    auto last = calls_.front().begin;
-    for (const auto& call : calls_)
-      last = std::max({last, call.begin, call.end});
-    return std::max(ms(last), 1e-6);
+  /// Returns the milliseconds from the first event of a start of the row to a time.
+  [[nodiscard]] double ms(const logged_call& call, std::int64_t at) const {
+    const auto begin = starts_.at(call.row_attempt).begin;
+    return static_cast<double>(std::max(at - begin, std::int64_t{0})) / 1e6;
   }
   void append(std::string& out, const logged_call& call) const {
     constexpr auto columns = std::size_t{30};
-    const auto begin = ms(call.begin);
-    const auto took = (call.end < 0 ? whole() : ms(call.end)) - begin;
+    const auto whole = std::max(ms(call, starts_.at(call.row_attempt).end), 1e-6);
+    const auto begin = ms(call, call.begin);
+    const auto took = std::max((call.end < 0 ? whole : ms(call, call.end)) - begin, 0.0);
     const auto columns_of = [&](double duration) {
-      return static_cast<std::size_t>(static_cast<double>(columns) * duration / whole());
+      return static_cast<std::size_t>(static_cast<double>(columns) * duration / whole);
     };
     const auto from = columns_of(begin);
     const auto length = std::clamp<std::size_t>(columns_of(took), 1, columns + 1 - from);
@@ -180,7 +177,15 @@ private:
     out += call.notes;
   }
 
+  /// The times of the first and the last event of a start of the row. The starts may be in
+  /// different runs of the job, whose times may not be comparable.
+  struct span {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+
   std::vector<logged_call> calls_;
+  std::map<std::uint64_t, span> starts_; ///< by number of the start
   /// Position of the latest call with this attempt of the row and this name.
   std::map<std::pair<std::uint64_t, std::string>, std::size_t> open_;
 };

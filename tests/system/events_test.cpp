@@ -54,7 +54,7 @@ std::set<std::string> keys_of(const json::object& line) {
   auto out = std::set<std::string>{};
   for (const auto& [name, value] : line)
     if (name != "row" && name != "row_attempt" && name != "event" && name != "call_id" &&
-        name != "time" && name != "t_ns")
+        name != "time" && name != "t_ns" && name != "job_id")
       out.insert(name);
   return out;
 }
@@ -198,6 +198,30 @@ BOOST_AUTO_TEST_CASE(events_of_repeated_row_are_distinct) {
   const auto shown =
       process{{superstep_program(), "row", job.output, "r", "--events", job.log()}}.wait();
   BOOST_TEST(shown.out.find("-- start 2 of the row\n") != std::string::npos, shown.out);
+}
+
+BOOST_AUTO_TEST_CASE(resumed_job_adds_to_its_event_log) {
+  auto server = loopback_server{
+      [](loopback_server::socket& socket, int /*number*/) { respond(socket, response_to(2)); }};
+  const auto job = logged_job{server.address()};
+  const auto second = std::string{R"({"id":"s","messages":[{"role":"user","content":"2+2?"}]})"};
+  job.write("in.jsonl", job.read("in.jsonl") + second + '\n');
+  const auto rows_after = [&](std::vector<std::string> options) {
+    options.insert(options.end(), {"--events", job.log()});
+    const auto end = job.run(options);
+    BOOST_TEST_REQUIRE(end.exit_code == 0, end.out << end.err);
+    auto rows = std::string{};
+    auto runs = 0;
+    for (const auto& line : read_objects(job.read("events.jsonl"))) {
+      rows += text_at(line, "event") == "model_end" ? text_at(line, "row") : "";
+      runs += line.contains("job_id") ? 1 : 0;
+    }
+    return rows + ' ' + std::to_string(runs);
+  };
+  BOOST_TEST(rows_after({"--limit", "1"}) == "r 1");
+  job.write("events.jsonl", job.read("events.jsonl") + R"({"row":"r","row_at)"); // killed
+  BOOST_TEST(rows_after({}) == "rs 2");
+  BOOST_TEST(rows_after({"--fresh", "--limit", "1"}) == "r 1");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

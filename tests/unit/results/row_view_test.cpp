@@ -151,9 +151,23 @@ BOOST_AUTO_TEST_CASE(timeline_separates_starts_of_row) {
 )");
   check_parts(row_timeline(path, "a").value(),
               {"-- start 1 of the row\n", "09:30:00.125      0.0 ms     3.0 ms", "model 0 error\n",
-               "-- start 2 of the row\n", "2.0 ms     3.0 ms",
+               "-- start 2 of the row\n", "0.0 ms     3.0 ms",
                "model 0 ok, 2 attempts, 4 tokens in, 2 out\n",
-               "4.0 ms   attempt 1 failed: HTTP 500\n", "open", "tool c, discarded"});
+               "2.0 ms   attempt 1 failed: HTTP 500\n", "open", "tool c, discarded"});
+}
+
+// The clock of t_ns begins again when the machine is restarted between two runs of a job.
+BOOST_AUTO_TEST_CASE(timeline_shows_starts_with_restarted_clock) {
+  const auto path =
+      write("events",
+            R"({"row":"a","row_attempt":1,"event":"model_start","call_id":"0","t_ns":9000000000000}
+{"row":"a","row_attempt":2,"event":"model_start","call_id":"0","t_ns":5000000}
+{"row":"a","row_attempt":2,"event":"model_end","call_id":"0","t_ns":7000000,"status":"ok"}
+{"row":"a","row_attempt":2,"event":"model_start","call_id":"1","t_ns":4000000}
+)");
+  check_parts(row_timeline(path, "a").value(),
+              {"-- start 1 of the row\n", "0.0 ms", "open", "-- start 2 of the row\n",
+               "0.0 ms     2.0 ms", "model 0 ok", "0.0 ms", "open"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()
