@@ -13,6 +13,7 @@
 #include <superstep/messages/message_json.hpp>
 #include <superstep/models/chat_model.hpp>
 #include <superstep/models/detail/call_activity.hpp>
+#include <superstep/tools/detail/tool_failure.hpp>
 #include <superstep/tools/tool_node.hpp>
 
 #include <boost/system/system_error.hpp>
@@ -125,6 +126,14 @@ void add_failed_call(row_outcome& out, const std::exception_ptr& cause) {
   } catch (...) { // not an error of the model
     return;
   }
+}
+
+/// Adds a failed tool call, whose step has no results in the run's state.
+void add_failed_tool_call(row_outcome& out, const std::exception_ptr& cause) {
+  if (thrown_code(cause) != tool_errc::worker_failed)
+    return;
+  ++out.tool_calls;
+  ++out.failed_tool_calls;
 }
 
 /// Whether a server has reported no tokens at all. Answers from the cache have details.
@@ -452,8 +461,10 @@ std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
       out.is_usage_unknown =
           has_server && ((out.model_calls > 0 && is_unreported(out.usage)) ||
                          (ended.error && has_unreported_answers(ended.error->cause)));
-      if (ended.error)
+      if (ended.error) {
         add_failed_call(out, ended.error->cause);
+        add_failed_tool_call(out, ended.error->cause);
+      }
       // The server may report a model of which the prices are known, for example with a date.
       const auto* price = end.price ? &*end.price : prices->find(out.model);
       if (price != nullptr && !out.is_usage_unknown)

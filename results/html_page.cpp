@@ -59,10 +59,8 @@ std::string with_unit(std::uint64_t number, std::string_view unit) {
   return fmt::format("{} {}", short_number(number), html_escape(unit));
 }
 
-/// Returns a number of microseconds in milliseconds, with the precision of the text form.
-std::string in_milliseconds(std::uint64_t micros) {
-  constexpr auto per_ms = 1'000.0;
-  return fmt::format("{:.1f} ms", static_cast<double>(micros) / per_ms);
+std::string micros_label(std::uint64_t micros) {
+  return duration_label(std::chrono::microseconds{micros});
 }
 
 using text_of_value = std::function<std::string(std::uint64_t)>;
@@ -119,6 +117,10 @@ std::string chart_of(const distribution& values, const text_of_value& text) {
   const auto bars = values.bars(bars_max);
   if (bars.empty())
     return "<p class=\"note\">no values</p>";
+  if (values.min() == values.max())
+    return fmt::format("<p>{}{}: {}</p>", values.count() == 1 ? "" : "all ",
+                       grouped(values.count()) + (values.count() == 1 ? " row" : " rows"),
+                       text(values.max()));
   const auto highest = std::ranges::max(bars, {}, &distribution::bar::count).count;
   auto out = fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\"><text class=\"soft\" x=\"0\" "
                          "y=\"10\">highest bar: {}</text>\n",
@@ -175,6 +177,15 @@ std::string grouped(std::uint64_t number) {
   return digits;
 }
 
+std::string duration_label(std::chrono::nanoseconds duration) {
+  const auto ms = std::chrono::duration<double, std::milli>(duration).count();
+  constexpr auto per_second = 1'000.0;
+  if (ms < per_second / 10)
+    return fmt::format("{:.1f} ms", ms);
+  return ms < 10 * per_second ? fmt::format("{:.0f} ms", ms)
+                              : fmt::format("{:.1f} s", ms / per_second);
+}
+
 std::string html_page(std::string_view title, std::string_view body) {
   auto out = std::string{html_start};
   out += "<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
@@ -195,7 +206,7 @@ std::string histogram_chart(const distribution& values, std::string_view unit) {
 }
 
 std::string histogram_chart(const histogram& times) {
-  return chart_of(times.in_microseconds(), in_milliseconds);
+  return chart_of(times.in_microseconds(), micros_label);
 }
 
 std::string bar_chart(const std::vector<named_bar>& bars) {

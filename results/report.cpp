@@ -197,6 +197,7 @@ void report::add(const result_line& row) {
   ++count;
   input_tokens += row.input_tokens;
   output_tokens += row.output_tokens;
+  cached_answers += row.cached_answers;
   add_known(model_calls, row.model_calls);
   add_known(tool_calls, row.tool_calls);
   if (row.has_usage)
@@ -221,6 +222,7 @@ void report::add(const result_line& row) {
     auto& tool = counter(tools, used.tool);
     ++tool.calls;
     tool.failed += used.is_failed ? 1U : 0U;
+    tool.without_result += used.has_result ? 0U : 1U;
   }
   if (row.status == result_status::error) {
     auto& same = counter(errors, row.error_kind);
@@ -272,14 +274,16 @@ std::string to_text(const report& r) {
   }
   if (r.latency.count() > 0)
     out += "latency       " + percentiles(r.latency) + '\n';
-  if (r.barrier.count() > 0)
+  if (r.barrier.in_microseconds().max() > 0)
     out += "barrier wait  " + percentiles(r.barrier) + '\n';
   out += r.tokens.count() == 0
              ? std::string{"tokens        -\n"}
              : fmt::format("tokens        {} per row; {} in, {} out\n", percentiles(r.tokens),
                            r.input_tokens, r.output_tokens);
-  out += fmt::format("calls         {}, {}\n", known_count(r.model_calls, "model call"),
-                     known_count(r.tool_calls, "tool call"));
+  out += fmt::format(
+      "calls         {}{}, {}\n", known_count(r.model_calls, "model call"),
+      r.cached_answers > 0 ? fmt::format(" ({} answered from the cache)", r.cached_answers) : "",
+      known_count(r.tool_calls, "tool call"));
   if (r.rows_priced > 0)
     out +=
         fmt::format("cost          {:.4f} USD, {}\n", r.cost,
@@ -296,8 +300,10 @@ std::string to_text(const report& r) {
   if (!r.tools.empty())
     out += "tools\n";
   for (const auto& [name, tool] : r.tools)
-    out += fmt::format("  {:>9}  {}{}\n", tool.calls, name.empty() ? "(no name)" : name,
-                       tool.failed > 0 ? fmt::format(", {} failed", tool.failed) : "");
+    out += fmt::format(
+        "  {:>9}  {}{}{}\n", tool.calls, name.empty() ? "(no name)" : name,
+        tool.failed > 0 ? fmt::format(", {} failed", tool.failed) : "",
+        tool.without_result > 0 ? fmt::format(", {} without a result", tool.without_result) : "");
   if (const auto rows = r.slowest(); !rows.empty()) {
     out += "slowest rows\n";
     for (const auto& row : rows)
@@ -316,7 +322,9 @@ json::object to_json(const report& r) {
                  {"unknown", r.unknown}};
   out["usage"] = nullptr;
   if (r.tokens.count() > 0)
-    out["usage"] = {{"input_tokens", r.input_tokens}, {"output_tokens", r.output_tokens}};
+    out["usage"] = {{"input_tokens", r.input_tokens},
+                    {"output_tokens", r.output_tokens},
+                    {"cached", r.cached_answers}};
   out["model_calls"] = to_json(r.model_calls);
   out["tool_calls"] = to_json(r.tool_calls);
   // Costs are multiples of a billionth of a dollar. Their sum has rounding errors.
@@ -342,7 +350,8 @@ json::object to_json(const report& r) {
     errors[kind] = same.rows;
   auto& tools = out["tools"].emplace_object();
   for (const auto& [name, tool] : r.tools)
-    tools[name] = {{"calls", tool.calls}, {"failed", tool.failed}};
+    tools[name] = {
+        {"calls", tool.calls}, {"failed", tool.failed}, {"without_result", tool.without_result}};
   auto& slowest = out["slowest"].emplace_array();
   for (const auto& row : r.slowest())
     slowest.push_back({{"id", row.key},

@@ -51,6 +51,7 @@ struct error_class {
 struct tool_numbers {
   std::uint64_t calls = 0;
   std::uint64_t failed = 0;
+  std::uint64_t without_result = 0; ///< calls whose results were discarded, because a step failed
 };
 
 /// Options of a report.
@@ -82,6 +83,7 @@ public:
   std::uint64_t unknown = 0;     ///< rows whose lines do not show how the rows ended
   std::int64_t input_tokens = 0; ///< of the rows whose lines have a usage, as `tokens`
   std::int64_t output_tokens = 0;
+  std::uint64_t cached_answers = 0;         ///< answers that came from the answer cache
   std::optional<std::uint64_t> model_calls; ///< not set: no line has the number
   std::optional<std::uint64_t> tool_calls;
   double cost = 0;               ///< sum of the known costs

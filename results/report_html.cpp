@@ -32,8 +32,8 @@ std::string cards_of(const report& r) {
                             r.scored_by.empty() ? "" : "; ", html_escape(r.scored_by)));
   }
   if (r.latency.count() > 0)
-    out += card(fmt::format("{:.1f} / {:.1f} ms", in_ms(r.latency.percentile(0.5)),
-                            in_ms(r.latency.percentile(0.95))),
+    out += card(duration_label(r.latency.percentile(0.5)) + " / " +
+                    duration_label(r.latency.percentile(0.95)),
                 "latency p50 / p95");
   const auto tokens = [&](std::int64_t sum) {
     return r.tokens.count() > 0
@@ -43,6 +43,8 @@ std::string cards_of(const report& r) {
   out += card(tokens(r.input_tokens), "input tokens");
   out += card(tokens(r.output_tokens), "output tokens");
   out += card(known(r.model_calls), "model calls");
+  if (r.cached_answers > 0)
+    out += card(grouped(r.cached_answers), "answers from the cache");
   out += card(known(r.tool_calls), "tool calls");
   if (r.rows_priced > 0)
     out += card(fmt::format("{:.4f} USD", r.cost),
@@ -51,9 +53,10 @@ std::string cards_of(const report& r) {
 }
 
 /// Returns the barrier waits: those of the rows, or the percentiles of the last run in the summary.
+/// Empty if no row has waited.
 std::string barrier_chart(const report& r) {
   if (r.barrier.count() > 0)
-    return histogram_chart(r.barrier);
+    return r.barrier.in_microseconds().max() > 0 ? histogram_chart(r.barrier) : std::string{};
   const auto* const times = r.summary().if_contains("times_ms");
   const auto* const waits = times != nullptr && times->is_object()
                                 ? times->get_object().if_contains("barrier_wait")
@@ -66,6 +69,8 @@ std::string barrier_chart(const report& r) {
     const auto value = found != nullptr ? found->to_number<double>(failed) : 0.0;
     return failed ? 0.0 : value;
   };
+  if (number("p95") == 0.0)
+    return {};
   return fmt::format("<p>p50 {:.1f} ms, p95 {:.1f} ms in {:.0f} rows of the last run</p>",
                      number("p50"), number("p95"), number("count"));
 }
@@ -88,7 +93,8 @@ std::string charts_of(const report& r) {
   out += chart("Errors by class", bar_chart(errors));
   out += chart("Tool calls", bar_chart(tools));
   out += chart("Super-steps of a row", histogram_chart(r.steps, "steps"));
-  out += chart("Wait at barriers", barrier_chart(r));
+  if (const auto waits = barrier_chart(r); !waits.empty())
+    out += chart("Wait at barriers", waits);
   return out + "</div>\n";
 }
 

@@ -58,8 +58,19 @@ std::string content_text(dom::element message) {
   return out;
 }
 
-void read_messages(dom::array messages, result_line& into) {
+/// Adds the tool calls of the last message of a row in which a node failed: their results were
+/// discarded.
+void add_calls_without_result(dom::element last, result_line& into) {
+  auto calls = dom::array{};
+  if (last["tool_calls"].get(calls) == simdjson::SUCCESS)
+    for (auto call : calls)
+      into.tools.push_back({std::string{text_at(call, "name")}, false, false});
+}
+
+/// @param has_failed_node whether a node failed, which may be that of the tools
+void read_messages(dom::array messages, bool has_failed_node, result_line& into) {
   into.has_answer = true;
+  auto last = std::optional<dom::element>{};
   for (auto one : messages) {
     const auto type = text_at(one, "type");
     const auto role = text_at(one, "role");
@@ -69,7 +80,16 @@ void read_messages(dom::array messages, result_line& into) {
       into.question = content_text(one);
     else if (type == "tool" || role == "tool")
       into.tools.push_back({std::string{text_at(one, "name")}, text_at(one, "status") == "error"});
+    last = one;
   }
+  if (last && has_failed_node)
+    add_calls_without_result(*last, into);
+}
+
+/// Whether the error of a line names the node that failed.
+bool has_failed_node(dom::object line) noexcept {
+  auto why = dom::object{};
+  return line.at_key("error").get(why) == simdjson::SUCCESS && !text_at(why, "node").empty();
 }
 
 void read_usage(dom::object usage, result_line& into) noexcept {
@@ -78,6 +98,7 @@ void read_usage(dom::object usage, result_line& into) noexcept {
   read_integer(usage, "output_tokens", into.output_tokens);
   read_integer(usage, "prompt_tokens", into.input_tokens);
   read_integer(usage, "completion_tokens", into.output_tokens);
+  read_integer(usage, "cached", into.cached_answers);
 }
 
 /// Reads the members `error.code` and others of a line with selected fields.
@@ -240,10 +261,10 @@ result_line read_result_line(dom::object line, std::string_view answer_member) {
     out.is_status_known = true;
   }
   if (line.at_key("messages").get(list) == simdjson::SUCCESS) // a line with selected fields
-    read_messages(list, out);
+    read_messages(list, has_failed_node(line), out);
   if (line.at_key("output").get(member) == simdjson::SUCCESS) {
     if (member.at_key("messages").get(list) == simdjson::SUCCESS)
-      read_messages(list, out);
+      read_messages(list, has_failed_node(line), out);
     if (member.at_key("structured_response").get(value) == simdjson::SUCCESS) {
       out.structured = canonical(value);
       out.has_answer = true;

@@ -27,6 +27,7 @@ enum class result_status : std::uint8_t { ok, error, cancelled };
 struct tool_use {
   std::string tool;       ///< name of the tool
   bool is_failed = false; ///< whether the result is an error
+  bool has_result = true; ///< false: the step of the call failed, and its results were discarded
 };
 
 /// The parts of an output line that reports and comparisons use. Reads native lines, lines of
@@ -46,6 +47,7 @@ struct result_line {
   bool has_usage = false;  ///< whether the line has numbers of tokens
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
+  std::uint64_t cached_answers = 0; ///< answers of the model that came from the answer cache
   std::optional<double> cost;
   std::optional<double> wall_ms;
   std::optional<double> barrier_wait_ms;

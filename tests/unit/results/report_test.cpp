@@ -139,9 +139,65 @@ BOOST_AUTO_TEST_CASE(lines_without_status_are_counted_as_unknown) {
 
 BOOST_AUTO_TEST_CASE(charts_use_the_singular_for_one) {
   auto values = distribution{};
+  values.add(0);
   values.add(1);
-  BOOST_TEST(contains(histogram_chart(values, "steps"), "p50 1 step, p95 1 step, max 1 step<"));
+  BOOST_TEST(contains(histogram_chart(values, "steps"), "p50 0 steps, p95 1 step, max 1 step<"));
   BOOST_TEST(contains(histogram_chart(values, "steps"), "highest bar: 1 row<"));
+}
+
+BOOST_AUTO_TEST_CASE(charts_of_equal_values_are_sentences) {
+  auto values = distribution{};
+  values.add(958);
+  BOOST_TEST(histogram_chart(values, "tokens") == "<p>1 row: 958 tokens</p>");
+  values.add(958);
+  BOOST_TEST(histogram_chart(values, "tokens") == "<p>all 2 rows: 958 tokens</p>");
+}
+
+BOOST_AUTO_TEST_CASE(durations_have_few_digits) {
+  using std::chrono::microseconds;
+  for (const auto& [micros, label] : {std::pair{600, "0.6 ms"},
+                                      {99'940, "99.9 ms"},
+                                      {100'400, "100 ms"},
+                                      {9'999'000, "9999 ms"},
+                                      {75'040'000, "75.0 s"}})
+    BOOST_TEST(duration_label(microseconds{micros}) == label);
+}
+
+BOOST_AUTO_TEST_CASE(barrier_waits_are_omitted_if_zero) {
+  auto got = report{};
+  got.add(read(R"({"id":"a","answer":"x","barrier_wait_ms":0})"));
+  BOOST_TEST(!contains(to_text(got), "barrier"));
+  BOOST_TEST(!contains(to_html(got), "barriers"));
+  BOOST_TEST(to_json(got).at("barrier_wait_ms").at("count").as_uint64() == 1U);
+  got.add(read(R"({"id":"b","answer":"x","barrier_wait_ms":2.5})"));
+  BOOST_TEST(contains(to_text(got), "barrier wait"));
+  BOOST_TEST(contains(to_html(got), "Wait at barriers"));
+}
+
+BOOST_AUTO_TEST_CASE(answers_from_the_cache_are_counted) {
+  auto got = report{};
+  got.add(read(R"({"id":"a","answer":"x","model_calls":2,"usage":{"input_tokens":1,"cached":1}})"));
+  got.add(read(R"({"id":"b","answer":"x","model_calls":3,"usage":{"input_tokens":1,"cached":2}})"));
+  BOOST_TEST(contains(to_text(got), "5 model calls (3 answered from the cache), "), to_text(got));
+  BOOST_TEST(to_json(got).at("usage").at("cached").as_uint64() == 3U);
+  BOOST_TEST(contains(to_html(got), "<b>3</b><span>answers from the cache</span>"));
+}
+
+BOOST_AUTO_TEST_CASE(calls_of_failed_steps_are_without_result) {
+  auto line = parse_json(failed_line("a", "worker_failed")).value();
+  auto& messages = line.at("output").at("messages").as_array();
+  messages.push_back({{"type", "ai"},
+                      {"content", ""},
+                      {"tool_calls", json::array{json::object{{"name", "crash"}, {"id", "0"}},
+                                                 json::object{{"name", "stock"}, {"id", "1"}}}}});
+  auto got = report{};
+  got.add(read(superstep::to_text(line))); // no node has failed, for example at a limit of steps
+  BOOST_TEST(got.tools.empty());
+  line.at("error").as_object()["node"] = "tools";
+  got.add(read(superstep::to_text(line)));
+  BOOST_TEST(contains(to_text(got), "  1  crash, 1 without a result\n"), to_text(got));
+  BOOST_TEST(to_json(got).at("tools").at("stock").at("without_result").as_uint64() == 1U);
+  BOOST_TEST(to_json(got).at("tools").at("stock").at("failed").as_uint64() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(charts_label_logarithmic_axes_only) {
@@ -159,7 +215,7 @@ BOOST_AUTO_TEST_CASE(charts_label_logarithmic_axes_only) {
   times.add(std::chrono::microseconds{600});
   times.add(std::chrono::seconds{2});
   const auto chart = histogram_chart(times);
-  for (const auto* part : {"logarithmic axis<", "p50 0.6 ms", "max 2000.0 ms<", "from 0.6 ms"})
+  for (const auto* part : {"logarithmic axis<", "p50 0.6 ms", "max 2000 ms<", "from 0.6 ms"})
     BOOST_TEST(contains(chart, part), chart);
 }
 
