@@ -4,6 +4,7 @@
 #include "base/utf8.hpp"
 #include "cli/commands.hpp"
 #include "cli/imported_thread.hpp"
+#include "cli/langgraph_database.hpp"
 #include "cli/thread_database.hpp"
 #include "cli/usage.hpp"
 
@@ -37,6 +38,8 @@ struct threads_arguments {
   std::string ns;
   std::string at;
   std::string file;
+  std::string from; ///< database of LangGraph
+  std::string from_thread;
   std::string form = "superstep";
   std::uint64_t limit = 100;
   std::uint64_t keep_last = 1;
@@ -221,9 +224,23 @@ void check_format(const std::string& form, const std::string& text) {
         "langgraph"};
 }
 
+/// Returns the name of the thread's origin, for texts.
+std::string origin_of(const threads_arguments& given) {
+  return given.from.empty() ? given.file : "thread '" + given.from_thread + "' of LangGraph";
+}
+
+/// Returns the thread in a database of LangGraph, in superstep's form.
+imported_thread read_langgraph(const threads_arguments& given) {
+  auto out = from_langgraph_form(read_langgraph_thread(given.from, given.from_thread));
+  out.text = cut_thread(out.text, {});
+  return out;
+}
+
 /// Returns the thread in the input file, in superstep's form. Rejects invalid input before a
 /// database is created.
 imported_thread read_import(const threads_arguments& given) {
+  if (!given.from.empty())
+    return read_langgraph(given);
   auto out = imported_thread{read_exported(given.file), {}};
   try {
     check_format(given.form, out.text);
@@ -252,7 +269,7 @@ int import_one(const threads_arguments& given) {
   check_is_new(*checkpointer, given.database, given.thread);
   checkpointer->import_thread(given.thread, imported.text);
   for (const auto& one : imported.placeholders)
-    std::cerr << "superstep threads: " << given.file << ": " << to_text(json::value(one))
+    std::cerr << "superstep threads: " << origin_of(given) << ": " << to_text(json::value(one))
               << " (JSON cannot represent this value, so the thread has LangChain's placeholder; "
                  "convert it in Python before the export)\n";
   return 0;
@@ -310,6 +327,7 @@ constexpr auto threads_examples = R"(Each line printed is a JSON object. Example
   superstep threads export chat.db conversation-17 --output thread.jsonl
   superstep threads import other.db conversation-17 --input thread.jsonl
   superstep threads import chat.db from-python --input checkpoint.json --form langgraph
+  superstep threads import chat.db conversation-17 --from postgresql://db.example.com/langgraph
   superstep threads fork chat.db conversation-17 second-try --at 00000012
   superstep threads prune chat.db --keep 1 --older-than-hours 720)";
 
@@ -358,10 +376,28 @@ void add_threads(CLI::App& program, action& chosen) {
   form(exported);
   auto& imported = with_thread(
       add_verb(threads, chosen, given, "import", "Read an exported thread", import_one), given);
+  auto& input = *imported
+                     .add_option("-i,--input", given->file,
+                                 "File with the exported thread; - for standard input")
+                     ->check(not_empty());
+  auto& from = *imported
+                    .add_option("--from", given->from,
+                                "Database of LangGraph's PostgresSaver or SqliteSaver: "
+                                "postgresql://... or a file")
+                    ->excludes(&input)
+                    ->check(not_empty());
   imported
-      .add_option("-i,--input", given->file, "File with the exported thread; - for standard input")
-      ->required()
+      .add_option("--from-thread", given->from_thread,
+                  "The id of the thread in that database; default: THREAD")
+      ->needs(&from)
       ->check(not_empty());
+  imported.callback([given, &chosen] {
+    if (given->file.empty() && given->from.empty())
+      throw CLI::RequiredError{"--input or --from"};
+    if (given->from_thread.empty())
+      given->from_thread = given->thread;
+    chosen = [given] { return import_one(*given); };
+  });
   form(imported);
   auto& forked =
       with_thread(add_verb(threads, chosen, given, "fork", "Copy a thread", fork), given);
