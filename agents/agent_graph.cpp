@@ -3,12 +3,14 @@
 // (conversation.cpp) and agents used as tools (agent_tool.cpp) all use this graph.
 #include "agents/agent_graph.hpp"
 
+#include "agents/errors_outside.hpp"
 #include "agents/history_hooks.hpp"
 #include "models/http/wire_request.hpp"
 
 #include <superstep/agents/create_agent.hpp>
 #include <superstep/agents/prebuilt_middleware.hpp>
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -62,6 +64,8 @@ compiled_graph<chat_state> make_agent_graph(const agent_spec& spec, const chat_m
   run.wrap_call = all_reviews(spec);
   run.limits = spec.limits.tools;
   run.calls_at_once = spec.limits.tool_calls; // calls that wait for a review are not counted
+  if (std::ranges::any_of(given.middleware, [](const auto& m) { return bool{m.wrap_tool_call}; }))
+    run.errors = react::errors_outside();
   auto options = agent_options<chat_state>{};
   options.rules = agent_rules::create_react_agent;
   options.name = spec.name;
@@ -76,6 +80,7 @@ compiled_graph<chat_state> make_agent_graph(const agent_spec& spec, const chat_m
   options.store = std::move(given.memory);
   options.answer_invalid_calls = true;
   options.follows_context = given.follows_context;
+  options.middleware = std::move(given.middleware);
   if (spec.trim)
     options.pre_model_hook = make_trim_hook(*spec.trim);
   if (spec.summarise)

@@ -8,6 +8,7 @@
 #include <superstep/runtime/graph.hpp>
 
 #include <memory>
+#include <vector>
 
 namespace superstep::detail {
 
@@ -17,6 +18,9 @@ struct agent_graph_options {
   /// Whether the agent uses the agent_context of its run. An agent that is used as a tool does not,
   /// because the context is meant for the calling agent.
   bool follows_context = true;
+  /// Middleware of a program, around the parts that the agent file describes. If it wraps tool
+  /// calls, the failures of tools reach the wrappers before they are answered.
+  std::vector<superstep::middleware<chat_state>> middleware{};
 };
 
 /// Compiles the graph of an agent file. A call of a tool under review interrupts the run.

@@ -2,6 +2,7 @@
 // Parts of agents with middleware that do not depend on the type of the state: the next node after
 // each node, the order of interceptors, and checks of options. Templates in agents/detail use them.
 #include "agents/chat_history.hpp"
+#include "agents/errors_outside.hpp"
 #include "tools/failed_call.hpp"
 
 #include <superstep/agents/detail/middleware_parts.hpp>
@@ -31,9 +32,8 @@ task<tool_answer> run_from(const interceptors& all, std::size_t first, tool_requ
   return (*all)[first](std::move(request), std::move(inner));
 }
 
-/// Returns the error handling for a tool node whose calls pass through interceptors. An exception
-/// of a tool reaches the interceptors; if it leaves them, the tool node answers the call with the
-/// usual text. Invalid arguments are answered without the interceptors, which cannot correct them.
+} // namespace
+
 tool_errors errors_outside() {
   return tool_errors::by(
       [](const std::exception& e) {
@@ -42,8 +42,6 @@ tool_errors errors_outside() {
       },
       {error_type::of<tool_invocation_error>()});
 }
-
-} // namespace
 
 std::string_view name_of(jump to) noexcept {
   switch (to) {

@@ -63,6 +63,11 @@ void forget_async_functions() {
     Py_CLEAR(*object);
 }
 
+void raise_interrupted() {
+  PyErr_SetNone(interrupted_type);
+  throw nb::python_error();
+}
+
 activation::activation(python_function f, std::function<runtime()> make_runtime)
     : function_{std::move(f)}, make_runtime_{std::move(make_runtime)} {}
 
@@ -71,7 +76,7 @@ activation* activation::current() noexcept {
 }
 
 void activation::start(completer<call_end> done) {
-  done_.emplace(std::move(done));
+  waiter_.emplace(std::move(done));
   if (!process::bodies().add(this))
     finish({std::make_exception_ptr(std::runtime_error{"the process is exiting"}), false});
 }
@@ -80,20 +85,25 @@ void activation::start(completer<call_end> done) {
 /// each may hold this object.
 void activation::finish(call_end end) {
   const auto function = std::exchange(function_, python_function{});
+  has_ended_ = true;
   drop();
   auto task = shared_object{};
   {
     const auto lock = std::scoped_lock{mutex_};
     std::swap(task, task_);
   }
-  const auto done = std::exchange(done_, std::nullopt);
-  if (done)
-    (*done)(std::move(end));
+  deliver(std::move(end));
+}
+
+void activation::deliver(call_end end) {
+  const auto waiter = std::exchange(waiter_, std::nullopt);
+  if (waiter)
+    (*waiter)(std::move(end));
 }
 
 void activation::run() noexcept {
-  if (done_->abandoned()) {
-    done_.reset();
+  if (waiter_->abandoned()) {
+    waiter_.reset();
     return;
   }
   const auto scope = running_scope{this};
@@ -120,8 +130,7 @@ void activation::complete(nb::handle result, nb::handle failure) {
   try {
     if (!failure.is_none()) {
       const auto is_interrupt = PyObject_IsInstance(failure.ptr(), interrupted_type) == 1;
-      finish(is_interrupt ? call_end{{}, true}
-                          : call_end{std::make_exception_ptr(python_failure{failure}), false});
+      finish(is_interrupt ? call_end{{}, true} : call_end{failure_of(failure), false});
       return;
     }
     const auto scope = running_scope{this};
@@ -131,6 +140,12 @@ void activation::complete(nb::handle result, nb::handle failure) {
   }
 }
 
+/// Returns the failure of Python code that has raised an exception.
+std::exception_ptr activation::failure_of(nb::handle exception) const {
+  auto original = original_of(exception);
+  return original ? original : std::make_exception_ptr(python_failure{exception});
+}
+
 /// Converts the exception that is being handled to the end of the call.
 call_end activation::end_of_exception() const {
   try {
@@ -138,7 +153,7 @@ call_end activation::end_of_exception() const {
   } catch (nb::python_error& e) {
     if (e.matches(interrupted_type))
       return {{}, true};
-    return {std::make_exception_ptr(python_failure{e.value()}), false};
+    return {failure_of(e.value()), false};
   } catch (const nb::builtin_exception& e) { // of the conversion of the result
     auto* const type =
         e.type() == nb::exception_type::type_error ? PyExc_TypeError : PyExc_ValueError;
@@ -156,30 +171,36 @@ void activation::start_coroutine(nb::handle coroutine) {
     loop = named->get_int64();
   const auto self = nb::cast(call_reference{this});
   const auto task = nb::borrow(submit_function)(loop, coroutine, self);
+  auto is_late = false; // whether abandon() has not seen the task
   {
     const auto lock = std::scoped_lock{mutex_};
     task_ = shared_object{task};
+    is_late = is_abandoned_;
   }
+  if (is_late)
+    process::bodies().add(new cancel_job{shared_object{task}});
   watch_body();
 }
 
 /// Asks for a notification when the body is cancelled. The function that is registered waits for
 /// the lock, so that no service of the body is in use when the body disappears.
 void activation::watch_body() {
-  if (!done_)
+  if (has_ended_)
     throw nb::value_error("the call of this runtime has ended");
   if (std::exchange(is_watched_, true))
     return;
-  done_->on_abandon([self = boost::intrusive_ptr<activation>{this}] {
-    auto task = shared_object{};
-    {
-      const auto lock = std::scoped_lock{self->mutex_};
-      self->is_abandoned_ = true;
-      task = self->task_;
-    }
-    if (task)
-      process::bodies().add(new cancel_job{std::move(task)});
-  });
+  waiter_->on_abandon([self = boost::intrusive_ptr<activation>{this}] { self->abandon(); });
+}
+
+void activation::abandon() noexcept {
+  auto task = shared_object{};
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    is_abandoned_ = true;
+    task = task_;
+  }
+  if (task)
+    process::bodies().add(new cancel_job{std::move(task)});
 }
 
 json::value activation::ask(const json::value& question) {
@@ -193,8 +214,7 @@ json::value activation::ask(const json::value& question) {
   }
   if (answer)
     return *std::move(answer);
-  PyErr_SetNone(interrupted_type);
-  throw nb::python_error();
+  raise_interrupted();
 }
 
 const runtime& activation::get_runtime() {

@@ -8,6 +8,7 @@
 #include <superstep/runtime/run_config.hpp>
 #include <superstep/runtime/runtime.hpp>
 
+#include <coroutine>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -27,6 +28,7 @@ struct python_function {
 struct call_end {
   std::exception_ptr failure{}; ///< a python_failure, or an exception of the conversion
   bool is_interrupted = false;  ///< whether interrupt() has no resume value yet
+  bool asks_body = false;       ///< whether the call continues, and has orders; see wrap_activation
 };
 
 /// The member of run_config::configurable that names the event loop of the caller of a run.
@@ -50,6 +52,9 @@ public:
   /// Completes the call of a coroutine function. The caller holds the GIL.
   /// @param failure the exception of the coroutine; None if it has returned `result`
   void complete(nb::handle result, nb::handle failure);
+  /// Called when the body is destroyed while it waits. Cancels the task of a coroutine function.
+  /// The caller need not hold the GIL.
+  virtual void abandon() noexcept;
 
   // For the Python code that the activation executes. All need the GIL. They throw nb::value_error
   // if the body no longer waits for the call.
@@ -82,16 +87,31 @@ protected:
   /// code keeps would keep it alive. The caller holds the GIL.
   virtual void drop() noexcept {}
 
+  /// Passes the end of the call to the body. Any thread may call it.
+  virtual void deliver(call_end end);
+  /// Returns the exception of C++ code that the Python code has seen as `exception` and has not
+  /// handled; null if there is none. The caller holds the GIL.
+  [[nodiscard]] virtual std::exception_ptr original_of(nb::handle /*exception*/) const {
+    return {};
+  }
+  /// Declares that the body calls abandon() itself.
+  void set_watched() noexcept { is_watched_ = true; }
+  /// Whether the call has ended. The caller holds the GIL.
+  [[nodiscard]] bool has_ended() const noexcept { return has_ended_; }
+
+  std::optional<completer<call_end>> waiter_; ///< of the body; reset when the body is resumed
+
 private:
   void finish(call_end end);
   void watch_body();
   void start_coroutine(nb::handle coroutine);
   void go_on(nb::object result);
+  [[nodiscard]] std::exception_ptr failure_of(nb::handle exception) const;
   [[nodiscard]] call_end end_of_exception() const;
 
   python_function function_;
   std::function<runtime()> make_runtime_;
-  std::optional<completer<call_end>> done_; // reset when the call has ended
+  bool has_ended_ = false;
   std::mutex mutex_; // held while the members below, or the services of the body, are used
   bool is_watched_ = false;
   bool is_abandoned_ = false;
@@ -103,10 +123,25 @@ private:
 /// @returns whether the call has ended with a result; false if it was interrupted
 [[nodiscard]] task<bool> await_call(boost::intrusive_ptr<activation> call);
 
+/// An awaitable that ends the body's call without resuming it, because interrupt() has no resume
+/// value. The engine then destroys the frames of the body; see superstep::question.
+struct giving_up {
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> frame) const noexcept {
+    auto& at = *frame.promise().at;
+    at.where->give_up(at);
+  }
+  void await_resume() const noexcept {}
+};
+
 /// A reference to an activation, as Python code holds it: the class superstep.Runtime.
 struct call_reference {
   boost::intrusive_ptr<activation> call;
 };
+
+/// Raises superstep.Interrupted, which ends the Python code of a call. The caller holds the GIL.
+[[noreturn]] void raise_interrupted();
 
 /// Registers the objects of the package that activations use. Called once by the package.
 /// @param submit schedules a coroutine: `submit(loop_id, coroutine, activation)` returns a handle

@@ -3,6 +3,7 @@
 // converts results and events.
 #include "agent.hpp"
 
+#include "agents/agent_graph.hpp"
 #include "convert.hpp"
 #include "failure.hpp"
 #include "process.hpp"
@@ -157,22 +158,6 @@ nb::object agent_result::get(const std::string& key) const {
   throw nb::key_error(key.c_str());
 }
 
-chat_model_ptr native_agent::make_model_of(nb::handle from) {
-  if (!PyUnicode_Check(from.ptr())) {
-    auto f = python_function{functions_.emplace_back(from.attr("function")),
-                             nb::cast<bool>(from.attr("is_async")), false};
-    return make_python_model(std::move(f), nb::cast<std::string>(from.attr("name")));
-  }
-  const auto spec = text_of(from, "model");
-  // The model's connections belong to this process: a forked child has no I/O thread of its parent.
-  constexpr auto script = std::string_view{"scripted:"};
-  auto made =
-      spec.starts_with(script) ? make_model(spec) : init_chat_model(spec, *process::get().io());
-  if (!made)
-    throw nb::value_error(("model: " + made.error().text).c_str());
-  return *std::move(made);
-}
-
 tool_list native_agent::make_tools(nb::list specs) {
   auto out = tool_list{};
   for (auto spec : specs) {
@@ -197,7 +182,8 @@ std::unique_ptr<superstep::store> opened_store(const std::string& database) {
 
 native_agent::native_agent(const std::string& text, const std::string& name,
                            const std::string& folder, const std::vector<std::string>& overrides,
-                           nb::list tools, std::shared_ptr<superstep::checkpointer> checkpointer,
+                           nb::list tools, nb::list middleware,
+                           std::shared_ptr<superstep::checkpointer> checkpointer,
                            std::shared_ptr<store> memory) {
   auto built = build_agent(read_agent_text(text, name, folder, overrides), process::get().io());
   if (!built.agent)
@@ -205,13 +191,18 @@ native_agent::native_agent(const std::string& text, const std::string& name,
   auto all = built.agent->tools();
   for (auto& tool : make_tools(std::move(tools)))
     all.push_back(std::move(tool));
+  auto given = superstep::detail::agent_graph_options{};
+  given.middleware = read_middleware(middleware, functions_, std::make_shared<model_table>());
   translated([&] {
     const auto whole = superstep::agent{built.agent->spec(), built.agent->model(), std::move(all),
                                         built.agent->sub_agents()};
     if (!memory && !whole.spec().store.empty())
       memory = std::make_shared<shared_store>(opened_store(whole.spec().store));
-    if (checkpointer || memory)
-      graph_ = make_conversation(whole, std::move(checkpointer), std::move(memory));
+    given.checkpointer = std::move(checkpointer);
+    given.memory = std::move(memory);
+    if (given.checkpointer || given.memory || !given.middleware.empty())
+      graph_ = superstep::detail::make_agent_graph(whole.spec(), whole.model(), whole.tools(),
+                                                   std::move(given));
     else
       graph_ = whole.graph();
     recursion_limit_ = whole.spec().recursion_limit;
@@ -225,7 +216,8 @@ native_agent::native_agent(nb::dict options, nb::list tools,
   const auto given = option_reader{options};
   auto made = agent_options<chat_state>{};
   made.name = given.text("name");
-  made.model = make_model_of(nb::handle(options["model"]));
+  auto models = std::make_shared<model_table>();
+  made.model = models->get(nb::handle(options["model"]), &functions_);
   made.tools = make_tools(std::move(tools));
   if (auto prompt = given.text("prompt"); !prompt.empty())
     made.prompt = std::move(prompt);
@@ -235,7 +227,7 @@ native_agent::native_agent(nb::dict options, nb::list tools,
   made.interrupt_before = given.names("interrupt_before");
   made.interrupt_after = given.names("interrupt_after");
   if (const auto hooks = given.get("middleware"); hooks.is_valid())
-    made.middleware = read_middleware(hooks, functions_);
+    made.middleware = read_middleware(hooks, functions_, models);
   made.checkpointer = std::move(checkpointer);
   made.store = std::move(memory);
   translated([&] { graph_ = create_agent(std::move(made)); });

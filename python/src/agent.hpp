@@ -52,9 +52,10 @@ public:
   /// @param name the path of the file, for errors
   /// @param folder base of relative paths in the file
   /// @param overrides see read_agent_file()
+  /// @param middleware see read_middleware()
   /// @param memory replaces the store of the file; null: none
   native_agent(const std::string& text, const std::string& name, const std::string& folder,
-               const std::vector<std::string>& overrides, nb::list tools,
+               const std::vector<std::string>& overrides, nb::list tools, nb::list middleware,
                std::shared_ptr<superstep::checkpointer> checkpointer,
                std::shared_ptr<store> memory);
   /// Builds an agent like create_agent().
@@ -80,7 +81,6 @@ public:
   [[nodiscard]] const std::vector<shared_object>& functions() const noexcept { return functions_; }
 
 private:
-  [[nodiscard]] chat_model_ptr make_model_of(nb::handle from);
   [[nodiscard]] tool_list make_tools(nb::list specs);
 
   std::optional<compiled_graph<chat_state>> graph_;

@@ -61,6 +61,13 @@ private:
   PyThreadState* state_;
 };
 
+/// The runner that a thread is. A thread that has forked is a runner of its parent's pool.
+struct runner_of_thread {
+  body_pool* pool = nullptr;
+  void* runner = nullptr;
+};
+thread_local runner_of_thread this_thread;
+
 } // namespace
 
 body_pool::body_pool() {
@@ -108,7 +115,45 @@ bool body_pool::start_runner() {
   return true;
 }
 
+/// Counts the calling runner as outside, and admits another one for the queued jobs.
+body_pool::runner* body_pool::go_outside() {
+  if (this_thread.pool != this)
+    return nullptr;
+  auto* const self = static_cast<runner*>(this_thread.runner);
+  const auto lock = std::scoped_lock{mutex_};
+  self->at.store(phase::outside, std::memory_order_relaxed);
+  --active_;
+  ++outside_;
+  if (!jobs_.empty() && active_ == 0 && !stopping_)
+    admit(1);
+  return self;
+}
+
+void body_pool::come_back(runner& self) {
+  const auto lock = std::scoped_lock{mutex_};
+  self.at.store(phase::waits_for_gil, std::memory_order_relaxed);
+  --outside_;
+  ++active_; // may exceed runners_max until other runners have ended their jobs
+}
+
+body_pool::outside_scope::outside_scope(body_pool& pool)
+    : pool_{pool}, state_{PyEval_SaveThread()}, self_{pool.go_outside()} {}
+
+body_pool::outside_scope::~outside_scope() {
+  if (self_ != nullptr)
+    pool_.come_back(*self_);
+  PyEval_RestoreThread(state_);
+  if (self_ != nullptr)
+    self_->at.store(phase::inside, std::memory_order_relaxed);
+}
+
+bool body_pool::has_room_outside() const {
+  const auto lock = std::scoped_lock{mutex_};
+  return outside_ < outside_max;
+}
+
 void body_pool::work(runner& self) {
+  this_thread = {this, &self};
   self.kernel_id = static_cast<int>(::syscall(SYS_gettid));
   self.at.store(phase::waits_for_gil, std::memory_order_relaxed);
   self.has_clock.store(::pthread_getcpuclockid(::pthread_self(), &self.clock) == 0,
@@ -198,6 +243,7 @@ body_pool::sight body_pool::look() {
   for (const auto& r : runners_) {
     switch (r->at.load(std::memory_order_relaxed)) {
     case phase::idle:
+    case phase::outside:
       r->cpu_ns = -1;
       break;
     case phase::waits_for_gil:

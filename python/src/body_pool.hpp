@@ -16,6 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include <nanobind/nanobind.h>
+
 namespace superstep::python {
 
 /// A piece of work that needs the GIL, such as the body of a node.
@@ -44,6 +46,7 @@ using pool_job_ptr = boost::intrusive_ptr<pool_job>;
 class body_pool {
 public:
   static constexpr std::size_t runners_max = 64;             ///< largest number of runners
+  static constexpr std::size_t outside_max = 4096;           ///< largest number in outside_scope
   static constexpr auto idle_time = std::chrono::seconds{1}; ///< lifetime of an idle runner
   static constexpr auto tick = std::chrono::milliseconds{1}; ///< interval of the watcher
   /// CPU time that runners use without finishing a job, after which one more runner is admitted:
@@ -62,14 +65,18 @@ public:
   /// caller must not hold the GIL.
   /// @returns whether all runners have ended. Otherwise the pool must not be destroyed.
   bool stop(std::chrono::milliseconds grace);
+  /// Whether a further runner may wait in an outside_scope.
+  [[nodiscard]] bool has_room_outside() const;
   /// Number of threads that exist now, and the largest number so far. @{
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::size_t size_max() const;
   /// @}
 
+  class outside_scope;
+
 private:
   /// The activity of a runner.
-  enum class phase : std::uint8_t { idle, waits_for_gil, inside };
+  enum class phase : std::uint8_t { idle, waits_for_gil, inside, outside };
 
   struct runner {
     std::atomic<phase> at{phase::idle};
@@ -89,6 +96,8 @@ private:
 
   void admit(std::size_t more); // caller holds mutex_
   bool start_runner();          // caller holds mutex_
+  runner* go_outside();         // null if the calling thread is not a runner
+  void come_back(runner& self);
   void work(runner& self);
   void run_jobs(runner& self);
   [[nodiscard]] pool_job_ptr next_job(runner& self);
@@ -107,6 +116,7 @@ private:
   std::size_t active_ = 0;   // runners that execute jobs, or were admitted to
   std::size_t idle_ = 0;     // runners that wait to be admitted
   std::size_t admitted_ = 0; // idle runners that may start
+  std::size_t outside_ = 0;  // runners in an outside_scope, which are not active
   // Runners that are to stop after their job. All but one of those that use the CPU or wait for the
   // GIL: a blocked runner looks for a moment as if it were needed when it wants the GIL back.
   std::size_t surplus_ = 0;
@@ -119,6 +129,25 @@ private:
   bool is_watching_ = false;
   bool stopping_ = false;
   bool watcher_ended_ = false;
+};
+
+/// Releases the GIL while the calling thread waits for what other jobs may have to do, for example
+/// for the call that a wrapper has asked for. A runner in the scope is not one of the
+/// `runners_max`, so that the jobs that it waits for always find a runner. Other threads only
+/// release the GIL.
+class body_pool::outside_scope {
+public:
+  /// The caller holds the GIL.
+  explicit outside_scope(body_pool& pool);
+  outside_scope(const outside_scope&) = delete;
+  outside_scope& operator=(const outside_scope&) = delete;
+  /// Takes the GIL again.
+  ~outside_scope();
+
+private:
+  body_pool& pool_;
+  PyThreadState* state_;
+  runner* self_;
 };
 
 } // namespace superstep::python

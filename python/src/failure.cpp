@@ -78,11 +78,6 @@ nb::object run_error_of(const run_error& failed) {
               to_python(std::string_view{failed.node}), failed.step);
 }
 
-[[noreturn]] void raise_object(const nb::object& exception) {
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
-  throw nb::python_error();
-}
-
 } // namespace
 
 python_failure::python_failure(nb::handle exception)
@@ -123,6 +118,32 @@ nb::object exception_of(const run_error& failed) {
 nb::object handled_exception_of(const run_error& failed) {
   auto original = cause_of(failed.cause, &python_failure::get);
   return original.is_valid() && !original.is_none() ? original : run_error_of(failed);
+}
+
+nb::object exception_of(const std::exception_ptr& failure) {
+  if (auto original = cause_of(failure, &python_failure::get);
+      original.is_valid() && !original.is_none())
+    return original;
+  auto failed = run_error{};
+  failed.code = graph_errc::node_failed;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const graph_error& e) {
+    failed = e.details();
+  } catch (const std::system_error& e) {
+    failed.code = e.code();
+    failed.text = e.what();
+  } catch (const std::exception& e) {
+    failed.text = e.what();
+  } catch (...) {
+    failed.text = "an exception that is not derived from std::exception";
+  }
+  return run_error_of(failed);
+}
+
+void raise_object(const nb::object& exception) {
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+  throw nb::python_error();
 }
 
 void raise(const run_error& failed) {

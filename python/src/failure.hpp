@@ -44,6 +44,12 @@ private:
 /// caller holds the GIL.
 [[nodiscard]] nb::object handled_exception_of(const run_error& failed);
 
+/// Returns the exception of Python for an exception of C++ code: that of a python_failure, or
+/// superstep.RunError. It may be called again. The caller holds the GIL.
+[[nodiscard]] nb::object exception_of(const std::exception_ptr& failure);
+/// Raises an exception of Python. The caller holds the GIL.
+[[noreturn]] void raise_object(const nb::object& exception);
+
 /// Registers the exception classes that the package defines. Called once by the package.
 void set_error_types(nb::object run_error, nb::object graph_error);
 /// Releases these classes; see forget_package().

@@ -8,6 +8,7 @@
 #include "convert.hpp"
 #include "failure.hpp"
 #include "process.hpp"
+#include "python_wrap.hpp"
 #include "results.hpp"
 #include "stores.hpp"
 #include "types.hpp"
@@ -174,16 +175,18 @@ void add_agents(nb::module_& m) {
           "__init__",
           [](native_agent* at, const std::string& text, const std::string& name,
              const std::string& folder, const std::vector<std::string>& overrides, nb::list tools,
-             const saved_threads* threads, const store_handle* memory) {
+             nb::list middleware, const saved_threads* threads, const store_handle* memory) {
             new (at) native_agent{text,
                                   name,
                                   folder,
                                   overrides,
                                   std::move(tools),
+                                  std::move(middleware),
                                   checkpointer_of(threads),
                                   store_of(memory)};
           },
-          nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none())
+          nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+          nb::arg().none())
       .def(
           "__init__",
           [](native_agent* at, nb::dict options, nb::list tools, const saved_threads* threads,
@@ -232,6 +235,7 @@ NB_MODULE(_superstep, m) {
   add_stores(m);
   add_process(m);
   add_agents(m);
+  add_wraps(m);
   add_graphs(m);
   add_program(m);
 }

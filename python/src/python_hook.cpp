@@ -3,6 +3,7 @@
 #include "python_hook.hpp"
 
 #include "convert.hpp"
+#include "python_wrap.hpp"
 
 #include <superstep/messages/message_json.hpp>
 
@@ -80,8 +81,11 @@ private:
 task<hook_step<chat_state>> run_hook(boost::intrusive_ptr<hook_activation> made) {
   auto waiting = await_call(made);
   const auto has_ended = co_await waiting;
-  // an interrupted call has no result; the engine discards the output of its task
-  co_return has_ended ? made->take() : hook_step<chat_state>{};
+  if (!has_ended) {
+    auto giving = giving_up{};
+    co_await giving;
+  }
+  co_return made->take();
 }
 
 middleware_hook<chat_state> make_hook(python_function f, std::vector<jump> jumps) {
@@ -89,6 +93,13 @@ middleware_hook<chat_state> make_hook(python_function f, std::vector<jump> jumps
             return run_hook(new hook_activation{f, state, rt});
           },
           std::move(jumps)};
+}
+
+middleware_hook<chat_state>& hook_of(middleware<chat_state>& of, std::string_view name) {
+  return name == "before_agent"   ? of.before_agent
+         : name == "before_model" ? of.before_model
+         : name == "after_model"  ? of.after_model
+                                  : of.after_agent;
 }
 
 } // namespace
@@ -105,7 +116,8 @@ nb::object state_object(const chat_state& state) {
 }
 
 std::vector<middleware<chat_state>> read_middleware(nb::handle from,
-                                                    std::vector<shared_object>& functions) {
+                                                    std::vector<shared_object>& functions,
+                                                    const std::shared_ptr<model_table>& models) {
   auto out = std::vector<middleware<chat_state>>{};
   for (auto one : nb::list(nb::borrow(from))) {
     auto& made = out.emplace_back();
@@ -116,12 +128,13 @@ std::vector<middleware<chat_state>> read_middleware(nb::handle from,
     for (auto [hook, spec] : nb::borrow<nb::dict>(one[1])) {
       auto f = python_function{functions.emplace_back(spec[0]), nb::cast<bool>(spec[1]),
                                nb::cast<bool>(spec[2])};
-      const auto name = text_of(hook, "the name of a hook");
-      auto& to = name == "before_agent"   ? made.before_agent
-                 : name == "before_model" ? made.before_model
-                 : name == "after_model"  ? made.after_model
-                                          : made.after_agent;
-      to = make_hook(std::move(f), jumps);
+      const auto name = text_of(hook, "the name of a function");
+      if (name == "wrap_model_call")
+        made.wrap_model_call = make_model_wrap(std::move(f), models);
+      else if (name == "wrap_tool_call")
+        made.wrap_tool_call = make_tool_wrap(std::move(f));
+      else
+        hook_of(made, name) = make_hook(std::move(f), jumps);
     }
   }
   return out;

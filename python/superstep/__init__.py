@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """superstep: agents, graphs and batches of rows on a native engine."""
 
-from ._agents import Agent, Middleware, Row, create_agent
+from ._agents import Agent, Row, create_agent
 from ._engine import engine, stats
 from ._graph import (
     CompiledGraph,
@@ -12,6 +12,7 @@ from ._graph import (
     emit,
     interrupt,
 )
+from ._middleware import Middleware, ModelRequest, ToolRequest
 from ._resources import (
     Cache,
     Checkpointer,
@@ -62,6 +63,7 @@ __all__ = [
     "Interrupted",
     "Item",
     "Middleware",
+    "ModelRequest",
     "Overwrite",
     "Result",
     "RetryPolicy",
@@ -72,6 +74,7 @@ __all__ = [
     "Snapshot",
     "Store",
     "Tool",
+    "ToolRequest",
     "add_messages",
     "create_agent",
     "current_runtime",

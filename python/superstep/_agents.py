@@ -15,7 +15,7 @@ from typing import (
 )
 
 from . import _runs, _superstep
-from ._functions import is_coroutine_function, parameters_of
+from ._middleware import Middleware, ModelFunction, model_spec
 from ._resources import Checkpointer, Store, opened
 from ._superstep import AgentResult
 from ._tools import Tool, tool_of
@@ -23,66 +23,6 @@ from ._types import Command
 
 Message = Mapping[str, Any]
 Input = Union[str, Message, Sequence[Any], Command, None]
-Hook = Callable[..., Any]
-ModelFunction = Callable[[list[dict[str, Any]], list[dict[str, Any]]], Any]
-
-
-class _Model:
-    """A model whose answers a Python function computes."""
-
-    def __init__(self, function: ModelFunction) -> None:
-        self.function = function
-        self.is_async = is_coroutine_function(function)
-        self.name = getattr(function, "__qualname__", type(function).__name__)
-
-
-class Middleware:
-    """Functions that run around the model of an agent; see create_agent().
-
-    Each function takes the state, a dict with ``messages``, and an optional parameter ``runtime``. It
-    may be a coroutine function. It returns None, or a dict with these keys: ``messages``, which are
-    added to the conversation; ``llm_input_messages``, which the model reads instead of the
-    conversation; ``jump_to``, one of ``can_jump_to``: "model", "tools" or "end".
-
-    Each function is a node of the graph, named after the middleware, for example
-    ``trim.before_model``. Functions before the model run in the order of the middleware, those after
-    it in reverse order.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        before_agent: Hook | None = None,
-        before_model: Hook | None = None,
-        after_model: Hook | None = None,
-        after_agent: Hook | None = None,
-        tools: Iterable[Callable[..., Any]] = (),
-        can_jump_to: Sequence[str] = (),
-    ) -> None:
-        given = {
-            "before_agent": before_agent,
-            "before_model": before_model,
-            "after_model": after_model,
-            "after_agent": after_agent,
-        }
-        self.name = name
-        self.hooks: dict[str, Hook] = {k: hook for k, hook in given.items() if hook is not None}
-        self.tools = list(tools)
-        self.can_jump_to = list(can_jump_to)
-
-    def _spec(self) -> tuple[Any, ...]:
-        hooks = {
-            name: (f, is_coroutine_function(f), "runtime" in parameters_of(f))
-            for name, f in self.hooks.items()
-        }
-        return self.name, hooks, self.can_jump_to
-
-    def _has_coroutines(self) -> bool:
-        return any(map(is_coroutine_function, self.hooks.values()))
-
-    def __repr__(self) -> str:
-        return f"<superstep.Middleware {self.name}>"
 
 
 class Row:
@@ -196,18 +136,20 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         tools: Iterable[Callable[..., Any]] = (),
         *,
         set: Sequence[str] = (),
+        middleware: Sequence[Middleware] = (),
         checkpointer: Checkpointer | None = None,
         store: Store | None = None,
     ) -> "Agent":
         """Builds the agent of an agent file, with Python tools in addition to those of the file.
 
-        ``set`` replaces values of the file, e.g. ``["model.temperature=0"]``. Raises ValueError with
-        all errors of the file and their lines.
+        ``set`` replaces values of the file, e.g. ``["model.temperature=0"]``. ``middleware`` is
+        outside of what the file describes; see create_agent(). Raises ValueError with all errors of
+        the file and their lines.
         """
         name = os.path.abspath(os.fspath(path))
         with open(name, encoding="utf-8") as file:
             text = file.read()
-        return cls._of_text(text, name, list(set), tools, checkpointer, store)
+        return cls._of_text(text, name, list(set), tools, middleware, checkpointer, store)
 
     @classmethod
     def from_text(
@@ -216,12 +158,13 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         tools: Iterable[Callable[..., Any]] = (),
         *,
         set: Sequence[str] = (),
+        middleware: Sequence[Middleware] = (),
         checkpointer: Checkpointer | None = None,
         store: Store | None = None,
     ) -> "Agent":
         """Builds an agent from the text of an agent file; see from_file()."""
         name = os.path.join(os.getcwd(), "agent.yaml")
-        return cls._of_text(text, name, list(set), tools, checkpointer, store)
+        return cls._of_text(text, name, list(set), tools, middleware, checkpointer, store)
 
     @classmethod
     def _of_text(
@@ -230,6 +173,7 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         name: str,
         overrides: list[str],
         tools: Iterable[Callable[..., Any]],
+        middleware: Sequence[Middleware],
         checkpointer: Checkpointer | None,
         store: Store | None,
     ) -> "Agent":
@@ -237,23 +181,25 @@ class Agent(_runs.Compiled[Input, AgentResult]):
             "text": text,
             "name": name,
             "set": overrides,
+            "middleware": list(middleware),
             "checkpointer": checkpointer,
             "store": store,
         }
-        return cls(recipe, tools)
+        return cls(recipe, _all_tools(tools, middleware))
 
     def _build(self) -> Any:
         recipe = self._recipe
         threads, memory = opened(recipe["checkpointer"]), opened(recipe["store"])
+        middleware = [m._spec() for m in recipe["middleware"]]
         if "text" in recipe:
-            folder = os.path.dirname(recipe["name"])
+            text, name = recipe["text"], recipe["name"]
+            folder, overrides = os.path.dirname(name), recipe["set"]
             return _superstep.Agent(
-                recipe["text"], recipe["name"], folder, recipe["set"], self._tools, threads, memory
+                text, name, folder, overrides, self._tools, middleware, threads, memory
             )
         options = dict(recipe["options"])
-        if callable(options["model"]):
-            options["model"] = _Model(options["model"])
-        options["middleware"] = [m._spec() for m in options["middleware"]]
+        options["model"] = model_spec(options["model"])
+        options["middleware"] = middleware
         return _superstep.Agent(options, self._tools, threads, memory)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -269,7 +215,7 @@ class Agent(_runs.Compiled[Input, AgentResult]):
         return f"<superstep.Agent {os.path.basename(name)}>"
 
     def _has_coroutines(self) -> bool:
-        middleware = self._recipe.get("options", {}).get("middleware", ())
+        middleware = self._recipe["middleware"]
         return any(t.is_async for t in self._tools) or any(m._has_coroutines() for m in middleware)
 
     def _read_input(self, given: Input) -> Any:
@@ -400,8 +346,9 @@ def create_agent(
     ``model`` is a text such as "openai:gpt-4o-mini", "anthropic:...", "ollama:..." or "scripted:...",
     or a function (also a coroutine function) of two lists, messages and tools, that returns a text or
     a message. ``tools`` are functions, with or without @tool. ``response`` is the JSON Schema of a
-    structured response. ``middleware`` are functions that run before and after the model. ``store`` is
-    the long-term memory that tools find as ``runtime.store``. Raises GraphError or ValueError for options that are not valid.
+    structured response. ``middleware`` are functions that run around the model and the tools. ``store``
+    is the long-term memory that tools find as ``runtime.store``. Raises GraphError or ValueError for
+    options that are not valid.
     """
     options = {
         "model": model,
@@ -409,9 +356,19 @@ def create_agent(
         "name": name,
         "response": response,
         "return_direct": list(return_direct),
-        "middleware": list(middleware),
         "interrupt_before": list(interrupt_before),
         "interrupt_after": list(interrupt_after),
     }
-    all_tools = [*tools, *(t for m in middleware for t in m.tools)]
-    return Agent({"options": options, "checkpointer": checkpointer, "store": store}, all_tools)
+    recipe = {
+        "options": options,
+        "middleware": list(middleware),
+        "checkpointer": checkpointer,
+        "store": store,
+    }
+    return Agent(recipe, _all_tools(tools, middleware))
+
+
+def _all_tools(
+    tools: Iterable[Callable[..., Any]], middleware: Sequence[Middleware]
+) -> list[Callable[..., Any]]:
+    return [*tools, *(t for m in middleware for t in m.tools)]

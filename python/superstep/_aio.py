@@ -120,7 +120,7 @@ def submit(number: int, coroutine: Any, call: Any) -> _Handle:
         task = loop.loop.create_task(_run(coroutine), context=context)
         handle.task = task
         loop.tasks.add(task)
-        task.add_done_callback(lambda t: _end(loop, t, call))
+        task.add_done_callback(lambda t: _end(loop, t, call, coroutine))
 
     loop.post(begin)
     return handle
@@ -130,11 +130,12 @@ async def _run(awaitable: Awaitable[Any]) -> Any:
     return await awaitable
 
 
-def _end(loop: _Loop, task: asyncio.Task[Any], call: Any) -> None:
+def _end(loop: _Loop, task: asyncio.Task[Any], call: Any, coroutine: Any) -> None:
     import asyncio
 
     loop.tasks.discard(task)
     if task.cancelled():
+        coroutine.close()  # which has not started if the task was cancelled at once
         call._complete(None, asyncio.CancelledError("the task was cancelled"))
         return
     failure = task.exception()
@@ -205,6 +206,32 @@ class Waiter:
             raise
         finally:
             del loop.futures[tag]
+
+
+async def until_notified(
+    begin: Callable[[Callable[[], None]], Any], stop: Callable[[Any], None]
+) -> Any:
+    """Starts an operation that another thread ends, and awaits its end.
+
+    ``begin`` starts it; the argument is to be called at the end. It returns the operation, which is
+    returned. ``stop`` cancels the operation if the task is cancelled.
+    """
+    import asyncio
+
+    loop = _loop_of(asyncio.get_running_loop())
+    ended = loop.loop.create_future()
+
+    def end() -> None:
+        if not ended.done():
+            ended.set_result(None)
+
+    operation = begin(lambda: loop.post(end))
+    try:
+        await ended
+    except BaseException:
+        stop(operation)
+        raise
+    return operation
 
 
 def after_fork() -> None:

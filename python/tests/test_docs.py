@@ -29,9 +29,10 @@ EXPECTED = {
     "docs/python.md: 5": "['A joke about cats', 'A joke about dogs']\n",
     "docs/python.md: 6": "",
     "docs/python.md: 7": "I see.\n",
-    "docs/python.md: 8": "not available: http://example.org\n",
-    "docs/python.md: 9": "['The sky is blue.']\n",
-    "docs/python.md: 10": "Cart(items=['apple'])\n",
+    "docs/python.md: 8": "I see.\n",
+    "docs/python.md: 9": "not available: http://example.org\n",
+    "docs/python.md: 10": "['The sky is blue.']\n",
+    "docs/python.md: 11": "Cart(items=['apple'])\n",
 }
 
 
