@@ -171,11 +171,18 @@ tool_list native_agent::make_tools(nb::list specs) {
 
 namespace {
 
-/// Opens the long-term memory that an agent file names.
+template <class Store, class Options>
 std::unique_ptr<superstep::store> opened_store(const std::string& database) {
-  if (superstep::is_postgres_url(database))
-    return std::make_unique<postgres_store>(database);
-  return std::make_unique<sqlite_store>(database);
+  auto options = Options{};
+  options.encryption_key = encryption_key_from_environment();
+  return std::make_unique<Store>(database, std::move(options));
+}
+
+/// Opens the long-term memory that an agent file names, with the key of the environment.
+std::unique_ptr<superstep::store> opened_store(const std::string& database) {
+  return superstep::is_postgres_url(database)
+             ? opened_store<postgres_store, postgres_store_options>(database)
+             : opened_store<sqlite_store, sqlite_store_options>(database);
 }
 
 } // namespace

@@ -296,3 +296,40 @@ def test_saved_values_survive_a_killed_process(run_python: Callable[..., "subpro
     graph = ss.Graph({"value": None}).add("a", lambda s: None).edge(ss.START, "a")
     saved = graph.compile(checkpointer=ss.sqlite_checkpointer(tmp_path / "a.db"))
     assert saved.get_state("t").values == {"value": ({1, 2}, b"x")}
+
+
+AGENT_WITH_STORE = """name: helper
+model: {provider: scripted, path: rules.yaml}
+store: {path: memory.db}
+tools:
+- remember
+- recall
+"""
+RULES_WITH_STORE = """rules:
+- {type: tool, text: '\\0'}
+- {type: human, match: 'keep', calls: [{name: remember, args: {key: color, text: secret blue}}]}
+- {type: human, match: 'look', calls: [{name: recall, args: {about: color}}]}
+"""
+
+
+def test_store_of_an_agent_file_is_encrypted(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rules.yaml").write_text(RULES_WITH_STORE)
+    (tmp_path / "agent.yaml").write_text(AGENT_WITH_STORE)
+    monkeypatch.setenv("SUPERSTEP_CHECKPOINT_KEY", "ab" * 32)
+    agent = ss.Agent.from_file(tmp_path / "agent.yaml")
+    assert agent.invoke("keep").status == "finished"
+    assert "secret blue" in agent.invoke("look").text
+    files = sorted(tmp_path.glob("memory.db*"))
+    assert files and not any(b"secret blue" in file.read_bytes() for file in files)
+    del agent
+    gc.collect()
+
+    monkeypatch.delenv("SUPERSTEP_CHECKPOINT_KEY")
+    with pytest.raises(ss.RunError, match="key") as caught:
+        ss.Agent.from_file(tmp_path / "agent.yaml")
+    assert caught.value.code == "checkpoint_errc::wrong_key"
+    monkeypatch.setenv("SUPERSTEP_CHECKPOINT_KEY", "cd" * 32)
+    with pytest.raises(ss.RunError, match="key"):
+        ss.Agent.from_file(tmp_path / "agent.yaml")
+    monkeypatch.setenv("SUPERSTEP_CHECKPOINT_KEY", "ab" * 32)
+    assert "secret blue" in ss.Agent.from_file(tmp_path / "agent.yaml").invoke("look").text
