@@ -7,6 +7,7 @@
 #include "cli/batch_api.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
+#include "cli/run_options.hpp"
 #include "cli/score.hpp"
 #include "cli/usage.hpp"
 #include "results/report.hpp"
@@ -35,15 +36,28 @@ struct batch_api_arguments {
   std::string input;
   std::string id_field;  // empty: id or custom_id
   char delimiter = '\0'; // '\0': a comma
+  selection_arguments rows;
+  batch_options selected; // the options of --sample, --seed and --repeat
   std::string output;
   std::vector<std::string> answers; // import only
   request_files::limits limits;     // export only
   bool fresh = false;               // import only
 };
 
-int fail_batch_api(const std::string& text) {
-  std::cerr << "superstep batch-api: " << text << '\n';
+constexpr auto export_verb = std::string_view{"export"};
+constexpr auto import_verb = std::string_view{"import"};
+
+int fail_verb_of_batch_api(std::string_view verb, const std::string& text) {
+  std::cerr << "superstep batch-api " << verb << ": " << text << '\n';
   return static_cast<int>(exit_code::failed);
+}
+
+int fail_export(const std::string& text) {
+  return fail_verb_of_batch_api(export_verb, text);
+}
+
+int fail_import(const std::string& text) {
+  return fail_verb_of_batch_api(import_verb, text);
 }
 
 /// Returns an error if the agent needs more than one call of OpenAI's chat completions per row.
@@ -72,7 +86,8 @@ result<batch_summary> run_rows(const agent& like, chat_model_ptr model,
   if (spec.response)
     spec.response_request = response_request::in_answer;
   const auto runs = agent{std::move(spec), std::move(model), {}};
-  auto options = batch_options{};
+  auto options = given.selected;
+  select_rows(given.rows, options);
   options.input = given.input;
   options.id_field = given.id_field;
   options.delimiter = given.delimiter;
@@ -115,7 +130,8 @@ private:
 
 /// Builds the agent of the arguments and the options of its model; prints errors.
 std::optional<std::pair<agent, provider_model_options>>
-agent_of(const batch_api_arguments& given, const std::shared_ptr<io_runtime>& io, int& code) {
+agent_of(std::string_view verb, const batch_api_arguments& given,
+         const std::shared_ptr<io_runtime>& io, int& code) {
   auto built = build(given.agent, io);
   if (!built.agent) {
     code = failure_code(built);
@@ -123,7 +139,7 @@ agent_of(const batch_api_arguments& given, const std::shared_ptr<io_runtime>& io
   }
   auto provider = provider_of(built.agent->spec());
   if (!provider) {
-    code = fail_batch_api(provider.error().text);
+    code = fail_verb_of_batch_api(verb, provider.error().text);
     return std::nullopt;
   }
   return std::pair{*std::move(built.agent), *std::move(provider)};
@@ -132,35 +148,36 @@ agent_of(const batch_api_arguments& given, const std::shared_ptr<io_runtime>& io
 int run_export(const batch_api_arguments& given) {
   const auto io = std::make_shared<io_runtime>();
   auto code = 0;
-  const auto made = agent_of(given, io, code);
+  const auto made = agent_of(export_verb, given, io, code);
   if (!made)
     return code;
   if (detail::exists(given.output))
-    return fail_batch_api("'" + given.output +
-                          "' exists; it is not overwritten. Use another --output");
+    return fail_export("'" + given.output +
+                       "' exists; it is not overwritten. Use another --output");
   const auto folder = temporary_folder_of_export{};
   if (folder.path().empty())
-    return fail_batch_api("cannot create a temporary folder; check TMPDIR");
+    return fail_export("cannot create a temporary folder; check TMPDIR");
   const auto files = std::make_shared<request_files>(given.output, given.limits);
   const auto scratch = folder.path() + "/out.jsonl";
   const auto ran =
       run_rows(made->first, std::make_shared<request_writer>(made->second, files), given, scratch);
   if (!ran)
-    return fail_batch_api(ran.error().text);
+    return fail_export(ran.error().text);
   if (const auto closed = files->close(); !closed)
-    return fail_batch_api(closed.error().text);
+    return fail_export(closed.error().text);
   for (const auto& [path, lines] : files->files())
     std::cout << path << ": " << lines << (lines == 1 ? " request\n" : " requests\n");
-  if (files->count() == ran->rows)
+  const auto rows = ran->rows - ran->left(); // --limit leaves rows
+  if (files->count() == rows)
     return 0;
   // Empty answers fail if a structured response is required; these rows have a request.
   if (const auto read = results::report::of_file(scratch))
     for (const auto& [kind, same] : read->errors)
       for (const auto& row : same.examples)
         if (kind != "invalid_response")
-          std::cerr << "superstep batch-api: row " << row.key << ": " << row.text << '\n';
-  return fail_batch_api(std::to_string(ran->rows - files->count()) + " of " +
-                        std::to_string(ran->rows) + " rows have no request");
+          std::cerr << "superstep batch-api export: row " << row.key << ": " << row.text << '\n';
+  return fail_export(std::to_string(rows - files->count()) + " of " + std::to_string(rows) +
+                     " rows have no request");
 }
 
 /// Returns the summary of an import. It has no rates, because no model was called.
@@ -195,15 +212,15 @@ std::string imported_text(const batch_summary& s, const batch_api_arguments& giv
 int run_import(const batch_api_arguments& given) {
   const auto io = std::make_shared<io_runtime>();
   auto code = 0;
-  const auto made = agent_of(given, io, code);
+  const auto made = agent_of(import_verb, given, io, code);
   if (!made)
     return code;
   const auto answers = answer_files::open(given.answers);
   if (!answers)
-    return fail_batch_api(answers.error().text);
+    return fail_import(answers.error().text);
   const auto ran = run_rows(made->first, *answers, given, given.output);
   if (!ran)
-    return fail_batch_api(ran.error().text);
+    return fail_import(ran.error().text);
   std::cout << imported_text(*ran, given) << '\n';
   return static_cast<int>(ran->code);
 }
@@ -216,6 +233,7 @@ void add_common(CLI::App& verb, batch_api_arguments& into) {
   verb.add_option("--id-field", into.id_field, "Member or column with the id of a row")
       ->check(not_empty());
   add_delimiter(verb, into.delimiter);
+  add_selection_options(verb, into.rows, into.selected);
 }
 
 } // namespace

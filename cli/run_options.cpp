@@ -66,6 +66,32 @@ void add_row_options(CLI::App& verb, run_arguments& into) {
   add_input_options(verb, into);
 }
 
+void add_selection_options(CLI::App& verb, selection_arguments& into, batch_options& batch) {
+  add_number(verb, "--limit", into.limit, "Run only the first N rows of the job; 0 = all", 0,
+             rows_max);
+  verb.add_option("--shard", into.shard,
+                  "I/N: run part I of N parts of the rows, for example on N machines")
+      ->type_name("I/N")
+      ->check(part_of_parts());
+  verb.add_option("--sample", batch.sample, "Run N rows that are chosen at random by --seed")
+      ->transform(whole_number(1, rows_max))
+      ->type_name("N");
+  add_number(verb, "--repeat", batch.repeat,
+             "Run each row N times, with the ids ID#1 to ID#N and different seeds", 1, 1'000'000);
+  add_number(verb, "--seed", batch.seed,
+             "Selects the rows of --sample; seed that the model gets for ID#1 of --repeat", 0,
+             seed_max);
+}
+
+void select_rows(const selection_arguments& given, batch_options& into) {
+  if (given.limit > 0)
+    into.limit = given.limit;
+  if (const auto slash = given.shard.find('/'); slash != std::string::npos) {
+    into.shard = std::stoull(given.shard.substr(0, slash));
+    into.shards = std::stoull(given.shard.substr(slash + 1));
+  }
+}
+
 void add_input_options(CLI::App& verb, run_arguments& into) {
   add_number(
       verb, "--group-prefix", into.batch.prefix_bytes,
@@ -80,20 +106,7 @@ void add_input_options(CLI::App& verb, run_arguments& into) {
   verb.add_option("--id-field", into.batch.id_field,
                   "Member or column with the row's id; default: id or custom_id")
       ->check(not_empty());
-  add_number(verb, "--limit", into.limit, "Run only the first N rows of the job; 0 = all", 0,
-             rows_max);
-  verb.add_option("--shard", into.shard,
-                  "I/N: run part I of N parts of the rows, for example on N machines")
-      ->type_name("I/N")
-      ->check(part_of_parts());
-  verb.add_option("--sample", into.batch.sample, "Run N rows that are chosen at random by --seed")
-      ->transform(whole_number(1, rows_max))
-      ->type_name("N");
-  add_number(verb, "--repeat", into.batch.repeat,
-             "Run each row N times, with the ids ID#1 to ID#N and different seeds", 1, 1'000'000);
-  add_number(verb, "--seed", into.batch.seed,
-             "Selects the rows of --sample; seed that the model gets for ID#1 of --repeat", 0,
-             seed_max);
+  add_selection_options(verb, into.rows, into.batch);
   verb.add_option("--on-bad-line", into.bad_lines,
                   "What to do if the input has invalid lines. fail: report them and run nothing; "
                   "dead-letter: write them to the dead letters and run the other rows")
@@ -228,13 +241,8 @@ batch_options options_of(const run_arguments& given, const agent& a) {
   out.response_fields = response_fields_of(a);
   out.rules = given.stop.rules;
   out.bad_lines = given.bad_lines == "fail" ? on_bad_line::fail : on_bad_line::dead_letter;
-  if (given.limit > 0)
-    out.limit = given.limit;
+  select_rows(given.rows, out);
   out.input_as = input_format_of(given.input_format);
-  if (const auto slash = given.shard.find('/'); slash != std::string::npos) {
-    out.shard = std::stoull(given.shard.substr(0, slash));
-    out.shards = std::stoull(given.shard.substr(slash + 1));
-  }
   out.input_template = a.spec().input;
   out.shortage_wait = std::chrono::milliseconds{given.shortage_wait_ms};
   out.row_deadline = a.spec().limits.row_deadline;

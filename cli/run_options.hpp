@@ -18,6 +18,12 @@
 
 namespace superstep::cli {
 
+/// Arguments that select the rows of a job, and that select_rows() converts.
+struct selection_arguments {
+  std::uint64_t limit = 0; ///< 0: all rows
+  std::string shard;       ///< `I/N`; empty: all rows
+};
+
 /// The arguments of `superstep run`.
 struct run_arguments {
   std::string agent;
@@ -26,9 +32,8 @@ struct run_arguments {
 
   // --- rows ---
   std::string bad_lines = "fail";
-  std::uint64_t limit = 0; ///< 0: all rows
+  selection_arguments rows;
   std::string input_format = "auto";
-  std::string shard; ///< `I/N`; empty: all rows
 
   // --- limits ---
   std::optional<std::uint64_t> row_deadline_ms; ///< not set: the value of the agent file
@@ -61,6 +66,8 @@ struct run_arguments {
 /// Add the options of `superstep run`, one group each. `into` must outlive the verb. @{
 /// The agent, the input and the rows of the input that run.
 void add_row_options(CLI::App& verb, run_arguments& into);
+/// The rows of the input that run.
+void add_selection_options(CLI::App& verb, selection_arguments& into, batch_options& batch);
 /// The format of the input, and the rows of the input that run.
 void add_input_options(CLI::App& verb, run_arguments& into);
 /// The output, and what happens to the files of an earlier job.
@@ -72,6 +79,9 @@ void add_cache_option(CLI::App& verb, run_arguments& into);
 /// The reports about the job while it runs.
 void add_report_options(CLI::App& verb, run_arguments& into);
 /// @}
+
+/// Sets the options of a job that select its rows.
+void select_rows(const selection_arguments& given, batch_options& into);
 
 /// Returns the overrides of the agent file: those of --set, of --matrix, and of options
 /// for single keys.
