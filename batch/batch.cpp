@@ -61,6 +61,15 @@ std::optional<batch_summary> finished_before(const job_files& files, const input
 result<std::optional<std::vector<output_column>>> view_columns(const batch_options& options,
                                                                const input_facts& facts) {
   using columns = std::optional<std::vector<output_column>>;
+  const auto& key = options.id_field;
+  if (!key.empty() && key != "id" && !is_row_field(key) &&
+      std::ranges::any_of(options.fields, [&](const std::string& field) {
+        return field == key || field == "columns." + key;
+      }))
+    return error{errc::invalid_argument, "--fields: the values of '" + key +
+                                             "' are the field id, because of --id-field, and id "
+                                             "is always the first field; remove '" +
+                                             key + "' from --fields"};
   if (options.fields.empty() && options.format == output_format::jsonl)
     return columns{};
   auto found = columns_of(options.fields, options.format, options.response_fields, facts.columns);
@@ -171,9 +180,26 @@ batch_summary detail::batch_run::summarise(feed_end end) const {
     if (summary.stop.cause == stop_cause::failing && is_stopped_by_numbers_)
       add_failures(summary.stop, totals);
   }
+  if (summary.stop.cause == stop_cause::none)
+    apply_rules_at_end(summary, totals);
   if (summary.code == exit_code::ok && summary.failed > 0)
     summary.code = exit_code::dead_rows;
   return summary;
+}
+
+/// Applies the rules about failed rows to a job that was not stopped: the last rows may have failed
+/// when no further row was left to start.
+void detail::batch_run::apply_rules_at_end(batch_summary& summary,
+                                           const written_totals& totals) const {
+  auto rules = stop_rules{};
+  rules.dead_max = options_.rules.dead_max;
+  rules.error_rate_max = options_.rules.error_rate_max;
+  auto failing = decide_stop(rules, table_->expenses(), {});
+  if (!failing)
+    return;
+  summary.code = exit_code::drained;
+  summary.stop = *std::move(failing);
+  add_failures(summary.stop, totals);
 }
 
 /// Completes the reason of a job that stopped because more rows have failed than its rules allow:

@@ -67,6 +67,7 @@ private:
   void report_when_due();
   void note_unknown_usage();
   [[nodiscard]] bool is_drain_hopeless(const row_table::running_rows& running) const;
+  void apply_rules_at_end(batch_summary& summary, const written_totals& totals) const;
   void add_failures(job_stop& stop, const written_totals& totals) const;
   [[nodiscard]] batch_progress progress_now() const;
   [[nodiscard]] batch_summary summarise(feed_end end) const;

@@ -228,6 +228,28 @@ BOOST_AUTO_TEST_CASE(number_of_dead_rows_stops_job) {
   BOOST_TEST(job.run().value().left() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(rules_apply_to_the_last_rows) {
+  struct rule_case {
+    std::string rule;
+    int code;
+  };
+  for (const auto& [rule, code] :
+       {rule_case{"none,dead>1", 3}, {"none,dead>2", 2}, {"none,error-rate>0.03", 3}}) {
+    auto job = coded_job{60};
+    BOOST_REQUIRE(parse_fail_if(rule, job.options.rules).has_value());
+    job.options.concurrency = 1;
+    job.coded.code_of = [](int number) { return std::string{number >= 58 ? "bad_answer" : ""}; };
+    const auto summary = job.run();
+    BOOST_REQUIRE(summary.has_value());
+    BOOST_TEST(summary->left() == 0U);
+    BOOST_TEST(summary->failed == 2U);
+    BOOST_TEST(static_cast<int>(summary->code) == code, rule);
+    BOOST_TEST((summary->stop.cause == stop_cause::failing) == (code == 3));
+    const auto has_text = superstep::to_text(*summary).find("(--fail-if)") != std::string::npos;
+    BOOST_TEST(has_text == (code == 3));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(rows_held_at_a_stop_by_number_run_again) {
   auto job = coded_job{300};
   BOOST_REQUIRE(parse_fail_if("dead>5", job.options.rules).has_value());
