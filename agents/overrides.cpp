@@ -72,6 +72,38 @@ std::string cannot_set(const YAML::Node& at, const std::string& above, const std
                      at.size() - 1);
 }
 
+/// Returns the first key of a mapping that contains its value, as in `{input:1}`; empty if there is
+/// none. YAML needs a space after the colon of a text without quotes.
+std::string key_with_value(const YAML::Node& value) {
+  if (!value.IsMap() && !value.IsSequence())
+    return {};
+  for (const auto& member : value) {
+    const auto& below = value.IsMap() ? member.second : static_cast<const YAML::Node&>(member);
+    if (value.IsMap() && member.first.IsScalar() && below.IsNull() &&
+        member.first.Scalar().find(':') != std::string::npos)
+      return member.first.Scalar();
+    if (auto found = key_with_value(below); !found.empty())
+      return found;
+  }
+  return {};
+}
+
+/// Returns an error text for a value or a path that YAML reads in another way than it looks; else
+/// an empty text.
+/// @param parts the parts of the path
+std::string misread(const std::vector<std::string>& parts, const std::string& value,
+                    const YAML::Node& read) {
+  if (const auto key = key_with_value(read); !key.empty())
+    return fmt::format("write a space after the colon of '{}'", key);
+  constexpr auto price_parts = std::size_t{3}; // prices, the model and the kind of tokens
+  if (parts.front() != "prices" || parts.size() <= price_parts)
+    return {};
+  const auto model = fmt::format("{}", fmt::join(parts.begin() + 1, parts.end() - 1, "."));
+  return fmt::format("a key with a dot cannot be part of a path; write --set 'prices={{{}: "
+                     "{{{}: {}, …}}}}'",
+                     model, parts.back(), value);
+}
+
 } // namespace
 
 void apply_override(YAML::Node& document, const std::string& option, fault_list& faults) {
@@ -94,7 +126,16 @@ void apply_override(YAML::Node& document, const std::string& option, fault_list&
   try {
     value = YAML::Load(option.substr(equals + 1));
   } catch (const YAML::Exception& e) {
-    faults.add(0, path, "the value is not valid YAML: " + models::yaml_error_text(e));
+    const auto has_mapping = option[equals + 1] == '{';
+    faults.add(0, path,
+               "the value is not valid YAML: " + models::yaml_error_text(e) +
+                   (has_mapping ? "; the form of a mapping is {key: value}, with a space after "
+                                  "each colon"
+                                : ""));
+    return;
+  }
+  if (auto why = misread(parts, option.substr(equals + 1), value); !why.empty()) {
+    faults.add(0, path, std::move(why));
     return;
   }
   // A YAML::Node is a handle to a node of the tree. Assigning to it changes the tree; reset() makes

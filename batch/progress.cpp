@@ -226,8 +226,9 @@ private:
     line["rows_per_second"] = now.rows_per_second;
     line["elapsed_s"] = now.elapsed_seconds;
     line["eta_s"] = now.eta_seconds ? json::value(*now.eta_seconds) : json::value(nullptr);
-    line["p50_ms"] = to_ms(now.p50);
-    line["p95_ms"] = to_ms(now.p95);
+    const auto is_measured = now.p95.count() > 0;
+    line["p50_ms"] = is_measured ? json::value(to_ms(now.p50)) : json::value(nullptr);
+    line["p95_ms"] = is_measured ? json::value(to_ms(now.p95)) : json::value(nullptr);
     line["barrier_waste"] =
         now.barrier_waste ? json::value(*now.barrier_waste) : json::value(nullptr);
     line["paused"] = now.paused.empty() ? json::value(nullptr) : json::value(now.paused);

@@ -2,6 +2,7 @@
 // superstep run --matrix: one job for each combination of values, and a table that compares them.
 #include "cli/matrix.hpp"
 
+#include "base/error_words.hpp"
 #include "batch/usd_text.hpp"
 #include "results/report.hpp"
 
@@ -14,6 +15,7 @@
 #include <iostream>
 #include <iterator>
 #include <set>
+#include <span>
 
 namespace superstep::cli {
 
@@ -113,6 +115,18 @@ result<void> combine(const std::vector<matrix_key>& keys, std::size_t at, const 
   return {};
 }
 
+/// Prints which jobs are left after one has stopped. The first of them may have rows that are done.
+void list_left(std::span<const matrix_job> left, std::size_t all) {
+  constexpr auto shown_max = std::size_t{10};
+  std::cerr << "superstep run: --matrix: " << left.size() << " of " << counted(all, "combination")
+            << (left.size() == 1 ? " is" : " are")
+            << " left; rerun the same command, without --fresh, to continue:\n";
+  for (const auto& job : left.first(std::min(left.size(), shown_max)))
+    std::cerr << "  " << job.name << '\n';
+  if (left.size() > shown_max)
+    std::cerr << "  and " << left.size() - shown_max << " more\n";
+}
+
 std::string table_line(const std::string& name, const results::report& r) {
   const auto score = results::wilson(r.score_sum, r.rows_scored);
   const auto known = [](bool is_known, auto number) {
@@ -176,8 +190,10 @@ int run_matrix(const std::vector<matrix_job>& jobs,
     std::cout << "== " << job.name << std::endl;
     const auto code = run(job);
     highest = std::max(highest, code);
-    if (code != 0 && code != dead_rows)
+    if (code != 0 && code != dead_rows) {
+      list_left(std::span{jobs}.subspan(static_cast<std::size_t>(&job - jobs.data())), jobs.size());
       return code;
+    }
     const auto read = results::report::of_file(job.output);
     if (!read) {
       std::cerr << "superstep run: " << read.error().text << '\n';

@@ -29,6 +29,7 @@ struct matrix_job {
                                                         const std::string& output);
 
 /// Runs the jobs one after the other and prints a table that compares their outputs.
+/// If a job did not end, prints the jobs that are left.
 /// @param run runs a job and returns its exit code
 /// @return the highest exit code. A job that did not end (codes 1, 3 and 4) stops the command
 int run_matrix(const std::vector<matrix_job>& jobs,

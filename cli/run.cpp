@@ -5,6 +5,7 @@
 
 #include "agents/yaml_fields.hpp"
 #include "base/malloc_arenas.hpp"
+#include "batch/file.hpp"
 #include "cli/agent_files.hpp"
 #include "cli/agent_runner.hpp"
 #include "cli/commands.hpp"
@@ -27,6 +28,8 @@
 #include <boost/system/system_error.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -120,6 +123,18 @@ gold_options gold_of(const run_arguments& given, const batch_options& job) {
   if (job.input != "-") // standard input cannot be read again
     out.input = job.input;
   return out;
+}
+
+/// Moves the scores of an earlier job aside, as --fresh does with its other files.
+result<void> move_scores_aside(const std::string& output) {
+  const auto path = results::scores_path_of(output);
+  if (output == "-" || !detail::exists(path))
+    return {};
+  const auto aside = detail::free_name(path, ".old");
+  if (std::rename(path.c_str(), aside.c_str()) != 0)
+    return detail::disk_error("move aside", path, errno);
+  std::cerr << "moved the earlier job's scores aside, to " << aside << '\n';
+  return {};
 }
 
 /// Scores the rows of a job that has ended, and completes its event log and its trace.
@@ -333,6 +348,9 @@ int run(const run_arguments& given) {
   }
   if (!ended)
     return fail_with(ended.error().text, code_of(ended.error().code));
+  if (given.batch.fresh && !ended->job_id.empty())
+    if (const auto moved = move_scores_aside(job.output); !moved)
+      return fail_with(moved.error().text);
   if (ended->rows == 0)
     std::cerr << "superstep run: warning: the input has no rows: "
               << (given.batch.input == "-" ? "standard input" : given.batch.input) << '\n';

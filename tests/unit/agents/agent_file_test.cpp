@@ -280,6 +280,14 @@ const auto bad_overrides = std::vector<override_case>{
      "--set: early_tools: must be a list of texts, such as [a, b]"},
     {"a key below a text", "prompt.a=1",
      "--set: prompt.a: cannot set 'a': 'prompt' is not a mapping or list"},
+    {"a colon without a space", "limits={rpm:3}",
+     "--set: limits: write a space after the colon of 'rpm:3'"},
+    {"nested colons without spaces", "prices={m:{input:1}}",
+     "--set: prices: the value is not valid YAML: '{' has no closing '}', or a ',' is missing; the "
+     "form of a mapping is {key: value}, with a space after each colon"},
+    {"the price of a model with a dot", "prices.gpt-4.1.input=2",
+     "--set: prices.gpt-4.1.input: a key with a dot cannot be part of a path; write --set "
+     "'prices={gpt-4.1: {input: 2, …}}'"},
     {"a bad value", "version=v9", "--set: version: 'v9' is not one of: v1, v2"},
 };
 

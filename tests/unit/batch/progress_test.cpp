@@ -210,6 +210,14 @@ BOOST_AUTO_TEST_CASE(json_mode_prints_one_object_per_line) {
   BOOST_TEST(parse_json(text).value().at("text").as_string() == "resumed");
 }
 
+BOOST_AUTO_TEST_CASE(json_durations_are_null_before_first_row) {
+  auto out = std::ostringstream{};
+  make_progress_sink(progress_mode::json, out)->update(batch_progress{});
+  const auto line = parse_json(out.str()).value();
+  BOOST_TEST(line.at("p50_ms").is_null());
+  BOOST_TEST(line.at("p95_ms").is_null());
+}
+
 BOOST_AUTO_TEST_CASE(none_mode_prints_notes_only) {
   BOOST_TEST(shown(progress_mode::none) == "resumed\n");
 }

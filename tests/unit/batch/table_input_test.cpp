@@ -227,6 +227,18 @@ BOOST_AUTO_TEST_CASE(columns_of_input_are_fields_of_output) {
   BOOST_TEST(has(refused.error().text, ", question, stars, status"));
 }
 
+BOOST_AUTO_TEST_CASE(id_field_is_no_field_of_its_own) {
+  for (const auto* field : {"ticket", "columns.ticket"}) {
+    auto job = table_job{"in.csv", "ticket,question\nt1,x\n"};
+    job.options.id_field = "ticket";
+    job.options.fields = {"answer", field};
+    const auto refused = job.run();
+    BOOST_REQUIRE(!refused.has_value());
+    BOOST_TEST(has(refused.error().text, "the values of 'ticket' are the field id"),
+               refused.error().text);
+  }
+}
+
 struct wrong_table {
   std::string_view name, text, id_field, expected;
 };
