@@ -128,7 +128,7 @@ void list_left(std::span<const matrix_job> left, std::size_t all) {
 }
 
 std::string table_line(const std::string& name, const results::report& r) {
-  const auto score = results::wilson(r.score_sum, r.rows_scored);
+  const auto score = r.score();
   const auto known = [](bool is_known, auto number) {
     return is_known ? std::to_string(number) : std::string{"-"};
   };

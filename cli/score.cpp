@@ -43,7 +43,7 @@ result<void> add_to_summary(const std::string& output, const results::score_summ
     auto parsed = parse_json(text);
     if (!parsed || !parsed->is_object())
       return {};
-    const auto share = results::wilson(scored.sum, scored.scored);
+    const auto share = results::mean_of(scored);
     auto& score = parsed->as_object()["score"].emplace_object();
     score["gold"] = gold.field;
     score["method"] = gold.judge.empty() ? gold.method : "judge";

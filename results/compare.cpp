@@ -218,7 +218,7 @@ std::string numbers_of(const std::optional<result_line>& side) {
     out += fmt::format(", {:.6f} USD", *side->cost);
   if (side->score)
     out += fmt::format(", score {:.2f}", *side->score);
-  return out;
+  return side->is_status_known ? out : out + ", unknown status";
 }
 
 std::string totals_text(const comparison& c) {
@@ -254,9 +254,7 @@ std::size_t characters(std::string_view text) {
 
 /// Returns the scores. Their change is in percentage points, because they are shares.
 total score_total(const report& a, const report& b) {
-  const auto percent = [](const report& side) {
-    return 100 * wilson(side.score_sum, side.rows_scored).value;
-  };
+  const auto percent = [](const report& side) { return 100 * side.score().value; };
   const auto text = [&](const report& side) {
     return side.rows_scored > 0 ? fmt::format("{:.1f} %", percent(side)) : std::string{"-"};
   };
@@ -283,6 +281,8 @@ std::vector<total> totals_of(const comparison& c) {
   };
   add("rows", a.rows(), b.rows());
   add("failed rows", a.failed, b.failed);
+  if (a.unknown > 0 || b.unknown > 0)
+    add("of unknown status", a.unknown, b.unknown);
   if (a.rows_scored > 0 || b.rows_scored > 0)
     out.push_back(score_total(a, b));
   if (a.latency.count() > 0 && b.latency.count() > 0) {
@@ -456,7 +456,7 @@ json::object to_json(const row_pair& pair) {
     if (!row)
       return nullptr;
     auto out = json::object{};
-    out["status"] = to_string(row->status);
+    out["status"] = row->status_text();
     out["answer"] = shown(row);
     out["wall_ms"] = row->wall_ms ? json::value(*row->wall_ms) : json::value(nullptr);
     out["tokens"] = nullptr;

@@ -55,6 +55,7 @@ reported_row shorten(const result_line& row, std::size_t text_bytes) {
   auto out = reported_row{};
   out.key = row.key;
   out.status = row.status;
+  out.status_text = row.status_text();
   out.wall_ms = row.wall_ms.value_or(0);
   out.steps = row.steps;
   out.model_calls = row.model_calls;
@@ -97,7 +98,7 @@ std::string line_of(const reported_row& row) {
   auto text = shortened(row.text, text_bytes);
   std::ranges::replace(text, '\n', ' ');
   return fmt::format("  {:>9.0f} ms  {}  {}, {}, {}, {}  {}\n", row.wall_ms, row.key,
-                     to_string(row.status), known_count(row.steps, "step"),
+                     row.status_text, known_count(row.steps, "step"),
                      known_count(row.tool_calls, "tool call"), known_count(row.tokens, "token"),
                      text);
 }
@@ -144,17 +145,6 @@ std::string percentiles(const histogram& times) {
 }
 
 } // namespace
-
-rate wilson(double successes, std::uint64_t total) noexcept {
-  if (total == 0)
-    return {};
-  constexpr auto z = 1.959963984540054; // 97.5 % quantile of the normal distribution
-  const auto n = static_cast<double>(total);
-  const auto p = successes / n;
-  const auto centre = (p + z * z / (2 * n)) / (1 + z * z / n);
-  const auto half = z / (1 + z * z / n) * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n));
-  return {p, std::max(0.0, centre - half), std::min(1.0, centre + half)};
-}
 
 result<report> report::of_file(const std::string& path, report_options options) {
   auto reader = result_reader::open(path);
@@ -214,6 +204,7 @@ void report::add(const result_line& row) {
     else if (scored_by != row.scored_by)
       scored_by = "(several methods)";
     score_sum += *row.score;
+    scores.add(row.key, *row.score);
     ++rows_scored;
   }
   if (row.barrier_wait_ms)
@@ -250,6 +241,11 @@ std::vector<reported_row> report::slowest() const {
   return out;
 }
 
+std::string counted_scores(std::uint64_t rows, std::uint64_t repeated) {
+  const auto text = counted(rows, "row") + " scored";
+  return repeated == 0 ? text : text + ", repetitions of " + counted(repeated, "row");
+}
+
 std::string known(const std::optional<std::uint64_t>& number) {
   return number ? grouped(*number) : "-";
 }
@@ -266,11 +262,11 @@ std::string to_text(const report& r) {
     out += "; the last line is incomplete and not counted";
   out += '\n';
   if (r.rows_scored > 0) {
-    const auto score = wilson(r.score_sum, r.rows_scored);
-    out +=
-        fmt::format("score         {:.1f} % (95 % confidence: {:.1f} to {:.1f} %), {} scored{}{}\n",
-                    100 * score.value, 100 * score.low, 100 * score.high,
-                    counted(r.rows_scored, "row"), r.scored_by.empty() ? "" : " by ", r.scored_by);
+    const auto score = r.score();
+    out += fmt::format("score         {:.1f} % (95 % confidence: {:.1f} to {:.1f} %), {}{}{}\n",
+                       100 * score.value, 100 * score.low, 100 * score.high,
+                       counted_scores(r.rows_scored, r.scores.repeated_rows()),
+                       r.scored_by.empty() ? "" : " by ", r.scored_by);
   }
   if (r.latency.count() > 0)
     out += "latency       " + percentiles(r.latency) + '\n';
@@ -332,7 +328,7 @@ json::object to_json(const report& r) {
   out["cost"] = r.rows_priced > 0 ? json::value(std::round(r.cost * per_dollar) / per_dollar)
                                   : json::value(nullptr);
   if (r.rows_scored > 0) {
-    const auto score = wilson(r.score_sum, r.rows_scored);
+    const auto score = r.score();
     out["score"] = {{"rows", r.rows_scored},
                     {"mean", score.value},
                     {"low", score.low},
@@ -355,7 +351,7 @@ json::object to_json(const report& r) {
   auto& slowest = out["slowest"].emplace_array();
   for (const auto& row : r.slowest())
     slowest.push_back({{"id", row.key},
-                       {"status", to_string(row.status)},
+                       {"status", row.status_text},
                        {"wall_ms", row.wall_ms},
                        {"steps", to_json(row.steps)},
                        {"tokens", to_json(row.tokens)}});

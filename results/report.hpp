@@ -2,6 +2,7 @@
 #pragma once
 
 #include "results/result_line.hpp"
+#include "results/score_groups.hpp"
 
 #include <superstep/base/distribution.hpp>
 #include <superstep/base/error.hpp>
@@ -13,26 +14,16 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace superstep::results {
-
-/// A share with its 95 % confidence interval (Wilson score interval without continuity correction;
-/// E. B. Wilson, Journal of the American Statistical Association 22, 1927).
-struct rate {
-  double value = 0;
-  double low = 0;
-  double high = 0;
-};
-
-/// Returns the share of successes; all members are 0 if `total` is 0.
-/// @param successes may be a sum of partial scores from 0 to 1
-[[nodiscard]] rate wilson(double successes, std::uint64_t total) noexcept;
 
 /// A row in a list of a report. Texts are shortened.
 struct reported_row {
   std::string key;
   result_status status = result_status::ok;
+  std::string_view status_text; ///< see result_line::status_text()
   double wall_ms = 0;
   std::optional<std::uint64_t> steps;
   std::optional<std::uint64_t> model_calls;
@@ -90,6 +81,7 @@ public:
   std::uint64_t rows_priced = 0; ///< rows with a cost
   double score_sum = 0;          ///< sum of the scores
   std::uint64_t rows_scored = 0; ///< rows with a score
+  score_groups scores;           ///< the scores by the rows of the input
   std::string scored_by;         ///< how the scores were made; empty if it is not known
   histogram latency;             ///< durations of rows
   distribution tokens;           ///< tokens of rows, input and output
@@ -98,6 +90,8 @@ public:
   std::map<std::string, error_class> errors;
   std::map<std::string, tool_numbers> tools;
 
+  /// Returns the mean score with its confidence interval.
+  [[nodiscard]] rate score() const noexcept { return scores.interval(score_sum, rows_scored); }
   [[nodiscard]] std::uint64_t rows() const noexcept { return ok + failed + cancelled + unknown; }
   /// The slowest rows, the slowest first.
   [[nodiscard]] std::vector<reported_row> slowest() const;
@@ -117,6 +111,10 @@ private:
 [[nodiscard]] inline double in_ms(std::chrono::nanoseconds duration) noexcept {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
+
+/// Returns the number of scored rows as text.
+/// @param repeated see score_groups::repeated_rows()
+[[nodiscard]] std::string counted_scores(std::uint64_t rows, std::uint64_t repeated);
 
 /// Returns a number as text; `-` if it is not known.
 [[nodiscard]] std::string known(const std::optional<std::uint64_t>& number);

@@ -25,7 +25,7 @@ std::string cards_of(const report& r) {
   if (r.unknown > 0)
     out += card(grouped(r.unknown), "of unknown status");
   if (r.rows_scored > 0) {
-    const auto score = wilson(r.score_sum, r.rows_scored);
+    const auto score = r.score();
     out += card(fmt::format("{:.1f} %", 100 * score.value),
                 fmt::format("score of {} rows, 95 % confidence {:.1f} to {:.1f} %{}{}",
                             r.rows_scored, 100 * score.low, 100 * score.high,

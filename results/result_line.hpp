@@ -38,6 +38,10 @@ struct result_line {
   /// Whether the line shows how the row ended. A line with selected fields may have neither the
   /// status nor an answer; its `status` is then `ok`.
   bool is_status_known = false;
+  /// Returns `ok`, `error` or `cancelled`; `unknown` unless is_status_known.
+  [[nodiscard]] std::string_view status_text() const noexcept {
+    return is_status_known ? to_string(status) : "unknown";
+  }
   std::string error_kind;
   std::string error_message;
   std::string question;    ///< text of the last human message; empty if the line has no messages

@@ -119,7 +119,7 @@ json::object scored_line(const result_line& row, double score, const json::value
   auto out = json::object{};
   out["id"] = row.key;
   out["score"] = score;
-  out["status"] = to_string(row.status);
+  out["status"] = row.status_text();
   out["answer"] = compared_text(row);
   out["gold"] = gold;
   out["gold_field"] = options.field;
@@ -247,7 +247,9 @@ result<score_summary> score_rows(const score_options& options, const row_scorer&
     }
     ++out.scored;
     out.failed += row.status == result_status::ok ? 0U : 1U;
+    out.unknown += row.is_status_known ? 0U : 1U;
     out.sum += **score;
+    out.scores.add(row.key, **score);
     append_text(buffer, scored_line(row, **score, wanted, options));
     buffer += '\n';
     return buffer.size() < buffer_max ? result<void>{} : file->append(std::exchange(buffer, {}));
@@ -295,12 +297,15 @@ result<score_summary> score_file(const score_options& options) {
 }
 
 std::string to_text(const score_summary& s) {
-  const auto share = wilson(s.sum, s.scored);
-  auto out =
-      fmt::format("score {:.1f} % (95 % confidence: {:.1f} to {:.1f} %), {} scored",
-                  100 * share.value, 100 * share.low, 100 * share.high, counted(s.scored, "row"));
+  const auto share = mean_of(s);
+  auto out = fmt::format("score {:.1f} % (95 % confidence: {:.1f} to {:.1f} %), {}",
+                         100 * share.value, 100 * share.low, 100 * share.high,
+                         counted_scores(s.scored, s.scores.repeated_rows()));
   if (s.failed > 0)
     out += fmt::format(", {} of them failed", s.failed);
+  if (s.unknown > 0)
+    out += fmt::format(", {} of unknown status (write the outputs with status in --fields)",
+                       s.unknown);
   if (s.without > 0)
     out += fmt::format(", {} without a score", s.without);
   out += "; scores in " + s.path;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "results/result_line.hpp"
+#include "results/score_groups.hpp"
 
 #include <superstep/base/error.hpp>
 #include <superstep/base/json.hpp>
@@ -73,7 +74,9 @@ struct score_summary {
   std::uint64_t scored = 0;  ///< rows with a score; failed rows have the score 0
   std::uint64_t failed = 0;  ///< scored rows that failed
   std::uint64_t without = 0; ///< rows without an expected answer
+  std::uint64_t unknown = 0; ///< scored rows whose lines do not show how the rows ended
   double sum = 0;            ///< sum of the scores
+  score_groups scores;       ///< the scores by the rows of the input
   std::string hint;          ///< advice for the user; empty if there is none
 };
 
@@ -97,6 +100,11 @@ using row_scorer = std::function<result<std::optional<double>>(
 /// @return errc::parse_failed for a gold file that cannot be read, and for an unusable expected
 /// answer; errc::not_found if no row has an expected answer
 [[nodiscard]] result<score_summary> score_file(const score_options& options);
+
+/// Returns the mean score with its confidence interval.
+[[nodiscard]] inline rate mean_of(const score_summary& s) noexcept {
+  return s.scores.interval(s.sum, s.scored);
+}
 
 /// Returns the text for the terminal: mean, confidence interval and number of rows.
 [[nodiscard]] std::string to_text(const score_summary&);

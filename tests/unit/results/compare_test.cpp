@@ -181,6 +181,19 @@ BOOST_AUTO_TEST_CASE(unknown_answer_field_is_an_error) {
       std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(rows_of_unknown_status_are_named) {
+  const auto left = write("a.jsonl", R"({"id":"a","label":"1"})");
+  const auto right = write("b.jsonl", R"({"id":"a","label":"2","status":"ok"})");
+  auto options = compare_options{};
+  options.answer = "label";
+  const auto got = compare(left, right, options).value();
+  BOOST_TEST(to_json(got.rows.at(0)).at("left").at("status").as_string() == "unknown");
+  BOOST_TEST(to_json(got.rows.at(0)).at("right").at("status").as_string() == "ok");
+  const auto text = to_text(got, 100);
+  for (const auto* part : {", unknown status", "of unknown status"})
+    BOOST_TEST(text.find(part) != std::string::npos, text);
+}
+
 BOOST_AUTO_TEST_CASE(scores_change_by_percentage_points) {
   auto got = comparison{};
   got.left.rows_scored = got.right.rows_scored = 4;

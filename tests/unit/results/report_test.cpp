@@ -41,6 +41,36 @@ BOOST_AUTO_TEST_CASE(wilson_interval_has_published_values) {
   BOOST_TEST(wilson(5, 5).high == 1.0);
 }
 
+BOOST_AUTO_TEST_CASE(repeated_rows_do_not_narrow_intervals) {
+  // Ten rows, of which eight are right. Each is repeated ten times with the same answer, so the
+  // interval is that of the ten rows.
+  auto got = report{};
+  for (auto i = 0; i < 100; ++i) {
+    auto line = read(ok_line(fmt::format("r{}#{}", i % 10, 1 + i / 10), "x"));
+    line.score = i % 10 < 8 ? 1.0 : 0.0;
+    got.add(line);
+  }
+  BOOST_TEST(contains(to_text(got), "80.0 % (95 % confidence: 49.0 to 94.3 %), 100 rows scored, "
+                                    "repetitions of 10 rows"),
+             to_text(got));
+  // Answers that vary as much within a row as between rows are like those of independent rows.
+  auto varied = score_groups{};
+  for (auto i = 0; i < 100; ++i)
+    varied.add(fmt::format("r{}#{}", i / 2, 1 + i % 2), i % 4 == 0 || i % 4 == 3 ? 1.0 : 0.0);
+  BOOST_TEST(varied.interval(50, 100).low == wilson(50, 100).low);
+  // If all are right, the number of rows determines the interval.
+  auto right = score_groups{};
+  for (auto i = 0; i < 20; ++i)
+    right.add(fmt::format("r{}#{}", i % 5, 1 + i / 5), 1.0);
+  BOOST_TEST(right.interval(20, 20).low == wilson(5, 5).low);
+  // Ids that only look like repetitions.
+  auto mixed = score_groups{};
+  for (const auto* key : {"a#1", "a#2", "b"})
+    mixed.add(key, 1.0);
+  BOOST_TEST(mixed.repeated_rows() == 0U);
+  BOOST_TEST(mixed.interval(3, 3).low == wilson(3, 3).low);
+}
+
 BOOST_AUTO_TEST_CASE(report_counts_rows_errors_and_tokens) {
   const auto files = output_files{};
   const auto path = files.write("out.jsonl", ok_line("a", "1", 10) + ok_line("b", "2", 30) +

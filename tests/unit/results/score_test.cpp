@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace superstep::results {
@@ -153,6 +154,29 @@ BOOST_AUTO_TEST_CASE(rows_of_a_job_are_scored_by_id) {
   BOOST_TEST(score_table::is_outdated(out));
   BOOST_TEST(report::of_file(out).value().rows_scored == 0U);
   BOOST_TEST(!score_table::is_outdated(in)); // it has no scores
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_unknown_status_are_named) {
+  const auto out = write("out.jsonl", R"({"id":"a","label":"1"})"
+                                      "\n"
+                                      R"({"id":"b","label":"2","status":"ok"})"
+                                      "\n");
+  auto options = score_options{};
+  options.output = out;
+  options.gold_file = write("gold.jsonl", R"({"id":"a","gold":"1"})"
+                                          "\n"
+                                          R"({"id":"b","gold":"2"})"
+                                          "\n");
+  options.field = "gold";
+  options.answer = "label";
+  const auto got = score_file(options).value();
+  BOOST_TEST(got.unknown == 1U);
+  BOOST_TEST(to_text(got).find("2 rows scored, 1 of unknown status (write ") != std::string::npos,
+             to_text(got));
+  auto lines = std::ifstream{scores_path_of(out)};
+  auto first = std::string{};
+  std::getline(lines, first);
+  BOOST_TEST(parse_json(first).value().at("status").as_string() == "unknown");
 }
 
 BOOST_AUTO_TEST_CASE(columns_of_output_contain_expected_answers) {
