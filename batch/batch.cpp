@@ -28,7 +28,7 @@ using namespace detail;
 
 /// Returns the known cost of `rows` rows in US dollars; nullopt if the price of none is known.
 std::optional<double> known_cost(const row_counts& counts, std::uint64_t rows) {
-  if (counts.rows_unpriced >= rows)
+  if (counts.rows_unpriced >= rows && counts.cost == 0)
     return std::nullopt;
   return static_cast<double>(counts.cost) / 1e9;
 }

@@ -38,6 +38,7 @@ public:
 
   void add_starts(const std::string& records) override { starts_ += records; }
   [[nodiscard]] result<void> add(const finished_row& row, const row_counts& counts) override;
+  void add_spent(const row_counts& counts) override { append_spent(done_, counts); }
   [[nodiscard]] bool has_pending() const noexcept override;
   [[nodiscard]] bool is_full() const noexcept override;
   [[nodiscard]] std::chrono::nanoseconds commit_interval() const override;

@@ -25,7 +25,7 @@ struct ledger_facts {
   std::uint64_t ok = 0;        ///< rows that succeeded in earlier runs
   std::uint64_t dead = 0;      ///< rows that failed in earlier runs, without invalid lines
   std::uint64_t bad_lines = 0; ///< invalid lines in the dead letters
-  row_counts counts{};         ///< sums over the rows that earlier runs have finished
+  row_counts counts{};         ///< sums over the rows that have ended in earlier runs
   std::uint64_t rows_with_failed_calls = 0;
 };
 
@@ -75,6 +75,9 @@ public:
   virtual void add_starts(const std::string& records) = 0;
   /// Adds a row that has ended, or an invalid line, to the current group.
   [[nodiscard]] virtual result<void> add(const finished_row& row, const row_counts& counts) = 0;
+  /// Adds what a row has used whose end does not count, so that it runs again, to the current
+  /// group. Does nothing by default: then later runs do not know it.
+  virtual void add_spent(const row_counts& /*counts*/) {}
   /// Whether the current group is not empty.
   [[nodiscard]] virtual bool has_pending() const noexcept = 0;
   /// Whether the current group is so large that it is committed without waiting for its time.

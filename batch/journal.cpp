@@ -192,6 +192,10 @@ result<void> apply(dom::array fields, const std::string& path, journal_content& 
   } else if (kind == "bad") {
     into.bad_lines.insert(number_at(fields, 1));
     into.dead_end = number_at(fields, 2);
+  } else if (kind == "spent") {
+    const auto counts = counts_at(fields, 1);
+    into.counts += counts;
+    into.unlisted += counts;
   } else if (kind == "view") {
     into.view =
         view_record{number_at(fields, 1), number_at(fields, 2), std::string{text_at(fields, 3)}};
@@ -271,12 +275,12 @@ void journal_content::begin_rebuild() {
 
 void journal_content::end_rebuild() {
   assert(needs_rebuild);
-  // A damaged journal does not have the counts of all rows that the output has. The counts of lines
-  // that were removed before are still known then.
+  // A damaged journal does not have the counts of all rows that the output has. What was counted in
+  // `unlisted` before is still known then.
   auto missing = excess(before_rebuild_, counts);
   missing.rows_unpriced = 0; // a number of rows in the output
-  removed.raise_to(missing);
-  counts += removed;
+  unlisted.raise_to(missing);
+  counts += unlisted;
   needs_rebuild = false;
 }
 
@@ -350,6 +354,11 @@ void append_bad(std::string& out, std::uint64_t line_number, std::uint64_t dead_
   auto line = record{out, "bad"};
   line.add(line_number);
   line.add(dead_end);
+}
+
+void append_spent(std::string& out, const row_counts& counts) {
+  auto line = record{out, "spent"};
+  line.add(counts);
 }
 
 void append_view(std::string& out, std::uint64_t inode, std::uint64_t size, std::string_view form) {

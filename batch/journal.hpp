@@ -27,6 +27,8 @@
 //                                              and its dead letter at byte DEAD of out.dead.jsonl
 //     ["bad",LINE,DEAD]                        input line LINE is invalid; its dead letter ends
 //                                              at byte DEAD
+//     ["spent",[…counts]]                      a row ended, but its end does not count and it runs
+//                                              again
 //     ["view",INODE,SIZE,FORM]                 the output is derived from the rows file
 //     (row_view.hpp)
 //                                              and is the file INODE; FORM is empty while rows are
@@ -117,10 +119,11 @@ struct journal_content {
   std::uint64_t output_end = 0;  ///< size of out.jsonl according to the journal
   std::uint64_t dead_end = 0;    ///< size of out.dead.jsonl according to the journal
   std::uint64_t valid_bytes = 0; ///< size of the journal up to its last valid record
-  row_counts counts;             ///< of the finished rows and of `removed`
-  /// Counts of lines that rebuilds have removed, e.g. of failed rows that --retry-dead runs again.
-  /// Their model calls were paid for, so budgets and the summary include them.
-  row_counts removed;
+  row_counts counts;             ///< of the finished rows and of `unlisted`
+  /// Counts of runs of rows that have no line in the output, because the row runs again: those of
+  /// lines that rebuilds have removed, and of `spent` records. Their model calls were paid for, so
+  /// budgets and the summary include them.
+  row_counts unlisted;
   std::uint64_t rows_with_failed_calls = 0; ///< rows with a failed tool call
   std::uint64_t damaged_lines = 0; ///< number of damaged lines before the last valid record
   std::uint64_t first_damaged_line = 0;
@@ -136,10 +139,10 @@ struct journal_content {
   void mark_done(key_digest key, bool has_failed);
   void add(const row_counts& of_row) noexcept;
   /// Clears the data about finished rows, invalid lines and damage, for a rebuild. Keeps the
-  /// header, the numbers of starts, the counts of removed lines and the size of the journal. An
+  /// header, the numbers of starts, `unlisted` and the size of the journal. An
   /// interrupted rebuild may begin again.
   void begin_rebuild();
-  /// Adds the counts that the rebuild has not found again to those of the removed lines.
+  /// Adds the counts that the rebuild has not found again to `unlisted`.
   void end_rebuild();
 
 private:
@@ -156,6 +159,7 @@ void append_ok(std::string& out, std::string_view key, std::uint64_t output_end,
 void append_dead(std::string& out, std::string_view key, std::uint64_t output_end,
                  std::uint64_t dead_end, const row_counts& counts);
 void append_bad(std::string& out, std::uint64_t line, std::uint64_t dead_end);
+void append_spent(std::string& out, const row_counts& counts);
 void append_view(std::string& out, std::uint64_t inode, std::uint64_t size, std::string_view form);
 void append_rebuild(std::string& out);
 void append_rebuilt(std::string& out, std::uint64_t output_end, std::uint64_t dead_end);

@@ -6,6 +6,7 @@
 
 #include "base/error_words.hpp"
 #include "rebuild.hpp"
+#include "stop_decision.hpp"
 #include "written_line.hpp"
 
 #include <algorithm>
@@ -193,6 +194,10 @@ result<void> recover(job_files& files, const batch_options& options) {
     return kept;
   if (auto synced = files.journal.sync(); !synced || !options.retry_dead || content.dead == 0)
     return synced;
+  // With a spent budget no row would run, so the lines of failed rows stay.
+  if (const auto stop = decide_stop(
+          options.rules, {}, {.cost = content.counts.cost, .tokens = content.counts.total_tokens}))
+    return error{errc::invalid_argument, "--retry-dead: " + stop->text + "; nothing was changed"};
   const auto failed = content.dead; // the rebuild resets the counts
   if (auto retried = rebuild(files, true); !retried)
     return retried;

@@ -37,7 +37,7 @@ std::string_view code_of(const row_error& why) noexcept {
 /// Returns the text for a job that stops because its rows fail.
 std::string stopped_text(const row_error& why) {
   return std::to_string(judged_rows) +
-         " rows failed and none succeeded, so the job stops: " + why.message +
+         " rows failed and none succeeded in this run, so the job stops: " + why.message +
          ". The failed rows are not dead letters and run again when the job is resumed. Correct "
          "the cause and rerun; --fail-if none runs all rows nevertheless";
 }
@@ -91,8 +91,8 @@ void row_writer::run() {
     ledger_.add_starts(work.starts);
     for (auto& row : work.rows)
       admit(row);
-    if (work.is_last && !work.is_stopped)
-      release();
+    if (work.is_last)
+      work.is_stopped ? drop_held() : release();
     const auto is_due = std::chrono::steady_clock::now() >= next_commit || ledger_.is_full();
     if (ledger_.has_pending() && (is_due || work.is_last)) {
       commit();
@@ -128,9 +128,10 @@ void row_writer::admit(finished_row& row) {
     return held_.push_back(std::move(row));
   case verdict::stop:
     table_.halt({stop_cause::failing, stopped_text(*outcome.error)});
-    return held_.clear();
+    drop_held();
+    return drop(row);
   case verdict::drop:
-    return;
+    return drop(row);
   case verdict::release:
     release();
     break;
@@ -151,6 +152,20 @@ void row_writer::note_error(const std::string& text) {
 void row_writer::release() {
   for (auto& row : held_)
     render(row);
+  held_.clear();
+}
+
+/// Counts what a row has used whose end does not count. It runs again when the job is resumed.
+void row_writer::drop(const finished_row& row) {
+  auto counts = counts_of(row.outcome);
+  counts.rows_unpriced = 0; // a number of rows in the output
+  ledger_.add_spent(counts);
+  pending_.counts += counts;
+}
+
+void row_writer::drop_held() {
+  for (const auto& row : held_)
+    drop(row);
   held_.clear();
 }
 

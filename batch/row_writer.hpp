@@ -71,6 +71,8 @@ private:
   void run();
   void admit(finished_row& row);
   void release();
+  void drop(const finished_row& row);
+  void drop_held();
   void render(const finished_row& row);
   void note_error(const std::string& text);
   void commit();

@@ -66,6 +66,21 @@ struct mixed_job : cli_job {
   }
 };
 
+/// A job that stops because its first 60 rows fail. --fail-if none runs all of them.
+struct failing_job : mixed_job {
+  failing_job() {
+    auto lines = std::string{};
+    for (auto i = 0; i < 64; ++i) {
+      auto messages =
+          json::array{json::object{{"role", "user"}, {"content", i < 60 ? "unknown" : "add"}}};
+      lines += json::serialize(json::object{{"id", "row-" + std::to_string(i)},
+                                            {"messages", std::move(messages)}}) +
+               '\n';
+    }
+    write("in.jsonl", lines);
+  }
+};
+
 /// Returns the number of model calls in the summary. It includes those of removed rows.
 std::int64_t model_calls(const mixed_job& job) {
   return json::parse(job.read("out.summary.json")).at("model_calls").as_int64();
@@ -114,6 +129,23 @@ BOOST_AUTO_TEST_CASE(job_killed_at_each_record_ends_like_uninterrupted_one) {
         }
       }
   BOOST_TEST(killed >= 40);
+}
+
+BOOST_AUTO_TEST_CASE(stop_killed_at_records_of_spent_rows_ends_like_uninterrupted_one) {
+  auto whole = failing_job{};
+  whole.finish({"--fail-if", "none"});
+  for (const auto* place : places)
+    for (const auto* count : {"1", "20", "50"}) {
+      const auto record = std::string{"spent "} + count + ' ' + place;
+      BOOST_TEST_CONTEXT(record) {
+        auto job = failing_job{};
+        BOOST_TEST(job.run_until(record, {}));
+        job.finish({"--fail-if", "none"});
+        check(job, {whole.read("out.csv"), read_rows(whole.read("out.rows.jsonl")),
+                    whole.dead_letters()});
+        BOOST_TEST(model_calls(job) >= model_calls(whole));
+      }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(retry_killed_at_each_record_ends_like_uninterrupted_one) {

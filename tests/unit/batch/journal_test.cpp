@@ -77,9 +77,9 @@ BOOST_AUTO_TEST_CASE(rebuild_keeps_the_counts_of_removed_lines) {
   const auto content = read(text).value();
   BOOST_TEST(content.ok == 1U);
   BOOST_TEST(content.dead == 0U);
-  BOOST_TEST(content.removed.tool_calls == 1U); // the record of the row does not have it any more
-  BOOST_TEST(content.removed.cost == 0);
-  BOOST_TEST(content.removed.rows_unpriced == 0U);
+  BOOST_TEST(content.unlisted.tool_calls == 1U); // the record of the row does not have it any more
+  BOOST_TEST(content.unlisted.cost == 0);
+  BOOST_TEST(content.unlisted.rows_unpriced == 0U);
   BOOST_TEST(content.counts.model_calls == 2U);
   BOOST_TEST(content.counts.tool_calls == 1U);
   BOOST_TEST(content.counts.rows_unpriced == 0U);
@@ -90,14 +90,31 @@ BOOST_AUTO_TEST_CASE(rebuild_keeps_the_counts_of_removed_lines) {
   append_rebuilt(again, 0, 0);
   auto repeated = read(again).value();
   BOOST_TEST(repeated.counts.cost == 1'500);
-  BOOST_TEST(repeated.removed.cost == 1'500);
+  BOOST_TEST(repeated.unlisted.cost == 1'500);
   // The next rebuild adds to them.
   append_ok(again, "row 2", 50, {.cost = 100});
   append_rebuild(again);
   append_rebuilt(again, 0, 0);
   repeated = read(again).value();
-  BOOST_TEST(repeated.removed.cost == 1'600);
+  BOOST_TEST(repeated.unlisted.cost == 1'600);
   BOOST_TEST(repeated.counts.cost == 1'600);
+}
+
+BOOST_AUTO_TEST_CASE(counts_of_rows_that_run_again_are_kept) {
+  auto text = sample();
+  const auto before = read(text).value().counts;
+  append_spent(text, {.model_calls = 5, .cost = 70});
+  auto content = read(text).value();
+  BOOST_TEST(content.counts.model_calls == before.model_calls + 5U);
+  BOOST_TEST(content.unlisted.cost == 70);
+  BOOST_TEST(content.ok + content.dead == 2U);
+  append_rebuild(text);
+  append_ok(text, "row \"1\"\n", 100, {.model_calls = 2});
+  append_rebuilt(text, 100, 0);
+  append_spent(text, {.cost = 1});
+  content = read(text).value();
+  BOOST_TEST(content.unlisted.cost == 1'571);
+  BOOST_TEST(content.unlisted.model_calls == 5U);
 }
 
 BOOST_AUTO_TEST_CASE(rebuild_after_damage_keeps_the_counts_of_removed_lines) {
@@ -114,7 +131,7 @@ BOOST_AUTO_TEST_CASE(rebuild_after_damage_keeps_the_counts_of_removed_lines) {
   append_ok(text, "row 3", 20, {.cost = 3});
   append_rebuilt(text, 20, 0);
   const auto content = read(text).value();
-  BOOST_TEST(content.removed.cost == 4);
+  BOOST_TEST(content.unlisted.cost == 4);
   BOOST_TEST(content.counts.cost == 13);
 }
 

@@ -381,11 +381,40 @@ BOOST_AUTO_TEST_CASE(budget_includes_rows_that_run_again) {
   BOOST_TEST(job.coded.started == 60);
   BOOST_TEST(second->cost.value() == 0.06, boost::test_tools::tolerance(1e-9));
   BOOST_TEST(second->model_calls == 60U);
+  // With a spent budget no row would run, so the lines of failed rows are not removed.
+  const auto before = job.file("out.dead.jsonl");
+  BOOST_TEST(!before.empty());
+  const auto third = job.run();
+  BOOST_REQUIRE(!third.has_value());
+  BOOST_TEST(third.error().text.find("--budget-usd") != std::string::npos, third.error().text);
+  BOOST_TEST(job.coded.started == 60);
+  BOOST_TEST(job.file("out.dead.jsonl") == before);
+}
+
+BOOST_AUTO_TEST_CASE(budget_includes_failed_rows_that_are_not_dead_letters) {
+  auto job = coded_job{300};
+  job.options.concurrency = 4;
+  job.coded.code_of = [](int) { return std::string{"unauthorized"}; };
+  job.coded.cost = 1'000'000;
+  const auto first = job.run();
+  BOOST_REQUIRE(first.has_value());
+  BOOST_TEST((first->stop.cause == stop_cause::failing));
+  BOOST_TEST(first->failed == 0U);
+  const auto started = static_cast<unsigned>(job.coded.started);
+  BOOST_TEST(started >= 50U);
+  BOOST_TEST(first->cost.value() == 0.001 * started, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(first->model_calls == started);
+  // The next runs know the costs.
+  job.options.rules.budget = std::int64_t{1'000'000} * (started + 5);
+  const auto second = job.run();
+  BOOST_REQUIRE(second.has_value());
+  BOOST_TEST((second->stop.cause == stop_cause::budget));
+  BOOST_TEST(static_cast<unsigned>(job.coded.started) == started + 5);
+  BOOST_TEST(second->cost.value() == 0.001 * (started + 5), boost::test_tools::tolerance(1e-9));
   const auto third = job.run();
   BOOST_REQUIRE(third.has_value());
-  BOOST_TEST((third->stop.cause == stop_cause::budget));
-  BOOST_TEST(job.coded.started == 60);
-  BOOST_TEST(third->cost.value() == 0.06, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(static_cast<unsigned>(job.coded.started) == started + 5);
+  BOOST_TEST(third->cost.value() == 0.001 * (started + 5), boost::test_tools::tolerance(1e-9));
 }
 
 /// Ends rows in pairs, so that a row is in flight when the budget is spent.
