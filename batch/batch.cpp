@@ -20,6 +20,7 @@
 #include <superstep/batch/batch.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace superstep {
 namespace {
@@ -101,8 +102,11 @@ void detail::set_counts(batch_summary& summary, const row_counts& counts) {
     summary.cost = *cost;
 }
 
-batch_progress detail::batch_run::progress_now() const {
+batch_progress detail::batch_run::progress_now() {
   const auto totals = writer_.totals();
+  const auto at = monotonic::now();
+  if (std::exchange(rows_reported_, totals.rows_this_run) != totals.rows_this_run)
+    last_end_ = at;
   auto now = batch_progress{};
   now.failed = totals.dead + totals.bad_lines;
   now.done = totals.ok + now.failed;
@@ -111,7 +115,8 @@ batch_progress detail::batch_run::progress_now() const {
   now.in_flight = table_->in_flight();
   now.tokens = totals.counts.total_tokens;
   now.cost = known_cost(totals.counts, totals.ok + totals.dead);
-  now.elapsed_seconds = std::chrono::duration<double>(monotonic::now() - begun_).count();
+  now.elapsed_seconds = std::chrono::duration<double>(at - begun_).count();
+  now.quiet_seconds = std::chrono::duration<double>(at - last_end_).count();
   if (totals.rows_this_run > 0 && now.elapsed_seconds > 0) {
     now.rows_per_second = static_cast<double>(totals.rows_this_run) / now.elapsed_seconds;
     const auto left = now.rows > now.done ? now.rows - now.done : 0;
@@ -254,7 +259,8 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   auto columns = view_columns(options, *facts);
   if (!columns)
     return columns.error();
-  auto files = open_job(options, new_header(options, facts->digest, facts->format));
+  const auto header = new_header(options, facts->digest, facts->format);
+  auto files = open_job(options, header);
   if (!files)
     return files.error();
   auto finished = finished_before(*files, *facts);
@@ -272,6 +278,9 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   if (files->is_resumed && !finished)
     progress.note("resumed: " + std::to_string(files->content.ok + files->content.dead) + " of " +
                   counted(facts->rows.all, "row") + " done");
+  if (const auto note = price_note(*files->content.header, header);
+      files->is_resumed && !finished && !note.empty())
+    progress.note(note);
   if (!finished)
     if (auto begun = runner.begin_job(files->content.header->job_id); !begun)
       return begun.error();

@@ -69,7 +69,7 @@ private:
   [[nodiscard]] bool is_drain_hopeless(const row_table::running_rows& running) const;
   void apply_rules_at_end(batch_summary& summary, const written_totals& totals) const;
   void add_failures(job_stop& stop, const written_totals& totals) const;
-  [[nodiscard]] batch_progress progress_now() const;
+  [[nodiscard]] batch_progress progress_now();
   [[nodiscard]] batch_summary summarise(feed_end end) const;
   [[nodiscard]] std::string last_error(std::string of_rows) const;
 
@@ -88,6 +88,8 @@ private:
   row_writer writer_;
   monotonic::time_point begun_ = monotonic::now();
   monotonic::time_point next_report_ = begun_;
+  monotonic::time_point last_end_ = begun_; ///< when a report has noticed that rows have ended
+  std::uint64_t rows_reported_ = 0;         ///< rows that have ended, in the latest report
   std::optional<monotonic::time_point> failed_at_;
   std::optional<monotonic::time_point> drained_at_; ///< when the job stopped to start rows
   /// Whether the drain began without a stop request, so that the first request cancels it.

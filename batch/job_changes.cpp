@@ -17,6 +17,7 @@
 namespace superstep::detail {
 namespace {
 
+constexpr auto price_key = std::string_view{"price"};
 constexpr auto key_digits = std::size_t{8};          // of the digest of a value
 constexpr auto keys_bytes_max = std::size_t{16'384}; // a record of the journal has at most 64 KiB
 
@@ -41,7 +42,10 @@ bool is_below(std::string_view key, std::string_view above) noexcept {
 /// Returns the part of a job that a key of the agent file belongs to; empty for a key that does not
 /// change the results.
 std::string_view part_of(std::string_view key) noexcept {
-  for (const auto above : {"limits", "record", "store", "review", "early_tools", "prices", "cache"})
+  for (const auto above :
+       {std::string_view{"limits"}, std::string_view{"record"}, std::string_view{"store"},
+        std::string_view{"review"}, std::string_view{"early_tools"}, std::string_view{"prices"},
+        std::string_view{"cache"}, price_key})
     if (is_below(key, above))
       return {};
   for (const auto above : {"model", "tools"})
@@ -164,6 +168,17 @@ std::string differences(const job_header& before, const job_header& now) {
   out.compare_option("--sample", before.sample, now.sample);
   out.compare_option("--repeat", before.repeat, now.repeat);
   return std::move(out).take();
+}
+
+std::string price_note(const job_header& before, const job_header& now) {
+  const auto keys_before = parse_keys(before.keys);
+  for (const auto& [key, digest] : parse_keys(now.keys)) {
+    const auto found = keys_before.find(key);
+    if (is_below(key, price_key) && found != keys_before.end() && found->second != digest)
+      return "the prices of the model have changed since the start of the job; the costs of rows "
+             "that are done are those of the earlier prices";
+  }
+  return {};
 }
 
 } // namespace superstep::detail

@@ -24,4 +24,8 @@ namespace superstep::detail {
 /// file.
 [[nodiscard]] std::string differences(const job_header& before, const job_header& now);
 
+/// Returns a note for the user if the prices of the model are not those of the start of a job;
+/// empty if they are the same, or if one of them is not known.
+[[nodiscard]] std::string price_note(const job_header& before, const job_header& now);
+
 } // namespace superstep::detail

@@ -51,6 +51,11 @@ std::vector<line_part> parts_of(const batch_progress& now) {
     out.push_back(fmt::format("{} retrying", now.calls_repeating));
   if (now.calls_waiting > 0)
     out.push_back(fmt::format("{} waiting", now.calls_waiting));
+  // A server that accepts calls and does not answer has no error until the calls time out.
+  constexpr auto quiet_seconds_min = 30.0;
+  if (now.quiet_seconds >= quiet_seconds_min && now.in_flight > 0 && now.calls_repeating == 0 &&
+      now.paused.empty())
+    out.push_back("no row has ended for " + duration_text(now.quiet_seconds));
   // The error of a job that does not progress is more important than that of a few failed rows.
   const auto is_stuck = now.calls_repeating > 0 || now.done == now.failed;
   const auto add_error = [&] {
@@ -236,6 +241,7 @@ private:
     line["retries"] = now.retries;
     line["calls_repeating"] = now.calls_repeating;
     line["calls_waiting"] = now.calls_waiting;
+    line["quiet_s"] = now.quiet_seconds;
     auto errors = json::object{};
     for (const auto& [code, count] : now.errors)
       errors[code] = count;

@@ -26,6 +26,7 @@
 #include <superstep/batch/batch.hpp>
 
 #include <boost/system/system_error.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -187,7 +188,10 @@ result<void> check_scores(const run_arguments& given, const batch_options& job, 
             results::check_answer_field(given.gold.answer, job.response_fields, job.fields);
         !checked)
       return checked;
-  return results::check_gold(score_options_of(job.output, gold_of(given, job)));
+  // All combinations of --matrix have the same rows and expected answers.
+  return given.is_gold_checked
+             ? result<void>{}
+             : results::check_gold(score_options_of(job.output, gold_of(given, job)));
 }
 
 /// Checks the agent file of the judge before the rows run. Reports its errors to the user.
@@ -264,6 +268,12 @@ void refer_to_matrix(const run_arguments& given, std::vector<agent_fault>& fault
       fault.file = "--matrix";
 }
 
+/// Returns the prices of a model as a text that differs if they do.
+std::string price_text(const model_price& price) {
+  return fmt::format("{} {} {} {}", price.input, price.output, price.cached_input.value_or(-1),
+                     price.cache_write.value_or(-1));
+}
+
 /// Builds the agent of a job and checks all arguments, before any file is written. Reports errors
 /// to the user.
 /// @return the exit code; exit_code::ok if the job can run
@@ -295,6 +305,9 @@ int prepare(const run_arguments& given, prepared_job& into) {
   if (!prices)
     return fail_with(prices.error().text);
   into.prices = *std::move(prices);
+  if (const auto* const price = into.prices.find(model_name_of(built)))
+    into.options.fingerprint.keys.insert(into.options.fingerprint.keys.begin(),
+                                         {"price." + model_name_of(built), price_text(*price)});
   return static_cast<int>(exit_code::ok);
 }
 
@@ -414,13 +427,16 @@ int run_combinations(const run_arguments& given) {
     out.matrix.clear();
     out.batch.output = job.output;
     out.combination = job.overrides;
+    out.is_gold_checked = true;
     // Combinations that an earlier run did not reach have no failed rows.
     out.batch.retry_dead = given.batch.retry_dead && exists_job_at(job.output);
     return out;
   };
   for (const auto& job : *jobs) {
     auto prepared = prepared_job{};
-    if (const auto code = prepare(arguments_of(job), prepared); code != 0) {
+    auto arguments = arguments_of(job);
+    arguments.is_gold_checked = &job != jobs->data();
+    if (const auto code = prepare(arguments, prepared); code != 0) {
       std::cerr << "superstep run: --matrix: nothing was run, because of the combination "
                 << job.name << '\n';
       return code;

@@ -49,6 +49,7 @@ struct run_arguments {
   gold_options gold;
   std::vector<std::string> matrix;      ///< empty: one job
   std::vector<std::string> combination; ///< values of a job of --matrix, in the form of --set
+  bool is_gold_checked = false;         ///< whether an earlier combination has checked `gold`
   std::optional<std::uint16_t> metrics; ///< port; not set: no metrics
 
   // --- output ---

@@ -129,7 +129,9 @@ struct batch_progress {
   std::chrono::nanoseconds row_time{0};     ///< sum of row_times
   std::chrono::nanoseconds tool_time{0};    ///< sum of tool_times
   std::chrono::nanoseconds barrier_wait{0}; ///< time that finished tool calls waited for others
-  bool draining = false;                    ///< whether the job stops: it starts no more rows
+  /// Time in seconds since a row has ended in this run, or since the start of the run.
+  double quiet_seconds = 0;
+  bool draining = false; ///< whether the job stops: it starts no more rows
 };
 
 /// Receives the progress of a job. All members are called by the thread that called run_batch().

@@ -52,7 +52,8 @@ struct job_fingerprint {
   std::string model{};      ///< chat_model::fingerprint()
   std::string parameters{}; ///< overrides and limits that change results
   /// Keys of the agent file and their texts. If the agent, the tools or the model have changed, the
-  /// error names the keys that have changed. May be empty.
+  /// error names the keys that have changed. May be empty. A key below `price` has the prices of a
+  /// model, which may change; the user then gets a note.
   std::vector<std::pair<std::string, std::string>> keys{};
 };
 

@@ -413,6 +413,22 @@ BOOST_AUTO_TEST_CASE(error_lists_20_invalid_lines_and_counts_all) {
   BOOST_TEST(contains(refused.error().text, "and 30 more"));
 }
 
+BOOST_AUTO_TEST_CASE(changed_prices_are_noted_when_a_job_is_resumed) {
+  auto job = testing::job{chat_lines(4)};
+  const auto run = [&](const std::string& prices, std::uint64_t limit) {
+    job.options.fingerprint.keys = {{"price.m", prices}, {"prices.m", prices}};
+    job.options.limit = limit;
+    job.progress.notes.clear();
+    BOOST_REQUIRE(job.run().has_value());
+    return std::ranges::any_of(job.progress.notes, [](const std::string& note) {
+      return note.starts_with("the prices of the model have changed since the start");
+    });
+  };
+  BOOST_TEST(!run("1 2", 1));
+  BOOST_TEST(!run("1 2", 2));
+  BOOST_TEST(run("1 3", 3));
+}
+
 BOOST_AUTO_TEST_CASE(error_lists_wrong_encoding_once) {
   auto text = chat_line("a", "1") + "?\n";
   for (auto i = 0; i < 50; ++i)

@@ -142,6 +142,19 @@ BOOST_AUTO_TEST_CASE(bar_shows_retries_and_their_error) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(bar_shows_how_long_no_row_has_ended) {
+  auto now = batch_progress{};
+  now.rows = 80;
+  now.in_flight = 4;
+  now.quiet_seconds = 29;
+  BOOST_TEST(bar_at(120, now).find("no row") == std::string::npos);
+  now.quiet_seconds = 95;
+  BOOST_TEST(bar_at(80, now) ==
+             "[..........] 0/80 done, 0 failed, no row has ended for 1m35s, 4 in flight");
+  now.calls_repeating = 4; // their error is shown instead
+  BOOST_TEST(bar_at(120, now).find("no row") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(bar_shows_calls_that_wait_for_limits) {
   auto now = sample();
   now.calls_waiting = 8;
