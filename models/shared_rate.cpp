@@ -12,6 +12,8 @@
 #include <mutex>
 #include <string>
 
+#include <unistd.h>
+
 namespace superstep::models {
 
 namespace {
@@ -36,7 +38,9 @@ result<rate_limiter> shared_rate(const provider_model_options& options, const ra
   for (const auto& secret : secrets_of(options))
     secrets += secret + '\n';
   const auto key = fmt::format("{} {} {}", traits.name, address, hash_text(secrets));
-  const auto entry = key + ' ' + sharing.where;
+  // A forked child has a copy of the table, but not the threads that ask for shared limits.
+  const auto entry =
+      sharing.open ? fmt::format("{} {} {}", key, sharing.where, ::getpid()) : key + ' ';
   auto& table = the_table();
   const auto lock = std::scoped_lock{table.mutex};
   std::erase_if(table.rates, [](const auto& each) { return !each.second.lock(); });

@@ -192,7 +192,12 @@ native_agent::native_agent(const std::string& text, const std::string& name,
                            nb::list tools, nb::list middleware,
                            std::shared_ptr<superstep::checkpointer> checkpointer,
                            std::shared_ptr<store> memory) {
-  auto built = build_agent(read_agent_text(text, name, folder, overrides), process::get().io());
+  const auto io = process::get().io();
+  auto built = agent_building{};
+  {
+    const auto unlocked = nb::gil_scoped_release{}; // shared limits connect to a database
+    built = build_agent(read_agent_text(text, name, folder, overrides), io);
+  }
   if (!built.agent)
     throw nb::value_error(faults_of(built).c_str());
   auto all = built.agent->tools();
@@ -208,10 +213,10 @@ native_agent::native_agent(const std::string& text, const std::string& name,
     given.checkpointer = std::move(checkpointer);
     given.memory = std::move(memory);
     if (given.checkpointer || given.memory || !given.middleware.empty())
-      graph_ = superstep::detail::make_agent_graph(whole.spec(), whole.model(), whole.tools(),
-                                                   std::move(given));
+      set_graph(superstep::detail::make_agent_graph(whole.spec(), whole.model(), whole.tools(),
+                                                    std::move(given)));
     else
-      graph_ = whole.graph();
+      set_graph(whole.graph());
     recursion_limit_ = whole.spec().recursion_limit;
     input_ = whole.spec().input;
   });
@@ -237,7 +242,12 @@ native_agent::native_agent(nb::dict options, nb::list tools,
     made.middleware = read_middleware(hooks, functions_, models);
   made.checkpointer = std::move(checkpointer);
   made.store = std::move(memory);
-  translated([&] { graph_ = create_agent(std::move(made)); });
+  translated([&] { set_graph(create_agent(std::move(made))); });
+}
+
+void native_agent::set_graph(compiled_graph<chat_state> made) {
+  graph_ = std::move(made);
+  kept_ = kept_in_child{graph_};
 }
 
 run_handle native_agent::start(nb::handle input, nb::dict options, delivery to,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "process.hpp"
 #include "results.hpp"
 #include "run_options.hpp"
 
@@ -83,7 +84,10 @@ public:
 private:
   [[nodiscard]] tool_list make_tools(nb::list specs);
 
+  void set_graph(compiled_graph<chat_state> made);
+
   std::optional<compiled_graph<chat_state>> graph_;
+  kept_in_child<std::optional<compiled_graph<chat_state>>> kept_; // its models have threads
   std::uint32_t recursion_limit_ = default_recursion_limit;
   std::optional<message_template> input_;
   std::vector<shared_object> functions_;

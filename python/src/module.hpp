@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "process.hpp"
 #include "results.hpp"
 
 #include <superstep/checkpoint/checkpointer.hpp>
@@ -24,6 +25,7 @@ using checkpointer_ptr = std::shared_ptr<superstep::checkpointer>;
 /// The class Checkpointer of the module.
 struct saved_threads {
   checkpointer_ptr checkpointer;
+  kept_in_child<checkpointer_ptr> kept{checkpointer};
 };
 
 /// Adds the classes of graphs to the module.

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace superstep::python {
 
@@ -53,6 +54,29 @@ private:
   std::shared_ptr<io_runtime> io_;
   std::shared_ptr<engine> engine_;
   bool is_stopped_ = false;
+};
+
+/// Owns a share of an object with threads, such as a checkpointer. In a forked child, which lacks
+/// these threads, the share is never released, because the destructor of the object would wait for
+/// them.
+/// @tparam T a copyable owner, e.g. a std::shared_ptr
+template <class T>
+class kept_in_child {
+public:
+  kept_in_child() = default;
+  explicit kept_in_child(T owner) : owner_{std::move(owner)} {}
+  kept_in_child(const kept_in_child&) = default;
+  kept_in_child(kept_in_child&&) = default;
+  kept_in_child& operator=(const kept_in_child&) = default;
+  kept_in_child& operator=(kept_in_child&&) = default;
+  ~kept_in_child() {
+    if (made_in_ != process::generation())
+      static_cast<void>(new T{std::move(owner_)}); // never destroyed
+  }
+
+private:
+  T owner_{};
+  std::uint64_t made_in_ = process::generation();
 };
 
 } // namespace superstep::python

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "process.hpp"
+
 #include <superstep/checkpoint/store.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
 
@@ -41,10 +43,12 @@ private:
 /// The class StoreHandle of the module.
 struct store_handle {
   std::shared_ptr<shared_store> store;
+  kept_in_child<std::shared_ptr<shared_store>> kept{store};
 };
 /// The class CacheHandle of the module.
 struct cache_handle {
   std::shared_ptr<write_cache> cache;
+  kept_in_child<std::shared_ptr<write_cache>> kept{cache};
 };
 
 /// Returns a store that the engine passes to a node or tool as an object of the package; None if

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits per minute that processes share in PostgreSQL (`limits.share`), with a server of its own."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Iterator
+
+import pytest
+
+import superstep as ss
+
+
+def programs() -> "pathlib.Path | None":
+    """Returns the folder with the programs of the newest server that is installed."""
+    found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[4]))
+    return found[-1].parent if found else None
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """The address of a PostgreSQL server without a network port."""
+    bin = programs()
+    if bin is None:
+        pytest.skip("PostgreSQL is not installed")
+    become = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+    folder = tempfile.mkdtemp(prefix="superstep-pg-")  # short, because it contains a socket
+    if become:
+        shutil.chown(folder, "postgres", "postgres")
+    make = [f"{bin}/initdb", "-D", f"{folder}/data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale"]
+    subprocess.run([*become, *make, "--no-sync"], check=True, capture_output=True)
+    start = [f"{bin}/postgres", "-D", f"{folder}/data", "-k", folder, "-c", "listen_addresses="]
+    with open(f"{folder}/log", "wb") as log:
+        server = subprocess.Popen([*become, *start], stdout=log, stderr=log)
+    try:
+        ready = [f"{bin}/pg_isready", "-q", "-h", folder]
+        end = time.monotonic() + 60
+        while subprocess.run(ready).returncode != 0:
+            assert time.monotonic() < end and server.poll() is None, pathlib.Path(folder, "log").read_text()
+            time.sleep(0.05)
+        yield f"postgresql:///postgres?host={folder}&user=postgres"
+    finally:
+        server.terminate()
+        server.wait(30)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def scripted(tmp_path: pathlib.Path, url: str) -> str:
+    """An agent file with a scripted model and a shared limit of 10 requests per second."""
+    (tmp_path / "rules.yaml").write_text("default: {text: ok}\n")
+    model = f"{{provider: scripted, path: {tmp_path}/rules.yaml}}"
+    return f"name: helper\nmodel: {model}\nlimits: {{rpm: 600, share: '{url}'}}\n"
+
+
+WORKER = """
+import sys, time
+import superstep as ss
+agent = ss.Agent.from_text(sys.stdin.read())
+n, end = 0, time.monotonic() + 6
+for row in agent.map(iter(lambda: "q" if time.monotonic() < end else None, None), concurrency=4):
+    n += row.answer == "ok" and time.monotonic() < end
+print(n)
+"""
+
+
+def test_processes_use_a_limit_together(scripted: str) -> None:
+    def work(counts: list[int]) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", WORKER], input=scripted, capture_output=True, text=True, timeout=60
+        )
+        counts.append(int(done.stdout))
+
+    counts: list[int] = []
+    threads = [threading.Thread(target=work, args=[counts]) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # Each process alone would send 60 requests in its 6 seconds. Together they may send 10 per second;
+    # they do not start at exactly the same time.
+    assert len(counts) == 2 and 30 <= sum(counts) <= 90 and min(counts) >= 10, counts
+
+
+FORK = """
+import os, sys
+import superstep as ss
+agent = ss.Agent.from_text(sys.stdin.read())
+print(agent.invoke("q").text, flush=True)
+child = os.fork()
+if child == 0:
+    if sys.argv[1] == "use":
+        print(agent.invoke("q").text, flush=True)
+    sys.exit(0)  # the interpreter of the child destroys its objects
+print(os.waitpid(child, 0)[1], agent.invoke("q").text)
+"""
+
+
+def run_fork(agent: str, use: str) -> str:
+    options = ["-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(FORK), use]
+    done = subprocess.run(
+        [sys.executable, *options], input=agent, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(("use", "out"), [("use", "ok\nok\n0 ok\n"), ("leave", "ok\n0 ok\n")])
+def test_forked_child_asks_for_its_own_share(scripted: str, use: str, out: str) -> None:
+    assert run_fork(scripted, use) == out
+
+
+class Provider(BaseHTTPRequestHandler):
+    """Answers chat completions."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        message = {"role": "assistant", "content": "ok"}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        body = json.dumps({"id": "1", "object": "chat.completion", "choices": [choice]}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+def test_forked_child_of_a_provider_asks_for_its_own_share(url: str) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        address = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        model = f"{{provider: openai, model: m, base_url: '{address}', api_key_env: ''}}"
+        agent = f"name: helper\nmodel: {model}\nlimits: {{rpm: 600, share: '{url}'}}\n"
+        assert run_fork(agent, "use") == "ok\nok\n0 ok\n"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_unreachable_database_is_an_error_of_the_file(tmp_path: pathlib.Path) -> None:
+    (tmp_path / "rules.yaml").write_text("default: {text: ok}\n")
+    model = f"{{provider: scripted, path: {tmp_path}/rules.yaml}}"
+    share = f"postgresql:///none?host={tmp_path}"
+    with pytest.raises(ValueError, match="limits.share: "):
+        ss.Agent.from_text(f"name: helper\nmodel: {model}\nlimits: {{rpm: 600, share: '{share}'}}\n")
