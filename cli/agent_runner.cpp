@@ -221,16 +221,16 @@ std::string answer_of(const std::exception_ptr& cause) {
 /// Returns the text of an error without its place in the graph, so that it begins with what went
 /// wrong. The place is in members of row_error.
 std::string text_without_place(const run_error& e) {
-  auto text = std::string_view{e.text};
-  constexpr auto end = std::string_view{") failed: "};
-  while (text.starts_with("node '")) { // the error of a sub-agent has several places
-    const auto at = text.find(end);
-    const auto task = text.find("' (task ");
-    if (at == text.npos || task > at)
-      break;
-    text.remove_prefix(at + end.size());
+  const auto why = e.cause ? describe(e.cause) : std::string{};
+  if (why.empty() || !e.text.ends_with(why))
+    return e.text;
+  try {
+    std::rethrow_exception(e.cause);
+  } catch (const graph_error& below) { // the error of a sub-agent has a place of its own
+    return text_without_place(below.details());
+  } catch (...) {
+    return why;
   }
-  return std::string{text};
 }
 
 row_error describe_row_error(const run_error& e) {
