@@ -8,6 +8,8 @@
 
 #include <superstep/base/detail/assert.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <new>
 #include <thread>
@@ -355,20 +357,21 @@ void batch_run::announce_drain(monotonic::time_point now) {
   const auto running = table_->running();
   if (running.count == 0)
     return;
-  const auto seconds = [](std::chrono::nanoseconds duration) {
-    return duration_text(std::chrono::duration<double>(duration).count());
+  const auto text_of = [](std::chrono::nanoseconds duration) {
+    const auto count = std::chrono::duration<double>(duration).count();
+    return count > 0 && count < 1 ? fmt::format("{:.0f}ms", count * 1e3) : duration_text(count);
   };
   auto text = std::string{is_own_drain_ ? drain_reason(table_->halted()->cause) : ""};
   text += "draining: " + counted(running.count, "row") + " in flight, the oldest for " +
-          seconds(now - running.oldest);
+          text_of(now - running.oldest);
   const auto totals = writer_.totals();
   if (const auto p95 = totals.row_times.percentile(0.95); p95.count() > 0) {
     const auto left = p95 - (now - running.newest);
-    text += "; 95 % of the rows take at most " + seconds(p95) + ", so this takes about " +
-            seconds(std::max(left, std::chrono::nanoseconds{0}));
+    text += "; 95 % of the rows take at most " + text_of(p95) + ", so this takes about " +
+            text_of(std::max(left, std::chrono::nanoseconds{0}));
   }
   if (const auto& timeout = options_.rules.drain_timeout)
-    text += "; rows in flight are cancelled after " + seconds(*timeout);
+    text += "; rows in flight are cancelled after " + text_of(*timeout);
   progress_.note(text + ". Ctrl-C cancels them now");
 }
 

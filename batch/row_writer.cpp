@@ -187,7 +187,8 @@ void row_writer::render(const finished_row& row) {
   pending_.counts += counts;
   pending_.rows_with_failed_calls += counts.failed_tool_calls > 0 ? 1U : 0U;
   pending_.row_times.add(row.wall);
-  pending_.barrier_waits.add(outcome.barrier_wait);
+  if (!outcome.tool_times.empty())
+    pending_.barrier_waits.add(outcome.barrier_wait);
   pending_.row_time += row.wall;
   pending_.barrier_wait += outcome.barrier_wait;
   if (outcome.error)

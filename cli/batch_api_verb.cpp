@@ -78,30 +78,29 @@ result<provider_model_options> provider_of(const agent_spec& spec) {
   return out;
 }
 
-/// Runs the rows through the agent with another model.
-result<batch_summary> run_rows(const agent& like, chat_model_ptr model,
+/// Runs the rows through an agent with another model.
+result<batch_summary> run_rows(agent_spec spec, chat_model_ptr model,
                                const batch_api_arguments& given, const std::string& output) {
-  auto spec = like.spec();
   spec.response_retries = 0; // the batch API gives one answer for each row
   if (spec.response)
     spec.response_request = response_request::in_answer;
-  const auto runs = agent{std::move(spec), std::move(model), {}};
+  const auto runs = agent{spec, std::move(model), {}};
   auto options = given.selected;
   select_rows(given.rows, options);
   options.input = given.input;
   options.id_field = given.id_field;
   options.delimiter = given.delimiter;
-  options.input_template = like.spec().input;
+  options.input_template = spec.input;
   options.output = output;
   options.fresh = given.fresh;
   options.rules.without_success = false; // no further request would be saved
-  options.recursion_limit = like.spec().recursion_limit;
+  options.recursion_limit = spec.recursion_limit;
   options.fingerprint.agent = runs.fingerprint();
   options.fingerprint.tools = runs.tools_fingerprint();
   options.fingerprint.model = runs.model()->fingerprint();
   auto lanes = engine{};
   // The built-in prices are those of calls, and the Batch API has lower prices.
-  auto runner = agent_runner{runs, lanes, nullptr, nullptr, {}, like.spec().prices};
+  auto runner = agent_runner{runs, lanes, nullptr, nullptr, {}, spec.prices};
   const auto progress = make_progress_sink(progress_mode::none, std::cerr);
   const auto stop = stop_request{};
   return run_batch(options, runner, *progress, stop);
@@ -159,8 +158,10 @@ int run_export(const batch_api_arguments& given) {
     return fail_export("cannot create a temporary folder; check TMPDIR");
   const auto files = std::make_shared<request_files>(given.output, given.limits);
   const auto scratch = folder.path() + "/out.jsonl";
-  const auto ran =
-      run_rows(made->first, std::make_shared<request_writer>(made->second, files), given, scratch);
+  auto spec = made->first.spec();
+  spec.model = std::monostate{}; // no server answers
+  const auto ran = run_rows(std::move(spec), std::make_shared<request_writer>(made->second, files),
+                            given, scratch);
   if (!ran)
     return fail_export(ran.error().text);
   if (const auto closed = files->close(); !closed)
@@ -218,7 +219,7 @@ int run_import(const batch_api_arguments& given) {
   const auto answers = answer_files::open(given.answers);
   if (!answers)
     return fail_import(answers.error().text);
-  const auto ran = run_rows(made->first, *answers, given, given.output);
+  const auto ran = run_rows(made->first.spec(), *answers, given, given.output);
   if (!ran)
     return fail_import(ran.error().text);
   std::cout << imported_text(*ran, given) << '\n';

@@ -45,6 +45,11 @@ const json::value* column_at(const json::object& from, std::string_view name) {
                                                       : found;
 }
 
+bool is_answer(const json::value& column) noexcept {
+  const auto* const text = column.if_string();
+  return !column.is_null() && (text == nullptr || !text->empty());
+}
+
 batch_options input_of(const score_options& options, const std::string& path, input_format format) {
   auto out = batch_options{};
   out.input = path;
@@ -121,12 +126,13 @@ result<json::value> gold_source::find(const std::string& key, simdjson::dom::obj
     const auto columns = columns_of(line);
     if (!columns.empty())
       facts_.add_line(columns, options_->field);
-    if (const auto* const found = column_at(columns, options_->field); found && !found->is_null())
+    if (const auto* const found = column_at(columns, options_->field); found && is_answer(*found))
       return *found;
     // A line with selected fields
     const auto path = (options_->field.starts_with("columns.") ? "" : "columns.") + options_->field;
-    if (const auto field = detail::value_at(line, path); field && !field->is_null())
-      return detail::to_json_value(*field);
+    if (const auto field = detail::value_at(line, path))
+      if (auto value = detail::to_json_value(*field); is_answer(value))
+        return value;
     if (options_->input.empty())
       return json::value{};
     if (!file_)
@@ -139,7 +145,7 @@ result<json::value> gold_source::find(const std::string& key, simdjson::dom::obj
   if (!found->empty())
     facts_.set_matched();
   const auto* const wanted = column_at(*found, options_->field);
-  return wanted != nullptr ? *wanted : json::value{};
+  return wanted != nullptr && is_answer(*wanted) ? *wanted : json::value{};
 }
 
 result<expected_rows> expected_rows::open(const score_options& options) {

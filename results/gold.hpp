@@ -28,6 +28,10 @@ namespace superstep::results {
 /// as in outputs with selected fields.
 [[nodiscard]] const json::value* column_at(const json::object& from, std::string_view name);
 
+/// Whether the value of a column is an expected answer. A null and an empty text are not: CSV files
+/// have empty cells for missing values.
+[[nodiscard]] bool is_answer(const json::value& column) noexcept;
+
 /// Returns the columns of an output line; an empty object if there are none.
 [[nodiscard]] json::object columns_of(simdjson::dom::object line);
 

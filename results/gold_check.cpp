@@ -31,7 +31,7 @@ void gold_facts::add_line(const json::object& line, std::string_view field, std:
     first_id_ = id;
   }
   const auto* const found = column_at(line, field);
-  has_field_ = has_field_ || (found != nullptr && !found->is_null());
+  has_field_ = has_field_ || (found != nullptr && is_answer(*found));
 }
 
 error gold_facts::to_error(const score_options& options, const std::string& rows,

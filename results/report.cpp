@@ -6,6 +6,7 @@
 #include "base/error_words.hpp"
 #include "base/utf8.hpp"
 #include "base/visible_text.hpp"
+#include "batch/error_line.hpp"
 #include "results/html_page.hpp"
 #include "results/score_table.hpp"
 
@@ -26,6 +27,8 @@ namespace {
 
 /// The name that counts classes of errors and tools beyond report_options::names_max.
 constexpr auto other_names = "(others)";
+
+constexpr auto example_bytes_max = std::size_t{300}; // of the error of a row
 
 /// Limit of the summary file, which has a few hundred bytes.
 constexpr auto summary_bytes_max = std::size_t{1} << 20U;
@@ -291,7 +294,8 @@ std::string to_text(const report& r) {
   for (const auto& [kind, same] : r.errors) {
     out += fmt::format("  {:>9}  {}\n", same.rows, kind);
     for (const auto& row : same.examples)
-      out += fmt::format("             {}: {}\n", row.key, row.text.substr(0, row.text.find('\n')));
+      out += fmt::format("             {}: {}\n", row.key,
+                         detail::error_line(row.text, example_bytes_max));
   }
   if (!r.tools.empty())
     out += "tools\n";

@@ -71,6 +71,15 @@ BOOST_AUTO_TEST_CASE(repeated_rows_do_not_narrow_intervals) {
   BOOST_TEST(mixed.interval(3, 3).low == wilson(3, 3).low);
 }
 
+BOOST_AUTO_TEST_CASE(examples_of_errors_are_single_lines) {
+  const auto files = output_files{};
+  const auto path = files.write(
+      "out.jsonl", R"({"id":"a","status":"error","error":{"kind":"k","message":"exit 3:\n boom"}})"
+                   "\n");
+  const auto text = to_text(report::of_file(path).value());
+  BOOST_TEST(contains(text, "a: exit 3:  boom"), text);
+}
+
 BOOST_AUTO_TEST_CASE(report_counts_rows_errors_and_tokens) {
   const auto files = output_files{};
   const auto path = files.write("out.jsonl", ok_line("a", "1", 10) + ok_line("b", "2", 30) +

@@ -224,6 +224,16 @@ BOOST_AUTO_TEST_CASE(gold_file_for_other_rows_is_an_error) {
   BOOST_TEST(score_file(options).value().sum == 1.0);
 }
 
+BOOST_AUTO_TEST_CASE(row_with_an_empty_cell_has_no_score) {
+  auto options = score_options{};
+  options.output = write("out.jsonl", ok_line("a", "1") + ok_line("b", "2"));
+  options.gold_file = write("gold.csv", "id,label\na,1\nb,\n");
+  options.field = "label";
+  const auto got = score_file(options).value();
+  BOOST_TEST(got.scored == 1U);
+  BOOST_TEST(got.sum == 1.0);
+}
+
 BOOST_AUTO_TEST_CASE(gold_is_checked_before_a_job_runs) {
   auto options = score_options{};
   options.output = write("out.jsonl", "");
