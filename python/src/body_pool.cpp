@@ -115,12 +115,14 @@ bool body_pool::start_runner() {
   return true;
 }
 
-/// Counts the calling runner as outside, and admits another one for the queued jobs.
+/// Counts the calling runner as outside, if possible, and admits another one for the queued jobs.
 body_pool::runner* body_pool::go_outside() {
   if (this_thread.pool != this)
     return nullptr;
   auto* const self = static_cast<runner*>(this_thread.runner);
   const auto lock = std::scoped_lock{mutex_};
+  if (outside_ == outside_max)
+    return nullptr;
   self->at.store(phase::outside, std::memory_order_relaxed);
   --active_;
   ++outside_;

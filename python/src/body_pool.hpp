@@ -96,7 +96,7 @@ private:
 
   void admit(std::size_t more); // caller holds mutex_
   bool start_runner();          // caller holds mutex_
-  runner* go_outside();         // null if the calling thread is not a runner
+  runner* go_outside();         // null if the calling thread stays inside
   void come_back(runner& self);
   void work(runner& self);
   void run_jobs(runner& self);
@@ -133,8 +133,8 @@ private:
 
 /// Releases the GIL while the calling thread waits for what other jobs may have to do, for example
 /// for the call that a wrapper has asked for. A runner in the scope is not one of the
-/// `runners_max`, so that the jobs that it waits for always find a runner. Other threads only
-/// release the GIL.
+/// `runners_max`, so that the jobs that it waits for always find a runner. Other threads, and
+/// runners beyond `outside_max`, only release the GIL.
 class body_pool::outside_scope {
 public:
   /// The caller holds the GIL.

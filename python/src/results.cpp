@@ -56,9 +56,11 @@ nb::list result_queue::take(double seconds) {
       clock::now() + std::chrono::duration_cast<clock::duration>(
                          std::chrono::duration<double>(has_limit ? std::min(seconds, 1e8) : 0.0));
   auto taken = decltype(results_){};
+  static_cast<void>(process::get()); // the pool exists from here on
   for (;;) {
     {
-      const auto unlocked = nb::gil_scoped_release{};
+      // the run may need the pool, if a node or a tool waits here for a run of its own
+      const auto outside = body_pool::outside_scope{process::bodies()};
       auto lock = std::unique_lock{mutex_};
       auto until = clock::now() + signal_interval;
       if (has_limit)

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The threads for Python code: nodes that use the CPU, nodes that wait, and both."""
 
+import gc
+import sys
 import threading
+import time
 from typing import Any, Callable
+
+import pytest
 
 import superstep as ss
 
@@ -104,3 +109,57 @@ def test_other_runs_continue_while_a_node_waits() -> None:
         quick.invoke({"n": 0})
     release.set()
     waiting.join()
+
+
+RULES = """scripted:
+rules:
+- {type: tool, text: 'after \\0'}
+- {type: human, match: '.*', calls: [{name: act, args: {x: '\\0'}}]}
+"""
+
+
+def test_nested_runs_leave_threads_for_their_tools() -> None:
+    """More tools wait for runs of their own than the pool has threads."""
+
+    def inner_act(x: str) -> str:
+        """Acts."""
+        time.sleep(0.05)
+        return x
+
+    inner = ss.create_agent(RULES, [ss.tool(name="act")(inner_act)])
+
+    def outer_act(x: str) -> str:
+        """Acts."""
+        return inner.invoke(x).text
+
+    outer = ss.create_agent(RULES, [ss.tool(name="act")(outer_act)])
+    rows = outer.batch([str(i) for i in range(150)], concurrency=150)
+    assert [row.answer for row in rows] == [f"after after {i}" for i in range(150)]
+
+
+def plain_wrap(request: Any, handler: Any) -> Any:
+    return handler(request)
+
+
+async def coroutine_wrap(request: Any, handler: Any) -> Any:
+    return await handler(request)
+
+
+@pytest.mark.parametrize("wrap", [None, plain_wrap, coroutine_wrap])
+def test_rows_leave_no_objects(wrap: Any) -> None:
+    def act(x: str) -> str:
+        """Acts."""
+        return x
+
+    layers = [ss.Middleware("m", wrap_model_call=wrap, wrap_tool_call=wrap)] if wrap else []
+    agent = ss.create_agent(RULES, [act], middleware=layers)
+
+    def run(count: int) -> int:
+        """Returns the number of live blocks of memory of Python after some rows."""
+        for row in agent.map((str(i) for i in range(count)), concurrency=32):
+            assert row.answer == f"after {row.row}"
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    before = run(1000)
+    assert run(5000) - before < 1000  # an object that each row leaves would give 5,000
