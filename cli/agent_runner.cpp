@@ -221,7 +221,7 @@ std::string answer_of(const std::exception_ptr& cause) {
 /// Returns the text of an error without its place in the graph, so that it begins with what went
 /// wrong. The place is in members of row_error.
 std::string text_without_place(const run_error& e) {
-  const auto why = e.cause ? describe(e.cause) : std::string{};
+  auto why = e.cause ? describe(e.cause) : std::string{};
   if (why.empty() || !e.text.ends_with(why))
     return e.text;
   try {
