@@ -2,8 +2,10 @@
 #pragma once
 
 #include <superstep/base/detail/executor.hpp>
+#include <superstep/base/detail/optional_box.hpp>
 
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <type_traits>
@@ -39,10 +41,19 @@ struct promise_base {
   void unhandled_exception() noexcept { failure = std::current_exception(); }
 };
 
+/// The largest size in bytes of a result that is stored in the frame of its coroutine.
+inline constexpr std::size_t result_in_frame_max = 32;
+
+/// The result of a coroutine. Large results are allocated at the end of the coroutine: most
+/// coroutines wait much longer than their result exists.
+template <class T>
+using coroutine_result =
+    std::conditional_t<sizeof(T) <= result_in_frame_max, std::optional<T>, optional_box<T>>;
+
 /// The promise of a task with a result.
 template <class T>
 struct task_promise : promise_base {
-  std::optional<T> value;
+  coroutine_result<T> value;
   task<T> get_return_object() noexcept;
   template <class U>
     requires std::convertible_to<U&&, T>
