@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+BOOST_AUTO_TEST_SUITE(thin_lists)
+
 namespace {
 
 using list = superstep::detail::thin_list<std::string>;
@@ -31,8 +33,6 @@ std::vector<std::string> items_of(const list& from) {
 }
 
 } // namespace
-
-BOOST_AUTO_TEST_SUITE(thin_lists)
 
 BOOST_AUTO_TEST_CASE(thin_list_has_the_size_of_a_pointer) {
   BOOST_TEST(sizeof(list) == sizeof(void*));
