@@ -44,11 +44,19 @@ struct promise_base {
 /// The largest size in bytes of a result that is stored in the frame of its coroutine.
 inline constexpr std::size_t result_in_frame_max = 32;
 
-/// The result of a coroutine. Large results are allocated at the end of the coroutine: most
-/// coroutines wait much longer than their result exists.
+/// A type that holds a value or an error, such as superstep::result.
+template <class T>
+concept value_or_error = requires { typename T::error_type; };
+
+/// Whether the result of a coroutine is stored in its frame. Other results are allocated at the end
+/// of the coroutine: most coroutines wait much longer than their result exists. A coroutine that
+/// returns an error must be able to end without memory: its caller could not know what it has done.
+template <class T>
+inline constexpr bool is_result_in_frame = sizeof(T) <= result_in_frame_max || value_or_error<T>;
+
 template <class T>
 using coroutine_result =
-    std::conditional_t<sizeof(T) <= result_in_frame_max, std::optional<T>, optional_box<T>>;
+    std::conditional_t<is_result_in_frame<T>, std::optional<T>, optional_box<T>>;
 
 /// The promise of a task with a result.
 template <class T>
