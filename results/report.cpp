@@ -206,7 +206,6 @@ void report::add(const result_line& row) {
       scored_by = row.scored_by;
     else if (scored_by != row.scored_by)
       scored_by = "(several methods)";
-    score_sum += *row.score;
     scores.add(row.key, *row.score);
     ++rows_scored;
   }

@@ -79,7 +79,6 @@ public:
   std::optional<std::uint64_t> tool_calls;
   double cost = 0;               ///< sum of the known costs
   std::uint64_t rows_priced = 0; ///< rows with a cost
-  double score_sum = 0;          ///< sum of the scores
   std::uint64_t rows_scored = 0; ///< rows with a score
   score_groups scores;           ///< the scores by the rows of the input
   std::string scored_by;         ///< how the scores were made; empty if it is not known
@@ -91,7 +90,7 @@ public:
   std::map<std::string, tool_numbers> tools;
 
   /// Returns the mean score with its confidence interval.
-  [[nodiscard]] rate score() const noexcept { return scores.interval(score_sum, rows_scored); }
+  [[nodiscard]] rate score() const noexcept { return scores.interval(); }
   [[nodiscard]] std::uint64_t rows() const noexcept { return ok + failed + cancelled + unknown; }
   /// The slowest rows, the slowest first.
   [[nodiscard]] std::vector<reported_row> slowest() const;

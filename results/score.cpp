@@ -248,7 +248,6 @@ result<score_summary> score_rows(const score_options& options, const row_scorer&
     ++out.scored;
     out.failed += row.status == result_status::ok ? 0U : 1U;
     out.unknown += row.is_status_known ? 0U : 1U;
-    out.sum += **score;
     out.scores.add(row.key, **score);
     append_text(buffer, scored_line(row, **score, wanted, options));
     buffer += '\n';

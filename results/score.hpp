@@ -75,7 +75,6 @@ struct score_summary {
   std::uint64_t failed = 0;  ///< scored rows that failed
   std::uint64_t without = 0; ///< rows without an expected answer
   std::uint64_t unknown = 0; ///< scored rows whose lines do not show how the rows ended
-  double sum = 0;            ///< sum of the scores
   score_groups scores;       ///< the scores by the rows of the input
   std::string hint;          ///< advice for the user; empty if there is none
 };
@@ -103,7 +102,7 @@ using row_scorer = std::function<result<std::optional<double>>(
 
 /// Returns the mean score with its confidence interval.
 [[nodiscard]] inline rate mean_of(const score_summary& s) noexcept {
-  return s.scores.interval(s.sum, s.scored);
+  return s.scores.interval();
 }
 
 /// Returns the text for the terminal: mean, confidence interval and number of rows.

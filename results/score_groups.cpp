@@ -37,6 +37,7 @@ rate wilson(double successes, std::uint64_t total) noexcept {
 }
 
 void score_groups::add(std::string_view key, double score) {
+  sum_ += score;
   ++rows_;
   const auto source = source_of(key);
   if (source.empty() && is_repeated_) {
@@ -54,12 +55,12 @@ std::uint64_t score_groups::repeated_rows() const noexcept {
   return is_repeated_ && groups_.size() < rows_ ? groups_.size() : 0;
 }
 
-rate score_groups::interval(double sum, std::uint64_t rows) const noexcept {
+rate score_groups::interval() const noexcept {
   const auto sources = static_cast<double>(repeated_rows());
-  if (sources == 0 || rows == 0)
-    return wilson(sum, rows);
-  const auto n = static_cast<double>(rows);
-  const auto p = std::clamp(sum / n, 0.0, 1.0);
+  if (sources == 0)
+    return wilson(sum_, rows_);
+  const auto n = static_cast<double>(rows_);
+  const auto p = std::clamp(sum_ / n, 0.0, 1.0);
   auto squares = 0.0; // n² times the variance of the mean
   for (const auto& [hash, one] : groups_) {
     const auto deviation = one.sum - static_cast<double>(one.rows) * p;

@@ -31,10 +31,10 @@ class score_groups {
 public:
   /// Adds the score of a row.
   void add(std::string_view key, double score);
-  /// Returns the mean score with its interval.
-  /// @param sum sum of all scores
-  /// @param rows number of all scores
-  [[nodiscard]] rate interval(double sum, std::uint64_t rows) const noexcept;
+  /// Returns the mean score with its interval; all members are 0 if there are no scores.
+  [[nodiscard]] rate interval() const noexcept;
+  /// Returns the sum of the scores.
+  [[nodiscard]] double sum() const noexcept { return sum_; }
   /// Returns the number of rows of which the scored rows are repetitions; 0 if no row is repeated.
   [[nodiscard]] std::uint64_t repeated_rows() const noexcept;
 
@@ -45,6 +45,7 @@ private:
   };
 
   std::unordered_map<std::uint64_t, group> groups_; ///< by hash of the id without # and number
+  double sum_ = 0;
   std::uint64_t rows_ = 0;
   bool is_repeated_ = true; ///< whether all ids so far end with # and a number
 };

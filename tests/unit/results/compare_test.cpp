@@ -197,8 +197,10 @@ BOOST_AUTO_TEST_CASE(rows_of_unknown_status_are_named) {
 BOOST_AUTO_TEST_CASE(scores_change_by_percentage_points) {
   auto got = comparison{};
   got.left.rows_scored = got.right.rows_scored = 4;
-  got.left.score_sum = 2;
-  got.right.score_sum = 3;
+  for (const auto* key : {"a", "b", "c", "d"}) {
+    got.left.scores.add(key, 0.5);
+    got.right.scores.add(key, 0.75);
+  }
   const auto totals = totals_of(got);
   const auto score = std::ranges::find(totals, "score", &total::name);
   BOOST_TEST_REQUIRE((score != totals.end()));

@@ -91,8 +91,8 @@ BOOST_AUTO_TEST_CASE(answers_of_judge_score_their_rows) {
   BOOST_TEST(got.scored == 3U); // the failed row has the score 0
   BOOST_TEST(got.failed == 1U);
   BOOST_TEST(got.without == 1U);
-  BOOST_TEST(got.sum == 1.5);
-  BOOST_TEST(report::of_file(options.output).value().score_sum == 1.5);
+  BOOST_TEST(got.scores.sum() == 1.5);
+  BOOST_TEST(report::of_file(options.output).value().scores.sum() == 1.5);
 }
 
 BOOST_AUTO_TEST_CASE(row_without_usable_score_of_judge_has_none) {
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(row_without_usable_score_of_judge_has_none) {
     const auto got = score_judged(options, judged({answer, "1"})).value();
     BOOST_TEST(got.scored == 2U, answer);
     BOOST_TEST(got.without == 2U, answer);
-    BOOST_TEST(got.sum == 1.0, answer);
+    BOOST_TEST(got.scores.sum() == 1.0, answer);
   }
 }
 

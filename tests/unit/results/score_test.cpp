@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(judge_gives_its_last_number_as_score) {
   options.method = score_method::judge;
   const auto got = score_file(options).value();
   BOOST_TEST(got.scored == 2U);
-  BOOST_TEST(got.sum == 1.5);
+  BOOST_TEST(got.scores.sum() == 1.5);
   BOOST_TEST(got.without == 1U);
 }
 
@@ -139,14 +139,14 @@ BOOST_AUTO_TEST_CASE(rows_of_a_job_are_scored_by_id) {
   BOOST_TEST(got.scored == 3U);
   BOOST_TEST(got.failed == 1U);
   BOOST_TEST(got.without == 1U);
-  BOOST_TEST(got.sum == 1.0);
+  BOOST_TEST(got.scores.sum() == 1.0);
   BOOST_TEST(
       to_text(got).starts_with("score 33.3 % (95 % confidence: 6.1 to 79.2 %), 3 rows scored"));
   // Reports read the scores beside the output.
   const auto statistics = report::of_file(out).value();
   BOOST_TEST(statistics.rows_scored == 3U);
-  BOOST_TEST(statistics.score_sum == 1.0);
-  BOOST_TEST(score_file(options).value().sum == 1.0); // replaces the earlier scores
+  BOOST_TEST(statistics.scores.sum() == 1.0);
+  BOOST_TEST(score_file(options).value().scores.sum() == 1.0); // replaces the earlier scores
   // They are ignored after the output has changed, for example because rows ran again.
   BOOST_TEST(!score_table::is_outdated(out));
   const auto scored = std::filesystem::last_write_time(scores_path_of(out));
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(columns_of_output_contain_expected_answers) {
   options.field = "label";
   const auto got = score_file(options).value();
   BOOST_TEST(got.scored == 2U);
-  BOOST_TEST(got.sum == 1.0);
+  BOOST_TEST(got.scores.sum() == 1.0);
   BOOST_TEST(got.without == 1U);
   options.field = "gold";
   BOOST_TEST(score_file(options).error().text.find(
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(columns_of_selected_fields_contain_expected_answers) {
   options.answer = "label";
   const auto got = score_file(options).value();
   BOOST_TEST(got.scored == 2U);
-  BOOST_TEST(got.sum == 1.0);
+  BOOST_TEST(got.scores.sum() == 1.0);
 }
 
 BOOST_AUTO_TEST_CASE(gold_file_for_other_rows_is_an_error) {
@@ -217,11 +217,11 @@ BOOST_AUTO_TEST_CASE(gold_file_for_other_rows_is_an_error) {
   for (const auto* part : {"(the first line has the id '2', the first row 'a')", "--id-field"})
     BOOST_TEST(why.find(part) != std::string::npos, why);
   options.id_field = "nr";
-  BOOST_TEST(score_file(options).value().sum == 1.0);
+  BOOST_TEST(score_file(options).value().scores.sum() == 1.0);
   options.gold_file = write("gold.csv", "nr;label\na;1\n");
   BOOST_TEST(score_file(options).error().text.ends_with("use --delimiter ';'"));
   options.delimiter = ';';
-  BOOST_TEST(score_file(options).value().sum == 1.0);
+  BOOST_TEST(score_file(options).value().scores.sum() == 1.0);
 }
 
 BOOST_AUTO_TEST_CASE(row_with_an_empty_cell_has_no_score) {
@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(row_with_an_empty_cell_has_no_score) {
   options.field = "label";
   const auto got = score_file(options).value();
   BOOST_TEST(got.scored == 1U);
-  BOOST_TEST(got.sum == 1.0);
+  BOOST_TEST(got.scores.sum() == 1.0);
 }
 
 BOOST_AUTO_TEST_CASE(gold_is_checked_before_a_job_runs) {
@@ -267,12 +267,12 @@ BOOST_AUTO_TEST_CASE(gold_column_may_have_its_prefix) {
   for (const auto* line : {R"({"id":"a","answer":"x","columns.label":"x"})",
                            R"({"id":"a","answer":"x","columns":{"label":"x"}})"}) {
     options.output = write("out.jsonl", std::string{line} + '\n');
-    BOOST_TEST(score_file(options).value().sum == 1.0, line);
+    BOOST_TEST(score_file(options).value().scores.sum() == 1.0, line);
   }
   options.output = write("out.jsonl", "{\"id\":\"a\",\"answer\":\"x\"}\n");
   options.input = write("in.jsonl", R"({"id":"a","text":"q","label":"x"})");
   BOOST_TEST(check_gold(options).has_value());
-  BOOST_TEST(score_file(options).value().sum == 1.0);
+  BOOST_TEST(score_file(options).value().scores.sum() == 1.0);
 }
 
 BOOST_AUTO_TEST_CASE(unknown_answer_field_is_an_error) {
@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(repeated_rows_have_the_answer_of_their_row) {
   options.field = "gold";
   const auto got = score_file(options).value();
   BOOST_TEST(got.scored == 2U);
-  BOOST_TEST(got.sum == 1.0);
+  BOOST_TEST(got.scores.sum() == 1.0);
 }
 
 BOOST_AUTO_TEST_CASE(rows_without_id_are_matched_by_line_number) {
@@ -344,7 +344,7 @@ BOOST_AUTO_TEST_CASE(rows_without_id_are_matched_by_line_number) {
   options.output = write("out.jsonl", ok_line("1", "x") + ok_line("2", "y"));
   options.gold_file = write("in.jsonl", "{\"gold\":\"x\"}\n{\"gold\":\"y\"}\n");
   options.field = "gold";
-  BOOST_TEST(score_file(options).value().sum == 2.0);
+  BOOST_TEST(score_file(options).value().scores.sum() == 2.0);
 }
 
 BOOST_AUTO_TEST_CASE(unusable_expected_answers_are_errors) {
@@ -383,7 +383,7 @@ BOOST_AUTO_TEST_CASE(expected_answers_are_read_from_tables) {
     options.delimiter = delimiter;
     const auto got = score_file(options);
     BOOST_TEST_REQUIRE(got.has_value(), got.error().text);
-    BOOST_TEST(got->sum == 2.0);
+    BOOST_TEST(got->scores.sum() == 2.0);
   }
 }
 
@@ -393,7 +393,7 @@ BOOST_AUTO_TEST_CASE(integer_ids_match_rows) {
   options.gold_file = write("in.jsonl", "{\"nr\":17,\"id\":\"a\",\"gold\":\"x\"}\n");
   options.field = "gold";
   options.id_field = "nr";
-  BOOST_TEST(score_file(options).value().sum == 1.0);
+  BOOST_TEST(score_file(options).value().scores.sum() == 1.0);
 }
 
 BOOST_AUTO_TEST_CASE(input_of_job_completes_columns_of_output) {
@@ -403,7 +403,7 @@ BOOST_AUTO_TEST_CASE(input_of_job_completes_columns_of_output) {
   options.output = write("out.jsonl", first + ok_line("b", "2"));
   options.input = write("in.csv", "id,label\na,other\nb,2\n");
   options.field = "label";
-  BOOST_TEST(score_file(options).value().sum == 2.0);
+  BOOST_TEST(score_file(options).value().scores.sum() == 2.0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
