@@ -5,10 +5,11 @@
 #include "json_text.hpp"
 #include "line_reader.hpp"
 
+#include <superstep/base/detail/assert.hpp>
+
 #include <simdjson.h>
 
 #include <algorithm>
-#include <cassert>
 #include <charconv>
 #include <utility>
 
@@ -274,7 +275,7 @@ void journal_content::begin_rebuild() {
 }
 
 void journal_content::end_rebuild() {
-  assert(needs_rebuild);
+  SUPERSTEP_ASSERT(needs_rebuild);
   // A damaged journal does not have the counts of all rows that the output has. What was counted in
   // `unlisted` before is still known then.
   auto missing = excess(before_rebuild_, counts);

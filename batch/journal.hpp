@@ -139,8 +139,8 @@ struct journal_content {
   void mark_done(key_digest key, bool has_failed);
   void add(const row_counts& of_row) noexcept;
   /// Clears the data about finished rows, invalid lines and damage, for a rebuild. Keeps the
-  /// header, the numbers of starts, `unlisted` and the size of the journal. An
-  /// interrupted rebuild may begin again.
+  /// header, the numbers of starts, `unlisted` and the size of the journal. An interrupted
+  /// rebuild may begin again.
   void begin_rebuild();
   /// Adds the counts that the rebuild has not found again to `unlisted`.
   void end_rebuild();

@@ -6,12 +6,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -32,11 +30,6 @@ constexpr auto depth_max = 150; // parse_json() allows 200 levels, and messages 
 
 json::object placeholder(std::string_view module, std::string_view name) {
   return {{"lc", 1}, {"type", "not_implemented"}, {"id", json::array{module, name}}};
-}
-
-/// Whether `name` is one of `names`.
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::ranges::find(names, name) != names.end();
 }
 
 /// Returns the text of a dictionary's key, in the form that Python's json gives it.
@@ -262,7 +255,7 @@ private:
                                      digits.substr(20)));
     }
     // Secrets must not be copied to another database by accident.
-    if (is_one_of(of.name, {"SecretStr", "SecretBytes"}))
+    if (of.name == "SecretStr" || of.name == "SecretBytes")
       return placeholder(of.module, of.name);
     return std::move(of.content);
   }
