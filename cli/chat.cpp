@@ -2,12 +2,12 @@
 // superstep chat AGENT: a conversation in the terminal. This file parses the arguments and builds
 // the parts of the conversation. chat_session.cpp runs it.
 #include "base/error_words.hpp"
+#include "checkpoint/open_database.hpp"
 #include "cli/agent_files.hpp"
 #include "cli/chat_session.hpp"
 #include "cli/chat_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/inspect.hpp"
-#include "cli/thread_database.hpp"
 #include "cli/usage.hpp"
 
 #include <superstep/checkpoint/postgres.hpp>
@@ -122,10 +122,10 @@ int chat(const chat_arguments& given) {
     return refuse_chat(checked.error().text);
   // Threads and long-term memory use the same key, because they may be in the same file.
   const auto& store = built.agent->spec().store;
-  auto memory = store.empty() ? nullptr : open_store(store);
+  auto memory = store.empty() ? nullptr : detail::open_store(store);
   // Without an owner, the file of a batch job is rejected: the job deletes it when it ends.
   auto settings = chat_session::options{
-      make_conversation(*built.agent, open_threads(database, ""), std::move(memory)),
+      make_conversation(*built.agent, detail::open_threads(database, ""), std::move(memory)),
       config_of(built.agent->spec(), thread), is_at_keyboard, retries};
   auto shown = chat_view{std::cout, wants_colours()};
   // In a pipe, standard output contains only the agent's answers.

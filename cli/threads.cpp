@@ -2,10 +2,10 @@
 // superstep threads VERB DATABASE …: inspects, copies and removes saved threads.
 #include "base/error_words.hpp"
 #include "base/utf8.hpp"
+#include "checkpoint/open_database.hpp"
 #include "cli/commands.hpp"
 #include "cli/imported_thread.hpp"
 #include "cli/langgraph_database.hpp"
-#include "cli/thread_database.hpp"
 #include "cli/usage.hpp"
 
 #include <superstep/checkpoint/postgres.hpp>
@@ -58,14 +58,14 @@ void check_folder(const char* option, const std::string& path) {
 std::shared_ptr<superstep::checkpointer> open(const threads_arguments& given,
                                               bool may_be_new = false) {
   if (superstep::is_postgres_url(given.database))
-    return open_threads(given.database);
+    return detail::open_threads(given.database);
   if (!may_be_new && !std::filesystem::exists(given.database))
     throw std::runtime_error{given.database + ": no such file; check the path of the database"};
   if (!may_be_new && std::filesystem::is_regular_file(given.database) &&
       std::filesystem::file_size(given.database) == 0)
     throw std::runtime_error{given.database + ": is empty and not a database; check the path"};
   check_folder("DATABASE", given.database);
-  return open_threads(given.database);
+  return detail::open_threads(given.database);
 }
 
 /// Whether the database has the thread, possibly with checkpoints of subgraphs only.

@@ -2,27 +2,14 @@
 // The coroutine by which a body runs another graph. It asks the engine for a nested run through
 // call_services, waits for its end, and passes its error or its interrupts on to the body's task.
 // actors/task_policy.cpp starts the run.
+#include "runtime/giving_up.hpp"
+
 #include <superstep/runtime/detail/nested_run.hpp>
 
 #include <stdexcept>
 #include <utility>
 
 namespace superstep {
-
-namespace {
-
-/// An awaitable that ends a body in the middle: the call ends and the body's frames are destroyed.
-struct giving_up {
-  [[nodiscard]] bool await_ready() const noexcept { return false; }
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> frame) const noexcept {
-    auto& at = *frame.promise().at;
-    at.where->give_up(at);
-  }
-  void await_resume() const noexcept {}
-};
-
-} // namespace
 
 task<detail::nested_outcome> detail::run_nested(detail::call_services* services,
                                                 detail::program_ptr table, write_list input) {
@@ -46,7 +33,7 @@ task<detail::nested_outcome> detail::run_nested(detail::call_services* services,
   }
   if (ended.interrupts) {
     services->pass_on(std::move(*ended.interrupts));
-    auto nothing_more = giving_up{};
+    auto nothing_more = detail::giving_up{};
     co_await nothing_more;
   }
   co_return ended;

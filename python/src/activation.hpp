@@ -123,18 +123,6 @@ private:
 /// @returns whether the call has ended with a result; false if it was interrupted
 [[nodiscard]] task<bool> await_call(boost::intrusive_ptr<activation> call);
 
-/// An awaitable that ends the body's call without resuming it, because interrupt() has no resume
-/// value. The engine then destroys the frames of the body; see superstep::question.
-struct giving_up {
-  [[nodiscard]] bool await_ready() const noexcept { return false; }
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> frame) const noexcept {
-    auto& at = *frame.promise().at;
-    at.where->give_up(at);
-  }
-  void await_resume() const noexcept {}
-};
-
 /// A reference to an activation, as Python code holds it: the class superstep.Runtime.
 struct call_reference {
   boost::intrusive_ptr<activation> call;

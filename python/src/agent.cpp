@@ -4,6 +4,7 @@
 #include "agent.hpp"
 
 #include "agents/agent_graph.hpp"
+#include "checkpoint/open_database.hpp"
 #include "convert.hpp"
 #include "failure.hpp"
 #include "process.hpp"
@@ -24,13 +25,6 @@
 namespace superstep::python {
 
 namespace {
-
-message_list read_messages(nb::handle from) {
-  auto read = messages_from_json(python::to_json(from, "messages"));
-  if (!read)
-    throw nb::value_error(read.error().text.c_str());
-  return *std::move(read);
-}
 
 /// Reads the options of create_agent() from a dict.
 class option_reader {
@@ -169,24 +163,6 @@ tool_list native_agent::make_tools(nb::list specs) {
   return out;
 }
 
-namespace {
-
-template <class Store, class Options>
-std::unique_ptr<superstep::store> opened_store(const std::string& database) {
-  auto options = Options{};
-  options.encryption_key = encryption_key_from_environment();
-  return std::make_unique<Store>(database, std::move(options));
-}
-
-/// Opens the long-term memory that an agent file names, with the key of the environment.
-std::unique_ptr<superstep::store> opened_store(const std::string& database) {
-  return superstep::is_postgres_url(database)
-             ? opened_store<postgres_store, postgres_store_options>(database)
-             : opened_store<sqlite_store, sqlite_store_options>(database);
-}
-
-} // namespace
-
 native_agent::native_agent(const std::string& text, const std::string& name,
                            const std::string& folder, const std::vector<std::string>& overrides,
                            nb::list tools, nb::list middleware,
@@ -209,7 +185,7 @@ native_agent::native_agent(const std::string& text, const std::string& name,
     const auto whole = superstep::agent{built.agent->spec(), built.agent->model(), std::move(all),
                                         built.agent->sub_agents()};
     if (!memory && !whole.spec().store.empty())
-      memory = std::make_shared<shared_store>(opened_store(whole.spec().store));
+      memory = std::make_shared<shared_store>(superstep::detail::open_store(whole.spec().store));
     given.checkpointer = std::move(checkpointer);
     given.memory = std::move(memory);
     if (given.checkpointer || given.memory || !given.middleware.empty())

@@ -5,8 +5,11 @@
 #include "api.hpp"
 #include "types.hpp"
 
+#include <superstep/messages/message_json.hpp>
+
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace superstep::python {
 
@@ -235,6 +238,13 @@ json::object to_json_object(nb::handle from, const std::string& where) {
   if (!PyDict_Check(from.ptr()))
     throw_type(at, from, "it must be a dict");
   return object_of(from, at, 0);
+}
+
+message_list read_messages(nb::handle from, const std::string& where) {
+  auto read = messages_from_json(to_json(from, where), where);
+  if (!read)
+    throw nb::value_error(read.error().text.c_str());
+  return *std::move(read);
 }
 
 } // namespace superstep::python

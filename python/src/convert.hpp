@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/json.hpp>
+#include <superstep/messages/messages.hpp>
 
 #include <string>
 
@@ -35,6 +36,11 @@ namespace nb = nanobind;
 /// Returns the object of a stored form.
 /// @throws nb::python_error for a class that is not on the allow list
 [[nodiscard]] nb::object from_stored(const json::value& from);
+
+/// Reads messages from a Python object in a form that messages_from_json() accepts.
+/// @param where names the object in errors
+/// @throws nb::value_error for an invalid message; what to_json() throws
+[[nodiscard]] message_list read_messages(nb::handle from, const std::string& where = "messages");
 
 /// Returns the JSON form of a dict; see to_json().
 [[nodiscard]] json::object to_json_object(nb::handle from, const std::string& where);

@@ -4,6 +4,7 @@
 
 #include "convert.hpp"
 #include "python_wrap.hpp"
+#include "runtime/giving_up.hpp"
 
 #include <superstep/messages/message_json.hpp>
 
@@ -25,13 +26,6 @@ jump read_jump(nb::handle from) {
     return jump::finish;
   throw nb::value_error(
       ("'" + std::string{text} + "' is not a jump; use 'model', 'tools' or 'end'").c_str());
-}
-
-message_list read_messages_of(nb::handle from, const std::string& where) {
-  auto read = messages_from_json(to_json(from, where), where);
-  if (!read)
-    throw nb::value_error(read.error().text.c_str());
-  return *std::move(read);
 }
 
 /// A call of a hook. Copies the state, because Python code may outlive the call.
@@ -58,10 +52,10 @@ protected:
     for (auto [key, value] : nb::borrow<nb::dict>(result)) {
       const auto name = text_of(key, "a key of the result of a hook");
       if (name == "messages")
-        step_.update.add(set<&chat_state::messages>(read_messages_of(value, "messages")));
+        step_.update.add(set<&chat_state::messages>(read_messages(value)));
       else if (name == "llm_input_messages")
         step_.update.add(
-            set<&chat_state::llm_input_messages>(read_messages_of(value, "llm_input_messages")));
+            set<&chat_state::llm_input_messages>(read_messages(value, "llm_input_messages")));
       else if (name == "jump_to")
         step_.to = value.is_none() ? jump::none : read_jump(value);
       else
@@ -82,7 +76,7 @@ task<hook_step<chat_state>> run_hook(boost::intrusive_ptr<hook_activation> made)
   auto waiting = await_call(made);
   const auto has_ended = co_await waiting;
   if (!has_ended) {
-    auto giving = giving_up{};
+    auto giving = superstep::detail::giving_up{};
     co_await giving;
   }
   co_return made->take();

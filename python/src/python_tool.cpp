@@ -3,6 +3,7 @@
 #include "python_tool.hpp"
 
 #include "convert.hpp"
+#include "runtime/giving_up.hpp"
 #include "tool_parts.hpp"
 
 #include <superstep/messages/message_json.hpp>
@@ -13,11 +14,6 @@
 namespace superstep::python {
 
 namespace {
-
-const run_config& no_config() noexcept {
-  static const auto none = run_config{};
-  return none;
-}
 
 /// A call of a tool.
 class tool_activation final : public activation {
@@ -66,7 +62,7 @@ public:
     auto waiting = await_call(made);
     const auto has_ended = co_await waiting;
     if (!has_ended) {
-      auto giving = giving_up{};
+      auto giving = superstep::detail::giving_up{};
       co_await giving;
     }
     co_return made->take();

@@ -141,10 +141,7 @@ model_call model_wrap_activation::changed(nb::dict changes) const {
       if (!value.is_none())
         out.model = models_->get(value, nullptr);
     } else if (name == "messages") {
-      auto read = messages_from_json(to_json(value, "request.messages"), "request.messages");
-      if (!read)
-        throw nb::value_error(read.error().text.c_str());
-      out.messages = *std::move(read);
+      out.messages = read_messages(value, "request.messages");
     } else if (name == "system_prompt") {
       const auto text = std::string{text_of(value, "request.system_prompt")};
       out.system = text.empty() ? nullptr : std::make_shared<const message>(system_message(text));

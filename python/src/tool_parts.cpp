@@ -14,30 +14,20 @@ namespace superstep::python {
 
 namespace {
 
-const run_config& no_config() noexcept {
-  static const auto none = run_config{};
-  return none;
-}
-
 bool has_runtime(const tool_context& of) {
   return of.environment && of.environment->run;
-}
-
-std::vector<message> read_messages(nb::handle from) {
-  auto read = messages_from_json(to_json(from, "messages"));
-  if (!read)
-    throw nb::value_error(read.error().text.c_str());
-  return {read->begin(), read->end()};
 }
 
 tool_update read_update(nb::handle from) {
   auto out = tool_update{};
   for (auto [key, item] : nb::borrow<nb::dict>(from)) {
     const auto name = std::string{text_of(key, "a key of an update")};
-    if (name == "messages")
-      out.messages = read_messages(item);
-    else
+    if (name == "messages") {
+      const auto read = read_messages(item);
+      out.messages.emplace(read.begin(), read.end());
+    } else {
       out.fields.emplace(name, to_json(item, "update['" + name + "']"));
+    }
   }
   return out;
 }
@@ -79,8 +69,8 @@ std::vector<tool_item> read_items(nb::handle from) {
     if (is_a(item, types().command))
       out.emplace_back(read_command(item));
     else
-      for (auto& m : read_messages(item))
-        out.emplace_back(std::move(m));
+      for (const auto& m : read_messages(item))
+        out.emplace_back(m);
   }
   return out;
 }
@@ -149,6 +139,11 @@ nb::object command_object(const tool_command& from) {
 }
 
 } // namespace
+
+const run_config& no_config() noexcept {
+  static const auto none = run_config{};
+  return none;
+}
 
 const run_config& config_of(const tool_context& of) {
   return has_runtime(of) ? of.environment->run->config() : no_config();

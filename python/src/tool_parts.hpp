@@ -11,6 +11,9 @@
 
 namespace superstep::python {
 
+/// Returns the configuration of a call that does not know that of its run.
+[[nodiscard]] const run_config& no_config() noexcept;
+
 // What a call of a tool can see of its run. @{
 /// Returns the configuration of the run. Valid as long as the context.
 [[nodiscard]] const run_config& config_of(const tool_context& of);

@@ -3,6 +3,7 @@
 
 #include "activation.hpp"
 #include "python_tool.hpp"
+#include "runtime/giving_up.hpp"
 #include "tool_parts.hpp"
 
 #include <superstep/base/await.hpp>
@@ -233,7 +234,7 @@ task<void> run_wrapper(boost::intrusive_ptr<wrap_activation<Request>> made,
   if (end.failure)
     std::rethrow_exception(end.failure);
   if (end.is_interrupted) {
-    auto giving = giving_up{};
+    auto giving = superstep::detail::giving_up{};
     co_await giving;
   }
 }

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace superstep::cli {
+namespace superstep::detail {
 
 /// Opens the threads in a PostgreSQL database, given by its URL, or in an SQLite file. Reads the
 /// key from the environment.
@@ -18,6 +18,6 @@ namespace superstep::cli {
                                                          std::optional<std::string> owner = {});
 
 /// Opens the long-term memory in a PostgreSQL database or in an SQLite file, like open_threads().
-[[nodiscard]] std::shared_ptr<store> open_store(const std::string& database);
+[[nodiscard]] std::unique_ptr<store> open_store(const std::string& database);
 
-} // namespace superstep::cli
+} // namespace superstep::detail

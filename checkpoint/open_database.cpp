@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses between SQLite and PostgreSQL by the form of the name of a database.
-#include "cli/thread_database.hpp"
+#include "open_database.hpp"
 
 #include <superstep/checkpoint/postgres.hpp>
 #include <superstep/checkpoint/sqlite.hpp>
 
 #include <utility>
 
-namespace superstep::cli {
+namespace superstep::detail {
 
 std::shared_ptr<checkpointer> open_threads(const std::string& database,
                                            std::optional<std::string> owner) {
@@ -22,15 +22,15 @@ std::shared_ptr<checkpointer> open_threads(const std::string& database,
   return sqlite_checkpointer(database, std::move(options));
 }
 
-std::shared_ptr<store> open_store(const std::string& database) {
+std::unique_ptr<store> open_store(const std::string& database) {
   if (superstep::is_postgres_url(database)) {
     auto options = postgres_store_options{};
     options.encryption_key = encryption_key_from_environment();
-    return std::make_shared<postgres_store>(database, std::move(options));
+    return std::make_unique<postgres_store>(database, std::move(options));
   }
   auto options = sqlite_store_options{};
   options.encryption_key = encryption_key_from_environment();
-  return std::make_shared<sqlite_store>(database, std::move(options));
+  return std::make_unique<sqlite_store>(database, std::move(options));
 }
 
-} // namespace superstep::cli
+} // namespace superstep::detail
