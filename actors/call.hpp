@@ -56,7 +56,7 @@ enum class body_progress : std::uint8_t {
 
 /// The properties of a call that are decided before its body starts, as bits of call::traits.
 enum class call_trait : std::uint8_t {
-  has_observers = 1,     ///< `sink`, `talk`, `below` or `failure` of the extras may be set
+  has_observers = 1,     ///< `sink`, `talk`, `below` or `unusual` of the extras may be set
   is_timed = 2,          ///< the call has a timeout
   has_deadline = 4,      ///< `due` is set
   heartbeats_only = 8,   ///< only heartbeats count as progress
@@ -86,8 +86,7 @@ struct call_extras {
   timer limit_timer;
   std::shared_ptr<detail::event_sink> sink;
   std::shared_ptr<const nested_in> below;
-  /// the error that an error handler handles; otherwise null
-  std::shared_ptr<const run_error> failure;
+  unusual_input unusual;                         ///< see body_input::unusual
   std::chrono::steady_clock::time_point started; ///< when the call started; set if it has a timeout
   std::chrono::steady_clock::time_point due;     ///< see runtime::deadline()
   /// Time of the latest progress, in nanoseconds of the clock of `started`. Written by the threads
@@ -146,7 +145,7 @@ struct call : lane_message, detail::call_services {
   std::shared_ptr<const run_config> config;
   detail::program_ptr table;
   state_view state_hold;
-  std::shared_ptr<std::vector<send>> inputs_hold;
+  step_inputs_ptr inputs_hold;
 
   [[nodiscard]] bool claim() noexcept { return !claimed.exchange(true, std::memory_order_acq_rel); }
 
@@ -256,16 +255,15 @@ private:
   [[nodiscard]] conversation& conversing();
   [[nodiscard]] bool end_coroutine() noexcept;
 
+  static const call_extras no_extras;
+
+  std::stop_source stopper_{std::nostopstate}; // without a state until the body asks for a token
+  std::atomic<call_extras*> extras_{nullptr};
+  bool stop_requested_ = false;
+
 protected:
   // the body may ask for its token or its actors while the lane abandons the call
   tiny_mutex stop_mutex_;
-
-private:
-  static const call_extras no_extras;
-
-  bool stop_requested_ = false;
-  std::stop_source stopper_{std::nostopstate}; // without a state until the body asks for a token
-  std::atomic<call_extras*> extras_{nullptr};
 
 public:
   /// Destroys the body's frame, output and exception. A suspended frame keeps the lane alive;
@@ -287,7 +285,7 @@ public:
       own->sink.reset();
       own->below.reset();
       own->talk.reset();
-      own->failure.reset();
+      own->unusual = {};
     }
   }
   void forget_stop() noexcept {

@@ -25,7 +25,7 @@ std::optional<timeout_policy> timeout_of(const run& r, const call& c) {
   auto limit = r.table().node(t.node).options.timeout;
   if (!t.is_push() || t.failed_node != step_task::pull)
     return limit;
-  if (const auto own = (*r.step.inputs)[t.push_index].timeout; own.count() > 0) {
+  if (const auto own = r.step.input_of(t).timeout; own.count() > 0) {
     if (!limit)
       limit.emplace();
     limit->run = own;
@@ -64,9 +64,9 @@ void give_failure(run& r, call& c, std::uint32_t number) {
   const auto& t = r.step.tasks[number];
   const auto& handled = r.extras().handled;
   if (const auto found = handled.find(number); found != handled.end())
-    c.more().failure = found->second;
+    c.more().unusual.failure = found->second;
   c.set(call_trait::has_observers);
-  c.input.failure = &c.extras().failure;
+  c.input.unusual = &c.extras().unusual;
   if (!r.table().node(t.node).takes_payload && r.table().node(t.failed_node).takes_payload)
     c.input.payload = nullptr;
 }
@@ -83,8 +83,10 @@ void attach_observers(run& r, call& c, std::uint32_t number) {
     give_failure(r, c, number);
   c.set(call_trait::has_observers);
   if (const auto& below = r.request.below) {
-    c.more().below = below;
-    c.input.ns = &below->ns;
+    auto& extras = c.more();
+    extras.below = below;
+    extras.unusual.ns = &below->ns;
+    c.input.unusual = &extras.unusual;
   }
   if (r.streams(stream_mode::custom))
     c.set(call_trait::streams_custom);
@@ -119,7 +121,7 @@ void fill_call(run& r, call& c, std::uint32_t number, const coordinator_host& cl
   c.nests_requested = 0;
   if (c.traits != 0)
     c.detach_observers(); // the record may still have the sink and the conversation of another run
-  const auto* const sent = t.is_push() ? &(*r.step.inputs)[t.push_index] : nullptr;
+  const auto* const sent = t.is_push() ? &r.step.input_of(t) : nullptr;
   auto& in = c.input;
   in.table = &r.table();
   in.state = r.state.state().get();
@@ -135,8 +137,7 @@ void fill_call(run& r, call& c, std::uint32_t number, const coordinator_host& cl
   in.is_applied = t.node == detail::program::no_node && !r.step.input;
   in.store = r.memory;
   in.steps_left = r.state.steps_left();
-  in.failure = nullptr;
-  in.ns = nullptr;
+  in.unusual = nullptr;
   if (r.is(run_trait::has_limits) || (sent != nullptr && sent->timeout.count() > 0))
     set_limits(r, c, clock);
   if (!r.is_fast_path())

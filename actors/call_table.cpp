@@ -74,7 +74,7 @@ void call_table::recycle(call& c) noexcept {
   c.state_hold.reset();
   c.inputs_hold.reset();
   c.forget_stop();
-  c.turn.kind = ready_kind::resume;
+  c.turn.set_kind(ready_kind::resume);
   c.claimed.store(false, std::memory_order_relaxed);
   transition(c, call_phase::idle);
   records_.put_back(c);
@@ -172,24 +172,26 @@ void call_table::add_fork(call& parent, task<void>&& body, boost::intrusive_ptr<
   c.set(call_trait::has_observers);
   c.set(call_trait::is_forked);
   extras.sink = of_parent.sink;
-  extras.failure = of_parent.failure;
+  extras.unusual = of_parent.unusual;
   extras.below = of_parent.below;
   c.input = parent.input;
   c.input.config = &c.config;
+  if (c.input.unusual != nullptr)
+    c.input.unusual = &extras.unusual;
   c.input.services = &c;
   extras.join = std::move(join);
   extras.forked = std::move(body);
   extras.forked.start_in(c.at);
   host_.acquire(c);
   detach(r, c, call_phase::waiting);
-  c.turn.kind = ready_kind::start_call;
+  c.turn.set_kind(ready_kind::start_call);
   of_run.starts.push_back(c.turn);
   ready_.push_back(r.group(), of_run.turn_of_forks);
 }
 
 call& call_table::next_fork(run& r) noexcept {
   auto& forks = r.more();
-  auto& c = *static_cast<call*>(forks.starts.pop_front().owner);
+  auto& c = *static_cast<call*>(forks.starts.pop_front().owner());
   SUPERSTEP_ASSERT(c.phase == call_phase::waiting && c.owner == &r);
   if (!forks.starts.empty())
     ready_.push_back(r.group(), forks.turn_of_forks);

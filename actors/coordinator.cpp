@@ -152,9 +152,8 @@ void run_coordinator::begin_run(std::uint64_t number, run_request&& request) noe
   r.active_stops = run::stop_before | run::stop_after;
   r.next_task = 0;
   r.detached_tasks_max = r.request.config->max_concurrency.value_or(0);
-  r.stats.steps = 0;
-  r.stats.tasks = 0;
   SUPERSTEP_ASSERT(r.open.empty() && r.offloaded == 0 && r.barriers_offloaded == 0);
+  SUPERSTEP_ASSERT(r.counters.steps == 0 && r.counters.barrier_waits_ns.empty());
   SUPERSTEP_ASSERT(r.detached_tasks == 0 && !r.own_extras && !r.turn.is_listed());
   if (r.request.below)
     child_list::link(r.request.below->caller->more().first_child, r);
@@ -410,7 +409,7 @@ void run_coordinator::fire(timer& t, time_point now) noexcept {
       return;
     }
     case timer_kind::patience:
-      end(r, r.failure ? std::optional{std::move(*r.failure)} : std::nullopt);
+      end(r, r.take_failure());
       return;
     case timer_kind::step_limit:
       end(r, make_run_error(graph_errc::step_timeout,
@@ -476,14 +475,14 @@ void run_coordinator::end(run& r, std::optional<run_error> error) noexcept {
     call_user(r, "answering messages to the run", [&] { host_.drop_mail(r); });
   if (!r.extras().late.empty())
     cache_late(r, std::exchange(r.more().late, {}));
-  if (r.broken && !error)
-    error = std::move(*r.broken);
+  if (r.extras().broken && !error)
+    error = std::move(*r.own_extras->broken);
   if (r.thread)
     call_user(r, "closing the thread", [&] { close_thread(r, error); });
-  if (r.broken && !error)
-    error = std::move(*r.broken);
-  auto result = detail::raw_result{
-      r.state.take_state(), std::move(error), std::exchange(r.stats, {}), {}, {}, {}};
+  if (r.extras().broken && !error)
+    error = std::move(*r.own_extras->broken);
+  auto result =
+      detail::raw_result{r.state.take_state(), std::move(error), r.counters.stats(), {}, {}, {}};
   auto saved = std::shared_ptr<saved_result>{};
   if (r.own_extras) {
     result.interrupts = std::move(r.own_extras->interrupts);
@@ -516,10 +515,8 @@ void run_coordinator::release(run& r) noexcept {
   SUPERSTEP_ASSERT(r.open.empty() && r.detached_tasks == 0 && r.offloaded == 0);
   SUPERSTEP_ASSERT(!r.turn.is_listed());
   r.again.clear();
-  r.failure.reset();
-  r.broken.reset();
-  r.cancelled.reset();
   r.barriers_offloaded = 0;
+  r.counters = {};
   r.request.clear();
   r.state.clear();
   r.step.clear();

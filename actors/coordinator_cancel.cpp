@@ -18,13 +18,13 @@ void run_coordinator::cancel(std::uint64_t number) noexcept {
   if (r == nullptr || r->phase == run_phase::cancelling)
     return;
   try {
-    r->cancelled = std::make_unique<run_error>(cancelled_error(*r));
+    r->more().cancelled = std::make_unique<run_error>(cancelled_error(*r));
   } catch (...) {
     end(*r, cancelled_error(*r));
     return;
   }
   if (r->phase == run_phase::opening) { // no task has started
-    end(*r, std::move(*r->cancelled));
+    end(*r, std::move(*r->own_extras->cancelled));
     return;
   }
   stop_tree(*r);
@@ -40,11 +40,11 @@ void run_coordinator::stop_tree(run& r) noexcept {
 
 /// Ends a cancelled run, unless a job thread applies its step or the step of a nested run.
 void run_coordinator::finish_cancel(run& r) noexcept {
-  if (!r.cancelled || r.barriers_offloaded > 0)
+  if (!r.extras().cancelled || r.barriers_offloaded > 0)
     return;
-  keep_outputs_below(r, *r.cancelled);
+  keep_outputs_below(r, *r.extras().cancelled);
   if (r.is_live())
-    end(r, std::move(*r.cancelled));
+    end(r, std::move(*r.own_extras->cancelled));
 }
 
 void run_coordinator::keep_outputs_below(run& r, const run_error& why) noexcept {
@@ -60,7 +60,7 @@ void run_coordinator::keep_outputs_below(run& r, const run_error& why) noexcept 
 /// functions return an output for each unfinished task. Each tool call in the message history then
 /// has an answer.
 void run_coordinator::keep_outputs(run& r, const run_error& why) {
-  if (r.phase != run_phase::cancelling || r.extras().interrupts || r.failure ||
+  if (r.phase != run_phase::cancelling || r.extras().interrupts || r.extras().failure ||
       r.extras().to_parent || r.step.tasks.empty())
     return;
   auto given = std::vector<std::pair<std::uint32_t, node_output>>{};

@@ -22,11 +22,11 @@ void move_contents(run& from, run& to) noexcept {
 [[maybe_unused]] bool is_at_boundary(const run& r) noexcept {
   const auto& extras = r.extras();
   return r.root == &r && !r.turn.is_listed() && r.detached_tasks == 0 && r.open.empty() &&
-         r.again.empty() && !r.failure && !r.broken && !r.cancelled && r.offloaded == 0 &&
-         r.barriers_offloaded == 0 && r.first_end_ns == 0 && extras.starts.empty() &&
-         !extras.turn_of_forks.is_listed() && extras.retries.empty() && !extras.interrupts &&
-         !extras.to_parent && extras.talks.empty() && extras.handled.empty() &&
-         !extras.patience_timer.is_set();
+         r.again.empty() && !extras.failure && !extras.broken && !extras.cancelled &&
+         r.offloaded == 0 && r.barriers_offloaded == 0 && r.first_end_ns == 0 &&
+         extras.starts.empty() && !extras.turn_of_forks.is_listed() && extras.retries.empty() &&
+         !extras.interrupts && !extras.to_parent && extras.talks.empty() &&
+         extras.handled.empty() && !extras.patience_timer.is_set();
 }
 
 } // namespace

@@ -53,7 +53,7 @@ call_state seen_state(const call& c) noexcept {
     return c.claimed.load(std::memory_order_relaxed) ? call_state::running : call_state::queued;
   case call_phase::mailed:
   case call_phase::activated:
-    return c.turn.kind == ready_kind::resume ? call_state::suspended : call_state::queued;
+    return c.turn.kind() == ready_kind::resume ? call_state::suspended : call_state::queued;
   case call_phase::suspended:
     return call_state::suspended;
   case call_phase::in_place:

@@ -77,9 +77,11 @@ private:
 
 /// A function on its way to the lane of a run. A lane that does not have the run passes the message
 /// on; see run_sharing.
+/// @tparam F called with the lane and the run
+template <class F>
 class run_errand final : public lane_message {
 public:
-  run_errand(detail::engine_core& core, std::uint64_t number, std::function<void(lane&, run&)> f)
+  run_errand(detail::engine_core& core, std::uint64_t number, F f)
       : core_{core}, number_{number}, f_{std::move(f)} {}
   void arrive(lane& l) override {
     if (auto* const r = l.runs().find_run(number_)) {
@@ -95,7 +97,7 @@ public:
 private:
   detail::engine_core& core_;
   std::uint64_t number_;
-  std::function<void(lane&, run&)> f_;
+  [[no_unique_address]] F f_;
 };
 
 } // namespace
@@ -183,11 +185,13 @@ detail::engine_core::ticket detail::engine_core::submit(lane& l, run_request&& r
 }
 
 void detail::engine_core::cancel(ticket t) {
-  on_run(t, [](lane& l, run& r) {
+  // not with on_run(), because a million runs may be cancelled at once
+  const auto cancel_it = [](lane& l, run& r) {
     if (SUPERSTEP_MUTANT(lose_moved_cancel) && run_sharing::home_of(r.number) != l.index())
       return;
     l.runs().cancel(r.number);
-  });
+  };
+  lanes_[t.lane]->post(new run_errand{*this, t.number, cancel_it});
 }
 
 void detail::engine_core::drain(ticket t, std::string reason) {

@@ -253,15 +253,15 @@ void lane::fire_timers() {
 /// Handles the first entry of the ready queue.
 lane::kept lane::turn() {
   auto& first = runs_.ready().pop_front();
-  switch (first.kind) {
+  switch (first.kind()) {
   case ready_kind::drive:
-    return drive(*static_cast<run*>(first.owner));
+    return drive(*static_cast<run*>(first.owner()));
   case ready_kind::start_fork:
-    return start(runs_.calls().next_fork(*static_cast<run*>(first.owner)));
+    return start(runs_.calls().next_fork(*static_cast<run*>(first.owner())));
   case ready_kind::start_call:
-    return start(*static_cast<call*>(first.owner));
+    return start(*static_cast<call*>(first.owner()));
   case ready_kind::resume:
-    return resume(*static_cast<call*>(first.owner));
+    return resume(*static_cast<call*>(first.owner()));
   }
   SUPERSTEP_ASSERT(false);
   return kept::yes;

@@ -112,7 +112,7 @@ bool acquire_actor(lane& on, lane_call& c, ready_kind later) noexcept {
     c.is_acquired = true;
     return true;
   }
-  c.turn.kind = later;
+  c.turn.set_kind(later);
   if (!s->is_dead()) // otherwise the notice in the inbox fails the call
     on.runs().tasks().continue_by_message(c);
   return false;
@@ -240,7 +240,7 @@ void lane::start_job(run& r, std::uint32_t number) noexcept {
 lane::kept lane::start(call& c) {
   SUPERSTEP_ASSERT(c.phase == call_phase::waiting || c.phase == call_phase::activated);
   learn_heavy(guard_, c);
-  c.turn.kind = ready_kind::resume;
+  c.turn.set_kind(ready_kind::resume);
   if (c.phase == call_phase::waiting && is_slow(c)) {
     runs_.calls().move(c, call_phase::job);
     if (core_.add_job(c))

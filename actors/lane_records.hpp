@@ -5,6 +5,8 @@
 #include "pooled_actor.hpp"
 #include "run.hpp"
 
+#include <superstep/base/detail/cache_lines.hpp>
+
 #include <atomic>
 #include <mutex>
 #include <utility>
@@ -19,8 +21,14 @@ struct node_actor_slot {
 };
 
 /// The record of a run on a lane, with the actors of the run.
-struct lane_run final : run {
-  std::vector<node_actor_slot> node_actors; ///< by node number
+struct lane_run final : run, on_cache_lines {
+private:
+  std::atomic<bool> is_shown{false}; // set after coordinator_
+  tiny_mutex mutex_;
+  pooled_actor_ptr coordinator_;
+
+public:
+  detail::thin_list<node_actor_slot> node_actors; ///< by node number
 
   /// The actor of the run; an exit message to it ends the run. Created by the first function that
   /// needs a handle to it, on any thread.
@@ -37,11 +45,6 @@ struct lane_run final : run {
     is_shown.store(false, std::memory_order_relaxed);
     return std::exchange(coordinator_, nullptr);
   }
-
-private:
-  std::atomic<bool> is_shown{false}; // set after coordinator_
-  tiny_mutex mutex_;
-  pooled_actor_ptr coordinator_;
 };
 
 /// The record of a call on a lane, with the actor that it uses.
@@ -50,11 +53,11 @@ private:
 /// actor returns to the pool. If a function asks for it later, it gets another one.
 struct lane_call final : call {
   using call::call;
-  pooled_actor_ptr actor;
   bool is_acquired = false; ///< whether the lane has acquired the actor to run the body
   /// Whether the actor ends with the call although it is that of a node, because another call of
   /// the node has a different one. Set when an activation is mailed.
   bool has_own_actor = false;
+  pooled_actor_ptr actor;
 
   /// Returns the actor of the call; null if the lane has abandoned the call. Creates the actor if
   /// necessary. Called by the body and, while the body does not run, by the lane.
@@ -93,6 +96,8 @@ struct lane_call final : call {
                                                                   : nullptr;
   }
 };
+
+static_assert(sizeof(lane_run) <= 632, "a run record has ten cache lines; see take_cache_lines()");
 
 [[nodiscard]] inline lane_run& on_lane(run& r) noexcept {
   return static_cast<lane_run&>(r);

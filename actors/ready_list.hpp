@@ -26,13 +26,30 @@ struct ready_link {
 };
 
 /// An entry of a ready_list. It is part of the run or call that it concerns.
-struct ready_entry : ready_link {
-  ready_entry(ready_kind k, void* o) noexcept : owner{o}, kind{k} {}
+class ready_entry : public ready_link {
+public:
+  ready_entry(ready_kind k, void* owner) noexcept : owner_and_kind_{packed(k, owner)} {}
 
   [[nodiscard]] bool is_listed() const noexcept { return next != nullptr; }
+  [[nodiscard]] void* owner() const noexcept {
+    return reinterpret_cast<void*>(owner_and_kind_ & ~kind_bits);
+  }
+  [[nodiscard]] ready_kind kind() const noexcept {
+    return static_cast<ready_kind>(owner_and_kind_ & kind_bits);
+  }
+  void set_kind(ready_kind k) noexcept { owner_and_kind_ = packed(k, owner()); }
+  void set_owner(void* owner) noexcept { owner_and_kind_ = packed(kind(), owner); }
 
-  void* owner;
-  ready_kind kind;
+private:
+  /// The bits of the kind. They are 0 in the address of a run or call.
+  static constexpr auto kind_bits = std::uintptr_t{3};
+  [[nodiscard]] static std::uintptr_t packed(ready_kind k, void* owner) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(owner);
+    SUPERSTEP_ASSERT((address & kind_bits) == 0);
+    return address | static_cast<std::uintptr_t>(k);
+  }
+
+  std::uintptr_t owner_and_kind_; // one word, because each run and call has an entry
 };
 
 /// A list of runs and calls that have something to do, in order. It does not allocate. Adding and
@@ -126,7 +143,7 @@ public:
   /// Removes and returns the first entry of the first group. The group moves to the end of the
   /// queue. @pre !empty()
   [[nodiscard]] ready_entry& pop_front() noexcept {
-    auto& g = *static_cast<ready_group*>(groups_.pop_front().owner);
+    auto& g = *static_cast<ready_group*>(groups_.pop_front().owner());
     auto& first = g.entries.pop_front();
     if (!g.entries.empty())
       groups_.push_back(g.turn);

@@ -150,7 +150,8 @@ const run_extras run::no_extras{nullptr};
 void run_extras::belong_to(run& of) noexcept {
   SUPERSTEP_ASSERT(!turn_of_forks.is_listed() && starts.empty() && retries.empty());
   SUPERSTEP_ASSERT(!step_timer.is_set() && !patience_timer.is_set());
-  turn_of_forks.owner = step_timer.owner = patience_timer.owner = &of;
+  turn_of_forks.set_owner(&of);
+  step_timer.owner = patience_timer.owner = &of;
 }
 
 std::shared_ptr<conversation> run::conversation_of(std::uint32_t of) {

@@ -134,7 +134,7 @@ enum class run_trait : std::uint8_t {
   keeps_writes = 2,
   /// Its calls have deadlines, from the run, the step or their nodes.
   has_limits = 4,
-  /// There was no memory to store an error in `broken`; set by note_broken().
+  /// There was no memory to store an error in run_extras::broken; set by note_broken().
   no_memory = 8,
 };
 
@@ -205,6 +205,29 @@ struct run_extras {
   /// The errors of tasks whose error handlers run in their place, by task number.
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const run_error>> handled;
   std::string drained_for; ///< unless empty: the run ends before its next step with this error text
+  /// the error of a failed task; ends the run when the coordinator finds no more reason to wait
+  std::unique_ptr<run_error> failure;
+  /// the error of user code outside bodies; ends the run at the next step boundary
+  std::unique_ptr<run_error> broken;
+  std::unique_ptr<run_error> cancelled; ///< in phase `cancelling`: the error of the cancellation
+};
+
+/// The counters of a run that its result reports; see run_stats.
+struct run_counters {
+  std::uint64_t steps = 0;
+  std::uint64_t tasks = 0;
+  detail::thin_list<std::uint64_t> barrier_waits_ns;
+
+  /// Returns the counters as the caller of the run gets them; without the waits if memory is short.
+  [[nodiscard]] run_stats stats() const noexcept {
+    auto out = run_stats{steps, tasks, {}};
+    try {
+      out.barrier_wait_ns.assign(barrier_waits_ns.begin(), barrier_waits_ns.end());
+    } catch (...) { // the result is more important than this part of it
+      out.barrier_wait_ns.clear();
+    }
+    return out;
+  }
 };
 
 /// The part of a run that moves with it to another lane, which happens at the start of a
@@ -223,22 +246,22 @@ struct run_contents {
   run_arguments request;
   run_state state;
   super_step step;
-  run_stats stats;
+  run_counters counters;
   /// The run's conversation thread. Set if the run has a checkpointer. Also set if its input is a
   /// command or empty, because only thread_run handles such inputs.
   std::unique_ptr<thread_run> thread;
   superstep::store* memory = nullptr; ///< the long-term store of the outermost run, or null
   write_cache* cache = nullptr;
-  std::uint32_t detached_tasks_max = 0; ///< run_config::max_concurrency; 0 for no limit
-  time_point due = time_point::max();   ///< deadline of the run
+  time_point due = time_point::max(); ///< deadline of the run
   /// The extras of the run; null until run::more() is called.
   std::unique_ptr<run_extras> own_extras;
+  std::uint32_t detached_tasks_max = 0; ///< run_config::max_concurrency; 0 for no limit
 };
 
 /// The record of one live run: its state, its current super-step and its progress. The coordinator
 /// of a lane changes it. Records are reused; `generation` is incremented when a run ends, so that
 /// links to the ended run can be recognised.
-struct alignas(64) run : run_contents {
+struct run : run_contents {
   run() = default;
   run(const run&) = delete;
   run& operator=(const run&) = delete;
@@ -246,22 +269,20 @@ struct alignas(64) run : run_contents {
 
   std::uint32_t generation = 0;
   phase_cell<run_phase> phase;
-  ready_entry turn{ready_kind::drive, this}; ///< the run's next turn
-  run* root = this;       ///< the outermost run that this run is part of, or the run itself
-  ready_group ready_here; ///< used by outermost runs; see group()
   std::uint32_t detached_tasks = 0; ///< detached calls that were not forked, for max_concurrency
-  std::vector<call*> open;          ///< the records of the detached calls
+  ready_entry turn{ready_kind::drive, this}; ///< the run's next turn
+  run* root = this;              ///< the outermost run that this run is part of, or the run itself
+  ready_group ready_here;        ///< used by outermost runs; see group()
+  detail::thin_list<call*> open; ///< the records of the detached calls
   run* next_child = nullptr; ///< the next nested run of the same call; see call_extras::first_child
   run* prev_child = nullptr;
   /// tasks to start again: retries that are due, error handlers
-  std::vector<std::uint32_t> again;
+  detail::thin_list<std::uint32_t> again;
   timer deadline_timer{timer_kind::deadline, this};
-  /// the error of a failed task; ends the run when the coordinator finds no more reason to wait
-  std::unique_ptr<run_error> failure;
-  /// the error of user code outside bodies; ends the run at the next step boundary
-  std::unique_ptr<run_error> broken;
-  std::unique_ptr<run_error> cancelled; ///< in phase `cancelling`: the error of the cancellation
-  std::uint32_t activity = 0;           ///< counts resumed calls and activity of nested runs
+  /// The time at which the lane found that a task of the step had ended while others had not; 0 if
+  /// it has found none. The barrier reports the time since then as run_stats::barrier_wait_ns.
+  std::uint64_t first_end_ns = 0;
+  std::uint32_t activity = 0;      ///< counts resumed calls and activity of nested runs
   std::uint32_t seen_activity = 0; ///< the value of `activity` at the last check of a failed step
   std::uint32_t idle_polls = 0; ///< number of consecutive checks in which `activity` was unchanged
   /// Number of bodies of this run and of its nested runs that are offloaded; see
@@ -269,9 +290,6 @@ struct alignas(64) run : run_contents {
   std::uint32_t offloaded = 0;
   /// Number of runs among this run and its nested runs whose step a job thread applies.
   std::uint32_t barriers_offloaded = 0;
-  /// The time at which the lane found that a task of the step had ended while others had not; 0 if
-  /// it has found none. The barrier reports the time since then as run_stats::barrier_wait_ns.
-  std::uint64_t first_end_ns = 0;
 
   static constexpr std::uint8_t stop_before = 1;
   static constexpr std::uint8_t stop_after = 2;
@@ -285,6 +303,10 @@ struct alignas(64) run : run_contents {
     if (!own_extras)
       own_extras = std::make_unique<run_extras>(this);
     return *own_extras;
+  }
+  /// Moves the error of a failed task out of the run; nothing if no task has failed.
+  [[nodiscard]] std::optional<run_error> take_failure() noexcept {
+    return extras().failure ? std::optional{std::move(*own_extras->failure)} : std::nullopt;
   }
   /// The ready entries of the outermost run, among which are those of this run.
   [[nodiscard]] ready_group& group() const noexcept { return root->ready_here; }

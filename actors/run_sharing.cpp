@@ -96,7 +96,7 @@ void run_sharing::begin(lane& idle) {
 
 bool run_sharing::is_movable(run& r) noexcept {
   if (r.phase != run_phase::running || r.request.below || !r.open.empty() || !r.again.empty() ||
-      !r.extras().retries.empty() || r.next_task != 0 || r.broken)
+      !r.extras().retries.empty() || r.next_task != 0 || r.extras().broken)
     return false;
   const auto& on = on_lane(r);
   return !on.is_known() && std::ranges::all_of(on.node_actors, [](const node_actor_slot& slot) {

@@ -48,7 +48,7 @@ next_action::kind step_policy::end_step(run& r) noexcept {
   runs_.guard(r, nullptr, [&] {
     if (r.phase == run_phase::settling) {
       if (!runs_.tasks().settles(r))
-        runs_.end(r, r.failure ? std::optional{std::move(*r.failure)} : std::nullopt);
+        runs_.end(r, r.take_failure());
       return;
     }
     if (!r.is_step_over()) {
@@ -69,7 +69,7 @@ bool step_policy::barrier(run& r) {
   SUPERSTEP_ASSERT(r.is_step_over() && r.again.empty());
   transition(r, run_phase::applying);
   if (r.first_end_ns != 0)
-    r.stats.barrier_wait_ns.push_back(host_.now_ns() - std::exchange(r.first_end_ns, 0));
+    r.counters.barrier_waits_ns.push_back(host_.now_ns() - std::exchange(r.first_end_ns, 0));
   if (!r.is_fast_path()) {
     if (r.streams(stream_mode::debug))
       run_events{r}.barrier();
@@ -155,7 +155,7 @@ void step_policy::barrier_ended(call& c) noexcept {
 void step_policy::count_barrier_end(run& r) noexcept {
   const auto count = [this](run& of) {
     SUPERSTEP_ASSERT(of.barriers_offloaded > 0);
-    if (--of.barriers_offloaded == 0 && of.cancelled)
+    if (--of.barriers_offloaded == 0 && of.extras().cancelled)
       runs_.ready().push_back(of.group(), of.turn);
   };
   count(r);
@@ -189,12 +189,12 @@ bool step_policy::finish_step(run& r) {
 
 /// Ends the run if user code outside bodies has thrown; returns whether it did.
 bool step_policy::ends_broken(run& r) {
-  if (!r.broken)
+  if (!r.extras().broken)
     if (auto cause = r.request.sink_failure())
-      r.broken = std::make_unique<run_error>(
+      r.more().broken = std::make_unique<run_error>(
           error_of_user_code("the sink of the run's events", std::move(cause), r.state.step()));
-  if (r.broken) {
-    runs_.end(r, std::move(*r.broken));
+  if (r.extras().broken) {
+    runs_.end(r, std::move(*r.own_extras->broken));
     return true;
   }
   if (r.is(run_trait::no_memory)) {
@@ -273,8 +273,8 @@ bool step_policy::advance(run& r, step_from from) {
               make_run_error(graph_errc::drained, std::move(r.more().drained_for), r.state.step()));
     return false;
   }
-  ++r.stats.steps;
-  r.stats.tasks += r.step.tasks.size();
+  ++r.counters.steps;
+  r.counters.tasks += r.step.tasks.size();
   if (!r.is_fast_path())
     return begin_step(r, from);
   transition(r, run_phase::running);

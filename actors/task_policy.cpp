@@ -168,7 +168,7 @@ void task_policy::start_as_job(run& r, call& c) noexcept {
       return;
     // no thread is available: the lane runs the body itself, after the other ready entries
     runs_.calls().move(c, call_phase::waiting);
-    c.turn.kind = ready_kind::start_call;
+    c.turn.set_kind(ready_kind::start_call);
     runs_.ready().push_back(r.group(), c.turn);
   });
 }
@@ -176,7 +176,7 @@ void task_policy::start_as_job(run& r, call& c) noexcept {
 void task_policy::start_by_message(run& r, call& c) noexcept {
   runs_.guard(r, "a call", [&] {
     detach(r, c, call_phase::mailed);
-    c.turn.kind = ready_kind::start_call;
+    c.turn.set_kind(ready_kind::start_call);
     mail_activation(c);
   });
 }
@@ -248,7 +248,7 @@ void task_policy::call_ended(call& c) noexcept {
     }
   });
   runs_.calls().free(c);
-  if (r.failure && SUPERSTEP_MUTANT(lose_wakeup))
+  if (r.extras().failure && SUPERSTEP_MUTANT(lose_wakeup))
     return;
   runs_.queue_after_call(r);
 }
@@ -337,7 +337,10 @@ void task_policy::fail_call(call& c, run_error&& error) {
   auto input = c.input;
   input.config = &config;
   input.services = nullptr;
-  input.failure = nullptr;
+  const auto unusual =
+      unusual_input{nullptr, input.unusual != nullptr ? input.unusual->ns : nullptr};
+  if (input.unusual != nullptr)
+    input.unusual = &unusual;
   if (const auto& talk = c.extras().talk)
     r.keep_abandoned_talk(number, *talk);
   abandon(c);
@@ -422,15 +425,16 @@ void task_policy::task_failed(run& r, std::uint32_t number, const body_input& in
   const auto comes_first = [](const run_error& a, const run_error& b) {
     return std::tie(a.attempts, a.task) < std::tie(b.attempts, b.task);
   };
-  if (!r.failure || comes_first(error, *r.failure) || SUPERSTEP_MUTANT(reorder_failures))
-    r.failure = std::make_unique<run_error>(std::move(error));
+  const auto& first = r.extras().failure;
+  if (!first || comes_first(error, *first) || SUPERSTEP_MUTANT(reorder_failures))
+    r.more().failure = std::make_unique<run_error>(std::move(error));
   settle(r);
 }
 
 /// Records that no output of the step will be applied: a task has failed, or has returned a command
 /// to the parent graph.
 void task_policy::settle(run& r) noexcept {
-  SUPERSTEP_ASSERT(r.failure || r.extras().to_parent);
+  SUPERSTEP_ASSERT(r.extras().failure || r.extras().to_parent);
   if (r.phase == run_phase::running)
     transition(r, run_phase::settling);
   if (r.next_task == r.step.tasks.size())

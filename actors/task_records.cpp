@@ -19,7 +19,7 @@ body_input reading(run& r, std::uint32_t number) {
   auto in = body_input{};
   in.table = &r.table();
   in.state = r.state.state().get();
-  in.payload = t.is_push() ? &(*r.step.inputs)[t.push_index].input : nullptr;
+  in.payload = t.is_push() ? &r.step.input_of(t).input : nullptr;
   in.config = &r.request.config;
   in.node = t.node;
   in.task_index = t.is_push() ? t.push_index : 0;
@@ -143,7 +143,7 @@ void cache_output(run& r, std::uint32_t number, const node_output& output) {
                          found->second,
                          {{output.writes.begin(), output.writes.end()},
                           {output.targets.begin(), output.targets.end()},
-                          output.sends},
+                          {output.sends.begin(), output.sends.end()}},
                          node.options.cache->ttl});
   if (r.events_of_tasks == task_events::at_once || !r.thread || !r.thread->checkpointer())
     cache_late(r, std::exchange(extras.late, {}));
@@ -187,7 +187,7 @@ void tell_thread(run& r, std::uint32_t number, const node_output* output,
                             !output->targets.empty() || (output->has_ended && has_edges()))) {
     record.output = {{output->writes.begin(), output->writes.end()},
                      {output->targets.begin(), output->targets.end()},
-                     output->sends};
+                     {output->sends.begin(), output->sends.end()}};
   }
   if (failure != nullptr) {
     record.error = failure->text;

@@ -19,11 +19,11 @@ run_error current_error(std::string_view whose, std::int64_t step) noexcept {
 }
 
 void note_broken(run& r, std::string_view whose) noexcept {
-  if (r.broken)
+  if (r.extras().broken)
     return;
   auto error = current_error(whose, r.state.step());
   try {
-    r.broken = std::make_unique<run_error>(std::move(error));
+    r.more().broken = std::make_unique<run_error>(std::move(error));
   } catch (...) {
     r.set(run_trait::no_memory);
   }

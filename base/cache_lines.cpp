@@ -63,8 +63,12 @@ struct at_thread_end {
   }
 };
 
+// The memory that malloc puts before a block. A block is shorter by it than its cache lines: blocks
+// then follow each other without gaps.
+constexpr auto malloc_header = sizeof(std::size_t);
+
 constexpr std::size_t lines_of(std::size_t bytes) noexcept {
-  return (bytes + line - 1) / line;
+  return (bytes + malloc_header + line - 1) / line;
 }
 
 } // namespace
@@ -78,7 +82,7 @@ void* take_cache_lines(std::size_t bytes) {
     --list.length;
     return b;
   }
-  return ::operator new(n* line, std::align_val_t{line});
+  return ::operator new(n* line - malloc_header, std::align_val_t{line});
 }
 
 void free_cache_lines(void* block, std::size_t bytes) noexcept {

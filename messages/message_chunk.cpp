@@ -28,7 +28,8 @@ result<> check_addable(const message& a, const message& b) {
     return unlike("their message types differ: " + std::string{to_string(a.type)} + " and " +
                   std::string{to_string(b.type)});
   if (a.type == message_type::chat && a.role != b.role)
-    return unlike("their roles differ: \"" + a.role + "\" and \"" + b.role + '"');
+    return unlike("their roles differ: \"" + a.role.value_or({}) + "\" and \"" +
+                  b.role.value_or({}) + '"');
   if (a.type == message_type::function && a.name != b.name)
     return unlike("they are results of different functions: \"" + a.name + "\" and \"" + b.name +
                   '"');

@@ -162,7 +162,7 @@ json::object to_json(const message& m) {
   else
     o["content"] = m.content;
   if (m.type == message_type::chat)
-    o["role"] = m.role;
+    o["role"] = m.role.value_or({});
   if (!m.name.empty() || m.type == message_type::function)
     o["name"] = m.name;
   if (!m.id.empty())
@@ -192,7 +192,7 @@ void append_json(std::string& out, const message& m) {
   else
     w.text("content", m.content);
   if (m.type == message_type::chat)
-    w.text("role", m.role);
+    w.text("role", m.role.value_or({}));
   if (!m.name.empty() || m.type == message_type::function)
     w.text("name", m.name);
   w.text_unless_empty("id", m.id);

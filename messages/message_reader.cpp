@@ -114,7 +114,7 @@ private:
     else if (is_written_message(message_type::ai) && key == "usage_metadata")
       read_usage(key, value);
     else if (to_.type == message_type::chat && key == "role")
-      read_text(key, value, to_.role);
+      read_text(key, value, to_.role.emplace());
     else if (to_.type == message_type::tool && key == "tool_call_id")
       read_id(key, value, to_.tool_call_id);
     else if (to_.type == message_type::tool && key == "status")
@@ -309,7 +309,7 @@ private:
       fail("tool_call_id", "a tool message must name the call it answers");
     else if (to_.type == message_type::function && !blocks::member(from_, "name"))
       fail("name", "a function message must name its function");
-    else if (to_.type == message_type::chat && to_.role.empty())
+    else if (to_.type == message_type::chat && (!to_.role || to_.role->empty()))
       fail("role", "a chat message must name its role");
     else if (to_.type == message_type::remove && to_.id.empty())
       fail("id", "a remove message must name the message to delete");

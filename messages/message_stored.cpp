@@ -49,15 +49,16 @@ result<void> read_member(std::string_view key, const json::value& from, message&
     into.blocks = from.get_array();
     return {};
   }
-  const auto texts = std::array<std::pair<std::string_view, std::string message::*>, 5>{
+  const auto texts = std::array<std::pair<std::string_view, std::string message::*>, 4>{
       {{"content", &message::content},
-       {"role", &message::role},
        {"name", &message::name},
        {"id", &message::id},
        {"tool_call_id", &message::tool_call_id}}};
   for (const auto& [name, member] : texts)
     if (key == name)
       return read_stored(from, into.*member, std::string{key});
+  if (key == "role")
+    return read_stored(from, into.role.emplace(), "role");
   if (key == "tool_calls")
     return read_stored(from, into.tool_calls, "tool_calls");
   if (key == "invalid_tool_calls")

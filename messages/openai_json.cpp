@@ -128,7 +128,7 @@ std::string_view openai_role(const message& m) {
   case message_type::tool:
     return "tool";
   case message_type::chat:
-    return m.role;
+    return m.role ? std::string_view{*m.role} : std::string_view{};
   case message_type::function:
     return "function";
   case message_type::remove:

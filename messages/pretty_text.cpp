@@ -19,7 +19,7 @@ std::string rule_with(std::string title) {
 }
 
 std::string title_of(const message& m) {
-  auto type = m.type == message_type::chat ? m.role : std::string{to_string(m.type)};
+  auto type = m.type == message_type::chat ? m.role.value_or({}) : std::string{to_string(m.type)};
   if (!type.empty())
     type[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(type[0])));
   return type + " Message";

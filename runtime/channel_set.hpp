@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/thin_list.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,11 +16,11 @@ namespace superstep::detail {
 class channel_set {
 public:
   /// @param lookups the expected number of calls of contains()
-  channel_set(const std::vector<std::uint32_t>& list, std::size_t lookups)
+  channel_set(const thin_list<std::uint32_t>& list, std::size_t lookups)
       : list_{list}, count_{list.size()} {
     if (std::min(count_, lookups) <= unsorted_max)
       return;
-    sorted_ = list;
+    sorted_.assign(list.begin(), list.end());
     std::ranges::sort(sorted_);
   }
   channel_set(const channel_set&) = delete;
@@ -26,13 +28,13 @@ public:
   [[nodiscard]] bool contains(std::uint32_t channel) const noexcept {
     if (!sorted_.empty())
       return std::ranges::binary_search(sorted_, channel);
-    const auto end = list_.begin() + static_cast<std::ptrdiff_t>(count_);
+    const auto* const end = list_.begin() + count_;
     return std::find(list_.begin(), end, channel) != end;
   }
 
 private:
   static constexpr std::size_t unsorted_max = 16;
-  const std::vector<std::uint32_t>& list_;
+  const thin_list<std::uint32_t>& list_;
   const std::size_t count_;
   std::vector<std::uint32_t> sorted_;
 };

@@ -30,8 +30,8 @@ runtime body_input::make_runtime() const {
   access::set_attempt(rt, attempt);
   access::set_steps_left(rt, steps_left);
   access::set_store(rt, store);
-  if (failure)
-    access::set_failure(rt, *failure);
+  if (unusual != nullptr)
+    access::set_failure(rt, unusual->failure);
   if (services) {
     access::set_stop(rt, services->stop_token());
     access::set_deadline(rt, services->deadline());
@@ -117,7 +117,7 @@ bool holds_transients(const detail::program& table, const state_block& state) no
 
 /// Empties the transient channels that the step did not write; their values live for one step.
 void empty_transients(const detail::program& table, state_block& state,
-                      std::vector<std::uint32_t>& changes) {
+                      detail::thin_list<std::uint32_t>& changes) {
   const auto written = detail::channel_set{changes, table.transient_channels().size()};
   for (const auto c : table.transient_channels())
     if (!written.contains(c) && table.channels()[c]->update_empty(state) == changed::yes)
@@ -149,7 +149,8 @@ void detail::run_routers(const body_input& input, node_output& output) {
     pointers.push_back(&w);
   auto fresh = input.state->clone();
   const auto& run_id = (*input.config)->run_id;
-  auto ids = id_source{input.ns == nullptr ? run_id : run_id + '/' + *input.ns};
+  const auto* const ns = input.unusual != nullptr ? input.unusual->ns : nullptr;
+  auto ids = id_source{ns == nullptr ? run_id : run_id + '/' + *ns};
   ids.begin_step(input.step);
   // the output is reused and may still hold the changes of another task
   output.adopted_changes.clear();

@@ -31,7 +31,8 @@ run_input command_input(node_output&& output, optional_box<resume> r) {
   out.output.writes.assign(std::make_move_iterator(output.writes.begin()),
                            std::make_move_iterator(output.writes.end()));
   out.output.targets.assign(output.targets.begin(), output.targets.end());
-  out.output.sends = std::move(output.sends);
+  out.output.sends.assign(std::make_move_iterator(output.sends.begin()),
+                          std::make_move_iterator(output.sends.end()));
   out.to_parent = output.to_parent != nullptr;
   return out;
 }

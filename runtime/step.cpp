@@ -43,6 +43,10 @@ range move_into(From& from, To& to) {
   return t.is_push() ? (std::uint64_t{1} << 32) | t.push_index : std::uint64_t{t.origin()};
 }
 
+/// A run keeps memory for this number of changed channels while it waits: most steps change no
+/// more.
+constexpr auto few_changes = std::size_t{4};
+
 /// Frees the memory of a list that is empty.
 template <class List>
 void trim_empty(List& list) noexcept {
@@ -54,9 +58,9 @@ void trim_empty(List& list) noexcept {
 
 void super_step::clear() {
   tasks.clear();
-  if (inputs.use_count() > 1)
-    inputs = std::make_shared<std::vector<send>>();
-  inputs->clear();
+  if (inputs->use_count() > 1)
+    inputs = new step_inputs;
+  inputs->sends.clear();
   finished.clear();
   writes.clear();
   targets.clear();
@@ -77,8 +81,8 @@ void super_step::trim() noexcept {
 void super_step::drop_values() {
   writes.clear();
   sends.clear();
-  if (inputs.use_count() == 1)
-    inputs->clear();
+  if (inputs->use_count() == 1)
+    inputs->sends.clear();
 }
 
 void super_step::record(std::uint32_t number, node_output&& output) {
@@ -105,7 +109,7 @@ void super_step::record(std::uint32_t number, const task_output& output) {
   auto again = node_output{};
   again.writes.assign(output.writes.begin(), output.writes.end());
   again.targets.assign(output.targets.begin(), output.targets.end());
-  again.sends = output.sends;
+  again.sends.assign(output.sends.begin(), output.sends.end());
   record(number, std::move(again));
 }
 
@@ -122,7 +126,7 @@ void run_state::reset(detail::program_ptr table, std::string run_id,
                       std::uint32_t recursion_limit) {
   table_ = std::move(table);
   state_ = table_->make_state();
-  causes_.assign(table_->nodes().size(), 0);
+  causes_ = decltype(causes_)(table_->nodes().size(), 0);
   triggered_.clear();
   deferred_.clear();
   joins_.clear();
@@ -148,6 +152,8 @@ void run_state::clear() noexcept {
 
 void run_state::trim() noexcept {
   ordered_.clear();
+  if (!keep_changes_ && changes_.capacity() > few_changes)
+    changes_.clear();
   trim_empty(ordered_);
   trim_empty(triggered_);
   trim_empty(deferred_);
@@ -213,16 +219,17 @@ next_step prepare(run_state& run, super_step& step) {
   step.clear();
   ++run.step_;
   SUPERSTEP_ASSERT(run.sends_.size() < step_task::pull); // each gets a push index
-  std::swap(*step.inputs, run.sends_);
+  step.inputs->sends.swap(run.sends_);
+  const auto& sent = step.inputs->sends;
   if (run.triggered_.size() > 1)
     std::sort(run.triggered_.begin(), run.triggered_.end());
-  step.tasks.reserve(step.inputs->size() + run.triggered_.size());
+  step.tasks.reserve(sent.size() + run.triggered_.size());
   if (run.input_) {
     step.input = std::exchange(run.input_, {});
     step.tasks.push_back({detail::program::no_node, step_task::pull, {}, {}, {}, 1, 0, false});
   }
-  for (auto i = std::uint32_t{0}; i < step.inputs->size(); ++i)
-    step.tasks.push_back({(*step.inputs)[i].node, i, {}, {}, {}, 1, 0, false});
+  for (auto i = std::uint32_t{0}; i < sent.size(); ++i)
+    step.tasks.push_back({sent[i].node, i, {}, {}, {}, 1, 0, false});
   for (const auto node : run.triggered_) {
     step.tasks.push_back({node,
                           step_task::pull,

@@ -2,8 +2,13 @@
 #pragma once
 
 #include <superstep/base/detail/optional_box.hpp>
+#include <superstep/base/detail/short_list.hpp>
+#include <superstep/base/detail/thin_list.hpp>
 #include <superstep/channels/detail/named_barrier_value.hpp>
 #include <superstep/runtime/detail/program.hpp>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include <cstdint>
 #include <span>
@@ -57,23 +62,33 @@ struct start_input {
   std::vector<std::uint32_t> targets; ///< the nodes to trigger in addition to the entry's edges
 };
 
+/// The Sends of the push tasks of a step. The step shares them with the bodies that read them.
+struct step_inputs : boost::intrusive_ref_counter<step_inputs, boost::thread_safe_counter> {
+  detail::thin_list<send> sends;
+};
+using step_inputs_ptr = boost::intrusive_ptr<step_inputs>;
+
 /// The tasks of one super-step and their outputs. The buffers keep their capacity from step to
 /// step.
 struct super_step {
-  std::vector<step_task> tasks;
-  /// The Sends of the push tasks, by push_index. Abandoned bodies may still read their input and
-  /// share the vector; the next step then allocates a new one.
-  std::shared_ptr<std::vector<send>> inputs = std::make_shared<std::vector<send>>();
+  detail::thin_list<step_task> tasks;
+  /// The inputs of the push tasks. Abandoned bodies may still read theirs and share the object; the
+  /// next step then allocates a new one.
+  step_inputs_ptr inputs{new step_inputs};
   /// numbers of the tasks that have ended, in the order of their ends
-  std::vector<std::uint32_t> finished;
+  detail::thin_list<std::uint32_t> finished;
   write_list writes;
-  std::vector<std::uint32_t> targets;
-  std::vector<send> sends;
+  detail::thin_list<std::uint32_t> targets;
+  detail::thin_list<send> sends;
   /// The next state, if a router has already computed it; see node_output::adopted.
   state_ptr adopted;
-  std::vector<std::uint32_t> adopted_changes;
+  detail::thin_list<std::uint32_t> adopted_changes;
   optional_box<start_input> input; ///< the input of START in a run with a thread
 
+  /// Returns the input of a push task.
+  [[nodiscard]] const send& input_of(const step_task& t) const noexcept {
+    return inputs->sends[t.push_index];
+  }
   /// Empties the step; keeps the capacity of its buffers.
   void clear();
   /// Destroys the inputs, writes and Sends of the tasks, which nothing needs after apply(). Keeps
@@ -122,6 +137,7 @@ public:
   /// The number of the super-step that prepare() created last; the first nodes run in step 1.
   [[nodiscard]] std::int64_t step() const noexcept { return step_; }
   /// The channels that the last apply() changed, without duplicates.
+  /// May be empty while a body of the next step waits.
   [[nodiscard]] std::span<const std::uint32_t> changes() const noexcept { return changes_; }
   /// The number of super-steps that may still be prepared before the recursion limit.
   [[nodiscard]] std::int64_t steps_left() const noexcept { return stop_ - step_; }
@@ -161,19 +177,19 @@ private:
 
   detail::program_ptr table_;
   state_ptr state_;
-  std::vector<std::uint8_t> causes_;     // trigger_cause bits by node; 0: not triggered
-  std::vector<std::uint32_t> triggered_; // the triggered nodes, in no order
+  detail::short_list<std::uint8_t, 8> causes_; // trigger_cause bits by node; 0: not triggered
+  detail::thin_list<std::uint32_t> triggered_; // the triggered nodes, in no order
   // triggered nodes with node_options::defer, which wait until no other node is triggered
-  std::vector<std::uint32_t> deferred_;
-  std::vector<named_barrier_value> joins_;
-  std::vector<send> sends_; // pending Sends; they become tasks of the next step
-  std::vector<std::uint32_t> changes_;
-  std::vector<write*> ordered_; // a buffer of apply(), kept for its capacity
+  detail::thin_list<std::uint32_t> deferred_;
+  detail::thin_list<named_barrier_value> joins_;
+  detail::thin_list<send> sends_; // pending Sends; they become tasks of the next step
+  detail::thin_list<std::uint32_t> changes_;
+  detail::thin_list<write*> ordered_; // a buffer of apply(), kept for its capacity
   std::int64_t step_ = -1;
   std::int64_t stop_ = 0;
+  [[no_unique_address]] id_source ids_{{}}; // the next member fits behind its last one
   // `changes_` holds the changes of begin(), and the next apply() adds to them
   bool keep_changes_ = false;
-  id_source ids_{{}};
   // Used only by runs with a thread.
   optional_box<start_input> input_;
   std::unique_ptr<seen_versions> versions_;
@@ -200,6 +216,6 @@ private:
 /// and updates each channel once. Appends the changed channels to `changes`. Does not undo
 /// anything: after an error the state must not be used.
 [[nodiscard]] result<void> apply_in_order(const detail::program&, state_block&, std::span<write*>,
-                                          id_source&, std::vector<std::uint32_t>& changes);
+                                          id_source&, detail::thin_list<std::uint32_t>& changes);
 
 } // namespace superstep

@@ -14,8 +14,8 @@ namespace {
 // the step number of a thread that has no checkpoint yet
 constexpr auto before_first = std::int64_t{-2};
 
-std::vector<trigger> triggers_of(const std::vector<std::uint32_t>& nodes,
-                                 const std::vector<std::uint8_t>& causes) {
+std::vector<trigger> triggers_of(std::span<const std::uint32_t> nodes,
+                                 std::span<const std::uint8_t> causes) {
   auto out = std::vector<trigger>{};
   for (const auto n : nodes)
     out.push_back({n, causes[n]});
@@ -44,15 +44,15 @@ void run_state::restore(const checkpoint* from) {
     c->drop_unkept(*state_);
   const auto& where = from->where;
   *versions_ = where.versions;
-  joins_ = where.joins;
+  joins_.assign(where.joins.begin(), where.joins.end());
   SUPERSTEP_ASSERT(joins_.size() == table_->joins().size());
   SUPERSTEP_ASSERT(versions_->branch.size() == table_->nodes().size());
-  sends_ = where.sends;
+  sends_.assign(where.sends.begin(), where.sends.end());
   input_.reset();
   if (where.input)
     input_ = start_input{*where.input, where.input_targets};
   const auto take = [&](const std::vector<superstep::trigger>& saved,
-                        std::vector<std::uint32_t>& nodes) {
+                        detail::thin_list<std::uint32_t>& nodes) {
     for (const auto [node, causes] : saved) {
       nodes.push_back(node);
       causes_[node] = causes;
@@ -69,8 +69,8 @@ position run_state::where() const {
           input.targets,
           triggers_of(triggered_, causes_),
           triggers_of(deferred_, causes_),
-          joins_,
-          sends_,
+          {joins_.begin(), joins_.end()},
+          {sends_.begin(), sends_.end()},
           *versions_};
 }
 
@@ -119,7 +119,7 @@ void run_state::accept_input(write_list input, std::vector<std::uint32_t> target
 void run_state::drop_pending() noexcept {
   // Complete joins and deferred nodes that are due stay triggered, because only a run of their node
   // clears these triggers.
-  std::erase_if(triggered_, [this](std::uint32_t node) {
+  triggered_.erase_if([this](std::uint32_t node) {
     causes_[node] &= static_cast<std::uint8_t>(~static_cast<unsigned>(trigger_cause::branch));
     return causes_[node] == 0;
   });
@@ -143,7 +143,7 @@ result<void> run_state::apply_command(const task_output& said) {
   // new Sends replace the pending ones: LangGraph's channel of Sends keeps those of one barrier
   // only
   if (!said.sends.empty())
-    sends_ = said.sends;
+    sends_.assign(said.sends.begin(), said.sends.end());
   return {};
 }
 

@@ -81,7 +81,7 @@ bool is_of_one_channel(group writes) noexcept {
 /// Updates one channel.
 /// @pre all writes are for this channel
 result<void> update_channel(const detail::program& table, state_block& state, group own,
-                            id_source& ids, std::vector<std::uint32_t>& changes) {
+                            id_source& ids, detail::thin_list<std::uint32_t>& changes) {
   const auto number = own.front()->channel;
   SUPERSTEP_ASSERT(number < table.channels().size());
   const auto& c = *table.channels()[number];
@@ -140,7 +140,7 @@ void own_values(const detail::program& table, state_block& state, group writes) 
 class updater {
 public:
   updater(const detail::program& table, state_block& state, id_source& ids,
-          std::vector<std::uint32_t>& changes)
+          detail::thin_list<std::uint32_t>& changes)
       : table_{table}, state_{state}, ids_{ids}, changes_{changes} {}
 
   /// Updates the channels as planned.
@@ -148,7 +148,7 @@ public:
   /// update fails; false if the caller has a copy of the whole state, or drops the state after a
   /// failure
   result<void> carry_out(const update_plan& plan, bool undoes) {
-    const auto had = static_cast<std::ptrdiff_t>(changes_.size());
+    const auto had = changes_.size();
     for (const auto& own : plan.risky) {
       if (auto done = update(own, undoes && &own != &plan.risky.back()); !done) {
         for (const auto& old : kept_)
@@ -191,14 +191,14 @@ private:
   const detail::program& table_;
   state_block& state_;
   id_source& ids_;
-  std::vector<std::uint32_t>& changes_;
+  detail::thin_list<std::uint32_t>& changes_;
   std::vector<std::unique_ptr<channel::kept_value>> kept_;
 };
 
 /// Applies writes to any number of channels. If it fails, the state is as it was before.
 [[gnu::noinline]] result<void> apply_planned(const detail::program& table, state_ptr& state,
                                              std::span<write*> writes, id_source& ids,
-                                             std::vector<std::uint32_t>& changes) {
+                                             detail::thin_list<std::uint32_t>& changes) {
   const auto plan = plan_of(table, writes);
   // The state is copied if a channel cannot undo its update, or if a snapshot or an abandoned body
   // may still read it. The old state then also serves to undo a failed step.
@@ -232,7 +232,8 @@ result<void> run_state::apply_ordered() {
 
 result<void> run_state::apply_outside(write from_outside) {
   auto changed_before = std::exchange(changes_, {});
-  ordered_.assign(1, &from_outside);
+  ordered_.clear();
+  ordered_.push_back(&from_outside);
   auto applied = apply_ordered(); // the ids continue those of the step
   for (const auto number : changes_)
     if (std::find(changed_before.begin(), changed_before.end(), number) == changed_before.end())
@@ -243,7 +244,7 @@ result<void> run_state::apply_outside(write from_outside) {
 
 result<void> apply_in_order(const detail::program& table, state_block& state,
                             std::span<write*> writes, id_source& ids,
-                            std::vector<std::uint32_t>& changes) {
+                            detail::thin_list<std::uint32_t>& changes) {
   if (writes.empty())
     return {};
   return updater{table, state, ids, changes}.carry_out(plan_of(table, writes), false);

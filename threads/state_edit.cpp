@@ -270,7 +270,7 @@ private:
       given.output.emplace();
       given.output->writes.assign(out.writes.begin(), out.writes.end());
       given.output->targets.assign(out.targets.begin(), out.targets.end());
-      given.output->sends = out.sends;
+      given.output->sends.assign(out.sends.begin(), out.sends.end());
       prepared_.tasks.push_back({saved_->checkpoint, storable_part(given, *table_->layout())});
       return;
     }

@@ -18,22 +18,34 @@ struct call_permits {
   limiter::permit of_node; ///< empty if the node has no limit
 };
 
-/// The objects that the body of a direct call refers to.
-struct direct_arguments final : detail::kept_arguments {
-  std::unique_ptr<call_permits> permits; ///< null if the call has no limits
-  tool_context context;
-  std::unique_ptr<tool_call> call; ///< with its injected arguments; null if it has none
+/// The objects of a direct call that most calls do not need.
+struct direct_extras {
+  call_permits permits;
+  optional_box<tool_call> call; ///< with its injected arguments; unset if it has none
   std::unique_ptr<observed_call> observed;
 };
 
-/// Sets the members that describe the calling task, as tool_context::come_from() does.
+/// The objects that the body of a direct call refers to.
+struct direct_arguments : detail::kept_arguments {
+  tool_context context;
+  /// Returns the extras; null if the call has none.
+  [[nodiscard]] virtual direct_extras* extras() noexcept { return nullptr; }
+};
+
+/// The objects of a direct call with extras.
+struct full_direct_arguments final : direct_arguments {
+  direct_extras* extras() noexcept override { return &own; }
+  direct_extras own;
+};
+
+/// Sets the members that describe the calling task, as tool_context::come_from() does, except for
+/// the stop token.
 void come_from(tool_context& context, const body_input& given) {
   context.run_key = (*given.config)->run_id;
   context.node = given.table->node(given.node).name;
   context.attempt = given.attempt;
   context.step = static_cast<std::uint32_t>(given.step);
   context.task_index = given.task_index;
-  context.stop = given.services->stop_token();
   context.deadline = given.services->deadline();
   context.place = given.services->place();
 }
@@ -41,19 +53,17 @@ void come_from(tool_context& context, const body_input& given) {
 /// Enters the limits of a call, in the order of tool_node::run(): that of its tool first. Returns
 /// false if the call must wait in line for one of them; it then holds none.
 bool enter_limits(const tool_node::table& t, const tool_node::table::entry& entry,
-                  const tool_call& call, std::unique_ptr<call_permits>& into) {
-  if (!entry.gate && !t.options.calls_at_once)
-    return true;
-  auto entered = std::make_unique<call_permits>();
+                  const tool_call& call, call_permits& into) {
+  auto entered = call_permits{};
   const auto enter = [](const limiter& limit, limiter::permit& as) {
     auto got = limit.try_acquire();
     if (got)
       as = *std::move(got);
     return got.has_value();
   };
-  if (entry.gate && !enter(*entry.gate->for_call(call.args), entered->of_tool))
+  if (entry.gate && !enter(*entry.gate->for_call(call.args), entered.of_tool))
     return false;
-  if (t.options.calls_at_once && !enter(t.whole, entered->of_node))
+  if (t.options.calls_at_once && !enter(t.whole, entered.of_node))
     return false;
   into = std::move(entered);
   return true;
@@ -69,34 +79,46 @@ detail::body_task detail::direct_call::begin(const tool_node& node, const tool_c
   if (entry == nullptr || !t.runs_directly || given.services == nullptr)
     return {};
   auto& at = given.services->context();
-  auto kept = std::make_unique<direct_arguments>();
-  if (!enter_limits(t, *entry, call, kept->permits))
+  const auto is_plain =
+      !entry->gate && !t.options.calls_at_once && entry->injections.empty() && !observer;
+  auto kept = is_plain ? std::make_unique<direct_arguments>()
+                       : std::unique_ptr<direct_arguments>{new full_direct_arguments};
+  auto* const extras = kept->extras();
+  if (extras != nullptr && !enter_limits(t, *entry, call, extras->permits))
     return {};
   auto& context = kept->context;
   come_from(context, given);
   context.tool_call_id = call.id;
   constexpr auto form = tool_input_form::calls;
-  if (entry->injections.empty() && !entry->run->reads_surroundings())
+  if (entry->injections.empty() && !entry->run->reads_surroundings()) {
     context.environment = bare_environment(form);
-  else
+  } else {
+    context.stop = given.services->stop_token();
     context.environment = std::make_shared<const tool_environment>(
         tool_environment{form, state(given), given.store, given.make_runtime()});
-  if (observer)
-    kept->observed = std::make_unique<observed_call>(std::move(observer), call, given.attempt, at);
-  auto own = std::unique_ptr<tool_call>{};
-  if (!entry->injections.empty()) {
-    kept->call = std::make_unique<tool_call>(call);
-    own = inject(t, *entry, *kept->call, context);
   }
-  auto body = begin_body(*entry, kept->call ? *kept->call : call, own.get(), context, &at);
+  if (observer)
+    extras->observed =
+        std::make_unique<observed_call>(std::move(observer), call, given.attempt, at);
+  auto own = std::unique_ptr<tool_call>{};
+  const auto* given_call = &call;
+  if (!entry->injections.empty()) {
+    auto& filled = extras->call.emplace(call);
+    own = inject(t, *entry, filled, context);
+    given_call = &filled;
+  }
+  auto body = begin_body(*entry, *given_call, own.get(), context, &at);
   return {std::move(body), std::move(kept)};
 }
 
 tool_answer detail::direct_call::end(const tool_node& node, const tool_call& call,
                                      body_task& ended) {
   auto& kept = static_cast<direct_arguments&>(*ended.kept());
-  kept.permits.reset(); // the next call need not wait until this one is answered
-  auto observed = std::move(kept.observed);
+  auto observed = std::unique_ptr<observed_call>{};
+  if (auto* const extras = kept.extras()) {
+    extras->permits = {}; // the next call need not wait until this one is answered
+    observed = std::move(extras->observed);
+  }
   const auto take = [&] { return ended.take<tool_output>(); };
   if (!observed)
     return answer_to(*node.table_, call, tool_input_form::calls, take);

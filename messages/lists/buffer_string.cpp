@@ -24,7 +24,7 @@ std::string_view prefix_of(const message& m, const buffer_options& options) {
   case message_type::function:
     return "Function";
   case message_type::chat:
-    return m.role;
+    return m.role ? std::string_view{*m.role} : std::string_view{};
   case message_type::remove:
     break;
   }

@@ -156,7 +156,8 @@ std::string buffer_xml(const message_list& messages, std::string_view separator)
   auto out = std::string{};
   for (auto i = std::size_t{0}; i < messages.size(); ++i) {
     const auto& m = messages[i];
-    const auto type = m.type == message_type::chat ? m.role : std::string{to_string(m.type)};
+    const auto type =
+        m.type == message_type::chat ? m.role.value_or({}) : std::string{to_string(m.type)};
     out += i == 0 ? std::string_view{} : separator;
     out += "<message type=" + attribute(type) + '>';
     const auto calls = calls_of(m);

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <superstep/base/detail/executor.hpp>
+#include <superstep/base/detail/optional_box.hpp>
 
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <type_traits>
@@ -39,10 +41,27 @@ struct promise_base {
   void unhandled_exception() noexcept { failure = std::current_exception(); }
 };
 
+/// The largest size in bytes of a result that is stored in the frame of its coroutine.
+inline constexpr std::size_t result_in_frame_max = 32;
+
+/// A type that holds a value or an error, such as superstep::result.
+template <class T>
+concept value_or_error = requires { typename T::error_type; };
+
+/// Whether the result of a coroutine is stored in its frame. Other results are allocated at the end
+/// of the coroutine: most coroutines wait much longer than their result exists. A coroutine that
+/// returns an error must be able to end without memory: its caller could not know what it has done.
+template <class T>
+inline constexpr bool is_result_in_frame = sizeof(T) <= result_in_frame_max || value_or_error<T>;
+
+template <class T>
+using coroutine_result =
+    std::conditional_t<is_result_in_frame<T>, std::optional<T>, optional_box<T>>;
+
 /// The promise of a task with a result.
 template <class T>
 struct task_promise : promise_base {
-  std::optional<T> value;
+  coroutine_result<T> value;
   task<T> get_return_object() noexcept;
   template <class U>
     requires std::convertible_to<U&&, T>

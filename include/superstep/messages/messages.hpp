@@ -88,7 +88,7 @@ struct message {
   optional_box<token_usage> usage;                   ///< ai only
   json::object response_metadata;
   json::object additional_kwargs;
-  std::string role; ///< chat only: the free-form role
+  optional_box<std::string> role; ///< chat only: the free-form role
 
   friend bool operator==(const message&, const message&) = default;
 };
@@ -248,7 +248,8 @@ class message_index;
 using message_ptr = std::shared_ptr<const message>;
 
 /// A conversation as a persistent list. Copying costs O(1), and a copy never sees changes of the
-/// original. Appending costs O(1) amortised; replacing a message copies one chunk of 32 pointers.
+/// original. Appending costs O(1) amortised; replacing a message copies a chunk of up to 32
+/// pointers.
 ///
 /// @par Threads
 /// Two copies may be used by two threads at the same time, appends included. One object must not
@@ -277,7 +278,7 @@ public:
   [[nodiscard]] message_ptr at_ptr(std::size_t i) const { return items_[i]; }
 
   /// Calls `f` with the type of every message, in order. Does not touch the messages themselves:
-  /// each chunk stores the types of its 32 messages contiguously.
+  /// each chunk stores the types of its messages contiguously.
   template <class F>
   void for_each_type(F f) const {
     for (auto i = std::size_t{0}; i < size();) {

@@ -22,6 +22,7 @@ namespace detail {
 template <class State>
 [[nodiscard]] state_input input_writes(State input) {
   auto all = state_input{};
+  all.writes.reserve(boost::mp11::mp_size<detail::fields_of<State>>::value);
   auto index = std::uint32_t{0};
   boost::mp11::mp_for_each<detail::fields_of<State>>([&](auto d) {
     all.writes.push_back({index++, false, value{std::move(input.*d.pointer)}});
@@ -38,6 +39,7 @@ template <class State>
 template <class State, projection_of<State> Part>
 [[nodiscard]] write_list input_writes(Part input) {
   auto writes = write_list{};
+  writes.reserve(boost::mp11::mp_size<detail::fields_of<Part>>::value);
   boost::mp11::mp_for_each<detail::fields_of<Part>>([&](auto d) {
     writes.push_back(
         {detail::place_in<State, decltype(d)>(), false, value{std::move(input.*d.pointer)}});

@@ -108,7 +108,7 @@ struct state_edit {
   /// Nodes to activate in addition to those that the node's edges and branches choose (LangGraph's
   /// `Command.goto`).
   std::vector<std::string> go_to{};
-  std::vector<send> sends{};
+  thin_list<send> sends{};
   /// Additional input of the node's branches; see node_output::for_routers.
   std::shared_ptr<const void> for_routers{};
 };

@@ -194,7 +194,9 @@ struct tool_context {
   std::uint32_t repeat = 0;     ///< number of earlier calls of the same task with the same id
   /// The place of the calling task in its thread; null if the run is not saved.
   detail::task_place_ptr place{};
-  std::stop_token stop; ///< set when the call is cancelled; blocking tools should check it
+  /// Set when the call is cancelled; blocking tools should check it. May be without a state if
+  /// tool::reads_surroundings() is false.
+  std::stop_token stop;
   /// The time at which the call is cancelled if it still runs: the earlier of runtime::deadline()
   /// and the end of the tool's time_limit(). Not set: there is no such limit. A blocking tool
   /// should end its own waits by this time.
@@ -252,8 +254,9 @@ public:
   /// An agent that cannot pass on such commands rejects the tool when it is compiled. Default:
   /// false.
   [[nodiscard]] virtual bool commands_parent() const noexcept { return false; }
-  /// Whether run() uses tool_context::environment. If false, the node need not create one, which
-  /// makes the call cheaper. A tool with injections gets an environment in any case. Default: true.
+  /// Whether run() uses tool_context::environment or tool_context::stop. If false, the node need
+  /// not create them, which makes the call cheaper. A tool with injections gets both in any case.
+  /// Default: true.
   [[nodiscard]] virtual bool reads_surroundings() const noexcept { return true; }
   /// Runs one call.
   ///

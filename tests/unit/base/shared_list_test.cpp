@@ -58,8 +58,10 @@ std::vector<int> numbers(int n) {
   return out;
 }
 
-// Sizes around the boundaries of chunks (8 elements, then 32 each) and spines (2, 4, 8 chunks).
-const auto sizes = std::vector<int>{0, 1, 7, 8, 9, 39, 40, 41, 71, 72, 104, 105, 232, 233, 300};
+// Sizes around the boundaries of chunks (4, 4, 8 and 16 elements, then 32 each) and of spines (2,
+// 4, 8 chunks).
+const auto sizes = std::vector<int>{0,  1,  3,  4,  5,  7,  8,  9,   15,  16,  17,  31,
+                                    32, 33, 63, 64, 65, 96, 97, 159, 160, 161, 233, 300};
 
 } // namespace
 

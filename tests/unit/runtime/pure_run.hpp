@@ -76,7 +76,7 @@ private:
     auto in = body_input{};
     in.table = table.get();
     in.state = state.state().get();
-    in.payload = t.is_push() ? &(*step.inputs)[t.push_index].input : nullptr;
+    in.payload = t.is_push() ? &step.input_of(t).input : nullptr;
     in.config = &config;
     in.node = t.node;
     in.task_index = t.is_push() ? t.push_index : 0;

@@ -129,7 +129,7 @@ void seeded_scheduler::start_bodies(dice& random) {
     auto& in = bodies_[i].input;
     in.table = scenario_.table.get();
     in.state = state_.state().get();
-    in.payload = t.is_push() ? &(*step_.inputs)[t.push_index].input : nullptr;
+    in.payload = t.is_push() ? &step_.input_of(t).input : nullptr;
     in.config = &config_;
     in.node = t.node;
     in.task_index = t.is_push() ? t.push_index : 0;

@@ -35,6 +35,9 @@ struct execution_context {
 /// claim(), publish(), end() and abandoned() may be called from any thread; abandon(),
 /// end_in_place() and resumable() only from the coroutine's executor.
 class wait : public boost::intrusive_ref_counter<wait, boost::thread_safe_counter> {
+  enum class state : std::uint8_t { waiting, claimed, ended, abandoned };
+  std::atomic<state> state_{state::waiting}; // first, because it fits behind the use count
+
 public:
   /// @param frame the coroutine that is about to be suspended
   /// @param at its execution context
@@ -72,8 +75,6 @@ public:
   std::chrono::steady_clock::time_point due{}; ///< end of a timer; zero for other waits
 
 private:
-  enum class state : std::uint8_t { waiting, claimed, ended, abandoned };
-  std::atomic<state> state_{state::waiting};
   std::coroutine_handle<> frame_;
   boost::intrusive_ptr<executor> where_;
   void* owner_;

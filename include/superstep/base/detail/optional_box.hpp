@@ -44,6 +44,7 @@ public:
     return *at_;
   }
   [[nodiscard]] const T& value() const { return const_cast<optional_box&>(*this).value(); }
+  /// Returns a copy; do not bind the result to a view.
   [[nodiscard]] T value_or(T default_value) const { return at_ ? *at_ : std::move(default_value); }
   template <class... Args>
   T& emplace(Args&&... args) {

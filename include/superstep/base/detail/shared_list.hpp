@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -32,11 +33,11 @@ struct no_tag {};
 /// A persistent list: a copy costs O(1) and never sees later changes of the original, and appending
 /// to the newest version costs O(1) amortised.
 ///
-/// Elements are stored in chunks of 32, which a spine (an array of pointers) refers to. The first
-/// chunk has 8 slots only, because most lists are short. A list consists of a spine and a size;
-/// copies share spine and chunks. To append, a list claims the slot after its last element with one
-/// compare-and-swap. If another copy has already claimed the slot, the list copies the last chunk
-/// and the spine first, and no longer shares them.
+/// Elements are stored in chunks, which a spine (an array of pointers) refers to. The first chunks
+/// have 4, 4, 8 and 16 slots, because most lists are short; the others have 32. A list consists of
+/// a spine and a size; copies share spine and chunks. To append, a list claims the slot after its
+/// last element with one compare-and-swap. If another copy has already claimed the slot, the list
+/// copies the last chunk and the spine first, and no longer shares them.
 ///
 /// Invariant: a slot is written once, by the list that claimed it. It is read only by lists whose
 /// size covers it: that list and copies made of it afterwards.
@@ -53,8 +54,8 @@ class shared_list {
 public:
   using value_type = T;
   using tag_type = Tag;
-  static constexpr std::size_t chunk_size = 32;      ///< elements per chunk, except the first one
-  static constexpr std::size_t first_chunk_size = 8; ///< elements of the first chunk
+  static constexpr std::size_t chunk_size = 32;      ///< elements per chunk, except the first ones
+  static constexpr std::size_t first_chunk_size = 4; ///< elements of the first chunk
 
   shared_list() noexcept = default;
   shared_list(const shared_list&) noexcept = default;
@@ -87,15 +88,14 @@ public:
   {
     SUPERSTEP_ASSERT(first < size_);
     const auto at = place_of(first);
-    const auto n = std::min(chunk_size - at.slot, size_ - first);
+    const auto n = std::min(slots_of(at.chunk) - at.slot, size_ - first);
     return {&spine_->chunk_at(at.chunk)->tag(at.slot), n};
   }
 
   /// Appends an element. Returns whether it was added in shared memory or after a copy.
   list_change push_back(T item, Tag tag = {}) {
     const auto at = place_of(size_);
-    const auto is_new = at.slot == first_slot(at.chunk);
-    const auto change = is_new ? start_chunk(at.chunk) : claim_slot(at);
+    const auto change = at.slot == 0 ? start_chunk(at.chunk) : claim_slot(at);
     spine_->chunk_at(at.chunk)->put(at.slot, std::move(item), tag);
     ++size_;
     return change;
@@ -109,8 +109,8 @@ public:
     const auto unique = is_sole_reader(i);
     if (!unique) {
       const auto last = place_of(size_ - 1);
-      auto changed =
-          copy_of(*spine_->chunk_at(at.chunk), at.chunk == last.chunk ? last.slot + 1 : chunk_size);
+      auto changed = copy_of(*spine_->chunk_at(at.chunk),
+                             at.chunk == last.chunk ? last.slot + 1 : slots_of(at.chunk));
       if (spine_->use_count() > 1)
         spine_ = copy_of(*spine_, last.chunk + 1, spine_->capacity);
       spine_->chunk_at(at.chunk) = std::move(changed);
@@ -149,9 +149,8 @@ public:
     // A shared chunk is equal as a whole.
     for (auto i = std::size_t{0}; i < both;) {
       const auto at = place_of(i);
-      if (at.slot == first_slot(at.chunk) &&
-          a.spine_->chunk_at(at.chunk) == b.spine_->chunk_at(at.chunk)) {
-        i += chunk_size - at.slot;
+      if (at.slot == 0 && a.spine_->chunk_at(at.chunk) == b.spine_->chunk_at(at.chunk)) {
+        i += slots_of(at.chunk);
         continue;
       }
       if (!same(a[i], b[i]))
@@ -162,18 +161,26 @@ public:
   }
 
 private:
-  /// The slot of an element. The slots of the first chunk are the last ones of a chunk.
+  /// The slot of an element.
   struct place {
     std::size_t chunk;
     std::size_t slot;
   };
-  [[nodiscard]] static place place_of(std::size_t i) noexcept {
-    const auto shifted = i + first_slot(0);
-    return {shifted / chunk_size, shifted % chunk_size};
+  // The chunks for the first 32 elements: each has as many slots as those before it together.
+  static constexpr std::size_t small_chunks = std::bit_width(chunk_size / first_chunk_size - 1) + 1;
+  static_assert(std::has_single_bit(chunk_size) && std::has_single_bit(first_chunk_size));
+
+  [[nodiscard]] static constexpr place place_of(std::size_t i) noexcept {
+    if (i >= chunk_size)
+      return {small_chunks - 1 + i / chunk_size, i % chunk_size};
+    const auto chunk = static_cast<std::size_t>(std::bit_width(i / first_chunk_size));
+    return {chunk, chunk == 0 ? i : i - slots_of(chunk)};
   }
-  /// The number of the first slot that a chunk has.
-  [[nodiscard]] static constexpr std::size_t first_slot(std::size_t chunk) noexcept {
-    return chunk == 0 ? chunk_size - first_chunk_size : 0;
+  /// The number of slots of a chunk.
+  [[nodiscard]] static constexpr std::size_t slots_of(std::size_t chunk) noexcept {
+    return chunk >= small_chunks ? chunk_size
+           : chunk == 0          ? first_chunk_size
+                                 : first_chunk_size << (chunk - 1);
   }
 
   /// Base of the header of a block that continues with other data.
@@ -190,24 +197,24 @@ private:
   struct alignas(std::max(alignof(T), alignof(std::size_t))) chunk
       : block_header,
         boost::intrusive_ref_counter<chunk, boost::thread_safe_counter> {
-    [[nodiscard]] static chunk* make(std::size_t first) {
+    [[nodiscard]] static chunk* make(std::size_t slots) {
       constexpr auto slot_size = sizeof(T) + (std::is_empty_v<Tag> ? 0 : sizeof(Tag));
-      return new (extra_bytes{(chunk_size - first) * slot_size}) chunk{first};
+      return new (extra_bytes{slots * slot_size}) chunk{slots};
     }
-    explicit chunk(std::size_t first) : first_slot{static_cast<std::uint8_t>(first)} {
-      std::uninitialized_value_construct_n(items(), slots());
+    explicit chunk(std::size_t n) : slots{static_cast<std::uint8_t>(n)} {
+      std::uninitialized_value_construct_n(items(), slots);
       if constexpr (!std::is_empty_v<Tag>)
-        std::uninitialized_value_construct_n(tags(), slots());
+        std::uninitialized_value_construct_n(tags(), slots);
     }
     chunk(const chunk&) = delete;
     chunk& operator=(const chunk&) = delete;
-    ~chunk() { std::destroy_n(items(), slots()); }
+    ~chunk() { std::destroy_n(items(), slots); }
 
-    [[nodiscard]] T& item(std::size_t slot) noexcept { return items()[slot - first_slot]; }
+    [[nodiscard]] T& item(std::size_t slot) noexcept { return items()[slot]; }
     [[nodiscard]] Tag& tag(std::size_t slot) noexcept
       requires(!std::is_empty_v<Tag>)
     {
-      return tags()[slot - first_slot];
+      return tags()[slot];
     }
     void put(std::size_t slot, T value, Tag mark) noexcept {
       item(slot) = std::move(value);
@@ -215,16 +222,15 @@ private:
         tag(slot) = mark;
     }
 
-    const std::uint8_t first_slot;       ///< number of the first slot
+    const std::uint8_t slots;            ///< number of slots
     std::atomic<std::size_t> claimed{0}; ///< number of the next slot that is not claimed
 
   private:
     static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
     static_assert(std::is_empty_v<Tag> || alignof(Tag) <= alignof(T));
 
-    [[nodiscard]] std::size_t slots() const noexcept { return chunk_size - first_slot; }
     [[nodiscard]] T* items() noexcept { return reinterpret_cast<T*>(this + 1); }
-    [[nodiscard]] Tag* tags() noexcept { return reinterpret_cast<Tag*>(items() + slots()); }
+    [[nodiscard]] Tag* tags() noexcept { return reinterpret_cast<Tag*>(items() + slots); }
   };
   using chunk_ptr = boost::intrusive_ptr<chunk>;
 
@@ -258,11 +264,10 @@ private:
 
   /// Returns a copy of a chunk with the items of the slots before `end`.
   static chunk_ptr copy_of(chunk& from, std::size_t end) {
-    auto to = chunk_ptr{chunk::make(from.first_slot)};
-    const auto n = end - from.first_slot;
-    std::copy_n(&from.item(from.first_slot), n, &to->item(from.first_slot));
+    auto to = chunk_ptr{chunk::make(from.slots)};
+    std::copy_n(&from.item(0), end, &to->item(0));
     if constexpr (!std::is_empty_v<Tag>)
-      std::copy_n(&from.tag(from.first_slot), n, &to->tag(from.first_slot));
+      std::copy_n(&from.tag(0), end, &to->tag(0));
     to->claimed.store(end, std::memory_order_relaxed);
     return to;
   }
@@ -289,8 +294,8 @@ private:
 
   /// Adds a chunk when all are full: claims the next place in the spine, or copies the spine.
   list_change start_chunk(std::size_t c) {
-    auto fresh = chunk_ptr{chunk::make(first_slot(c))};
-    fresh->claimed.store(first_slot(c) + 1, std::memory_order_relaxed);
+    auto fresh = chunk_ptr{chunk::make(slots_of(c))};
+    fresh->claimed.store(1, std::memory_order_relaxed);
     if (!spine_)
       spine_ = spine_ptr{spine::make(2)};
     const auto full = c == spine_->capacity;

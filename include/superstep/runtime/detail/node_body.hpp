@@ -3,6 +3,7 @@
 
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/short_list.hpp>
+#include <superstep/base/detail/thin_list.hpp>
 #include <superstep/base/task.hpp>
 #include <superstep/checkpoint/checkpointer.hpp>
 #include <superstep/checkpoint/detail/fwd.hpp>
@@ -28,12 +29,13 @@ struct node_output {
   detail::short_list<write, 1> writes;
   /// Numbers of nodes to activate in addition to the targets of the node's edges.
   detail::short_list<std::uint32_t, 2> targets;
-  std::vector<send> sends;
+  detail::thin_list<send> sends;
   /// The state with the writes of this task applied, if it was computed for routers and no other
   /// task ran in the step. It becomes the new state, so that `writes` need not be applied a second
   /// time.
   state_ptr adopted;
-  std::vector<std::uint32_t> adopted_changes; ///< numbers of the channels that `adopted` changed
+  detail::thin_list<std::uint32_t>
+      adopted_changes; ///< numbers of the channels that `adopted` changed
   /// Data that a body passes to the routers of the same node; used by json_graph. The engine does
   /// not read it.
   std::shared_ptr<const void> for_routers;
@@ -102,6 +104,15 @@ protected:
 
 namespace superstep {
 
+/// The arguments that only the bodies of error handlers and of nested runs have.
+struct unusual_input {
+  /// The failure that an error handler handles; null for other bodies.
+  std::shared_ptr<const run_error> failure;
+  /// The namespace of a nested run, which is part of the ids that it generates; null for other
+  /// runs.
+  const std::string* ns = nullptr;
+};
+
 /// The arguments of one call of a body. The pointers are valid until the body has ended, even if
 /// the run has ended before.
 struct body_input {
@@ -120,13 +131,9 @@ struct body_input {
   /// Whether `state` contains the input already. True for the entry of a run without a
   /// checkpointer.
   bool is_applied = false;
-  superstep::store* store = nullptr; ///< long-term memory of the run
-  /// The failure that an error handler handles; null for other bodies.
-  const std::shared_ptr<const run_error>* failure = nullptr;
-  std::int64_t steps_left = 0; ///< see runtime::remaining_steps()
-  /// The namespace of a nested run, which is part of the ids that it generates; null for other
-  /// runs.
-  const std::string* ns = nullptr;
+  superstep::store* store = nullptr;      ///< long-term memory of the run
+  std::int64_t steps_left = 0;            ///< see runtime::remaining_steps()
+  const unusual_input* unusual = nullptr; ///< null for most bodies
 
   /// Returns the runtime object that is passed to the body.
   [[nodiscard]] runtime make_runtime() const;
