@@ -92,7 +92,10 @@ std::vector<actor_info> engine_debug::actors(const run_handle& handle) const {
         continue;
       const auto actor = at_lane.host().actor_of(on_lane(*c));
       const auto& t = r.step.tasks[c->task_number];
-      const auto kind = c->extras().join || t.is_push() ? actor_kind::tool : actor_kind::node;
+      // the entry of the graph has no node actor, but its branches may run so long that the call is
+      // detached
+      const auto is_own = c->extras().join || t.is_push() || t.node == detail::program::no_node;
+      const auto kind = is_own ? actor_kind::tool : actor_kind::node;
       if (kind == actor_kind::node)
         busy[t.node] = true;
       add(actor, kind, seen_state(*c), r.table().node(t.node).name, r.task_path(t));

@@ -145,6 +145,28 @@ BOOST_AUTO_TEST_CASE(cancelled_parent_waits_for_step_of_subgraph) {
   BOOST_TEST((ended.error->code == ss::graph_errc::cancelled));
 }
 
+BOOST_AUTO_TEST_CASE(debug_finds_call_of_slow_entry_branch) {
+  auto e = ss::engine{{.workers = 1}};
+  auto inside = door{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [](const numbers&) {});
+  g.branch(ss::start,
+           [&](const numbers&) {
+             inside.pass();
+             return ss::destinations{a};
+           },
+           {a});
+  const auto graph = g.compile();
+  auto run = background_run<numbers>{e, graph, numbers{}};
+  inside.await_inside(1); // the branch occupies its thread, so another one takes over the lane
+  const auto found = await_actor(
+      e, run.handle, [](const ss::actor_info& info) { return info.kind == ss::actor_kind::tool; });
+  BOOST_TEST(found.node == "__start__");
+  BOOST_TEST((found.state == ss::call_state::running));
+  inside.open();
+  BOOST_TEST(!run.result().error.has_value());
+}
+
 BOOST_AUTO_TEST_CASE(retried_subgraph_ignores_step_of_first_attempt) {
   auto e = ss::engine{{.workers = 1}};
   auto other = waiting_run{e};
