@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(descriptor_shortage_throws_system_error) {
   const auto is_short = [](const std::system_error& e) { return is_shortage(e.code()); };
   {
     const auto shortage = no_descriptors{};
-    BOOST_CHECK_EXCEPTION(get(server.url("/page"), 200), std::system_error, is_short);
+    BOOST_CHECK_EXCEPTION(get(server.url("/page"), 1'000), std::system_error, is_short);
   }
   BOOST_TEST(get(server.url("/page")).content == "hello");
 }
