@@ -62,6 +62,10 @@ private:
           break;
         request.append(buffer, 0, static_cast<std::size_t>(n));
       }
+      if (request.empty()) { // the client gave up before it sent its request
+        ::close(peer);
+        continue;
+      }
       const auto path = request.substr(4, request.find(' ', 4) - 4);
       if (path != "/silent") {
         const auto text = answer(path);
