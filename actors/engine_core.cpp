@@ -34,10 +34,10 @@ void check(const engine_options& o) {
   require(o.runs_max != std::size_t{0}, "runs_max must be at least 1");
 }
 
-engine_options with_defaults(engine_options o) {
+engine_options with_defaults(engine_options o, const core_set& cores) {
   check(o);
   if (o.workers == 0)
-    o.workers = std::max(1U, std::thread::hardware_concurrency());
+    o.workers = cores.size();
   o.threads_max = std::max(o.threads_max, 2 * o.workers);
   return o;
 }
@@ -103,9 +103,13 @@ private:
 } // namespace
 
 detail::engine_core::engine_core(engine_options options)
-    : options_{with_defaults(options)}, threads_{*this, options_},
+
+    : cores_{options.cores}, options_{with_defaults(options, cores_)}, threads_{*this, options_},
       watcher_{*this, options_.watcher_tick} {
-  system_ = make_actor_system(config_);
+  {
+    const auto scope = confined_scope{cores_};
+    system_ = make_actor_system(config_);
+  }
   if (options_.runs_max)
     limit_ = std::make_shared<run_limit>(*options_.runs_max);
   for (auto i = std::uint32_t{0}; i < options_.workers; ++i)

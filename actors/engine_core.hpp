@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core_set.hpp"
 #include "lane.hpp"
 #include "run_limit.hpp"
 #include "shutdown_list.hpp"
@@ -53,6 +54,7 @@ public:
 
   // Used by lanes and the watcher.
   [[nodiscard]] const engine_options& options() const noexcept { return options_; }
+  [[nodiscard]] const core_set& cores() const noexcept { return cores_; }
   [[nodiscard]] caf::actor_system& system() noexcept { return *system_; }
   [[nodiscard]] const std::vector<boost::intrusive_ptr<lane>>& lanes() const noexcept {
     return lanes_;
@@ -69,6 +71,7 @@ public:
   [[nodiscard]] shutdown_list& listeners() noexcept { return listeners_; }
 
 private:
+  core_set cores_;
   engine_options options_;
   shutdown_list listeners_;
   caf::actor_system_config config_;

@@ -134,6 +134,7 @@ bool thread_pool::start_member() {
 }
 
 void thread_pool::work(worker& self) {
+  core_.cores().confine_thread();
   self.kernel_id_.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_relaxed);
   self.has_clock_.store(::pthread_getcpuclockid(::pthread_self(), &self.clock_) == 0,
                         std::memory_order_release);

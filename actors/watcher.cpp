@@ -90,6 +90,7 @@ void watcher::wait_for_timer() noexcept {
 }
 
 void watcher::run() {
+  core_.cores().confine_thread();
   auto idle_looks = 0U;
   while (!stopping_.load()) {
     wait_for_timer();

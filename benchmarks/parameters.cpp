@@ -76,6 +76,7 @@ std::string parameters::choice(std::string_view key, const std::vector<std::stri
 engine_options parameters::engine() {
   auto options = engine_options{};
   options.workers = count("workers", 0, {.min = 0, .max = 1'024});
+  options.cores = count("cores", 0, {.min = 0, .max = 1'024});
   limit_malloc_arenas(options.workers); // as the program superstep does
   return options;
 }

@@ -325,6 +325,7 @@ int run(const run_arguments& given) {
   auto trace = trace_log{};
   auto options = engine_options{};
   options.workers = given.workers;
+  options.cores = given.cores;
   auto lanes = std::make_unique<engine>(options);
   if (!given.events.empty()) {
     if (const auto set = events.set_path(given.events); !set)

@@ -165,6 +165,8 @@ void add_limit_options(CLI::App& verb, run_arguments& into) {
   add_stop_options(verb, into.stop);
   add_number(verb, "--workers", into.workers, "Number of threads that run rows; 0 = one per core",
              0, 4'096);
+  add_number(verb, "--cores", into.cores,
+             "Maximum number of cores that these threads use at a time; 0 = all", 0, 4'096);
 }
 
 void add_cache_option(CLI::App& verb, run_arguments& into) {

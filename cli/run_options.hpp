@@ -39,6 +39,7 @@ struct run_arguments {
   std::optional<std::uint64_t> row_deadline_ms; ///< not set: the value of the agent file
   std::uint64_t shortage_wait_ms = 30'000;
   std::size_t workers = 0;
+  std::size_t cores = 0;
   stop_arguments stop;
 
   // --- reports ---

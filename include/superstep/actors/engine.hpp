@@ -38,6 +38,11 @@ struct engine_options {
   /// Number of lanes. A lane owns some of the runs and executes their bodies on one thread at a
   /// time. 0: one lane per core.
   std::size_t workers = 0;
+  /// The largest number of cores that the engine's threads use at a time, including those to which
+  /// long bodies move; 0: all that the process may use. Engines of one process get different cores
+  /// while unused ones are left. Threads that bodies start are limited too; those of an io_runtime
+  /// and of checkpointers are not.
+  std::size_t cores = 0;
   /// Polling interval of the watcher, at least 1 us. If a lane is in the same body at two polls,
   /// the body keeps the thread, and another thread serves the lane.
   std::chrono::microseconds watcher_tick{500};

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cores on which the threads of an engine run (engine_options::cores).
+#include "graphs.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include <sched.h>
+
+using namespace testing;
+
+namespace cores_types {
+
+/// Returns the numbers of the cores that the calling thread may use.
+std::vector<int> cores_of_this_thread() {
+  auto set = cpu_set_t{};
+  CPU_ZERO(&set);
+  BOOST_REQUIRE_EQUAL(::sched_getaffinity(0, sizeof set, &set), 0);
+  auto out = std::vector<int>{};
+  for (auto core = 0; core < CPU_SETSIZE; ++core)
+    if (CPU_ISSET(core, &set))
+      out.push_back(core);
+  return out;
+}
+
+/// Runs a body on the engine and returns the cores of its thread.
+std::vector<int> cores_of_body(ss::engine& e) {
+  auto seen = std::vector<int>{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers&) { seen = cores_of_this_thread(); });
+  g.edge(ss::start, a);
+  static_cast<void>(e.invoke(g.compile(), numbers{}));
+  return seen;
+}
+
+} // namespace cores_types
+
+using namespace cores_types;
+
+BOOST_AUTO_TEST_SUITE(cores)
+
+BOOST_AUTO_TEST_CASE(bodies_use_all_cores_by_default) {
+  auto e = ss::engine{};
+  BOOST_TEST(cores_of_body(e) == cores_of_this_thread(), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(bodies_run_on_the_given_number_of_cores) {
+  const auto before = cores_of_this_thread();
+  auto e = ss::engine{{.cores = 1}};
+  BOOST_TEST(cores_of_body(e).size() == 1U);
+  BOOST_TEST(cores_of_this_thread() == before, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(bodies_that_keep_their_thread_share_the_cores) {
+  auto e = ss::engine{{.workers = 2, .cores = 1}};
+  auto inside = door{};
+  auto mutex = std::mutex{};
+  auto seen = std::vector<std::vector<int>>{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers&) {
+    {
+      const auto lock = std::scoped_lock{mutex};
+      seen.push_back(cores_of_this_thread());
+    }
+    inside.pass();
+  });
+  g.edge(ss::start, a);
+  const auto graph = g.compile();
+  auto first = background_run<numbers>{e, graph, numbers{}};
+  auto second = background_run<numbers>{e, graph, numbers{}};
+  auto third = background_run<numbers>{e, graph, numbers{}};
+  inside.await_inside(3); // three threads: more than lanes
+  inside.open();
+  for (auto* run : {&first, &second, &third})
+    BOOST_TEST(!run->result().error.has_value());
+  for (const auto& one : seen)
+    BOOST_TEST(one == seen.front(), boost::test_tools::per_element());
+  BOOST_TEST(seen.front().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(engines_get_different_cores) {
+  auto first = ss::engine{{.cores = 1}};
+  auto second = ss::engine{{.cores = 1}};
+  const auto is_different = cores_of_body(first) != cores_of_body(second);
+  BOOST_TEST(is_different == (cores_of_this_thread().size() > 1));
+}
+
+BOOST_AUTO_TEST_CASE(more_cores_than_the_machine_has_limit_nothing) {
+  auto e = ss::engine{{.workers = 1, .cores = 100'000}};
+  BOOST_TEST(cores_of_body(e) == cores_of_this_thread(), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
