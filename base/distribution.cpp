@@ -25,8 +25,19 @@ std::uint64_t distribution::start_of(std::size_t bucket) noexcept {
   return std::uint64_t{in_row + (std::size_t{1} << bits)} << shift;
 }
 
-void distribution::add(std::uint64_t value) noexcept {
-  ++buckets_[bucket_of(value)];
+std::uint64_t& distribution::count_in(std::size_t bucket) {
+  if (counts_.empty())
+    first_ = bucket;
+  if (bucket < first_) {
+    counts_.insert(counts_.begin(), first_ - bucket, 0);
+    first_ = bucket;
+  }
+  counts_.resize(std::max(counts_.size(), bucket - first_ + 1));
+  return counts_[bucket - first_];
+}
+
+void distribution::add(std::uint64_t value) {
+  ++count_in(bucket_of(value));
   ++count_;
   min_ = std::min(min_, value);
   max_ = std::max(max_, value);
@@ -37,10 +48,10 @@ std::uint64_t distribution::percentile(double share) const noexcept {
   const auto wanted = std::max<std::uint64_t>(
       static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count_))), 1);
   auto seen = std::uint64_t{0};
-  for (auto bucket = std::size_t{0}; count_ > 0 && bucket < buckets_.size(); ++bucket) {
-    seen += buckets_[bucket];
+  for (auto i = std::size_t{0}; i < counts_.size(); ++i) {
+    seen += counts_[i];
     if (seen >= wanted)
-      return std::clamp(start_of(bucket), min_, max_);
+      return std::clamp(start_of(first_ + i), min_, max_);
   }
   return 0;
 }
@@ -49,13 +60,13 @@ std::vector<distribution::bar> distribution::bars(std::size_t bars_max) const {
   auto out = std::vector<bar>{};
   if (count_ == 0 || bars_max == 0)
     return out;
-  const auto first = bucket_of(min_);
-  const auto last = bucket_of(max_);
-  const auto merged = (last - first) / bars_max + 1;
-  for (auto i = first; i <= last; i += merged) {
-    auto one = bar{start_of(i), start_of(std::min(i + merged, buckets_.size() - 1)), 0};
-    for (auto j = i; j < std::min(i + merged, last + 1); ++j)
-      one.count += buckets_[j];
+  constexpr auto bucket_max = (std::size_t{64} << bits) - 1;
+  const auto merged = (counts_.size() - 1) / bars_max + 1;
+  for (auto i = std::size_t{0}; i < counts_.size(); i += merged) {
+    const auto from = first_ + i;
+    auto one = bar{start_of(from), start_of(std::min(from + merged, bucket_max)), 0};
+    for (auto j = i; j < std::min(i + merged, counts_.size()); ++j)
+      one.count += counts_[j];
     out.push_back(one);
   }
   return out;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +8,9 @@
 
 namespace superstep {
 
-/// Counts of values in buckets of growing width, in constant memory (16 KB). The width of a bucket
-/// is at most 1/32 of its lower bound, so percentiles are accurate to 3 %. The smallest, largest
-/// and mean value are exact.
+/// Counts of values in buckets of growing width. The width of a bucket is at most 1/32 of its lower
+/// bound, so percentiles are accurate to 3 %. The smallest, largest and mean value are exact. The
+/// memory depends only on the quotient of the largest and the smallest value, and is 16 KB at most.
 class distribution {
 public:
   /// A bar of a histogram: values from `from`, below `to`.
@@ -22,7 +21,7 @@ public:
   };
 
   /// Adds a value.
-  void add(std::uint64_t value) noexcept;
+  void add(std::uint64_t value);
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] std::uint64_t min() const noexcept { return count_ > 0 ? min_ : 0; }
   [[nodiscard]] std::uint64_t max() const noexcept { return max_; }
@@ -43,7 +42,11 @@ private:
   [[nodiscard]] static std::size_t bucket_of(std::uint64_t value) noexcept;
   [[nodiscard]] static std::uint64_t start_of(std::size_t bucket) noexcept;
 
-  std::array<std::uint64_t, 64 << bits> buckets_{};
+  /// Returns the count of a bucket, and makes room for it first.
+  std::uint64_t& count_in(std::size_t bucket);
+
+  std::vector<std::uint64_t> counts_; // of the buckets from `first_` to the last one with values
+  std::size_t first_ = 0;
   std::uint64_t count_ = 0;
   std::uint64_t min_ = UINT64_MAX;
   std::uint64_t max_ = 0;
@@ -55,7 +58,7 @@ private:
 class histogram {
 public:
   /// Adds one duration, rounded down to microseconds. A negative duration counts as 0.
-  void add(std::chrono::nanoseconds duration) noexcept {
+  void add(std::chrono::nanoseconds duration) {
     const auto whole = std::chrono::floor<std::chrono::microseconds>(duration).count();
     microseconds_.add(whole > 0 ? static_cast<std::uint64_t>(whole) : 0);
   }
