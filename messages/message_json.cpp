@@ -4,6 +4,11 @@
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/messages.hpp>
 
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
 namespace superstep {
 
 namespace {
@@ -37,49 +42,62 @@ void add_calls(json::object& into, std::string_view key, const std::vector<Call>
   into[key] = std::move(list);
 }
 
-/// Writes the members of one JSON object with commas between them. key() does not escape its
-/// argument and is only for names that need no escapes; foreign_key() escapes.
+/// The name of a member as it is written after another member: `,"name":`. It is made during
+/// compilation, so that one call appends it. The name must not need escapes.
+class member_name {
+public:
+  template <std::size_t N>
+  consteval member_name(const char (&name)[N]) : size_{N + 3} { // NOLINT: names convert implicitly
+    static_assert(N + 3 <= size_max);
+    text_[0] = ',';
+    text_[1] = text_[N + 1] = '"';
+    for (auto i = std::size_t{0}; i + 1 < N; ++i)
+      text_[i + 2] = name[i];
+    text_[N + 2] = ':';
+  }
+  [[nodiscard]] std::string_view text() const noexcept { return {text_, size_}; }
+
+private:
+  static constexpr auto size_max = std::size_t{24};
+  char text_[size_max] = {};
+  std::size_t size_;
+};
+
+/// Writes the members of one JSON object with commas between them. foreign_key() is for names that
+/// are not known and may need escapes.
 class object_writer {
 public:
   explicit object_writer(std::string& out) : out_{out} { out_ += '{'; }
 
-  std::string& key(std::string_view name) {
-    separate();
-    out_ += '"';
-    out_ += name;
-    out_ += "\":";
+  std::string& key(const member_name& name) {
+    out_ += name.text().substr(std::exchange(first_, false) ? 1 : 0);
     return out_;
   }
   std::string& foreign_key(std::string_view name) {
-    separate();
+    if (!std::exchange(first_, false))
+      out_ += ',';
     append_quoted(out_, name);
     out_ += ':';
     return out_;
   }
-  void text(std::string_view name, std::string_view value) { append_quoted(key(name), value); }
-  void text_unless_empty(std::string_view name, std::string_view value) {
+  void text(const member_name& name, std::string_view value) { append_quoted(key(name), value); }
+  void text_unless_empty(const member_name& name, std::string_view value) {
     if (!value.empty())
       text(name, value);
   }
-  void text_or_null(std::string_view name, std::string_view value) {
+  void text_or_null(const member_name& name, std::string_view value) {
     if (value.empty())
       key(name) += "null";
     else
       text(name, value);
   }
-  void object_unless_empty(std::string_view name, const json::object& value) {
+  void object_unless_empty(const member_name& name, const json::object& value) {
     if (!value.empty())
       append_text(key(name), value);
   }
   void close() { out_ += '}'; }
 
 private:
-  void separate() {
-    if (!first_)
-      out_ += ',';
-    first_ = false;
-  }
-
   std::string& out_;
   bool first_ = true;
 };
@@ -104,7 +122,7 @@ void append_call(std::string& out, const invalid_tool_call& c) {
 }
 
 template <class Call>
-void append_calls(object_writer& w, std::string_view key, const std::vector<Call>& calls) {
+void append_calls(object_writer& w, const member_name& key, const std::vector<Call>& calls) {
   if (calls.empty())
     return;
   auto& out = w.key(key);
