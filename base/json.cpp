@@ -8,6 +8,7 @@
 
 #include <superstep/base/detail/assert.hpp>
 
+#include <boost/container/small_vector.hpp>
 #include <boost/json/basic_parser_impl.hpp>
 #include <simdjson.h>
 
@@ -125,56 +126,6 @@ error fault_of(std::string_view text, std::string reason, std::size_t depth_max)
   offset = std::min(offset, text.size());
   return {errc::parse_failed, "not valid JSON: " + reason + " at byte " + std::to_string(offset) +
                                   (text.empty() ? "" : ", near `" + excerpt(text, offset) + '`')};
-}
-
-/// Copies simdjson's tree to a value. Returns false if an object has a key twice. The parser's
-/// depth limit bounds the recursion.
-bool convert(const simdjson::dom::element& from, json::value& into) {
-  using simdjson::dom::element_type;
-  switch (from.type()) {
-  case element_type::OBJECT: {
-    const auto members = from.get_object().value_unsafe();
-    auto& object = into.emplace_object();
-    object.reserve(members.size());
-    for (const auto [key, value] : members) {
-      const auto [place, added] =
-          object.emplace(json::string_view{key.data(), key.size()}, nullptr);
-      if (!added || !convert(value, place->value()))
-        return false;
-    }
-    return true;
-  }
-  case element_type::ARRAY: {
-    const auto items = from.get_array().value_unsafe();
-    auto& array = into.emplace_array();
-    array.reserve(items.size());
-    for (const auto item : items)
-      if (!convert(item, array.emplace_back(nullptr)))
-        return false;
-    return true;
-  }
-  case element_type::STRING: {
-    const auto text = from.get_string().value_unsafe();
-    into.emplace_string().assign(text.data(), text.size());
-    return true;
-  }
-  case element_type::INT64:
-    into = from.get_int64().value_unsafe();
-    return true;
-  case element_type::UINT64:
-    into = from.get_uint64().value_unsafe();
-    return true;
-  case element_type::DOUBLE:
-    into = from.get_double().value_unsafe();
-    return true;
-  case element_type::BOOL:
-    into = from.get_bool().value_unsafe();
-    return true;
-  case element_type::NULL_VALUE:
-    into = nullptr;
-    return true;
-  }
-  return false;
 }
 
 /// Writes a double like Python's repr(), so that files can be compared with LangGraph's: plain
@@ -372,8 +323,79 @@ result<json::value> parse_json(std::string_view text, json_limits limits,
   return parse_padded_json(text, 0, limits, std::move(memory));
 }
 
-result<json::value> parse_padded_json(std::string_view text, std::size_t spare, json_limits limits,
-                                      json::storage_ptr memory) {
+// The parser's depth limit bounds the recursion of the two functions below.
+
+bool to_value(const simdjson::dom::element& from, json::value& into) {
+  using simdjson::dom::element_type;
+  switch (from.type()) {
+  case element_type::OBJECT: {
+    const auto members = from.get_object().value_unsafe();
+    auto& object = into.emplace_object();
+    object.reserve(members.size());
+    for (const auto [key, value] : members) {
+      const auto [place, added] =
+          object.emplace(json::string_view{key.data(), key.size()}, nullptr);
+      if (!added || !to_value(value, place->value()))
+        return false;
+    }
+    return true;
+  }
+  case element_type::ARRAY: {
+    const auto items = from.get_array().value_unsafe();
+    auto& array = into.emplace_array();
+    array.reserve(items.size());
+    for (const auto item : items)
+      if (!to_value(item, array.emplace_back(nullptr)))
+        return false;
+    return true;
+  }
+  case element_type::STRING: {
+    const auto text = from.get_string().value_unsafe();
+    into.emplace_string().assign(text.data(), text.size());
+    return true;
+  }
+  case element_type::INT64:
+    into = from.get_int64().value_unsafe();
+    return true;
+  case element_type::UINT64:
+    into = from.get_uint64().value_unsafe();
+    return true;
+  case element_type::DOUBLE:
+    into = from.get_double().value_unsafe();
+    return true;
+  case element_type::BOOL:
+    into = from.get_bool().value_unsafe();
+    return true;
+  case element_type::NULL_VALUE:
+    into = nullptr;
+    return true;
+  }
+  return false;
+}
+
+bool has_key_twice(const simdjson::dom::element& tree) {
+  auto items = simdjson::dom::array{};
+  if (tree.get(items) == simdjson::SUCCESS)
+    return std::any_of(items.begin(), items.end(), has_key_twice);
+  auto members = simdjson::dom::object{};
+  if (tree.get(members) != simdjson::SUCCESS)
+    return false;
+  auto keys = boost::container::small_vector<std::string_view, 16>{};
+  for (const auto [key, value] : members) {
+    if (has_key_twice(value))
+      return true;
+    keys.push_back(key);
+  }
+  std::sort(keys.begin(), keys.end());
+  return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
+}
+
+error json_fault(std::string_view text, json_limits limits) {
+  return fault_of(text, "unknown error", limits.depth_max);
+}
+
+result<simdjson::dom::element> tree_parser::parse(std::string_view text, std::size_t spare,
+                                                  json_limits limits) {
   // the pointer of an empty view may be null, which memcpy does not accept
   if (text.data() == nullptr)
     text = "";
@@ -382,31 +404,43 @@ result<json::value> parse_padded_json(std::string_view text, std::size_t spare, 
     return error{errc::too_large, "JSON text of " + std::to_string(text.size()) +
                                       " bytes exceeds the limit of " +
                                       std::to_string(limits.bytes_max) + " bytes"};
-  // Each thread reuses its parser to save two allocations per call. After a large text the parser
-  // is replaced, so that its buffers are freed.
-  thread_local auto parser = simdjson::dom::parser{};
-  constexpr auto kept_max = std::size_t{1} << 20;
-  if (parser.max_depth() != limits.depth_max || text.size() > parser.capacity())
+  if (parser_.max_depth() != limits.depth_max || text.size() > parser_.capacity())
     if (const auto failed =
-            parser.allocate(std::max(text.size(), std::size_t{4096}), limits.depth_max)) {
+            parser_.allocate(std::max(text.size(), std::size_t{4096}), limits.depth_max)) {
       if (failed == simdjson::MEMALLOC)
         // like other allocations: lack of memory is not an error of the text
         throw std::bad_alloc{};
       return error{errc::too_large, "JSON text of " + std::to_string(text.size()) +
                                         " bytes is too large for the parser"};
     }
-  prefer_huge_pages(parser.doc.string_buf.get(), text.size());
+  prefer_huge_pages(parser_.doc.string_buf.get(), text.size());
   auto root = simdjson::dom::element{};
-  auto value = json::value(std::move(memory));
-  const auto code = parser.parse(text.data(), text.size(), spare < json_padding).get(root);
-  const auto good = !code && convert(root, value);
-  if (parser.capacity() > kept_max)
-    parser = simdjson::dom::parser{};
-  if (good)
-    return value;
+  const auto code = parser_.parse(text.data(), text.size(), spare < json_padding).get(root);
+  if (code == simdjson::SUCCESS)
+    return root;
+  trim();
   if (code == simdjson::MEMALLOC)
     throw std::bad_alloc{};
   return fault_of(text, simdjson::error_message(code), limits.depth_max);
+}
+
+void tree_parser::trim() {
+  constexpr auto kept_max = std::size_t{1} << 20;
+  if (parser_.capacity() > kept_max)
+    parser_ = simdjson::dom::parser{};
+}
+
+result<json::value> parse_padded_json(std::string_view text, std::size_t spare, json_limits limits,
+                                      json::storage_ptr memory) {
+  // Each thread reuses its parser to save two allocations per call.
+  thread_local auto parser = tree_parser{};
+  const auto root = parser.parse(text, spare, limits);
+  auto value = json::value(std::move(memory));
+  const auto is_copied = root && to_value(*root, value);
+  parser.trim();
+  if (is_copied)
+    return value;
+  return root ? json_fault(text, limits) : root.error();
 }
 
 void append_quoted(std::string& out, std::string_view text) {

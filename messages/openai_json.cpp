@@ -5,16 +5,21 @@
 #include "messages/openai_json.hpp"
 
 #include "argument_json.hpp"
+#include "base/padded_json.hpp"
 
+#include <superstep/base/detail/assert.hpp>
 #include <superstep/messages/message_json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 namespace superstep {
 
 namespace {
+
+namespace dom = simdjson::dom;
 
 /// Whether a block belongs to another provider's API, which chat-completions servers reject.
 bool is_foreign(const json::value& block) {
@@ -59,11 +64,26 @@ json::value content_of(const message& m, bool has_calls) {
   return blocks;
 }
 
-/// Returns a text member; "" if it is absent or not a string.
-std::string text_member(const json::object& from, std::string_view key) {
-  const auto* value = from.if_contains(key);
-  const auto* text = value ? value->if_string() : nullptr;
-  return text ? std::string{text->data(), text->size()} : std::string{};
+/// Returns a member; nullopt if it is absent or null.
+std::optional<dom::element> member(dom::object from, std::string_view key) {
+  auto value = dom::element{};
+  if (from.at_key(key).get(value) != simdjson::SUCCESS || value.is_null())
+    return std::nullopt;
+  return value;
+}
+
+/// Returns a text; "" if the value is absent or not a string.
+std::string text_of(std::optional<dom::element> value) {
+  auto text = std::string_view{};
+  return value && value->get(text) == simdjson::SUCCESS ? std::string{text} : std::string{};
+}
+
+/// Returns a copy of a value in which no key appears twice.
+json::value copy_of(dom::element from) {
+  auto out = json::value{};
+  [[maybe_unused]] const auto is_copied = to_value(from, out);
+  SUPERSTEP_ASSERT(is_copied);
+  return out;
 }
 
 error malformed(std::string text) {
@@ -86,30 +106,66 @@ std::string why_cut(std::string_view cut) {
 
 /// Reads one element of `tool_calls`. Malformed structure is an error; malformed arguments make an
 /// invalid call.
-result<void> add_call(message& to, const json::value& value, std::size_t i) {
-  const auto at = "tool_calls[" + std::to_string(i) + ']';
-  const auto* call = value.if_object();
-  if (!call)
-    return malformed(at + ": must be an object");
-  const auto* inner = call->if_contains("function");
-  const auto* function = inner ? inner->if_object() : nullptr;
-  if (!function)
-    return malformed(at + ".function: must be an object");
-  auto name = text_member(*function, "name");
+result<void> add_call(message& to, dom::element value, std::size_t i) {
+  const auto fault = [i](std::string_view text) {
+    return malformed("tool_calls[" + std::to_string(i) + ']' + std::string{text});
+  };
+  auto call = dom::object{};
+  if (value.get(call) != simdjson::SUCCESS)
+    return fault(": must be an object");
+  const auto inner = member(call, "function");
+  auto function = dom::object{};
+  if (!inner || inner->get(function) != simdjson::SUCCESS)
+    return fault(".function: must be an object");
+  auto name = text_of(member(function, "name"));
   if (name.empty())
-    return malformed(at + ".function.name: must be a string that is not empty");
-  const auto* arguments = function->if_contains("arguments");
+    return fault(".function.name: must be a string that is not empty");
+  const auto arguments = member(function, "arguments");
+  auto text = std::string_view{};
   // Some servers send the arguments as an object instead of JSON text.
   if (arguments && arguments->is_object()) {
-    to.tool_calls.push_back({text_member(*call, "id"), std::move(name),
-                             json::object(arguments->get_object(), json::storage_ptr{})});
+    to.tool_calls.push_back({text_of(member(call, "id")), std::move(name),
+                             std::move(copy_of(*arguments).get_object())});
     return {};
   }
-  if (arguments && !arguments->is_string() && !arguments->is_null())
-    return malformed(at + ".function.arguments: must be a string with JSON");
-  superstep::add_call(to, parse_tool_call(text_member(*call, "id"), std::move(name),
-                                          text_member(*function, "arguments")));
+  if (arguments && arguments->get(text) != simdjson::SUCCESS)
+    return fault(".function.arguments: must be a string with JSON");
+  superstep::add_call(to, parse_tool_call(text_of(member(call, "id")), std::move(name), text));
   return {};
+}
+
+/// Reads the members of an answer.
+result<message> read_answer(dom::element tree) {
+  auto from = dom::object{};
+  if (tree.get(from) != simdjson::SUCCESS)
+    return malformed("must be an object");
+  if (text_of(member(from, "role")) != "assistant")
+    return malformed("must have \"role\": \"assistant\"");
+  auto m = message{};
+  m.type = message_type::ai;
+  m.id = text_of(member(from, "id"));
+  m.name = text_of(member(from, "name"));
+  if (const auto content = member(from, "content")) {
+    if (content->is_array())
+      m.blocks = std::move(copy_of(*content).get_array());
+    else if (content->is_string())
+      m.content = text_of(content);
+    else
+      return malformed("content: must be a string, a list of blocks or null");
+  }
+  if (const auto value = member(from, "tool_calls")) {
+    auto calls = dom::array{};
+    if (value->get(calls) != simdjson::SUCCESS)
+      return malformed("tool_calls: must be a list");
+    auto i = std::size_t{0};
+    for (const auto call : calls)
+      if (auto added = add_call(m, call, i++); !added)
+        return std::move(added).error();
+  }
+  for (const auto* key : {"refusal", "audio", "function_call"})
+    if (const auto value = member(from, key))
+      m.additional_kwargs[key] = copy_of(*value);
+  return m;
 }
 
 } // namespace
@@ -175,32 +231,15 @@ void append_openai(std::string& out, const tool_definition& tool) {
   out += "}}";
 }
 
-result<message> from_openai(const json::object& from) {
-  if (const auto* role = from.if_contains("role"); role && *role != "assistant")
-    return malformed("role: an answer must be of role \"assistant\", got " + to_text(*role));
-  auto m = message{};
-  m.type = message_type::ai;
-  m.id = text_member(from, "id");
-  m.name = text_member(from, "name");
-  if (const auto* content = from.if_contains("content")) {
-    if (const auto* blocks = content->if_array())
-      m.blocks = json::array(*blocks, json::storage_ptr{});
-    else if (content->is_string() || content->is_null())
-      m.content = text_member(from, "content");
-    else
-      return malformed("content: must be a string, a list of blocks or null");
-  }
-  if (const auto* calls = from.if_contains("tool_calls"); calls && !calls->is_null()) {
-    if (!calls->is_array())
-      return malformed("tool_calls: must be a list");
-    for (auto i = std::size_t{0}; i < calls->get_array().size(); ++i)
-      if (auto added = add_call(m, calls->get_array()[i], i); !added)
-        return std::move(added).error();
-  }
-  for (const auto* key : {"refusal", "audio", "function_call"})
-    if (const auto* value = from.if_contains(key); value && !value->is_null())
-      m.additional_kwargs[key] = *value;
-  return m;
+result<message> from_openai(std::string_view text, std::size_t spare) {
+  // The parser of parse_json() is used for the arguments of calls while the tree is read.
+  thread_local auto parser = tree_parser{};
+  const auto tree = parser.parse(text, spare);
+  if (!tree)
+    return tree.error();
+  auto read = has_key_twice(*tree) ? json_fault(text) : read_answer(*tree);
+  parser.trim();
+  return read;
 }
 
 std::variant<tool_call, invalid_tool_call> parse_tool_call(std::string id, std::string name,

@@ -5,6 +5,7 @@
 #include <superstep/base/json.hpp>
 #include <superstep/messages/messages.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -25,14 +26,15 @@ void append_openai(std::string& out, const message&);
 /// Appends the JSON text of to_openai(tool_definition) without building a tree.
 void append_openai(std::string& out, const tool_definition&);
 
-/// Reads the `message` of a chat-completions answer. Null content becomes "". Tool calls are parsed
-/// by parse_tool_call(). `refusal`, `audio` and `function_call` are kept in additional_kwargs. The
-/// message has copies of everything, in the default memory resource.
+/// Parses the JSON text of an assistant message in chat-completions form. Null content becomes "".
+/// Tool calls are parsed by parse_tool_call(). `refusal`, `audio` and `function_call` are kept in
+/// additional_kwargs.
 ///
-/// @return an error with the path of a member that has the wrong type
+/// @param spare number of readable bytes after the text; see parse_padded_json()
+/// @return the error of parse_json(), or an error with the path of a member that has the wrong type
 ///
 /// Source: https://platform.openai.com/docs/api-reference/chat/object
-[[nodiscard]] result<message> from_openai(const json::object& assistant_message);
+[[nodiscard]] result<message> from_openai(std::string_view text, std::size_t spare = 0);
 
 /// Parses the argument text of a complete tool call. Empty text and `null` mean no arguments.
 /// Unlike JSON, strings may contain raw line breaks, and of duplicate keys the last value counts.

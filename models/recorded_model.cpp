@@ -15,7 +15,6 @@
 #include <simdjson.h>
 
 #include <algorithm>
-#include <array>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -50,23 +49,10 @@ struct recording {
   std::unordered_map<std::string, recorded_row> rows;
 };
 
-/// Parses one turn, which must be a message with the role assistant. The members of the message
-/// are copies, so the parsed JSON is in a buffer on the stack, unless it is long.
+/// Parses one turn, which must be a message with the role assistant.
 result<message> read_turn(const recording& from, recorded_turn turn) {
-  auto buffer = std::array<unsigned char, 4096>{};
-  auto memory = json::monotonic_resource{buffer.data(), buffer.size()};
   const auto rest = std::string_view{from.text}.substr(turn.begin);
-  const auto parsed =
-      parse_padded_json(rest.substr(0, turn.size), rest.size() - turn.size, {}, &memory);
-  if (!parsed)
-    return parsed.error();
-  const auto* object = parsed->if_object();
-  if (object == nullptr)
-    return error{model_errc::bad_answer, "must be an object"};
-  if (const auto* role = object->if_contains("role");
-      role == nullptr || !role->is_string() || role->get_string() != "assistant")
-    return error{model_errc::bad_answer, "must have \"role\": \"assistant\""};
-  return from_openai(*object);
+  return from_openai(rest.substr(0, turn.size), rest.size() - turn.size);
 }
 
 /// Builds the index line by line. Reports the first invalid lines of the file together.
