@@ -69,7 +69,6 @@ row_outcome refused(std::string kind, std::string text) {
   why.kind = std::move(kind);
   why.code = why.kind;
   why.message = std::move(text);
-  why.attempts = 0;
   out.error = std::move(why);
   return out;
 }
@@ -396,7 +395,8 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
     return ended;
   }
   auto trace = trace_ != nullptr ? trace_->begin_row(request.key) : nullptr;
-  const auto context = context_for(request, trace);
+  const auto calls = request.config.deadline ? std::make_shared<row_calls>() : nullptr;
+  const auto context = context_for(request, trace, calls);
   request.config.context = context;
   const auto messages = request.messages.size();
   auto from = beginning{};
@@ -412,7 +412,7 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
     return ended;
   }
   const auto modes = trace ? stream_mode::debug : stream_mode::none;
-  auto end = ending{context, messages, from.steps, price, trace, std::move(done)};
+  auto end = ending{context, messages, from.steps, price, trace, calls, std::move(done)};
   auto running = std::make_unique<running_agent>(); // first, because nothing may throw later
   running->set(detail::engine_access::start(engine_, detail::program_of(agent_.graph()),
                                             std::move(from.input), std::move(request.config),
@@ -421,18 +421,21 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
 }
 
 std::shared_ptr<const agent_context>
-agent_runner::context_for(row_request& request, const std::shared_ptr<row_trace>& trace) const {
+agent_runner::context_for(row_request& request, const std::shared_ptr<row_trace>& trace,
+                          const std::shared_ptr<row_calls>& calls) const {
   auto out = agent_context{};
   out.parameters = std::move(request.parameters);
   out.sample = request.sample;
   out.tool_times = std::make_shared<const call_times>();
-  if (events_ || trace)
-    out.observe = [events = events_, trace, key = request.key,
+  if (events_ || trace || calls)
+    out.observe = [events = events_, trace, calls, key = request.key,
                    attempt = request.attempt](const call_event& event) {
       if (events)
         events->add(key, attempt, event);
       if (trace)
         trace->observe(event.event, event.call_id);
+      if (calls)
+        calls->observe(event);
     };
   return std::make_shared<const agent_context>(std::move(out));
 }
@@ -461,13 +464,18 @@ std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
       out.is_usage_unknown =
           has_server && ((out.model_calls > 0 && is_unreported(out.usage)) ||
                          (ended.error && has_unreported_answers(ended.error->cause)));
-      if (ended.error) {
+      auto is_cut = false;
+      if (ended.error && ended.error->code == graph_errc::deadline && end.calls) {
+        is_cut = end.calls->add_to(out, has_server);
+      } else if (ended.error) {
         add_failed_call(out, ended.error->cause);
         add_failed_tool_call(out, ended.error->cause);
       }
+      // The tokens of a call that was cut off are not known. Those of earlier calls are.
+      const auto has_no_tokens = is_cut && is_unreported(out.usage);
       // The server may report a model of which the prices are known, for example with a date.
       const auto* price = end.price ? &*end.price : prices->find(out.model);
-      if (price != nullptr && !out.is_usage_unknown)
+      if (price != nullptr && !out.is_usage_unknown && !has_no_tokens)
         out.cost = cost_of(out.usage, *price);
     } catch (const std::bad_alloc&) { // the job would wait forever for a row without an outcome
       out = {};

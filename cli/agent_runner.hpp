@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/event_log.hpp"
+#include "cli/row_calls.hpp"
 #include "cli/trace_log.hpp"
 
 #include <superstep/actors/engine.hpp>
@@ -62,12 +63,14 @@ private:
     std::shared_ptr<const agent_context> context;
     std::size_t messages_before = 0;
     std::int64_t steps_before = 0;
-    std::optional<model_price> price; ///< prices of the row's model, if they are known
-    std::shared_ptr<row_trace> trace; ///< null if there is no trace
+    std::optional<model_price> price;       ///< prices of the row's model, if they are known
+    std::shared_ptr<row_trace> trace;       ///< null if there is no trace
+    std::shared_ptr<const row_calls> calls; ///< null for a row without a deadline
     done_function done;
   };
   [[nodiscard]] std::shared_ptr<const agent_context>
-  context_for(row_request& request, const std::shared_ptr<row_trace>& trace) const;
+  context_for(row_request& request, const std::shared_ptr<row_trace>& trace,
+              const std::shared_ptr<row_calls>& calls) const;
   [[nodiscard]] std::optional<model_price> price_for(const json::object& parameters) const;
   [[nodiscard]] std::function<void(detail::raw_result)> end_of(ending end) const;
 

@@ -127,6 +127,41 @@ BOOST_AUTO_TEST_CASE(row_with_invalid_response_counts_tokens_and_cost) {
   BOOST_TEST(job.summary().at("model_calls").to_number<int>() == 3);
 }
 
+BOOST_AUTO_TEST_CASE(deadline_of_row_keeps_calls_and_tokens) {
+  // The first row gets an answer that is not valid, and then none; the second row gets none.
+  auto server = loopback_server{[](loopback_server::socket& socket, int number) {
+    if (loopback_server::read_head(socket).empty())
+      return;
+    if (number == 0)
+      return loopback_server::write(
+          socket,
+          loopback_server::answer(
+              R"({"model":"m","choices":[{"message":{"role":"assistant","content":"yes"}}],)"
+              R"("usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15}})"));
+    static_cast<void>(loopback_server::read_head(socket)); // until the client disconnects
+  }};
+  const auto job =
+      stopped_job{server.address(), "response: {type: object, properties: {a: {type: string}}}\n"
+                                    "prices: {m: {input: 1, output: 2}}\n"};
+  const auto end = job.run({"--limit", "2", "--concurrency", "1", "--row-deadline-ms", "1000",
+                            "--budget-tokens", "1000"});
+  BOOST_TEST(end.exit_code == 2, end.err);
+  const auto rows = read_rows(job.read("out.jsonl"));
+  BOOST_TEST_REQUIRE(rows.size() == 2U);
+  const auto& answered = rows.at("r0");
+  BOOST_TEST(text_at(answered.at("error").as_object(), "code") == "timed_out");
+  BOOST_TEST(answered.at("model_calls").to_number<int>() == 2);
+  BOOST_TEST(answered.at("usage").as_object().at("total_tokens").to_number<int>() == 15);
+  BOOST_TEST(answered.at("cost").to_number<double>() == 10 * 1e-6 + 5 * 2e-6,
+             boost::test_tools::tolerance(1e-9));
+  const auto& silent = rows.at("r1");
+  BOOST_TEST(silent.at("model_calls").to_number<int>() == 1);
+  BOOST_TEST(silent.at("cost").is_null());
+  BOOST_TEST(job.summary().at("model_calls").to_number<int>() == 3);
+  BOOST_TEST(job.summary().at("usage").as_object().at("total_tokens").to_number<int>() == 15);
+  BOOST_TEST(job.summary().at("rows_without_cost").to_number<int>() == 1);
+}
+
 BOOST_AUTO_TEST_CASE(unreachable_server_stops_job_before_100_rows) {
   auto address = std::string{};
   {
