@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -179,8 +180,24 @@ result<std::vector<matrix_job>> matrix_of(const std::vector<std::string>& given,
   return out;
 }
 
+std::string budget_note(std::size_t jobs, const stop_rules& rules) {
+  auto out = std::string{};
+  if (rules.budget) {
+    const auto dollars = static_cast<double>(*rules.budget) / 1e9;
+    out +=
+        fmt::format("; --budget-usd is {} for each of them, {} together", detail::usd_text(dollars),
+                    detail::usd_text(dollars * static_cast<double>(jobs)));
+  }
+  if (rules.budget_tokens)
+    out +=
+        fmt::format("; --budget-tokens is {} for each of them, {} together", *rules.budget_tokens,
+                    *rules.budget_tokens * static_cast<std::int64_t>(jobs));
+  return out.empty() ? out : "--matrix: " + counted(jobs, "combination") + out;
+}
+
 int run_matrix(const std::vector<matrix_job>& jobs,
-               const std::function<int(const matrix_job&)>& run) {
+               const std::function<int(const matrix_job&)>& run,
+               const std::function<std::string(const matrix_job&)>& lines_of) {
   constexpr auto dead_rows = 2;
   auto highest = 0;
   auto table =
@@ -194,7 +211,7 @@ int run_matrix(const std::vector<matrix_job>& jobs,
       list_left(std::span{jobs}.subspan(static_cast<std::size_t>(&job - jobs.data())), jobs.size());
       return code;
     }
-    const auto read = results::report::of_file(job.output);
+    const auto read = results::report::of_file(lines_of(job));
     if (!read) {
       std::cerr << "superstep run: " << read.error().text << '\n';
       return 1;

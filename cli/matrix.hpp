@@ -2,7 +2,9 @@
 #pragma once
 
 #include <superstep/base/error.hpp>
+#include <superstep/batch/detail/stop_rules.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <utility>
@@ -28,11 +30,18 @@ struct matrix_job {
 [[nodiscard]] result<std::vector<matrix_job>> matrix_of(const std::vector<std::string>& given,
                                                         const std::string& output);
 
+/// Returns a note for the user that each job has a budget of its own; empty without a budget.
+/// @param jobs number of combinations
+[[nodiscard]] std::string budget_note(std::size_t jobs, const stop_rules& rules);
+
 /// Runs the jobs one after the other and prints a table that compares their outputs.
 /// If a job did not end, prints the jobs that are left.
 /// @param run runs a job and returns its exit code
+/// @param lines_of returns the file with the JSON lines of a job, which differs from an output in
+/// CSV
 /// @return the highest exit code. A job that did not end (codes 1, 3 and 4) stops the command
 int run_matrix(const std::vector<matrix_job>& jobs,
-               const std::function<int(const matrix_job&)>& run);
+               const std::function<int(const matrix_job&)>& run,
+               const std::function<std::string(const matrix_job&)>& lines_of);
 
 } // namespace superstep::cli

@@ -21,6 +21,7 @@
 #include "cli/usage.hpp"
 #include "ledger/run_shared.hpp"
 #include "results/answer_field.hpp"
+#include "results/gold.hpp"
 #include "results/gold_check.hpp"
 
 #include <superstep/batch/batch.hpp>
@@ -33,6 +34,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <new>
 #include <optional>
@@ -156,12 +158,29 @@ result<void> finish_reports(const run_arguments& given, const batch_options& job
   return {};
 }
 
-/// Returns the file with the whole lines of the rows of a job with an output in CSV.
+/// Returns the file with the whole lines of the rows of a job with an output in CSV: the rows file
+/// or, for a CSV that is derived from out.jsonl, this file.
 std::string rows_file_of(const batch_options& job) {
-  for (const auto& written : paths_written_by(job))
-    if (written.path.ends_with(".rows.jsonl"))
-      return written.path;
+  constexpr auto ending = std::string_view{".rows.jsonl"};
+  for (const auto& written : paths_written_by(job)) {
+    if (!written.path.ends_with(ending))
+      continue;
+    const auto whole = written.path.substr(0, written.path.size() - ending.size()) + ".jsonl";
+    return !detail::exists(written.path) && detail::exists(whole) ? whole : written.path;
+  }
   return job.output;
+}
+
+/// Returns the command that scores the rows of a job after it has ended.
+std::string score_command(const batch_options& job, const gold_options& gold) {
+  auto out = "superstep score " + rows_file_of(job) + " --gold " + gold.field;
+  if (!gold.file.empty())
+    out += " --gold-file " + gold.file;
+  if (!gold.file.empty() && !job.id_field.empty())
+    out += " --id-field " + job.id_field;
+  if (!gold.answer.empty())
+    out += " --answer " + gold.answer;
+  return out + (gold.judge.empty() ? " --score " + gold.method : " --judge " + gold.judge);
 }
 
 /// Fails if the rows of the job cannot be scored as the options request.
@@ -177,11 +196,10 @@ result<void> check_scores(const run_arguments& given, const batch_options& job, 
   if (job.output == "-")
     return error{errc::invalid_argument, "--gold: needs an output file, not standard output"};
   if (job.format != output_format::jsonl)
-    return error{
-        errc::invalid_argument,
-        "--gold: needs an output with JSON lines, not CSV; run the job without --gold, and "
-        "then: superstep score " +
-            rows_file_of(job) + " --gold " + given.gold.field};
+    return error{errc::invalid_argument,
+                 "--gold: needs an output with JSON lines, not CSV; run the job without --gold, "
+                 "and then: " +
+                     score_command(job, given.gold)};
   const auto knows_members = !a.spec().response || !job.response_fields.empty();
   if (!given.gold.answer.empty() && knows_members)
     if (auto checked =
@@ -423,8 +441,10 @@ int run_combinations(const run_arguments& given) {
   if (given.batch.retry_dead && std::ranges::none_of(*jobs, has_job))
     return fail_with("--retry-dead: there is no earlier job of --matrix at " + given.batch.output +
                      "; correct --output, or run without --retry-dead");
-  const auto arguments_of = [&given](const matrix_job& job) {
+  const auto files = std::make_shared<results::gold_files>();
+  const auto arguments_of = [&given, &files](const matrix_job& job) {
     auto out = given;
+    out.gold.files = files;
     out.matrix.clear();
     out.batch.output = job.output;
     out.combination = job.overrides;
@@ -433,6 +453,7 @@ int run_combinations(const run_arguments& given) {
     out.batch.retry_dead = given.batch.retry_dead && exists_job_at(job.output);
     return out;
   };
+  auto lines = std::map<std::string, std::string>{}; // files with JSON lines by output
   for (const auto& job : *jobs) {
     auto prepared = prepared_job{};
     auto arguments = arguments_of(job);
@@ -442,8 +463,14 @@ int run_combinations(const run_arguments& given) {
                 << job.name << '\n';
       return code;
     }
+    const auto& options = prepared.options;
+    lines[job.output] = options.format == output_format::csv ? rows_file_of(options) : job.output;
   }
-  return run_matrix(*jobs, [&](const matrix_job& job) { return run_job(arguments_of(job)); });
+  if (const auto note = budget_note(jobs->size(), given.stop.rules); !note.empty())
+    std::cout << note << std::endl;
+  return run_matrix(
+      *jobs, [&](const matrix_job& job) { return run_job(arguments_of(job)); },
+      [&](const matrix_job& job) { return lines.at(job.output); });
 }
 
 constexpr auto run_examples = R"(Examples:

@@ -158,6 +158,7 @@ results::score_options score_options_of(const std::string& output, const gold_op
   options.input_as = gold.input_as;
   options.id_field = gold.id_field;
   options.delimiter = gold.delimiter;
+  options.files = gold.files;
   return options;
 }
 

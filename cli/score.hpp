@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <memory>
 #include <string>
 
 namespace superstep::cli {
@@ -25,6 +26,8 @@ struct gold_options {
   input_format input_as = input_format::by_name; ///< format of `input`
   std::string id_field;                          ///< empty: id or custom_id
   char delimiter = '\0';                         ///< '\0': a comma
+  /// Files that the jobs of --matrix share; null for a single job
+  std::shared_ptr<results::gold_files> files{};
 };
 
 /// Adds --delimiter to a verb.

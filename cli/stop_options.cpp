@@ -91,15 +91,19 @@ void add_stop_options(CLI::App& verb, stop_arguments& into) {
           [&rules](const std::string& text) {
             rules.budget = std::llround(dollars_in(text).value_or(0) * 1e9);
           },
-          "Stop the job when its rows have cost so many US dollars, over all its runs")
+          "Stop the job when its rows have cost so many US dollars, over all its runs; with "
+          "--matrix, "
+          "each combination has this budget")
       ->type_name("AMOUNT")
       ->check([](const std::string& text) {
         return dollars_in(text) ? std::string{}
                                 : "must be a number of dollars above 0, such as 2.50";
       });
-  add_number(verb, "--budget-tokens", rules.budget_tokens,
-             "Stop the job when its rows have used so many tokens, over all its runs", 1,
-             tokens_max);
+  add_number(
+      verb, "--budget-tokens", rules.budget_tokens,
+      "Stop the job when its rows have used so many tokens, over all its runs; with --matrix, "
+      "each combination has this budget",
+      1, tokens_max);
   add_duration(verb, "--quota-wait", rules.quota_wait,
                "How long the job waits if the quota of the provider's account is exhausted; 0 = "
                "it stops; default: 1h, but 0 before the first row has succeeded");

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <system_error>
 #include <utility>
 
 namespace superstep::results {
@@ -60,7 +61,7 @@ batch_options input_of(const score_options& options, const std::string& path, in
 }
 
 result<gold_file> gold_file::open(const score_options& options, const std::string& path,
-                                  input_format format, gold_facts& facts) {
+                                  input_format format) {
   const auto fail = [](const error& why) {
     return error{why.code, "expected answers: " + why.text};
   };
@@ -68,14 +69,14 @@ result<gold_file> gold_file::open(const score_options& options, const std::strin
   if (!opened)
     return fail(opened.error());
   auto out = gold_file{*std::move(opened), options.id_field};
-  facts.set_hint(out.file_.delimiter_hint());
+  out.facts_.set_hint(out.file_.delimiter_hint());
   const auto read = out.file_.for_each(
       [&](const result<json::object>& line, const record_place& place) -> result<bool> {
         if (!line)
           return error{line.error().code,
                        path + ':' + std::to_string(place.number) + ": " + line.error().text};
         const auto key = find_row_key(*line, options.id_field, place.number);
-        facts.add_line(*line, options.field, key);
+        out.facts_.add_line(*line, options.field, key);
         out.rows_.push_back({key_hash(key), place});
         return true;
       });
@@ -105,11 +106,36 @@ result<json::object> gold_file::line_of(const std::string& key) const {
   return json::object{};
 }
 
-result<void> gold_source::open_file(const std::string& path, input_format format) {
-  auto opened = gold_file::open(*options_, path, format, facts_);
+result<gold_file_ptr> gold_files::open(const score_options& options, const std::string& path,
+                                       input_format format) {
+  auto failed = std::error_code{};
+  const auto changed = std::filesystem::last_write_time(path, failed);
+  const auto size = failed ? 0 : std::filesystem::file_size(path, failed);
+  const auto known = files_.find(path);
+  if (!failed && known != files_.end() && known->second.changed == changed &&
+      known->second.size == size)
+    return known->second.file;
+  auto opened = gold_file::open(options, path, format);
   if (!opened)
     return opened.error();
-  file_.emplace(*std::move(opened));
+  auto file = std::make_shared<const gold_file>(*std::move(opened));
+  if (!failed)
+    files_.insert_or_assign(path, opened_file{changed, size, file});
+  return gold_file_ptr{std::move(file)};
+}
+
+result<gold_file_ptr> open_gold(const score_options& options, const std::string& path,
+                                input_format format) {
+  auto own = gold_files{};
+  return (options.files ? *options.files : own).open(options, path, format);
+}
+
+result<void> gold_source::open_file(const std::string& path, input_format format) {
+  auto opened = open_gold(*options_, path, format);
+  if (!opened)
+    return opened.error();
+  file_ = *std::move(opened);
+  facts_.add(file_->facts());
   return {};
 }
 

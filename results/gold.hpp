@@ -12,8 +12,10 @@
 #include <simdjson.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
-#include <optional>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,13 +48,14 @@ public:
   /// Reads the ids of all lines.
   /// @param options `delimiter` and `id_field` describe the file; `output` names the folder for a
   /// decompressed copy
-  /// @param facts receives the lines
   [[nodiscard]] static result<gold_file> open(const score_options& options, const std::string& path,
-                                              input_format format, gold_facts& facts);
+                                              input_format format);
 
   /// Returns the line for a row, or for the row of which it is a repetition (`id#2`). An empty
   /// object if there is none.
   [[nodiscard]] result<json::object> find(const std::string& key) const;
+  /// Facts about the lines.
+  [[nodiscard]] const gold_facts& facts() const noexcept { return facts_; }
 
 private:
   struct indexed_line {
@@ -66,7 +69,31 @@ private:
   record_file file_;
   std::string id_field_;
   std::vector<indexed_line> rows_; ///< sorted by hash
+  gold_facts facts_;
 };
+
+using gold_file_ptr = std::shared_ptr<const gold_file>;
+
+/// The files with expected answers that several jobs share, so that each file is read once. A file
+/// that has changed is read again.
+class gold_files {
+public:
+  /// Returns the file at a path, and reads it if necessary.
+  [[nodiscard]] result<gold_file_ptr> open(const score_options& options, const std::string& path,
+                                           input_format format);
+
+private:
+  struct opened_file {
+    std::filesystem::file_time_type changed;
+    std::uintmax_t size = 0;
+    gold_file_ptr file;
+  };
+  std::map<std::string, opened_file> files_; ///< by path
+};
+
+/// Opens a file with expected answers, from `options.files` if there are any.
+[[nodiscard]] result<gold_file_ptr> open_gold(const score_options& options, const std::string& path,
+                                              input_format format);
 
 /// Finds expected answers: in a gold file, or in the columns of output lines and then in the input
 /// of the job.
@@ -87,7 +114,7 @@ private:
   [[nodiscard]] result<void> open_file(const std::string& path, input_format format);
 
   const score_options* options_;
-  std::optional<gold_file> file_; ///< not set: only the columns are read so far
+  gold_file_ptr file_; ///< null: only the columns are read so far
   gold_facts facts_;
 };
 

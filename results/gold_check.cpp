@@ -34,6 +34,15 @@ void gold_facts::add_line(const json::object& line, std::string_view field, std:
   has_field_ = has_field_ || (found != nullptr && is_answer(*found));
 }
 
+void gold_facts::add(const gold_facts& more) {
+  if (names_.empty()) {
+    names_ = more.names_;
+    first_id_ = more.first_id_;
+  }
+  hint_ = more.hint_;
+  has_field_ = has_field_ || more.has_field_;
+}
+
 error gold_facts::to_error(const score_options& options, const std::string& rows,
                            std::string_view row) const {
   const auto is_of_file = !options.gold_file.empty();
@@ -58,12 +67,13 @@ error gold_facts::to_error(const score_options& options, const std::string& rows
 
 result<void> check_gold(const score_options& options) {
   auto facts = gold_facts{};
-  auto gold = std::optional<gold_file>{};
+  auto gold = gold_file_ptr{};
   if (!options.gold_file.empty()) {
-    auto opened = gold_file::open(options, options.gold_file, input_format::by_name, facts);
+    auto opened = open_gold(options, options.gold_file, input_format::by_name);
     if (!opened)
       return opened.error();
-    gold.emplace(*std::move(opened));
+    gold = *std::move(opened);
+    facts.add(gold->facts());
     if (!facts.has_field())
       return facts.to_error(options, options.input, {});
   }

@@ -22,6 +22,8 @@ public:
   void set_hint(std::string hint) { hint_ = std::move(hint); }
   /// Records that a line belongs to a row.
   void set_matched() noexcept { is_matched_ = true; }
+  /// Adds the facts about the lines of another file.
+  void add(const gold_facts& more);
   /// Whether a line has a value in the column.
   [[nodiscard]] bool has_field() const noexcept { return has_field_; }
 

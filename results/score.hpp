@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -48,6 +49,8 @@ enum class score_method : std::uint8_t {
 /// exponent. nullopt if there is none.
 [[nodiscard]] std::optional<double> last_number(std::string_view text);
 
+class gold_files;
+
 /// Options of score_file().
 struct score_options {
   std::string output; ///< the output of the job
@@ -63,6 +66,8 @@ struct score_options {
   std::string answer;    ///< member that is the answer; see read_result_line()
   score_method method = score_method::exact;
   std::string judge; ///< agent file of the judge that makes the scores; empty: `method` makes them
+  /// Files that were read for jobs with the same options except `output`; null: the files are read
+  std::shared_ptr<gold_files> files{};
 };
 
 /// Returns how the scores are made; see scored_by().

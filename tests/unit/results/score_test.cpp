@@ -13,7 +13,9 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <tuple>
 
 namespace superstep::results {
 
@@ -222,6 +224,31 @@ BOOST_AUTO_TEST_CASE(gold_file_for_other_rows_is_an_error) {
   BOOST_TEST(score_file(options).error().text.ends_with("use --delimiter ';'"));
   options.delimiter = ';';
   BOOST_TEST(score_file(options).value().scores.sum() == 1.0);
+}
+
+BOOST_AUTO_TEST_CASE(jobs_share_a_gold_file) {
+  auto options = score_options{};
+  options.files = std::make_shared<gold_files>();
+  options.gold_file = write("gold.csv", "id,label\na,1\nb,2\n");
+  options.field = "label";
+  BOOST_TEST(check_gold(options).has_value());
+  const auto opened = open_gold(options, options.gold_file, input_format::by_name).value();
+  for (const auto* name : {"one.jsonl", "two.jsonl"}) {
+    options.output = write(name, ok_line("a", "1") + ok_line("b", "1"));
+    BOOST_TEST(score_file(options).value().scores.sum() == 1.0);
+  }
+  options.output = write("three.jsonl", ok_line("c", "1"));
+  BOOST_TEST(score_file(options).error().text.find("has the id of a row") != std::string::npos);
+  const auto open_again = [&] {
+    return open_gold(options, options.gold_file, input_format::by_name).value();
+  };
+  BOOST_TEST((open_again() == opened));
+  // A file that has changed is read again.
+  std::ignore = write("gold.csv", "id,label\na,1\nb,1\nc,1\n");
+  BOOST_TEST((open_again() != opened));
+  BOOST_TEST(score_file(options).value().scores.sum() == 1.0);
+  options.files = nullptr;
+  BOOST_TEST((open_again() != open_again()));
 }
 
 BOOST_AUTO_TEST_CASE(row_with_an_empty_cell_has_no_score) {
