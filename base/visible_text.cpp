@@ -5,6 +5,8 @@
 
 #include "base/utf8.hpp"
 
+#include <superstep/base/detail/assert.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -63,6 +65,21 @@ std::string visible_text(std::string_view given) {
     rest.remove_prefix(size);
   }
   return out;
+}
+
+std::string one_line(std::string_view text, std::size_t bytes_max) {
+  constexpr auto dots = std::string_view{"..."};
+  SUPERSTEP_ASSERT(bytes_max >= dots.size());
+  // Only the start is converted, because the text can be a long answer of a server.
+  auto line = std::string{text.substr(0, bytes_max + 1)};
+  std::ranges::replace_if(
+      line, [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  line = visible_text(line);
+  if (line.size() <= bytes_max && text.size() <= bytes_max)
+    return line;
+  line.resize(utf8_prefix(line, bytes_max - dots.size()).size());
+  line.resize(line.find_last_not_of(' ') + 1);
+  return line.append(dots);
 }
 
 } // namespace superstep

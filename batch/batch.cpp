@@ -6,9 +6,9 @@
 // of an interrupted job.
 #include "base/error_words.hpp"
 #include "base/file_size_signal.hpp"
+#include "base/visible_text.hpp"
 #include "batch_run.hpp"
 #include "check_options.hpp"
-#include "error_line.hpp"
 #include "file_ledger.hpp"
 #include "job_changes.hpp"
 #include "job_files.hpp"
@@ -75,6 +75,17 @@ result<std::optional<std::vector<output_column>>> view_columns(const batch_optio
     return columns{};
   auto found = columns_of(options.fields, options.format, options.response_fields, facts.columns);
   return found ? result<columns>{*std::move(found)} : found.error();
+}
+
+/// Returns the note about the rows that earlier runs have finished.
+/// @param rows number of rows of the job
+std::string resumed_note(const journal_content& done, std::uint64_t rows) {
+  const auto ended = done.ok + done.dead;
+  return done.has_other_input
+             ? "resumed: " + counted(ended, "row") +
+                   " done, including those of an earlier input; " + "this input has " +
+                   counted(rows, "row")
+             : "resumed: " + std::to_string(ended) + " of " + counted(rows, "row") + " done";
 }
 
 /// Prepares the files for a run. The summary of an earlier run would be wrong from the first new
@@ -205,6 +216,7 @@ void detail::batch_run::apply_rules_at_end(batch_summary& summary,
   summary.code = exit_code::drained;
   summary.stop = *std::move(failing);
   add_failures(summary.stop, totals);
+  summary.stop.is_at_end = true;
 }
 
 /// Completes the reason of a job that stopped because more rows have failed than its rules allow:
@@ -216,7 +228,7 @@ void detail::batch_run::add_failures(job_stop& stop, const written_totals& total
     stop = *std::move(now); // more rows may have failed since the decision
   constexpr auto error_bytes_max = std::size_t{300};
   if (!totals.last_error.empty())
-    stop.text += ": " + error_line(totals.last_error, error_bytes_max);
+    stop.text += ": " + one_line(totals.last_error, error_bytes_max);
   const auto written = totals.dead - ledger_.facts().dead;
   if (used.failed > written)
     stop.text += ". " + counted(used.failed - written, "failed row") +
@@ -276,8 +288,7 @@ result<batch_summary> run_batch(const batch_options& options, row_runner& runner
   if (!has_work)
     return *std::move(finished);
   if (files->is_resumed && !finished)
-    progress.note("resumed: " + std::to_string(files->content.ok + files->content.dead) + " of " +
-                  counted(facts->rows.all, "row") + " done");
+    progress.note(resumed_note(files->content, facts->rows.all));
   if (const auto note = price_note(*files->content.header, header);
       files->is_resumed && !finished && !note.empty())
     progress.note(note);

@@ -198,7 +198,6 @@ result<void> file_ledger::add_bad_line(const finished_row& row) {
     auto why = row_error{};
     why.kind = duplicate_key_kind;
     why.message = row.bad_line->text;
-    why.attempts = 0;
     append_dead_line(dead_, origin, input_line_, why);
   } else {
     append_bad_line(dead_, origin.line, input_line_, *row.bad_line);

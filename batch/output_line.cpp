@@ -319,7 +319,6 @@ void append_bad_line(std::string& out, std::uint64_t line, std::string_view text
   auto why_of_letter = row_error{};
   why_of_letter.kind = bad_line_kind;
   why_of_letter.message = why.text;
-  why_of_letter.attempts = 0;
   out += '{';
   append_text_member(out, "text", text.substr(0, text_bytes_max));
   append_member(out, "error");

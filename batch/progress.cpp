@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ways in which `superstep run` reports progress: a bar for terminals, plain lines, JSON lines,
 // or notes only.
+#include "base/visible_text.hpp"
 #include "duration_text.hpp"
 #include "error_line.hpp"
 #include "usd_text.hpp"
@@ -19,7 +20,6 @@ namespace superstep {
 namespace {
 
 using detail::duration_text;
-using detail::error_line;
 using detail::usd_text;
 using detail::without_address;
 using std::chrono::milliseconds;
@@ -111,7 +111,7 @@ std::string joined(const std::vector<line_part>& parts, std::size_t columns) {
     if (part.is_error && room < error_bytes_min)
       continue;
     const auto text =
-        part.is_error ? error_line(part.text, std::min(room, error_bytes_max)) : part.text;
+        part.is_error ? one_line(part.text, std::min(room, error_bytes_max)) : part.text;
     if (text.size() > room)
       break;
     out.append(out.empty() ? std::string_view{} : separator).append(text);

@@ -3,17 +3,21 @@
 // CSV (RFC 4180). Native lines and lines of batch requests have the same columns.
 #include "row_fields.hpp"
 
+#include "base/similar_word.hpp"
 #include "element_json.hpp"
 #include "json_text.hpp"
 #include "written_line.hpp"
 
+#include <fmt/ranges.h>
 #include <simdjson.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace superstep::detail {
 namespace {
@@ -83,17 +87,21 @@ void add_known(std::vector<output_column>& out, const known_field& field, output
 
 error unknown_field(std::string_view name, std::span<const std::string> response_names,
                     std::span<const std::string> input_names) {
-  auto known = std::string{"id"};
+  auto known = std::vector<std::string>{"id"};
   for (const auto& field : known_fields)
-    known.append(", ").append(field.name);
+    known.emplace_back(field.name);
   if (!response_names.empty())
-    known += ", response";
+    known.emplace_back("response");
   for (const auto& one : response_names)
-    known.append(", ").append(response_prefix).append(one);
-  for (const auto& one : input_names)
-    known.append(", ").append(one);
+    known.push_back(std::string{response_prefix} + one);
+  known.insert(known.end(), input_names.begin(), input_names.end());
+  const auto meant = std::ranges::find(response_names, name) != response_names.end()
+                         ? std::optional{std::string{response_prefix}.append(name)}
+                         : similar_word(name, known);
   return {errc::invalid_argument,
-          "--fields: unknown field " + quoted_excerpt(name) + "; known fields: " + known};
+          fmt::format("--fields: unknown field {}{}; known fields: {}", quoted_excerpt(name),
+                      meant ? "; did you mean '" + *meant + "'?" : std::string{},
+                      fmt::join(known, ", "))};
 }
 
 bool contains(std::span<const std::string> names, std::string_view name) noexcept {

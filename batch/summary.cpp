@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The summary of a job, as text for the terminal and as JSON for the summary file.
 #include "base/error_words.hpp"
-#include "error_line.hpp"
+#include "base/visible_text.hpp"
 #include "usd_text.hpp"
 #include "written_line.hpp"
 
@@ -106,6 +106,8 @@ std::string to_text(const batch_summary& s) {
     text += fmt::format(", {} left", s.left());
   if (s.resumed > 0)
     text += fmt::format(", {} done before this run", s.resumed);
+  if (s.other > 0)
+    text += fmt::format(" ({} of an earlier input)", s.other);
   text += fmt::format("\n{}, {}, {}, {} ({} in, {} out)\n", counted(s.steps, "step"),
                       counted(s.model_calls, "model call"), counted(s.tool_calls, "tool call"),
                       counted(static_cast<std::uint64_t>(s.total_tokens), "token"), s.input_tokens,
@@ -127,14 +129,14 @@ std::string to_text(const batch_summary& s) {
   constexpr auto error_bytes_max = std::size_t{300};
   const auto is_incomplete = s.failed > 0 || s.stop.cause == stop_cause::request;
   if (is_incomplete && !s.last_error.empty())
-    text += "\nlast error: " + detail::error_line(s.last_error, error_bytes_max);
+    text += "\nlast error: " + one_line(s.last_error, error_bytes_max);
   text += "\noutput in " + s.output;
   if (s.failed > 0 && !s.dead.empty())
     text += ", failed rows in " + s.dead;
   if (s.stop.cause == stop_cause::request)
     text += "\nstopped on request; rerun to resume";
   else if (s.code == exit_code::drained)
-    text += "\nstopped: " + s.stop.text;
+    text += (s.stop.is_at_end ? "\nexit code 3, because " : "\nstopped: ") + s.stop.text;
   return text;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // superstep batch-api export and import: run the rows of a job through a provider's batch API.
 #include "base/error_words.hpp"
-#include "batch/error_line.hpp"
+#include "base/visible_text.hpp"
 #include "batch/usd_text.hpp"
 #include "cli/agent_runner.hpp"
 #include "cli/batch_api.hpp"
@@ -198,7 +198,7 @@ std::string imported_text(const batch_summary& s, const batch_api_arguments& giv
     text +=
         fmt::format("{}{} {}", code == s.errors.begin()->first ? "\nfailed: " : ", ", code, count);
   if (s.failed > 0 && !s.last_error.empty())
-    text += "\nlast error: " + detail::error_line(s.last_error, error_bytes_max);
+    text += "\nlast error: " + one_line(s.last_error, error_bytes_max);
   if (s.stop.cause != stop_cause::none)
     text += "\nstopped: " + s.stop.text;
   text += "\noutput in " + s.output;

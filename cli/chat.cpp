@@ -2,6 +2,7 @@
 // superstep chat AGENT: a conversation in the terminal. This file parses the arguments and builds
 // the parts of the conversation. chat_session.cpp runs it.
 #include "base/error_words.hpp"
+#include "base/visible_text.hpp"
 #include "checkpoint/open_database.hpp"
 #include "cli/agent_files.hpp"
 #include "cli/chat_session.hpp"

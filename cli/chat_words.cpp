@@ -2,8 +2,6 @@
 // Parses the lines that a user types in a conversation: messages, commands and answers to reviews.
 #include "cli/chat_words.hpp"
 
-#include "base/visible_text.hpp"
-
 #include <superstep/base/json.hpp>
 
 #include <algorithm>
@@ -71,11 +69,6 @@ result<human_response> with_words(human_response out, std::string_view rest,
   return out;
 }
 
-/// Whether a byte continues a UTF-8 character.
-bool is_inside_character(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
-}
-
 } // namespace
 
 typed_line read_typed(std::string_view line) {
@@ -123,18 +116,6 @@ bool is_utf8(std::string_view line) {
   auto quoted = std::string{}; // the JSON parser rejects strings that are not valid UTF-8
   append_quoted(quoted, line);
   return parse_json(quoted).has_value();
-}
-
-std::string one_line(std::string_view text, std::size_t bytes_max) {
-  auto out = visible_text(text);
-  std::ranges::replace(out, '\n', ' ');
-  if (out.size() <= bytes_max)
-    return out;
-  auto end = bytes_max;
-  while (end > 0 && is_inside_character(out[end]))
-    --end;
-  out.resize(end);
-  return out + "…";
 }
 
 } // namespace superstep::cli

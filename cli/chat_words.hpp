@@ -32,8 +32,4 @@ struct typed_line {
 /// Whether a line is valid UTF-8. Only valid text can be saved in a checkpoint.
 [[nodiscard]] bool is_utf8(std::string_view line);
 
-/// Returns a text in the form of visible_text(), on one line. A text longer than `bytes_max` bytes
-/// is cut between two characters, and `…` marks the cut.
-[[nodiscard]] std::string one_line(std::string_view text, std::size_t bytes_max);
-
 } // namespace superstep::cli

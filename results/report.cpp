@@ -6,7 +6,6 @@
 #include "base/error_words.hpp"
 #include "base/utf8.hpp"
 #include "base/visible_text.hpp"
-#include "batch/error_line.hpp"
 #include "results/html_page.hpp"
 #include "results/score_table.hpp"
 
@@ -98,12 +97,10 @@ json::object read_summary(const std::string& output) {
 
 std::string line_of(const reported_row& row) {
   constexpr auto text_bytes = std::size_t{60};
-  auto text = shortened(row.text, text_bytes);
-  std::ranges::replace(text, '\n', ' ');
   return fmt::format("  {:>9.0f} ms  {}  {}, {}, {}, {}  {}\n", row.wall_ms, row.key,
                      row.status_text, known_count(row.steps, "step"),
                      known_count(row.tool_calls, "tool call"), known_count(row.tokens, "token"),
-                     text);
+                     one_line(row.text, text_bytes));
 }
 
 json::value to_json(const std::optional<std::uint64_t>& number) {
@@ -276,8 +273,11 @@ std::string to_text(const report& r) {
     out += "barrier wait  " + percentiles(r.barrier) + '\n';
   out += r.tokens.count() == 0
              ? std::string{"tokens        -\n"}
-             : fmt::format("tokens        {} per row; {} in, {} out\n", percentiles(r.tokens),
-                           r.input_tokens, r.output_tokens);
+             : fmt::format("tokens        {} per row; {} in, {} out{}\n", percentiles(r.tokens),
+                           r.input_tokens, r.output_tokens,
+                           r.tokens.count() == r.rows()
+                               ? std::string{}
+                               : ", known for " + counted(r.tokens.count(), "row"));
   out += fmt::format(
       "calls         {}{}, {}\n", known_count(r.model_calls, "model call"),
       r.cached_answers > 0 ? fmt::format(" ({} answered from the cache)", r.cached_answers) : "",
@@ -293,8 +293,7 @@ std::string to_text(const report& r) {
   for (const auto& [kind, same] : r.errors) {
     out += fmt::format("  {:>9}  {}\n", same.rows, kind);
     for (const auto& row : same.examples)
-      out += fmt::format("             {}: {}\n", row.key,
-                         detail::error_line(row.text, example_bytes_max));
+      out += fmt::format("             {}: {}\n", row.key, one_line(row.text, example_bytes_max));
   }
   if (!r.tools.empty())
     out += "tools\n";

@@ -40,8 +40,11 @@ std::string cards_of(const report& r) {
                ? grouped(static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0)))
                : std::string{"-"};
   };
-  out += card(tokens(r.input_tokens), "input tokens");
-  out += card(tokens(r.output_tokens), "output tokens");
+  const auto of_rows = r.tokens.count() == 0 || r.tokens.count() == r.rows()
+                           ? std::string{}
+                           : fmt::format(" of {} rows", r.tokens.count());
+  out += card(tokens(r.input_tokens), "input tokens" + of_rows);
+  out += card(tokens(r.output_tokens), "output tokens" + of_rows);
   out += card(known(r.model_calls), "model calls");
   if (r.cached_answers > 0)
     out += card(grouped(r.cached_answers), "answers from the cache");

@@ -101,6 +101,13 @@ void read_usage(dom::object usage, result_line& into) noexcept {
   read_integer(usage, "cached", into.cached_answers);
 }
 
+/// Removes the usage of a row whose model calls have reported no tokens: it is not known.
+void drop_unreported_usage(result_line& row) noexcept {
+  const auto is_empty = row.input_tokens == 0 && row.output_tokens == 0 && row.cached_answers == 0;
+  if (is_empty && row.model_calls != 0U) // a row without calls has no tokens
+    row.has_usage = false;
+}
+
 /// Reads the members `error.code` and others of a line with selected fields.
 void read_error_fields(dom::object line, result_line& into) {
   for (const auto* name : {"error.code", "error.kind", "error.message"}) {
@@ -288,6 +295,7 @@ result_line read_result_line(dom::object line, std::string_view answer_member) {
   read_number(line, "model_calls", out.model_calls);
   read_number(line, "tool_calls", out.tool_calls);
   read_integer(line, "attempt", out.attempt);
+  drop_unreported_usage(out);
   if (!answer_member.empty())
     select_answer(line, answer_member, out);
   return out;

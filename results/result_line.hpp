@@ -48,7 +48,9 @@ struct result_line {
   std::string answer;      ///< text of the last AI message
   std::string structured;  ///< canonical JSON of the structured response; empty if there is none
   bool has_answer = false; ///< whether the line contains the answer, which may be empty
-  bool has_usage = false;  ///< whether the line has numbers of tokens
+  /// Whether the line has numbers of tokens. A row with model calls and without tokens has none:
+  /// the model's server has not reported them.
+  bool has_usage = false;
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   std::uint64_t cached_answers = 0; ///< answers of the model that came from the answer cache

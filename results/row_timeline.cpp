@@ -2,7 +2,6 @@
 // Prints the calls of one row in an event log as bars over time.
 #include "results/row_timeline.hpp"
 
-#include "base/utf8.hpp"
 #include "base/visible_text.hpp"
 #include "results/result_line.hpp"
 
@@ -57,13 +56,10 @@ std::string time_of_day(std::string_view time) {
   return std::string{at == time.npos ? std::string_view{} : time.substr(at + 1, length)};
 }
 
-/// Returns a text in one line, with at most `notes_bytes_max` bytes.
-std::string in_one_line(std::string_view text) {
+/// Returns the text of a member for a note below a call.
+std::string note_text(simdjson::dom::object line, std::string_view name) {
   constexpr auto notes_bytes_max = std::size_t{500};
-  auto out = shortened(text, notes_bytes_max);
-  std::ranges::replace(out, '\n', ' ');
-  std::ranges::replace(out, '\r', ' ');
-  return out;
+  return one_line(text_of(line, name), notes_bytes_max);
 }
 
 /// Returns the attempts and tokens at the end of a call.
@@ -110,20 +106,20 @@ public:
     if (event.ends_with("_retry")) {
       note(call, line, at,
            fmt::format("attempt {} failed: {}", number_of(line, "attempt").value_or(0),
-                       in_one_line(text_of(line, "error"))));
+                       note_text(line, "error")));
     } else if (event.ends_with("_rejected")) {
       call.status = "rejected";
       note(call, line, at,
-           fmt::format("rejected: {}; answer: {}", in_one_line(text_of(line, "error")),
-                       in_one_line(text_of(line, "answer"))));
+           fmt::format("rejected: {}; answer: {}", note_text(line, "error"),
+                       note_text(line, "answer")));
     } else if (event.ends_with("_discarded")) {
       call.is_discarded = true;
     } else if (call.end < 0) {
       call.end = at;
       call.status = text_of(line, "status");
       call.details = details_of(line);
-      if (const auto why = text_of(line, "error"); !why.empty())
-        note(call, line, at, "failed: " + in_one_line(why));
+      if (!text_of(line, "error").empty())
+        note(call, line, at, "failed: " + note_text(line, "error"));
     }
   }
   [[nodiscard]] bool is_full() const noexcept { return calls_.size() >= calls_max; }

@@ -34,6 +34,7 @@ row_error failure() {
   out.kind = "node_failed";
   out.message = "no";
   out.node = "agent";
+  out.attempts = 1;
   out.step = 1;
   out.answer = "cut";
   return out;

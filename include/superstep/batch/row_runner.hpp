@@ -42,7 +42,7 @@ struct row_error {
   std::string message;        ///< text for the user
   std::string node;           ///< name of the failed node; empty if none failed
   std::int64_t step = 0;      ///< super-step; 0: before the first
-  std::uint32_t attempts = 1; ///< attempts of the node; 0: the row failed before a node ran
+  std::uint32_t attempts = 0; ///< attempts of the node; 0: the row failed before a node ran
   /// Text of the model's last answer if the row failed because of it and `messages` does not
   /// contain it, for example because it was cut. At most row_error_answer_max bytes.
   std::string answer{};

@@ -128,11 +128,4 @@ BOOST_AUTO_TEST_CASE(input_that_is_not_utf8_is_detected) {
   BOOST_TEST(!is_utf8("\xC3"));
 }
 
-BOOST_AUTO_TEST_CASE(long_text_is_shortened_to_one_line) {
-  BOOST_TEST(one_line("a\nb", 10) == "a b");
-  BOOST_TEST(one_line("abcdef", 6) == "abcdef");
-  BOOST_TEST(one_line("abcdefg", 6) == "abcdef…");
-  BOOST_TEST(one_line("aéé", 4) == "aé…"); // never cut within a character
-}
-
 BOOST_AUTO_TEST_SUITE_END()

@@ -249,6 +249,23 @@ BOOST_AUTO_TEST_CASE(changed_input_is_rejected_unless_forced) {
   BOOST_TEST(job.output().size() == 6U);
 }
 
+BOOST_AUTO_TEST_CASE(forced_job_with_fewer_rows_reports_earlier_rows) {
+  auto job = testing::job{chat_lines(6)};
+  BOOST_TEST(job.run().has_value());
+  write_file(job.options.input, chat_lines(2) + chat_line("new", "hi"));
+  job.options.force = true;
+  const auto summary = job.run().value();
+  BOOST_TEST(summary.rows_this_run == 1U);
+  const auto note = std::ranges::find_if(
+      job.progress.notes, [](const auto& text) { return text.starts_with("resumed: "); });
+  BOOST_REQUIRE((note != job.progress.notes.end()));
+  BOOST_TEST(*note ==
+             "resumed: 6 rows done, including those of an earlier input; this input has 3 rows");
+  BOOST_TEST(contains(to_text(summary), "3 rows: 7 ok, 0 failed, 6 done before this run (4 of an "
+                                        "earlier input)"),
+             to_text(summary));
+}
+
 // The journal counts rows of both inputs, so numbers alone do not show what is left.
 BOOST_AUTO_TEST_CASE(forced_job_runs_each_row_of_a_changed_input) {
   const auto other_lines = [](int from, int to) {

@@ -42,6 +42,7 @@ inline row_outcome echo(const row_request& request) {
   outcome.error->message = "asked to \"fail\"";
   outcome.error->node = "agent";
   outcome.error->step = 2;
+  outcome.error->attempts = 1;
   return outcome;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Progress displays of a batch job: plain, bar, JSON and none, and the final summary.
+#include "base/visible_text.hpp"
 #include "batch/error_line.hpp"
 #include "batch/usd_text.hpp"
 
@@ -170,15 +171,14 @@ BOOST_AUTO_TEST_CASE(errors_of_single_rows_follow_more_important_parts) {
 }
 
 BOOST_AUTO_TEST_CASE(errors_become_one_visible_line) {
-  using detail::error_line;
-  BOOST_TEST(error_line("first\nsecond\tthird", 100) == "first second third");
-  BOOST_TEST(error_line("\x1b[2J", 100).find('\x1b') == std::string::npos);
-  BOOST_TEST(error_line("abcdef", 6) == "abcdef");
-  BOOST_TEST(error_line("abcdefg", 6) == "abc...");
-  BOOST_TEST(error_line("ab \u00e9\u00e9\u00e9", 6) == "ab...");
+  BOOST_TEST(one_line("first\nsecond\tthird", 100) == "first second third");
+  BOOST_TEST(one_line("\x1b[2J", 100).find('\x1b') == std::string::npos);
+  BOOST_TEST(one_line("abcdef", 6) == "abcdef");
+  BOOST_TEST(one_line("abcdefg", 6) == "abc...");
+  BOOST_TEST(one_line("ab \u00e9\u00e9\u00e9", 6) == "ab...");
   for (auto size = std::size_t{3}; size < 40; ++size) {
     const auto line =
-        error_line(std::string(30, '\x01') + "\u00e9\u4e2d\u6587 end of the text", size);
+        one_line(std::string(30, '\x01') + "\u00e9\u4e2d\u6587 end of the text", size);
     BOOST_TEST(line.size() <= size);
     BOOST_TEST(line.ends_with("..."));
   }

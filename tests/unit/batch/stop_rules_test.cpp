@@ -223,6 +223,7 @@ BOOST_AUTO_TEST_CASE(number_of_dead_rows_stops_job) {
   BOOST_TEST(static_cast<int>(summary->code) == 3);
   BOOST_TEST(summary->failed == 11U);
   BOOST_TEST(summary->left() > 0U);
+  BOOST_TEST(superstep::to_text(*summary).find("stopped: 11 rows have") != std::string::npos);
   // The next run has a limit of its own.
   job.coded.code_of = [](int) { return std::string{}; };
   BOOST_TEST(job.run().value().left() == 0U);
@@ -245,8 +246,12 @@ BOOST_AUTO_TEST_CASE(rules_apply_to_the_last_rows) {
     BOOST_TEST(summary->failed == 2U);
     BOOST_TEST(static_cast<int>(summary->code) == code, rule);
     BOOST_TEST((summary->stop.cause == stop_cause::failing) == (code == 3));
-    const auto has_text = superstep::to_text(*summary).find("(--fail-if)") != std::string::npos;
-    BOOST_TEST(has_text == (code == 3));
+    // No row was left, so nothing was stopped.
+    const auto text = superstep::to_text(*summary);
+    BOOST_TEST(text.find("stopped") == std::string::npos, text);
+    const auto has_reason = text.find("exit code 3, because") != std::string::npos &&
+                            text.find("(--fail-if)") != std::string::npos;
+    BOOST_TEST(has_reason == (code == 3), text);
   }
 }
 

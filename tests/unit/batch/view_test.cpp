@@ -124,6 +124,18 @@ BOOST_AUTO_TEST_CASE(response_member_and_column_with_same_name_differ) {
                                "\n");
 }
 
+BOOST_AUTO_TEST_CASE(unknown_field_names_member_of_response) {
+  const auto response = std::vector<std::string>{"label", "score"};
+  const auto fails_with = [&](const std::string& field, std::string_view text) {
+    const auto columns = columns_of({field}, output_format::jsonl, response, {});
+    return columns.has_error() && columns.error().text.find(text) != std::string::npos;
+  };
+  BOOST_TEST(fails_with("label", "did you mean 'response.label'?"));
+  BOOST_TEST(fails_with("response.lable", "did you mean 'response.label'?"));
+  BOOST_TEST(fails_with("anser", "did you mean 'answer'?"));
+  BOOST_TEST(fails_with("colour", "unknown field \"colour\"; known fields: id, answer, "));
+}
+
 BOOST_AUTO_TEST_CASE(csv_quotes_texts_and_expands_objects) {
   BOOST_TEST(written({"id", "answer", "usage", "response", "error.code"}, output_format::csv,
                      native_line, {"score", "status", "tags"}) ==

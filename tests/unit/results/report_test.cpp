@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <map>
 #include <string>
 
 namespace superstep::results {
@@ -69,6 +70,37 @@ BOOST_AUTO_TEST_CASE(repeated_rows_do_not_narrow_intervals) {
     mixed.add(key, 1.0);
   BOOST_TEST(mixed.repeated_rows() == 0U);
   BOOST_TEST(mixed.interval().low == wilson(3, 3).low);
+}
+
+BOOST_AUTO_TEST_CASE(unreported_tokens_are_unknown) {
+  // A server that reports no usage leaves zeros. A row without a model call has no tokens.
+  const auto line_of = [](const std::string& id, int tokens, int calls, bool is_cached = false) {
+    auto line = parse_json(ok_line(id, "x")).value().as_object();
+    line["usage"] = {{"input_tokens", tokens}, {"output_tokens", 0}, {"total_tokens", tokens}};
+    if (is_cached)
+      line["usage"].as_object()["cached"] = 1;
+    line["model_calls"] = calls;
+    return superstep::to_text(line) + '\n';
+  };
+  const auto files = output_files{};
+  const auto some =
+      report::of_file(files.write("some.jsonl", line_of("a", 0, 2) + line_of("b", 30, 1) +
+                                                    line_of("c", 0, 1, true) + line_of("d", 0, 0)))
+          .value();
+  BOOST_TEST(some.tokens.count() == 3U);
+  BOOST_TEST(contains(to_text(some), "mean 10.0 per row; 30 in, 0 out, known for 3 rows"),
+             to_text(some));
+  BOOST_TEST(contains(to_html(some), "input tokens of 3 rows"));
+  auto by_id = std::map<std::string, json::value>{};
+  const auto written = to_json(some);
+  for (const auto& row : written.at("slowest").as_array())
+    by_id[std::string{row.at("id").as_string()}] = row.at("tokens");
+  BOOST_TEST(by_id["a"].is_null());
+  BOOST_TEST(by_id["d"] == json::value(0));
+  const auto none = report::of_file(files.write("none.jsonl", line_of("a", 0, 1))).value();
+  BOOST_TEST(contains(to_text(none), "tokens        -\n"), to_text(none));
+  BOOST_TEST(contains(to_text(none), "- tokens"), to_text(none));
+  BOOST_TEST(to_json(none).at("usage").is_null());
 }
 
 BOOST_AUTO_TEST_CASE(examples_of_errors_are_single_lines) {

@@ -30,6 +30,7 @@ enum class stop_cause : std::uint8_t {
 struct job_stop {
   stop_cause cause = stop_cause::none; ///< the kind of reason
   std::string text;                    ///< what happened and what to do, for the user
+  bool is_at_end = false; ///< whether only the last rows met the condition, so that nothing stopped
 };
 
 /// The conditions under which a job stops early. It then starts no more rows, lets the rows in
