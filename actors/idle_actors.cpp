@@ -31,12 +31,14 @@ void idle_actors::give_back(pooled_actor_ptr&& given) noexcept {
   // While the actor is acquired, no other thread runs it; without other handles it receives no
   // messages. Otherwise a late exit message could kill it during its next assignment. An actor that
   // is not reused ends, which notifies its monitors and links; so nothing that was attached to it
-  // belongs to a later assignment.
-  if (idle_.size() < idle_max_ && idle_.size() < idle_.capacity() && actor.try_acquire()) {
+  // belongs to a later assignment. A call may continue without the actor, so the lane gets no
+  // report of its end.
+  if (actor.try_acquire()) {
     const auto is_alone = actor.is_ours_alone();
     actor.assignment = {};
     actor.release();
-    if (is_alone && !actor.is_dead()) {
+    const auto has_room = idle_.size() < idle_max_ && idle_.size() < idle_.capacity();
+    if (has_room && is_alone && !actor.is_dead()) {
       idle_.push_back(std::move(returned)); // has capacity, so it does not allocate
       return;
     }

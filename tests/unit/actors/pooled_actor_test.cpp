@@ -176,6 +176,32 @@ BOOST_AUTO_TEST_CASE(engine_is_destroyed_while_activation_waits) {
   busy->client().go_on();
 }
 
+BOOST_AUTO_TEST_CASE(full_pool_does_not_end_a_call_that_waits) {
+  auto e = ss::engine{{.workers = 1, .pooled_actors_max = 1}};
+  auto first = gate{};
+  auto second = gate{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers&) -> ss::task<ss::update<numbers>> {
+    auto waiting = first.pass();
+    co_await waiting; // the actor returns to the pool, which is full now
+    auto again = second.pass();
+    co_await again;
+    co_return ss::update{ss::set<&numbers::n>(1)};
+  });
+  g.edge(ss::start, a);
+  const auto graph = g.compile();
+  auto run = background_run{e, graph, numbers{}};
+  first.await_arrivals(1);
+  static_cast<void>(e.debug().actors(run.handle)); // creates another actor for the call
+  first.open();
+  second.await_arrivals(1); // there is no room in the pool for the other actor, which ends
+  static_cast<void>(e.debug().actors(run.handle)); // the lane has handled the end
+  second.open();
+  const auto ended = run.result();
+  BOOST_TEST(!ended.error.has_value());
+  BOOST_TEST(ended.state.n == 1);
+}
+
 BOOST_AUTO_TEST_CASE(suspended_body_of_busy_actor_continues_after_the_message) {
   auto client = slow_client{};
   auto held = gate{};
