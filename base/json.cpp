@@ -382,12 +382,19 @@ bool has_key_twice(const simdjson::dom::element& tree) {
     return false;
   auto keys = boost::container::small_vector<std::string_view, 16>{};
   for (const auto [key, value] : members) {
-    if (has_key_twice(value))
+    if ((value.is_object() || value.is_array()) && has_key_twice(value))
       return true;
     keys.push_back(key);
   }
-  std::sort(keys.begin(), keys.end());
-  return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
+  constexpr auto few_keys = std::size_t{8}; // for which comparing all pairs is faster than sorting
+  if (keys.size() > few_keys) {
+    std::sort(keys.begin(), keys.end());
+    return std::adjacent_find(keys.begin(), keys.end()) != keys.end();
+  }
+  for (auto at = keys.begin(); at != keys.end(); ++at)
+    if (std::find(keys.begin(), at, *at) != at)
+      return true;
+  return false;
 }
 
 error json_fault(std::string_view text, json_limits limits) {

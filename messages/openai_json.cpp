@@ -235,9 +235,9 @@ result<message> from_openai(std::string_view text, std::size_t spare) {
   // The parser of parse_json() is used for the arguments of calls while the tree is read.
   thread_local auto parser = tree_parser{};
   const auto tree = parser.parse(text, spare);
-  if (!tree)
-    return tree.error();
-  auto read = has_key_twice(*tree) ? json_fault(text) : read_answer(*tree);
+  auto read = !tree                  ? result<message>{tree.error()}
+              : has_key_twice(*tree) ? result<message>{json_fault(text)}
+                                     : read_answer(*tree);
   parser.trim();
   return read;
 }
