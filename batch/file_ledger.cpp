@@ -94,14 +94,14 @@ bool file_ledger::is_done(const input_item& item) {
   return true;
 }
 
-result<ledger_item> file_ledger::item_of(input_item item) {
+result<std::optional<ledger_item>> file_ledger::item_of(input_item&& item) {
   auto origin = origin_of(item);
   if (!item.row) {
     if (options_.bad_lines == on_bad_line::fail)
       return error{errc::parse_failed,
                    "line " + std::to_string(item.line.number) +
                        " of the input was changed while the job ran: " + item.row.error().text};
-    return ledger_item{std::move(origin), item.row.error(), item.is_duplicate};
+    return ledger_item{std::move(origin), std::move(item.row), item.is_duplicate};
   }
   auto& row = *item.row;
   describe(origin, row);
@@ -112,7 +112,7 @@ result<ledger_item> file_ledger::item_of(input_item item) {
       origin.attempt = before->second + 1;
   if (view_ != nullptr)
     origin.place = view_->expect();
-  return ledger_item{std::move(origin), std::move(row), false, item.group};
+  return ledger_item{std::move(origin), std::move(item.row), false, item.group};
 }
 
 result<std::optional<ledger_item>> file_ledger::next() {
@@ -122,10 +122,7 @@ result<std::optional<ledger_item>> file_ledger::next() {
   is_at_end_ = !*item;
   if (is_at_end_ || is_done(**item))
     return std::optional<ledger_item>{};
-  auto out = item_of(std::move(**item));
-  if (!out)
-    return out.error();
-  return std::optional{*std::move(out)};
+  return item_of(std::move(**item));
 }
 
 result<input_row> file_ledger::reread(const row_origin& row) {

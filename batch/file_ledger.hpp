@@ -53,7 +53,7 @@ public:
 private:
   [[nodiscard]] bool is_done(const input_item& item);
   void skip(key_digest key);
-  [[nodiscard]] result<ledger_item> item_of(input_item item);
+  [[nodiscard]] result<std::optional<ledger_item>> item_of(input_item&& item);
   [[nodiscard]] result<void> add_bad_line(const finished_row& row);
   [[nodiscard]] result<void> read_json_line(const row_origin& row);
   result<void> write_group();
