@@ -58,8 +58,8 @@ std::string content_text(dom::element message) {
   return out;
 }
 
-/// Adds the tool calls of the last message of a row in which a node failed: their results were
-/// discarded.
+/// Adds the tool calls of the last message of a row whose last super-step did not end: they have no
+/// results.
 void add_calls_without_result(dom::element last, result_line& into) {
   auto calls = dom::array{};
   if (last["tool_calls"].get(calls) == simdjson::SUCCESS)
@@ -67,8 +67,8 @@ void add_calls_without_result(dom::element last, result_line& into) {
       into.tools.push_back({std::string{text_at(call, "name")}, false, false});
 }
 
-/// @param has_failed_node whether a node failed, which may be that of the tools
-void read_messages(dom::array messages, bool has_failed_node, result_line& into) {
+/// @param has_open_step whether the row ended within a super-step, which may be that of the tools
+void read_messages(dom::array messages, bool has_open_step, result_line& into) {
   into.has_answer = true;
   auto last = std::optional<dom::element>{};
   for (auto one : messages) {
@@ -82,14 +82,15 @@ void read_messages(dom::array messages, bool has_failed_node, result_line& into)
       into.tools.push_back({std::string{text_at(one, "name")}, text_at(one, "status") == "error"});
     last = one;
   }
-  if (last && has_failed_node)
+  if (last && has_open_step)
     add_calls_without_result(*last, into);
 }
 
-/// Whether the error of a line names the node that failed.
-bool has_failed_node(dom::object line) noexcept {
+/// Whether a row ended within a super-step, because a node failed or because of its deadline.
+bool has_open_step(dom::object line) noexcept {
   auto why = dom::object{};
-  return line.at_key("error").get(why) == simdjson::SUCCESS && !text_at(why, "node").empty();
+  return line.at_key("error").get(why) == simdjson::SUCCESS &&
+         (!text_at(why, "node").empty() || text_at(why, "kind") == "timed_out");
 }
 
 void read_usage(dom::object usage, result_line& into) noexcept {
@@ -268,10 +269,10 @@ result_line read_result_line(dom::object line, std::string_view answer_member) {
     out.is_status_known = true;
   }
   if (line.at_key("messages").get(list) == simdjson::SUCCESS) // a line with selected fields
-    read_messages(list, has_failed_node(line), out);
+    read_messages(list, has_open_step(line), out);
   if (line.at_key("output").get(member) == simdjson::SUCCESS) {
     if (member.at_key("messages").get(list) == simdjson::SUCCESS)
-      read_messages(list, has_failed_node(line), out);
+      read_messages(list, has_open_step(line), out);
     if (member.at_key("structured_response").get(value) == simdjson::SUCCESS) {
       out.structured = canonical(value);
       out.has_answer = true;

@@ -269,6 +269,11 @@ BOOST_AUTO_TEST_CASE(calls_of_failed_steps_are_without_result) {
   BOOST_TEST(contains(to_text(got), "  1  crash, 1 without a result\n"), to_text(got));
   BOOST_TEST(to_json(got).at("tools").at("stock").at("without_result").as_uint64() == 1U);
   BOOST_TEST(to_json(got).at("tools").at("stock").at("failed").as_uint64() == 0U);
+  // The deadline of a row also cuts its calls off.
+  line.at("error").as_object().erase("node");
+  line.at("error").as_object()["kind"] = "timed_out";
+  got.add(read(superstep::to_text(line)));
+  BOOST_TEST(to_json(got).at("tools").at("stock").at("without_result").as_uint64() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(charts_label_logarithmic_axes_only) {
