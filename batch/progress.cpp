@@ -81,7 +81,7 @@ std::vector<line_part> parts_of(const batch_progress& now) {
     add_error();
   out.push_back(fmt::format("{} tokens", now.tokens));
   if (now.retries > 0)
-    out.push_back(fmt::format("{} retries", now.retries));
+    out.push_back(now.retries == 1 ? "1 retry" : fmt::format("{} retries", now.retries));
   return out;
 }
 

@@ -218,7 +218,8 @@ std::string answer_of(const std::exception_ptr& cause) {
 }
 
 /// Returns the text of an error without its place in the graph, so that it begins with what went
-/// wrong. The place is in members of row_error.
+/// wrong. The place is in members of row_error. So is the error code of a model, which its text
+/// therefore does not repeat.
 std::string text_without_place(const run_error& e) {
   auto why = e.cause ? describe(e.cause) : std::string{};
   if (why.empty() || !e.text.ends_with(why))
@@ -227,6 +228,9 @@ std::string text_without_place(const run_error& e) {
     std::rethrow_exception(e.cause);
   } catch (const graph_error& below) { // the error of a sub-agent has a place of its own
     return text_without_place(below.details());
+  } catch (const model_error& failed) {
+    const auto code = ": " + failed.code().message();
+    return why.ends_with(code) ? why.substr(0, why.size() - code.size()) : why;
   } catch (...) {
     return why;
   }

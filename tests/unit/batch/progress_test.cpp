@@ -135,7 +135,10 @@ BOOST_AUTO_TEST_CASE(bar_shows_retries_and_their_error) {
   BOOST_TEST(bar_at(40, stuck_sample()) == "0/80 done, 4 retrying, Connection re...");
   BOOST_TEST(bar_at(80, stuck_sample()) ==
              "[..........] 0/80 done, 0 failed, 4 retrying, Connection refused, 4 in flight");
-  BOOST_TEST(bar_at(120, stuck_sample()).ends_with("0 tokens, 17 retries"));
+  auto now = stuck_sample();
+  BOOST_TEST(bar_at(120, now).ends_with("0 tokens, 17 retries"));
+  now.retries = 1;
+  BOOST_TEST(bar_at(120, now).ends_with("0 tokens, 1 retry"));
   for (auto columns = std::size_t{1}; columns <= 220; ++columns) {
     const auto text = bar_at(columns, stuck_sample());
     BOOST_TEST(text.size() < columns, columns << ": " << text);
