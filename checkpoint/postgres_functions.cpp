@@ -190,6 +190,23 @@ begin
   delete from leases l using unnest(p_threads, p_fences) u (thread, fence)
     where l.thread = u.thread and l.holder = p_holder and l.fence <= u.fence;
 end $$;
+
+-- The functions have the rights of their caller, because a process reads the tables with the
+-- statements that also read an SQLite file.
+do $$
+begin
+  if exists (select from pg_roles where rolname = 'superstep_reader') then
+    grant usage on schema superstep_threads to superstep_reader;
+    grant select on all tables in schema superstep_threads to superstep_reader;
+  end if;
+  if exists (select from pg_roles where rolname = 'superstep_worker') then
+    grant usage on schema superstep_threads to superstep_worker;
+    grant select, insert, update, delete on all tables in schema superstep_threads
+      to superstep_worker;
+    revoke insert, update, delete on superstep_threads.format from superstep_worker;
+    grant usage on all sequences in schema superstep_threads to superstep_worker;
+  end if;
+end $$;
 )sql";
 
 } // namespace

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 namespace superstep::cli {
 
@@ -22,7 +23,7 @@ namespace {
 struct submit_arguments {
   run_arguments rows;
   ledger_arguments shared;
-  std::uint64_t chunk_rows = 256;
+  std::optional<std::uint64_t> chunk_rows; ///< not set: chosen by the size of the job
 };
 
 int fail_submit(const std::string& text) {
@@ -43,7 +44,7 @@ int submit(const submit_arguments& given) {
   options.output = given.rows.batch.input; // the folder of temporary copies
   auto stored = detail::submit_options{};
   stored.agent = std::filesystem::absolute(given.rows.agent).lexically_normal().string();
-  stored.chunk_rows = given.chunk_rows;
+  stored.chunk_rows = given.chunk_rows.value_or(0);
   const auto submitted =
       detail::submit_job(*connection, given.shared.job, options, stored, interrupts());
   if (!submitted)
@@ -78,7 +79,7 @@ void add_submit(CLI::App& program, action& chosen) {
   add_ledger_option(verb, given->shared)->required();
   add_job_option(verb, given->shared)->required();
   add_number(verb, "--chunk-rows", given->chunk_rows,
-             "Rows that a worker takes at a time; fewer for rows of minutes or megabytes", 1,
+             "Rows that a process takes at a time (default: 256 to 1024, fewer for large rows)", 1,
              4'096);
   verb.footer(submit_examples);
   verb.callback([given, &chosen] { chosen = [given] { return submit(*given); }; });

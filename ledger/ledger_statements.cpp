@@ -121,8 +121,10 @@ commit_action ledger_worker::commit_of() {
   return out;
 }
 
-/// Returns the number of chunks to lease now: one more than those that have rows to start, or as
-/// many as the rows take that end within options_.ahead.
+/// Returns the number of chunks to lease now, so that the worker has the rows that it stores within
+/// options_.ahead, or a second chunk with rows to start. To lease several chunks in a statement, it
+/// waits until half of these rows have started. Rows that run for a long time keep their chunks
+/// open; if there is therefore no room for all of these chunks, it waits until it needs one.
 std::uint32_t ledger_worker::wanted_chunks() const {
   if (!may_start() || chunks_.size() >= options_.chunks_max)
     return 0;
@@ -135,12 +137,14 @@ std::uint32_t ledger_worker::wanted_chunks() const {
   }
   if (startable > 0 && !may_lease_ahead_)
     return 0;
+  const auto room = options_.chunks_max - chunks_.size();
   const auto work =
       static_cast<std::size_t>(rate_ * std::chrono::duration<double>(options_.ahead).count());
   const auto by_rate = work > ready ? (work - ready) / rows_per_chunk_ : 0;
+  if (startable > 1 && (ready > work / 2 || by_rate > room))
+    return 0;
   const auto wanted = std::max<std::size_t>(by_rate, startable <= 1 ? 1 : 0);
-  return static_cast<std::uint32_t>(
-      std::min<std::size_t>(wanted, options_.chunks_max - chunks_.size()));
+  return static_cast<std::uint32_t>(std::min<std::size_t>(wanted, room));
 }
 
 /// Returns the number of rows of a new chunk that would start at once.
@@ -266,8 +270,10 @@ void ledger_worker::measure_commit(ledger_time now) {
   if (rows == 0)
     return;
   const auto since = std::chrono::duration<double>(now - rate_from_).count();
-  if (rate_from_.count() > 0 && since > 0)
-    rate_ += newest_weight * (static_cast<double>(rows) / since - rate_);
+  if (rate_from_.count() > 0 && since > 0) {
+    const auto rate = static_cast<double>(rows) / since;
+    rate_ = rate_ == 0 ? rate : rate_ + newest_weight * (rate - rate_);
+  }
   rate_from_ = now;
 }
 

@@ -10,6 +10,7 @@
 #include "schema.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 namespace superstep::detail {
@@ -57,6 +58,8 @@ public:
     append_copied(data_, text);
     data_ += '\n';
     ++rows_;
+    ++rows_read_;
+    bytes_read_ += text.size();
     return rows_ >= submit_.load_rows || data_.size() >= load_bytes_max ? store() : result<void>{};
   }
 
@@ -85,12 +88,15 @@ public:
   /// Divides the rows into chunks and opens the job.
   [[nodiscard]] result<void> open() {
     const auto job = std::to_string(job_);
-    const auto size = std::to_string(submit_.chunk_rows);
+    const auto size = std::to_string(
+        submit_.chunk_rows > 0 ? submit_.chunk_rows
+                               : chunk_rows_of(stored_, bytes_read_ / std::max(rows_read_, 1UL)));
     const auto rows = std::to_string(stored_);
     const auto script = "begin; insert into superstep.chunks (job, first, bound, next) select " +
                         job + ", i, least(i + " + size + ", " + rows +
                         "), i from generate_series(0, " + rows + "::bigint - 1, " + size +
-                        ") i; update superstep.jobs set state = 'open' where job = " + job +
+                        ") i; update superstep.jobs set state = 'open', chunk_rows = " + size +
+                        " where job = " + job +
                         "; commit; analyze superstep.chunks; analyze superstep.inputs_" + job;
     return connection_.run_script(script.c_str());
   }
@@ -101,6 +107,8 @@ private:
   std::uint64_t stored_;
   const submit_options& submit_;
   std::uint64_t rows_ = 0;
+  std::uint64_t rows_read_ = 0;  ///< by this process
+  std::uint64_t bytes_read_ = 0; ///< of the texts of these rows
   std::string data_;
 };
 
@@ -192,6 +200,18 @@ result<shared_job> job_of(pg_connection& connection, const std::string& name,
 
 } // namespace
 
+std::uint64_t chunk_rows_of(std::uint64_t rows, std::uint64_t row_bytes) noexcept {
+  constexpr auto rows_min = std::uint64_t{256};
+  constexpr auto rows_of_large_job = std::uint64_t{1'024};
+  constexpr auto chunks = std::uint64_t{8'192}; // until the chunks of a job become larger
+  constexpr auto bytes_max = std::uint64_t{4} << 20U;
+  constexpr auto large_rows_min = std::uint64_t{16};
+  const auto by_count = std::clamp(rows / chunks, rows_min, rows_of_large_job);
+  const auto by_bytes = std::max(bytes_max / std::max<std::uint64_t>(row_bytes, 1), large_rows_min);
+  const auto chosen = std::bit_floor(std::min(by_count, by_bytes));
+  return std::max(chosen, std::bit_ceil(rows / chunks_max + 1));
+}
+
 result<void> prepare_ledger(pg_connection& connection) {
   const auto rows = connection.run("select to_regclass('superstep.format') is not null, "
                                    "pg_encoding_to_char(encoding) "
@@ -231,7 +251,7 @@ result<submitted_job> submit_job(pg_connection& connection, const std::string& n
   const auto rows = facts->rows.wanted;
   if (rows == 0)
     return error{errc::invalid_argument, "the input has no rows: " + input->name};
-  if (rows > rows_max || rows / submit.chunk_rows >= chunks_max)
+  if (rows > rows_max || (submit.chunk_rows > 0 && rows / submit.chunk_rows >= chunks_max))
     return error{errc::too_large, "the job has " + std::to_string(rows) + " rows; a ledger takes " +
                                       std::to_string(rows_max) + " rows in " +
                                       std::to_string(chunks_max) +

@@ -13,9 +13,16 @@ namespace superstep::detail {
 /// Facts that `superstep submit` stores besides the rows.
 struct submit_options {
   std::string agent;                ///< path of the agent file, for workers that name no other
-  std::uint64_t chunk_rows = 256;   ///< rows of a chunk, from 1 to 4,096
+  std::uint64_t chunk_rows = 0;     ///< rows of a chunk, from 1 to 4,096; 0: see chunk_rows_of()
   std::uint64_t load_rows = 10'000; ///< rows of a transaction
 };
+
+/// Returns the number of rows of a chunk for a job, a power of two. Large jobs have large chunks,
+/// because many processes lease from them, and each lease is a statement. A process reads a chunk
+/// as a whole, so chunks of large rows have fewer rows. The duration of rows has no influence: a
+/// process without rows takes over half of another one's chunk.
+/// @param row_bytes mean size of the text of a row; 0 if not known
+[[nodiscard]] std::uint64_t chunk_rows_of(std::uint64_t rows, std::uint64_t row_bytes) noexcept;
 
 /// The result of submit_job().
 struct submitted_job {

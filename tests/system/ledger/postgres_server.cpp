@@ -40,16 +40,24 @@ std::vector<std::string> as_server_user(std::vector<std::string> arguments) {
 }
 
 postgres_server::postgres_server() {
+  make_data({server_programs() + "/initdb", "-D", folder_ / "data", "-U", "postgres", "-A", "trust",
+             "-E", "UTF8", "--no-locale", "--no-sync"});
+}
+
+postgres_server::postgres_server(const replica_of& what) {
+  make_data({server_programs() + "/pg_basebackup", "-D", folder_ / "data", "-U", "postgres", "-h",
+             what.primary.folder(), "--write-recovery-conf", "--checkpoint=fast", "--no-sync"});
+}
+
+/// Runs the command that makes the folder `data`, and starts the server.
+void postgres_server::make_data(const std::vector<std::string>& command) {
   if (::geteuid() == 0) {
     const auto* const user = ::getpwnam("postgres");
     if (user == nullptr || ::chown(folder().c_str(), user->pw_uid, user->pw_gid) != 0)
       throw std::runtime_error{"cannot give the folder to the user postgres"};
   }
-  auto made = process{
-      as_server_user({server_programs() + "/initdb", "-D", folder_ / "data", "-U", "postgres", "-A",
-                      "trust", "-E", "UTF8", "--no-locale", "--no-sync"})};
-  if (const auto end = made.wait(); end.exit_code != 0)
-    throw std::runtime_error{"initdb failed: " + end.err};
+  if (const auto end = process{as_server_user(command)}.wait(); end.exit_code != 0)
+    throw std::runtime_error{command.front() + " failed: " + end.err};
   start();
 }
 

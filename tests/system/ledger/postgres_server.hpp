@@ -10,11 +10,20 @@
 
 namespace superstep::testing {
 
+class postgres_server;
+
+/// Selects the constructor of a replica.
+struct replica_of {
+  const postgres_server& primary;
+};
+
 /// A PostgreSQL server of its own, with a new database in a temporary folder and a Unix socket. It
 /// refuses to run as root, so it runs as the user `postgres` then. The destructor stops it.
 class postgres_server {
 public:
   postgres_server();
+  /// Makes a streaming replica of another server. It accepts only reads until it is promoted.
+  explicit postgres_server(const replica_of& what);
   ~postgres_server();
   postgres_server(const postgres_server&) = delete;
   postgres_server& operator=(const postgres_server&) = delete;
@@ -35,6 +44,8 @@ public:
   [[nodiscard]] std::string value(const std::string& statement) const;
 
 private:
+  void make_data(const std::vector<std::string>& command);
+
   temporary_folder folder_;
   std::unique_ptr<process> server_;
 };

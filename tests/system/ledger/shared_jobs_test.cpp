@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs that several processes share: each row is stored once, whatever is killed.
-#include "postgres_server.hpp"
-
-#include <boost/test/unit_test.hpp>
+#include "shared_job_files.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -17,97 +15,11 @@ using namespace superstep::testing;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr auto job_name = "orders";
-
 /// Returns the server of these tests, without a ledger.
 const postgres_server& empty_server() {
   static const auto server = postgres_server{};
   server.run("drop schema if exists superstep cascade");
   return server;
-}
-
-/// A job with an agent that calls a tool once, in files and in a ledger.
-class shared_job_files {
-public:
-  explicit shared_job_files(const postgres_server& server, int rows, int latency_ms = 5)
-      : server_{server} {
-    auto lines = std::string{};
-    for (auto i = 0; i < rows; ++i)
-      lines += "{\"id\":\"row-" + std::to_string(i) +
-               "\",\"messages\":[{\"role\":\"user\",\"content\":\"2+" + std::to_string(i) +
-               "\"}]}\n";
-    job.write("in.jsonl", lines);
-    job.write("agent.yaml", "name: adder\nmodel: {provider: scripted, path: model.yaml}\n"
-                            "tools: [calculator]\n");
-    write_model("2\\+(\\d+)", latency_ms);
-  }
-
-  /// Writes the rules of the model, which answers only messages with the pattern.
-  void write_model(const std::string& pattern, int latency_ms = 5) const {
-    job.write("model.yaml", "latency_ms: " + std::to_string(latency_ms) +
-                                "\nrules:\n- type: human\n  match: '" + pattern +
-                                "'\n  calls: [{name: calculator, args: {expression: '2 + \\1'}}]\n"
-                                "- {type: tool, text: The sum is \\0.}\n");
-  }
-
-  [[nodiscard]] std::vector<std::string> command(std::vector<std::string> words,
-                                                 const std::vector<std::string>& more = {}) const {
-    words.insert(words.begin(), superstep_program());
-    for (const auto& word :
-         {std::string{"--ledger"}, server_.url(), std::string{"--job"}, std::string{job_name}})
-      words.push_back(word);
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
-
-  ended_process call(std::vector<std::string> words,
-                     const std::vector<std::string>& more = {}) const {
-    return process{command(std::move(words), more)}.wait();
-  }
-
-  void submit(const std::vector<std::string>& more = {}) const {
-    const auto end = call({"submit", job.agent, "--input", job.input}, more);
-    BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
-  }
-
-  /// Starts a worker with a short lease.
-  [[nodiscard]] std::unique_ptr<process> worker(const std::vector<std::string>& more = {},
-                                                const std::string& lease_ms = "2000") const {
-    auto options = std::vector<std::string>{"--lease-ms", lease_ms,        "--progress",
-                                            "none",       "--concurrency", "8"};
-    options.insert(options.end(), more.begin(), more.end());
-    return std::make_unique<process>(command({"run"}, options));
-  }
-
-  [[nodiscard]] rows_by_key exported(const std::vector<std::string>& more = {}) const {
-    const auto end = call({"jobs", "export", "--output", job.folder / "exported.jsonl"}, more);
-    BOOST_TEST_REQUIRE(end.exit_code == 0, end.err);
-    return read_rows(job.read("exported.jsonl"));
-  }
-
-  /// Fails unless the ledger has the rows of a job in files, each once.
-  void check_outputs(const std::vector<std::string>& more = {}) const {
-    const auto alone = job.run({"--fresh"});
-    BOOST_TEST_REQUIRE(alone.exit_code == 0, alone.err);
-    check_equal_rows(exported(more), read_rows(job.read("out.jsonl")));
-    BOOST_TEST(server_.value("select count(*) from superstep.chunks where state <> 2") == "0");
-  }
-
-  [[nodiscard]] int stored() const {
-    return std::stoi(server_.value("select count(*) from superstep.outputs"));
-  }
-
-  cli_job job;
-
-private:
-  const postgres_server& server_;
-};
-
-/// Waits until the ledger has so many outputs.
-void wait_for_rows(const shared_job_files& of, int rows) {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes{1};
-  while (of.stored() < rows && std::chrono::steady_clock::now() < limit)
-    std::this_thread::sleep_for(milliseconds{20});
 }
 
 } // namespace
@@ -352,42 +264,13 @@ BOOST_AUTO_TEST_CASE(worker_role_needs_no_access_to_tables) {
   const auto files = shared_job_files{server, 20};
   files.submit();
   const auto end = process{
-      {superstep_program(), "run", "--ledger", server.url("runner"), "--job", job_name,
+      {superstep_program(), "run", "--ledger", server.url("runner"), "--job", shared_job_name,
        "--progress",
        "none"}}.wait();
   BOOST_TEST(end.exit_code == 0, end.err);
   files.check_outputs();
   const auto denied = server.connect("runner").run("select * from superstep.outputs");
   BOOST_TEST(!denied.has_value());
-}
-
-/// Two server connections serve all workers, and each transaction may get another one.
-BOOST_AUTO_TEST_CASE(pooler_of_transactions_is_supported) {
-  const auto& server = empty_server();
-  const auto files = shared_job_files{server, 200};
-  files.submit({"--chunk-rows", "16"});
-  const auto settings = server.folder() + "pgbouncer.ini";
-  write_file(settings, "[databases]\npostgres = host=" + server.folder() +
-                           " user=postgres\n[pgbouncer]\nunix_socket_dir = " + server.folder() +
-                           "\nlisten_port = 6432\nauth_type = any\npool_mode = transaction\n"
-                           "default_pool_size = 2\n");
-  std::filesystem::permissions(settings, std::filesystem::perms::others_read,
-                               std::filesystem::perm_options::add);
-  const auto pooler = process{as_server_user({"/usr/sbin/pgbouncer", settings})};
-  const auto url = "postgresql:///postgres?port=6432&user=postgres&host=" + server.folder();
-  const auto limit = std::chrono::steady_clock::now() + seconds{20};
-  while (!std::filesystem::exists(server.folder() + ".s.PGSQL.6432") &&
-         std::chrono::steady_clock::now() < limit)
-    std::this_thread::sleep_for(milliseconds{10});
-  auto workers = std::vector<std::unique_ptr<process>>{};
-  for (auto i = 0; i < 4; ++i)
-    workers.push_back(std::make_unique<process>(std::vector<std::string>{
-        superstep_program(), "run", "--ledger", url, "--job", job_name, "--progress", "none"}));
-  for (auto& worker : workers) {
-    const auto end = worker->wait();
-    BOOST_TEST(end.exit_code == 0, end.err);
-  }
-  files.check_outputs();
 }
 
 BOOST_AUTO_TEST_CASE(secrets_appear_in_no_text) {

@@ -82,6 +82,33 @@ BOOST_AUTO_TEST_CASE(chat_and_threads_use_database_of_server) {
   BOOST_TEST(has(removed.err, "does not exist"));
 }
 
+/// Each role gets its rights when the schema is created.
+BOOST_AUTO_TEST_CASE(roles_have_only_the_rights_they_need) {
+  const auto& server = st::shared_server();
+  server.run("create role superstep_reader; create role auditor login in role superstep_reader; "
+             "create role superstep_worker; create role runner login in role superstep_worker");
+  const auto d = desk{};
+  BOOST_TEST_REQUIRE(d.shell(R"("$0" threads list "$2")").exit_code == 0); // creates the schema
+  const auto worker = "'" + server.url("runner") + "'";
+  const auto reader = "'" + server.url("auditor") + "'";
+  d.write_agent(server.url("runner"));
+  const auto chat =
+      d.shell(R"(printf 'hello\nnote seven\n' | "$0" chat "$1" --thread t --database )" + worker);
+  BOOST_TEST_REQUIRE(chat.exit_code == 0, chat.err);
+  const auto shown = d.shell(R"("$0" threads show )" + reader + " t");
+  BOOST_TEST_REQUIRE(shown.exit_code == 0, shown.err);
+  BOOST_TEST(has(shown.out, "note seven"));
+  const auto pruned = d.shell(R"("$0" threads prune )" + reader + " --thread t --whole-threads");
+  BOOST_TEST(pruned.exit_code == 1);
+  BOOST_TEST(has(pruned.err, "permission denied"), pruned.err);
+  for (const auto* role : {"runner", "auditor"})
+    for (const auto* statement :
+         {"drop table superstep_threads.points", "update superstep_threads.format set version = 9",
+          "create table superstep_threads.mine (n int)"})
+      BOOST_TEST(!server.connect(role).run(statement).has_value(), role << ": " << statement);
+  BOOST_TEST(!server.connect("auditor").run("delete from superstep_threads.points").has_value());
+}
+
 BOOST_AUTO_TEST_CASE(errors_of_addresses_do_not_repeat_a_password) {
   const auto d = desk{};
   for (const auto& [address, part] : std::vector<std::pair<std::string, std::string>>{

@@ -89,6 +89,38 @@ BOOST_FIXTURE_TEST_CASE(worker_leases_one_chunk_ahead_without_splitting, fixture
   BOOST_TEST(!expect<lease_action>().may_split);
 }
 
+/// The worker stores 0.8 rows per second, so it holds 24 rows, which are 6 chunks.
+BOOST_FIXTURE_TEST_CASE(worker_leases_several_chunks_when_half_have_started, fixture) {
+  const auto end_chunk = [this](std::uint64_t first) {
+    take_rows(4);
+    end_rows(first, first + 4);
+    auto answer = commit_answer{};
+    for (const auto& part : expect<commit_action>().parts)
+      answer.parts.push_back({part_answer::verdict::stored, part.first + 4});
+    worker.committed(answer, now);
+  };
+  connect();
+  this->lease(chunk);
+  this->lease({4, 8, 1});
+  end_chunk(0);
+  this->lease({8, 12, 1});
+  now += seconds{5};
+  end_chunk(4);
+  BOOST_TEST(expect<lease_action>().count == 5U);
+  auto answer = lease_answer{};
+  for (auto first = std::uint64_t{12}; first < 32; first += 4)
+    answer.chunks.push_back({first, first + 4, 1});
+  worker.leased(answer, now);
+  static_cast<void>(expect<read_action>());
+  auto rows = std::vector<std::uint64_t>(20);
+  std::iota(rows.begin(), rows.end(), 12U);
+  worker.read(rows, now);
+  take_rows(11);
+  static_cast<void>(expect<pause_action>());
+  take_rows(1);
+  BOOST_TEST(expect<lease_action>().count == 3U);
+}
+
 BOOST_FIXTURE_TEST_CASE(worker_leases_nothing_ahead_if_memory_is_short, fixture) {
   connect();
   this->lease(chunk);

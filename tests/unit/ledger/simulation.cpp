@@ -134,12 +134,15 @@ double fleet::serve(std::size_t rows) {
 any_answer fleet::execute(const std::string& worker, const ledger_action& action) {
   const auto time = in_time(now_);
   if (const auto* lease = std::get_if<lease_action>(&action)) {
+    ++result_.leases;
     auto answer = ledger_.lease(worker, lease->count, lease->may_split, lease->starting, time);
     check_leases(worker, answer.chunks);
     return answer;
   }
-  if (const auto* read = std::get_if<read_action>(&action))
+  if (const auto* read = std::get_if<read_action>(&action)) {
+    ++result_.reads;
     return ledger_.read(read->chunks);
+  }
   if (const auto* commit = std::get_if<commit_action>(&action)) {
     auto request = commit_request{commit->parts, {}};
     for (auto i = std::size_t{0}; i < request.parts.size(); ++i) {
@@ -437,12 +440,13 @@ std::string to_text(const simulation_options& options, const simulation_result& 
   return fmt::format(
       "seed {}: {} rows, {} workers, chunks of {}: makespan {:.0f} s (ideal {:.0f} s, {:.1f} % "
       "over), last 1 % {:.0f} s, longest row {:.0f} s, server busy {:.0f} %, longest statement "
-      "{:.2f} s, rows again {:.3f} %, {:.0f} statements/s, {} crashes{}{}",
+      "{:.2f} s, rows again {:.3f} %, {:.0f} statements/s ({} commits, {} leases, {} reads), "
+      "{} crashes{}{}",
       options.seed, options.rows, options.workers, options.chunk_rows, result.makespan,
       result.ideal, 100 * result.over(), result.last_percent, result.longest_row,
       100 * result.server_busy, result.worst_wait, 100 * result.rows_again,
-      static_cast<double>(result.statements) / result.makespan, result.crashes,
-      result.fault.empty() ? "" : "; FAULT: ", result.fault);
+      static_cast<double>(result.statements) / result.makespan, result.commits, result.leases,
+      result.reads, result.crashes, result.fault.empty() ? "" : "; FAULT: ", result.fault);
 }
 
 } // namespace superstep::testing

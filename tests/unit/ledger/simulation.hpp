@@ -50,7 +50,9 @@ struct simulation_result {
   double worst_wait = 0;   ///< the longest duration of a statement
   double rows_again = 0;   ///< share of rows that ran more than once
   std::uint64_t statements = 0;
-  std::uint64_t commits = 0;
+  std::uint64_t commits = 0; ///< among the statements
+  std::uint64_t leases = 0;  ///< among the statements
+  std::uint64_t reads = 0;   ///< among the statements
   std::uint64_t crashes = 0;
 
   [[nodiscard]] double over() const noexcept { return makespan / ideal - 1; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fleets of workers in virtual time: no row is lost or stored twice, whatever fails. The long form
 // (scripts/soak ledger) runs more seeds and rows; environment variables select them.
+#include "ledger/submit.hpp"
 #include "simulation.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -93,7 +94,8 @@ BOOST_AUTO_TEST_CASE(thousand_workers_do_not_overload_server) {
   auto options = simulation_options{};
   options.rows = number_of("SUPERSTEP_ROWS", 200'000);
   options.concurrency = options.rows < 1'000'000 ? 16 : 256;
-  options.chunk_rows = options.rows < 1'000'000 ? 16 : 256;
+  options.chunk_rows =
+      options.rows < 1'000'000 ? 16 : superstep::detail::chunk_rows_of(options.rows, 0);
   options.crash_every = 4 * 3600;
   options.seed = number_of("SUPERSTEP_SEED", 1);
   const auto result = simulate(options);
