@@ -51,25 +51,18 @@ postgres_sink::postgres_sink(const pg_address& address,
                              const postgres_checkpointer_options& options,
                              std::shared_ptr<postgres_leases> leases)
     : is_durable_{options.survives_power_loss}, leases_{std::move(leases)},
-      db_{open_postgres(address, options.encryption_key, options.reconnect_timeout)} {
-  auto left = reconnect_clock{options.reconnect_timeout};
-  while (true) {
-    const auto added = add_writer();
-    if (added)
-      return;
-    if (added.error().code != make_error_code(lost_connection) || !left.wait())
-      throw postgres_failed(added.error());
-  }
-}
+      db_{open_postgres(address, options.encryption_key, options.reconnect_timeout)} {}
 
 postgres_sink::~postgres_sink() {
-  if (!db_->connection().is_open())
+  if (writer_ == 0 || !db_->connection().is_open())
     return; // the row is deleted later; see add_writer()
   auto own = pg_parameters{};
   own.add(writer_);
   (void)db_->connection().run("delete from superstep_threads.writers where writer = $1", own);
 }
 
+/// Registers this process. A process that only reads is not registered, so it needs no right to
+/// write.
 result<void> postgres_sink::add_writer() {
   const auto added = db_->connection().run("select superstep_threads.add_writer()");
   if (!added)
@@ -143,7 +136,7 @@ void postgres_sink::write(std::span<pending_write> batch) {
 }
 
 bool postgres_sink::try_write_now(std::span<pending_write> batch) noexcept {
-  if (unsettled_ > 0 || !db_->connection().is_open())
+  if (writer_ == 0 || unsettled_ > 0 || !db_->connection().is_open())
     return false;
   const auto columns = batch_columns{batch, *db_, *leases_}.parameters();
   const auto saved = save(columns, ++number_);
@@ -166,14 +159,19 @@ std::optional<error> postgres_sink::try_to_write(std::span<pending_write> batch)
   const auto columns = batch_columns{batch, *db_, *leases_}.parameters();
   auto left = reconnect_clock{db_->reconnect_timeout()};
   while (true) {
+    if (writer_ == 0)
+      if (const auto added = add_writer(); !added) {
+        if (added.error().code != make_error_code(lost_connection) || !left.wait())
+          return as_checkpoint_error(added.error());
+        continue;
+      }
     const auto saved = save(columns, ++number_);
     if (saved) {
       record_answer(batch, std::string{saved->text(0, 0)});
       return std::nullopt;
     }
     if (saved.error().text.find(not_registered) != std::string::npos) {
-      if (const auto added = add_writer(); !added && !left.wait())
-        return as_checkpoint_error(added.error());
+      writer_ = 0;
       continue;
     }
     if (saved.error().code != make_error_code(lost_connection))

@@ -46,7 +46,7 @@ private:
   const bool is_durable_;
   const std::shared_ptr<postgres_leases> leases_;
   std::unique_ptr<postgres_database> db_;
-  std::int64_t writer_ = 0; ///< row of this process in the table `writers`
+  std::int64_t writer_ = 0; ///< row of this process in the table `writers`; 0: none yet
   std::int64_t number_ = 0; ///< of the last call of save()
   /// Number of the call by try_write_now() whose answer was lost; 0 if there is none. Its entries
   /// are the first of the next batch.

@@ -105,12 +105,12 @@ BOOST_AUTO_TEST_CASE(pooler_of_transactions_is_supported) {
 BOOST_AUTO_TEST_CASE(kills_behind_pooler_lose_no_row) {
   const auto& server = empty_database();
   auto behind = pooler{server};
-  const auto files = shared_job_files{server, 800, 20, behind.url()};
+  const auto files = shared_job_files{server, 480, 20, behind.url()};
   files.submit({"--chunk-rows", "32"});
   auto random = std::mt19937{17};
   auto workers = start_workers(files, 3);
   auto kills = 0;
-  for (auto round = 0; round < 8; ++round) {
+  for (auto round = 0; round < 6; ++round) {
     std::this_thread::sleep_for(milliseconds{100 + random() % 300});
     if (round % 4 == 1) {
       behind.kill();
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(kills_behind_pooler_lose_no_row) {
     static_cast<void>(victim->wait());
     victim = files.worker({"--checkpoints"});
   }
-  BOOST_TEST(kills > 4);
+  BOOST_TEST(kills > 3);
   finish(files, workers);
   BOOST_TEST(server.value("select count(*) from superstep_threads.threads") == "0");
 }
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(job_continues_on_promoted_replica) {
   primary.run("select pg_reload_conf()");
   const auto url = "postgresql:///postgres?user=postgres&target_session_attrs=read-write&host=" +
                    primary.folder() + "," + replica.folder();
-  const auto files = shared_job_files{replica, 800, 20, url};
+  const auto files = shared_job_files{replica, 480, 20, url};
   files.submit({"--chunk-rows", "32"});
   auto workers = start_workers(files, 3);
   wait_for_rows(files, 100);
@@ -147,6 +147,6 @@ BOOST_AUTO_TEST_CASE(job_continues_on_promoted_replica) {
     BOOST_TEST(!worker->wait_for(milliseconds{0}));
   finish(files, workers);
   BOOST_TEST(before >= 100);
-  BOOST_TEST(before < 800);
+  BOOST_TEST(before < 480);
   BOOST_TEST(replica.value("select count(*) from superstep_threads.threads") == "0");
 }
