@@ -151,11 +151,11 @@ void step_policy::barrier_ended(call& c) noexcept {
 }
 
 /// Records that the step of a run is not applied by a job thread any more. A cancelled run that has
-/// waited for it is listed as ready.
+/// waited for it is listed as ready, unless something else, such as its deadline, ends it now.
 void step_policy::count_barrier_end(run& r) noexcept {
   const auto count = [this](run& of) {
     SUPERSTEP_ASSERT(of.barriers_offloaded > 0);
-    if (--of.barriers_offloaded == 0 && of.extras().cancelled)
+    if (--of.barriers_offloaded == 0 && of.extras().cancelled && of.phase == run_phase::cancelling)
       runs_.ready().push_back(of.group(), of.turn);
   };
   count(r);
