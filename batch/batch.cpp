@@ -83,7 +83,7 @@ std::string resumed_note(const journal_content& done, std::uint64_t rows) {
   const auto ended = done.ok + done.dead;
   return done.has_other_input
              ? "resumed: " + counted(ended, "row") +
-                   " done, including those of an earlier input; " + "this input has " +
+                   " done, including those of an earlier input; this input has " +
                    counted(rows, "row")
              : "resumed: " + std::to_string(ended) + " of " + counted(rows, "row") + " done";
 }

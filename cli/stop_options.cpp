@@ -92,8 +92,7 @@ void add_stop_options(CLI::App& verb, stop_arguments& into) {
             rules.budget = std::llround(dollars_in(text).value_or(0) * 1e9);
           },
           "Stop the job when its rows have cost so many US dollars, over all its runs; with "
-          "--matrix, "
-          "each combination has this budget")
+          "--matrix, each combination has this budget")
       ->type_name("AMOUNT")
       ->check([](const std::string& text) {
         return dollars_in(text) ? std::string{}
