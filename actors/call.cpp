@@ -86,34 +86,6 @@ bool call::end_coroutine() noexcept {
   return detail::continue_body(input, *out, failed);
 }
 
-void call::add_wait(wait_ptr&& w) noexcept {
-  auto* const added = w.detach();
-  added->next = nullptr;
-  auto** place = &first_wait; // there is rarely more than one wait
-  while (*place != nullptr)
-    place = &(*place)->next;
-  *place = added;
-}
-
-wait_ptr call::take_wait() noexcept {
-  while (first_wait != nullptr) {
-    auto taken = wait_ptr{first_wait, false};
-    first_wait = std::exchange(taken->next, nullptr);
-    if (SUPERSTEP_MUTANT(resume_twice) && first_wait == nullptr)
-      first_wait = wait_ptr{taken}.detach();
-    if (taken->resumable())
-      return taken;
-  }
-  return {};
-}
-
-void call::drop_waits() noexcept {
-  while (first_wait != nullptr) {
-    const auto dropped = wait_ptr{first_wait, false};
-    first_wait = std::exchange(dropped->next, nullptr);
-  }
-}
-
 std::optional<json::value> conversation::ask(const json::value& question) {
   const auto lock = std::scoped_lock{mutex};
   if (next < answers.size())

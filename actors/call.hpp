@@ -9,6 +9,7 @@
 #include "threads/thread_run.hpp"
 #include "timer_heap.hpp"
 #include "tiny_mutex.hpp"
+#include "wait_list.hpp"
 
 #include <superstep/actors/debug.hpp>
 #include <superstep/actors/detail/event_stream.hpp>
@@ -137,9 +138,7 @@ struct call : lane_message, detail::call_services {
   std::uint32_t task_number = 0;
   std::uint32_t open_index = 0; ///< index in run::open
   ready_entry turn{ready_kind::resume, this};
-  /// The waits of the body that have ended and for which it was not resumed yet, in order. Several
-  /// waits of a body may end at the same time.
-  wait* first_wait = nullptr;
+  wait_list waits; ///< the waits of the body that have ended
 
   // These keep the body's arguments alive if the run continues or ends without the body.
   std::shared_ptr<const run_config> config;
@@ -162,8 +161,6 @@ struct call : lane_message, detail::call_services {
   }
   /// Returns the extras of the call for writing. The body may call this on another thread.
   [[nodiscard]] call_extras& more();
-  [[nodiscard]] static call*& next_fork_of(call& c) noexcept { return c.own_extras()->next_fork; }
-  [[nodiscard]] static call*& prev_fork_of(call& c) noexcept { return c.own_extras()->prev_fork; }
   /// Returns a member of the extras and clears it.
   template <class Member>
   [[nodiscard]] Member take(Member call_extras::*member) noexcept {
@@ -201,11 +198,6 @@ struct call : lane_message, detail::call_services {
     progress = body_progress::active;
     return true;
   }
-  /// Adds a wait of the body that has ended.
-  void add_wait(wait_ptr&& w) noexcept;
-  /// Returns the first wait that ended and still has its frame; null if there is none.
-  [[nodiscard]] wait_ptr take_wait() noexcept;
-  void drop_waits() noexcept;
 
   /// Whether nothing is left of an earlier body.
   [[nodiscard]] bool is_clean() const noexcept {
@@ -272,7 +264,7 @@ public:
     rest = {};
     drop_output();
     failed = nullptr;
-    drop_waits();
+    waits.clear();
     if (auto* const own = own_extras()) {
       own->forked = {};
       own->barrier.reset();

@@ -11,8 +11,14 @@ namespace superstep {
 
 namespace {
 
+call*& next_fork(call& c) noexcept {
+  return c.own_extras()->next_fork;
+}
+call*& prev_fork(call& c) noexcept {
+  return c.own_extras()->prev_fork;
+}
 /// The list of the unfinished calls that a body has forked.
-using fork_list = sibling_list<call, &call::next_fork_of, &call::prev_fork_of>;
+using fork_list = sibling_list<call, &next_fork, &prev_fork>;
 
 void count_offloaded(run& r, bool is_offloaded, ready_queue& ready) noexcept {
   if (is_offloaded) {
@@ -96,7 +102,7 @@ void call_table::move(call& c, call_phase to) noexcept {
   }
   if (c.owner == nullptr || (to != call_phase::suspended && to != call_phase::job))
     return;
-  if (c.first_wait != nullptr)
+  if (!c.waits.is_empty())
     ready_.push_back(c.owner->group(), c.turn);
   else if (!c.has_ended())
     wait_for_body(c);
@@ -205,7 +211,7 @@ void call_table::wait_ended(wait_ptr&& w) noexcept {
       c.phase == call_phase::lingering)
     return;
   SUPERSTEP_ASSERT(c.owner != nullptr && c.owner->is_live());
-  c.add_wait(std::move(w));
+  c.waits.add(std::move(w));
   if (c.phase == call_phase::suspended)
     ready_.push_back(c.owner->group(), c.turn);
 }

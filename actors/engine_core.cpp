@@ -162,7 +162,7 @@ void detail::engine_core::close_lanes() noexcept {
 std::size_t detail::engine_core::live_runs() const noexcept {
   auto all = std::size_t{0};
   for (const auto& l : lanes_)
-    all += l->load();
+    all += l->host().load();
   return all;
 }
 
@@ -175,15 +175,15 @@ lane& detail::engine_core::choose_lane() noexcept {
     return *here;
   auto* least = lanes_[next_lane_.fetch_add(1, std::memory_order_relaxed) % lanes_.size()].get();
   for (const auto& l : lanes_) {
-    if (l->load() < least->load())
+    if (l->host().load() < least->host().load())
       least = l.get();
   }
   const auto is_ours = here != nullptr && here->is_of(*this);
-  return is_ours && here->load() <= 2 * least->load() + 8 ? *here : *least;
+  return is_ours && here->host().load() <= 2 * least->host().load() + 8 ? *here : *least;
 }
 
 detail::engine_core::ticket detail::engine_core::submit(lane& l, run_request&& request) {
-  const auto number = l.expect_run();
+  const auto number = l.host().expect_run();
   l.post(new submission{number, std::move(request)});
   return {number, l.index()};
 }

@@ -75,10 +75,6 @@ public:
             completer<detail::nested_outcome> done);
   [[nodiscard]] time_point now() const noexcept override { return host_.now(); }
   [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
-  /// The number of runs that were submitted to the lane and have not ended.
-  [[nodiscard]] std::size_t load() const noexcept { return host_.load(); }
-  /// Counts a run as submitted and returns its number, which is unique in the engine and never 0.
-  [[nodiscard]] std::uint64_t expect_run() noexcept { return host_.expect_run(); }
   [[nodiscard]] bool is_of(const detail::engine_core& core) const noexcept {
     return &core_ == &core;
   }
@@ -99,9 +95,7 @@ public:
 
   // Called by the thread that serves the lane.
   void serve(worker& by, bool took_over);
-  /// The messages of other actors to the runs of this lane.
-  [[nodiscard]] run_mail& mail() noexcept { return host_.mail(); }
-  /// The driver of the lane's coordinator.
+  /// The driver of the lane's coordinator. Other threads call load() and expect_run() only.
   [[nodiscard]] lane_host& host() noexcept { return host_; }
   /// The runs of the lane.
   [[nodiscard]] run_coordinator& runs() noexcept { return runs_; }

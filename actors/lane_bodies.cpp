@@ -260,7 +260,7 @@ lane::kept lane::resume(call& c) {
   if (!acquire_actor(*this, on_lane(c), ready_kind::resume))
     return kept::yes;
   auto frame = std::coroutine_handle<>{};
-  if (const auto ended = c.take_wait())
+  if (const auto ended = c.waits.take())
     frame = ended->frame();
   runs_.calls().move(c, call_phase::resuming);
   if (!frame) // the body was resumed for another wait and has destroyed this one

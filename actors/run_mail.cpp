@@ -59,7 +59,7 @@ void handle(lane& l, run& r, caf::mailbox_element_ptr message) {
     l.runs().drain(r.root->number,
                    content.size() > 1 ? content.get_as<std::string>(1) : "requested");
   } else {
-    l.mail().add(r, std::move(message));
+    l.host().mail().add(r, std::move(message));
     return;
   }
   answer(*message, caf::make_message());
@@ -94,7 +94,7 @@ public:
       : call_{c}, generation_{c.generation}, channel_{std::move(channel)}, done_{std::move(done)} {}
   void arrive(lane& l) override {
     if (call_.generation == generation_ && call_.owner != nullptr)
-      l.mail().await(*call_.owner, channel_, done_);
+      l.host().mail().await(*call_.owner, channel_, done_);
     delete this; // otherwise the lane has destroyed the body
   }
   void refuse(lane&) noexcept override { delete this; }

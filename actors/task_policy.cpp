@@ -220,7 +220,7 @@ void task_policy::call_ended(call& c) noexcept {
   const auto join = c.take(&call_extras::join);
   const auto talk = c.take(&call_extras::talk);
   end_children(c);
-  c.drop_waits();
+  c.waits.clear();
   runs_.calls().drop(c);
   if (c.is_offloaded())
     runs_.calls().move(c, call_phase::suspended);
@@ -292,7 +292,7 @@ void task_policy::abandon(call& c) noexcept {
     if (was == call_phase::job)
       c.claimed.store(true, std::memory_order_release);
     if (is_elsewhere) {
-      c.drop_waits();
+      c.waits.clear();
       c.request_stop();
     }
     host_.release(c);

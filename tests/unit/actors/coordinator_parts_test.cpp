@@ -5,6 +5,7 @@
 #include "actors/record_pool.hpp"
 #include "actors/sleepers.hpp"
 #include "actors/timer_heap.hpp"
+#include "actors/wait_list.hpp"
 
 #include <superstep/base/task.hpp>
 
@@ -248,6 +249,29 @@ BOOST_AUTO_TEST_CASE(abandoned_sleepers_are_swept_when_the_heap_has_doubled) {
     all.add(w->due, std::move(w));
     BOOST_TEST_REQUIRE(all.size() <= 2 * (i / 10 + 1) + ss::sleepers::sweep_min);
   }
+}
+
+BOOST_AUTO_TEST_CASE(waits_of_body_are_taken_in_order_without_the_abandoned) {
+  const auto where = boost::intrusive_ptr<idle_executor>{new idle_executor};
+  auto at = ss::execution_context{.where = where.get()};
+  auto made = std::vector<ss::wait_ptr>{};
+  auto ended = ss::wait_list{};
+  for (auto i = 0; i < 4; ++i) {
+    made.emplace_back(new ss::wait{{}, at});
+    BOOST_TEST(made.back()->end_in_place());
+    ended.add(ss::wait_ptr{made.back()});
+  }
+  made[0]->abandon();
+  made[2]->abandon();
+  BOOST_TEST((ended.take() == made[1]));
+  BOOST_TEST((ended.take() == made[3]));
+  BOOST_TEST(ended.is_empty());
+  BOOST_TEST(!ended.take());
+  ended.add(ss::wait_ptr{made[1]});
+  ended.clear();
+  BOOST_TEST(ended.is_empty());
+  for (const auto& w : made)
+    BOOST_TEST(w->use_count() == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

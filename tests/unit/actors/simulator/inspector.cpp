@@ -92,7 +92,7 @@ std::string lane_inspector::check(lane& l) {
 std::string lane_inspector::check_empty(lane& l) {
   if (l.runs_.live_runs() != 0)
     return "a run is live at the end";
-  if (l.load() != 0)
+  if (l.host().load() != 0)
     return "the load of a lane is not 0 at the end";
   if (l.runs_.calls_.used() != 1) // the record of the bodies that run in place
     return "a call record is in use at the end";
