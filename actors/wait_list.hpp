@@ -14,7 +14,7 @@ public:
   wait_list& operator=(const wait_list&) = delete;
   ~wait_list() { clear(); }
 
-  [[nodiscard]] bool is_empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] bool is_empty() const noexcept { return last_ == nullptr; }
   /// Adds a wait at the end.
   void add(wait_ptr&& w) noexcept;
   /// Removes and returns the first wait that still has its frame. Returns null if there is none.
@@ -24,7 +24,7 @@ public:
 private:
   [[nodiscard]] wait_ptr take_first() noexcept;
 
-  wait* first_ = nullptr;
+  wait* last_ = nullptr;
 };
 
 } // namespace superstep
