@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "commit_pace.hpp"
+#include "held_rows.hpp"
 #include "ledger_db.hpp"
 
-#include <array>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <random>
-#include <set>
 #include <span>
-#include <utility>
 #include <variant>
 #include <vector>
 
 namespace superstep::detail {
-
-/// A time since any fixed start. The worker compares times only with each other.
-using ledger_time = std::chrono::nanoseconds;
 
 /// Limits and times of a worker. The defaults are those of `superstep run --ledger`.
 struct ledger_worker_options {
@@ -45,11 +40,6 @@ struct lease_action {
 struct read_action {
   std::vector<leased_chunk> chunks;
 };
-/// `parts` without sums, and the rows of each part. The driver adds the sums and the lines.
-struct commit_action {
-  std::vector<chunk_part> parts;
-  std::vector<std::vector<std::uint64_t>> rows;
-};
 struct resolve_action {
   std::vector<leased_chunk> chunks; ///< those that the worker held
 };
@@ -66,12 +56,6 @@ struct stop_action {};
 using ledger_action = std::variant<lease_action, read_action, commit_action, resolve_action,
                                    release_action, beat_action, pause_action, stop_action>;
 /// @}
-
-/// A row whose end is settled: either stored, or refused because the chunk is another worker's.
-struct settled_row {
-  std::uint64_t row;
-  bool is_stored;
-};
 
 /// The state machine of one worker of a shared job: decides what to lease and when, when to commit,
 /// and what to do after a lost connection. It has no thread, no clock and no connection: the driver
@@ -90,12 +74,12 @@ public:
   /// Whether take() would return a row.
   [[nodiscard]] bool has_row(ledger_time now) const;
   /// Reports that a row that take() returned has ended and its line is to be stored.
-  void ended(std::uint64_t row, ledger_time now);
+  void ended(std::uint64_t row) { rows_.ended(row); }
   /// Reports that no row runs any more: those that take() returned and that have not ended were
   /// given up, for example cancelled. They run again when another worker gets their chunks.
-  void abandon_running();
+  void abandon_running() { rows_.abandon_running(); }
   /// Returns the rows that were settled since the last call.
-  [[nodiscard]] std::vector<settled_row> take_settled() { return std::exchange(settled_, {}); }
+  [[nodiscard]] std::vector<settled_row> take_settled() { return rows_.take_settled(); }
   /// No further row starts. When all rows that run have ended and are settled, the worker releases
   /// its chunks and stops.
   void drain() noexcept { is_draining_ = true; }
@@ -127,10 +111,8 @@ public:
   [[nodiscard]] bool is_waiting_for_server() const noexcept { return lost_at_.has_value(); }
   /// Returns the time between two commits that the load of the server allows.
   [[nodiscard]] std::chrono::nanoseconds commit_interval() const noexcept;
-  [[nodiscard]] std::size_t rows_running() const noexcept { return running_; }
-  [[nodiscard]] std::size_t rows_unsettled() const noexcept { return ended_; }
-  /// Numbers of rows that ran for nothing, because their chunk was lost or split.
-  [[nodiscard]] std::uint64_t rows_refused() const noexcept { return refused_; }
+  /// The chunks and rows that the worker holds.
+  [[nodiscard]] const held_rows& rows() const noexcept { return rows_; }
   [[nodiscard]] std::uint64_t reconnects() const noexcept { return reconnects_; }
   [[nodiscard]] std::uint32_t members() const noexcept { return members_; }
 
@@ -138,52 +120,20 @@ private:
   /// `connecting`: the outcome of the last statement, or the state of this worker's chunks, is not
   /// known. `idle`: no statement runs. `busy`: one runs. `stopped`: the end.
   enum class phase : std::uint8_t { connecting, idle, busy, stopped };
-  enum class row_state : std::uint8_t { settled, ready, running, ended, committing };
-  /// A chunk that the worker holds.
-  struct chunk {
-    std::uint64_t bound = 0;
-    std::uint32_t fence = 0;
-    bool is_read = false;        ///< whether it is known which rows are left
-    std::uint64_t cursor = 0;    ///< no row before it is `ready`
-    ledger_time until{0};        ///< end of the lease by this worker's clock; never too late
-    std::vector<row_state> rows; ///< from the chunk's first row
-    std::array<std::uint32_t, 5> counts{}; ///< rows by their states
-
-    [[nodiscard]] std::uint32_t count(row_state of) const noexcept {
-      return counts[static_cast<std::size_t>(of)];
-    }
-    /// Returns the number of rows that are not settled.
-    [[nodiscard]] std::size_t open() const noexcept {
-      return rows.size() - count(row_state::settled);
-    }
-  };
-  using chunk_map = std::map<std::uint64_t, chunk>;
 
   void become(phase next);
   ledger_action begin(ledger_action action, ledger_time now);
   [[nodiscard]] ledger_action next_of_connecting(ledger_time now);
   [[nodiscard]] ledger_action next_of_idle(ledger_time now);
   [[nodiscard]] ledger_action give_up();
-  [[nodiscard]] std::vector<leased_chunk> held() const;
   [[nodiscard]] pause_action wait() const;
   [[nodiscard]] std::uint32_t wanted_chunks() const;
   [[nodiscard]] std::uint32_t free_slots() const;
-  [[nodiscard]] commit_action commit_of();
   [[nodiscard]] bool is_commit_due(ledger_time now) const;
-  [[nodiscard]] bool has_unread() const;
   [[nodiscard]] ledger_time renewal_due() const;
   [[nodiscard]] bool may_start() const noexcept;
   [[nodiscard]] bool must_end() const noexcept;
-  [[nodiscard]] chunk_map::iterator find(std::uint64_t row);
-  void set(chunk& in, std::uint64_t first, std::uint64_t row, row_state to);
-  void adopt(const leased_chunk& lease);
-  void fill(std::uint64_t first, chunk& into, std::span<const std::uint64_t> rows);
-  void shrink(std::uint64_t first, chunk& from, std::uint64_t bound);
-  void drop(std::uint64_t row, row_state was);
-  chunk_map::iterator lose(chunk_map::iterator at);
-  void settle(std::uint64_t row, bool is_stored);
   void end_statement(shared_job_state job);
-  void measure_commit(ledger_time now);
   [[nodiscard]] std::chrono::nanoseconds beat_interval() const noexcept;
   [[nodiscard]] std::chrono::nanoseconds jittered(std::chrono::nanoseconds pause);
 
@@ -195,13 +145,9 @@ private:
   bool has_given_up_ = false;
   bool may_lease_ahead_ = true;
   bool must_resolve_ = false; ///< whether a commit was refused, so the leases are not known
-  chunk_map chunks_;
-  commit_action committing_;        ///< the commit that runs
-  std::set<std::uint64_t> orphans_; ///< rows that run although their chunk is another worker's
-  std::vector<settled_row> settled_;
-  std::size_t running_ = 0; ///< rows that take() returned and that have not ended
-  std::size_t ended_ = 0;   ///< rows that have ended and are not settled
-  std::uint64_t refused_ = 0;
+  held_rows rows_;
+  commit_pace pace_;
+  commit_action committing_; ///< the commit that runs
   std::uint64_t reconnects_ = 0;
   std::uint32_t members_ = 1;
   ledger_time begun_{0};       ///< start of the statement that runs
@@ -211,9 +157,6 @@ private:
   ledger_time next_connect_{0};
   std::optional<ledger_time> lost_at_; ///< when the connection was lost
   std::chrono::nanoseconds backoff_{0};
-  double latency_ = 0;             ///< smoothed duration of a commit in nanoseconds; 0: none yet
-  double rate_ = 0;                ///< smoothed number of rows stored per second
-  ledger_time rate_from_{0};       ///< end of the last commit with rows
   std::size_t rows_per_chunk_ = 1; ///< size of the last chunk leased
 };
 

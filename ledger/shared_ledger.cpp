@@ -333,7 +333,7 @@ result<void> shared_ledger::commit() {
   auto held = lock{mutex_};
   for (auto& [row, end] : group_) {
     ends_.insert_or_assign(row, std::move(end));
-    worker_.ended(row, now());
+    worker_.ended(row);
   }
   group_.clear();
   group_bytes_ = 0;
@@ -364,7 +364,7 @@ error shared_ledger::rescue(const error& why) {
 void shared_ledger::complete(batch_summary& summary) const {
   const auto guard = std::lock_guard{mutex_};
   summary.output = "the job " + name_;
-  summary.refused = worker_.rows_refused();
+  summary.refused = worker_.rows().refused();
   if (worker_.has_given_up() || worker_.job() == shared_job_state::cancelled) {
     summary.code = exit_code::drained;
     summary.stop = {stop_cause::ledger, worker_.has_given_up()

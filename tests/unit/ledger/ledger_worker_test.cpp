@@ -49,7 +49,7 @@ struct fixture {
 
   void end_rows(std::uint64_t from, std::uint64_t to) {
     for (auto row = from; row < to; ++row)
-      worker.ended(row, now);
+      worker.ended(row);
   }
 
   void take_rows(std::uint64_t count) {
@@ -137,7 +137,7 @@ BOOST_FIXTURE_TEST_CASE(worker_commits_last_rows_at_once, fixture) {
   end_rows(0, 4);
   BOOST_TEST(commit().rows.front().size() == 4U);
   BOOST_TEST(stored() == 4U);
-  BOOST_TEST(worker.rows_unsettled() == 0U);
+  BOOST_TEST(worker.rows().unsettled() == 0U);
 }
 
 BOOST_FIXTURE_TEST_CASE(worker_waits_between_two_commits, fixture) {
@@ -177,7 +177,7 @@ BOOST_FIXTURE_TEST_CASE(worker_renews_lease_while_rows_run, fixture) {
   now += options.lease / 2;
   const auto renewal = commit();
   BOOST_TEST(renewal.rows.front().empty());
-  BOOST_TEST(worker.rows_running() == 4U);
+  BOOST_TEST(worker.rows().running() == 4U);
 }
 
 BOOST_FIXTURE_TEST_CASE(worker_starts_no_row_after_end_of_lease, fixture) {
@@ -198,8 +198,8 @@ BOOST_FIXTURE_TEST_CASE(rows_of_lost_chunk_are_refused, fixture) {
   connect(); // without the chunk
   end_rows(2, 4);
   BOOST_TEST(stored() == 0U);
-  BOOST_TEST(worker.rows_refused() == 4U);
-  BOOST_TEST(worker.rows_running() == 0U);
+  BOOST_TEST(worker.rows().refused() == 4U);
+  BOOST_TEST(worker.rows().running() == 0U);
 }
 
 BOOST_FIXTURE_TEST_CASE(refused_commit_is_repeated_if_chunk_is_still_held, fixture) {
@@ -234,7 +234,7 @@ BOOST_FIXTURE_TEST_CASE(chunk_split_off_from_own_one_runs_once, fixture) {
     BOOST_TEST(worker.take(now).value_or(9) == row);
   BOOST_TEST(!worker.take(now).has_value());
   end_rows(0, 4);
-  BOOST_TEST(worker.rows_refused() == 0U);
+  BOOST_TEST(worker.rows().refused() == 0U);
   const auto commit = expect<commit_action>();
   BOOST_TEST_REQUIRE(commit.rows.size() == 2U);
   BOOST_TEST(commit.rows[0].size() == 2U);
@@ -248,7 +248,7 @@ BOOST_FIXTURE_TEST_CASE(resized_part_is_committed_again_without_foreign_rows, fi
   take_rows(4);
   end_rows(0, 4);
   static_cast<void>(commit(part_answer::verdict::resized, 3));
-  BOOST_TEST(worker.rows_refused() == 1U);
+  BOOST_TEST(worker.rows().refused() == 1U);
   BOOST_TEST(commit(part_answer::verdict::stored, 3).rows.front().size() == 3U);
   BOOST_TEST(stored() == 3U);
 }
@@ -293,7 +293,7 @@ BOOST_FIXTURE_TEST_CASE(rows_that_run_are_not_started_again, fixture) {
   this->lease({0, 4, 3}); // the worker gets the chunk back
   BOOST_TEST(worker.take(now).value_or(9) == 2U);
   end_rows(0, 2);
-  BOOST_TEST(worker.rows_refused() == 0U);
+  BOOST_TEST(worker.rows().refused() == 0U);
 }
 
 BOOST_FIXTURE_TEST_CASE(pauses_between_attempts_to_connect_grow, fixture) {
@@ -318,7 +318,7 @@ BOOST_FIXTURE_TEST_CASE(worker_gives_up_if_server_stays_away, fixture) {
   now += options.patience;
   static_cast<void>(expect<stop_action>());
   BOOST_TEST(worker.has_given_up());
-  BOOST_TEST(worker.rows_unsettled() == 0U);
+  BOOST_TEST(worker.rows().unsettled() == 0U);
 }
 
 BOOST_FIXTURE_TEST_CASE(draining_worker_releases_its_chunks, fixture) {

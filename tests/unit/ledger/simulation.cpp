@@ -322,7 +322,7 @@ void fleet::end_rows() {
       continue;
     }
     --of.running;
-    of.machine->ended(each.row, clock_of(of));
+    of.machine->ended(each.row);
     pump(each.worker);
   }
 }
