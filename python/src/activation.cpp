@@ -53,6 +53,7 @@ private:
 } // namespace
 
 void set_async_functions(nb::object submit, nb::object cancel, nb::object interrupted) {
+  forget_async_functions(); // of an earlier import
   submit_function = submit.release().ptr();
   cancel_function = cancel.release().ptr();
   interrupted_type = interrupted.release().ptr();
@@ -170,12 +171,16 @@ void activation::start_coroutine(nb::handle coroutine) {
       named != nullptr && named->is_int64())
     loop = named->get_int64();
   const auto self = nb::cast(call_reference{this});
+  const auto number = ++coroutines_;
   const auto task = nb::borrow(submit_function)(loop, coroutine, self);
+  if (has_ended_ || number != coroutines_) // the loop has already executed the coroutine
+    return;
   auto is_late = false; // whether abandon() has not seen the task
   {
     const auto lock = std::scoped_lock{mutex_};
-    task_ = shared_object{task};
     is_late = is_abandoned_;
+    if (!is_late)
+      task_ = shared_object{task};
   }
   if (is_late)
     process::bodies().add(new cancel_job{shared_object{task}});
@@ -192,12 +197,13 @@ void activation::watch_body() {
   waiter_->on_abandon([self = boost::intrusive_ptr<activation>{this}] { self->abandon(); });
 }
 
+/// Releases the task, which refers to this object: if its loop was closed, it never ends the call.
 void activation::abandon() noexcept {
   auto task = shared_object{};
   {
     const auto lock = std::scoped_lock{mutex_};
     is_abandoned_ = true;
-    task = task_;
+    std::swap(task, task_);
   }
   if (task)
     process::bodies().add(new cancel_job{std::move(task)});

@@ -9,6 +9,7 @@
 #include <superstep/runtime/runtime.hpp>
 
 #include <coroutine>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -74,6 +75,8 @@ public:
   [[nodiscard]] virtual store* memory() { return get_runtime().store(); }
   /// Returns the id of the tool call, for the calls of tools; otherwise an empty text.
   [[nodiscard]] virtual std::string tool_call_id() const { return {}; }
+  /// Returns tool_context::idempotency_key(), for the calls of tools; otherwise an empty text.
+  [[nodiscard]] virtual std::string idempotency_key() const { return {}; }
 
 protected:
   /// Calls the function with its arguments. The caller holds the GIL.
@@ -112,6 +115,7 @@ private:
   python_function function_;
   std::function<runtime()> make_runtime_;
   bool has_ended_ = false;
+  std::uint32_t coroutines_ = 0; // started for this call so far
   std::mutex mutex_; // held while the members below, or the services of the body, are used
   bool is_watched_ = false;
   bool is_abandoned_ = false;

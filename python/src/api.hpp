@@ -5,11 +5,6 @@
 
 #include <nanobind/nanobind.h>
 
-#ifdef Py_LIMITED_API
-// The stable ABI lacks this function, but all versions of Python since 3.4 export it.
-extern "C" int PyGILState_Check(void);
-#endif
-
 namespace superstep::python {
 
 namespace nb = nanobind;

@@ -3,7 +3,7 @@
 // watcher that decides how many runners may work.
 #include "body_pool.hpp"
 
-#include "objects.hpp"
+#include "left_objects.hpp"
 
 #include <algorithm>
 #include <array>

@@ -95,6 +95,7 @@ nb::object python_failure::get() const {
 }
 
 void set_error_types(nb::object run_error, nb::object graph_error) {
+  forget_error_types(); // of an earlier import
   run_error_type = run_error.release().ptr();
   graph_error_type = graph_error.release().ptr();
 }

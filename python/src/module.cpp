@@ -92,6 +92,8 @@ void add_calls(nb::module_& m) {
                                               : handled_exception_of(*failed);
                    })
       .def_prop_ro("tool_call_id", [](const call_reference& c) { return c.call->tool_call_id(); })
+      .def_prop_ro("idempotency_key",
+                   [](const call_reference& c) { return c.call->idempotency_key(); })
       .def(
           "_complete",
           [](const call_reference& c, nb::handle result, nb::handle failure) {
@@ -102,7 +104,6 @@ void add_calls(nb::module_& m) {
   m.def("set_async_functions", &set_async_functions);
   m.def("set_error_types", &set_error_types);
   m.def("set_types", &set_types);
-  m.def("forget_package", &forget_package);
 }
 
 void add_results(nb::module_& m) {
@@ -207,6 +208,15 @@ void add_agents(nb::module_& m) {
       .def("mermaid", &native_agent::mermaid);
 }
 
+/// The members of this module, from its first import to the end of the process. If a program
+/// removes the package from sys.modules and imports it again, the new module has the same classes.
+PyObject* members = nullptr;
+
+void forget_all() {
+  Py_CLEAR(members);
+  forget_package();
+}
+
 void add_program(nb::module_& m) {
   m.def("run_program", [](const std::vector<std::string>& arguments) {
     auto texts = arguments; // the program may change them
@@ -229,6 +239,12 @@ NB_MODULE(_superstep, m) {
   if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) // not the main interpreter
     throw nb::import_error(
         "superstep cannot be imported in a subinterpreter: use processes instead");
+  auto* const own = PyModule_GetDict(m.ptr());
+  if (members != nullptr) {
+    if (PyDict_Merge(own, members, 0) != 0)
+      throw nb::python_error();
+    return;
+  }
   add_calls(m);
   add_results(m);
   add_checkpointers(m);
@@ -238,4 +254,6 @@ NB_MODULE(_superstep, m) {
   add_wraps(m);
   add_graphs(m);
   add_program(m);
+  m.def("forget_package", &forget_all);
+  members = PyDict_Copy(own);
 }

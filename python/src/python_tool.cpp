@@ -8,6 +8,7 @@
 
 #include <superstep/messages/message_json.hpp>
 #include <superstep/tools/tool_node.hpp>
+#include <superstep/tools/tool_wrappers.hpp>
 
 #include <utility>
 
@@ -27,6 +28,7 @@ public:
   nb::object state() const override { return state_of(context_); }
   store* memory() override { return memory_of(context_); }
   std::string tool_call_id() const override { return context_.tool_call_id; }
+  std::string idempotency_key() const override { return context_.idempotency_key(); }
 
 protected:
   nb::object call(const python_function& f) override {
@@ -159,7 +161,12 @@ tool_ptr make_python_tool(nb::handle spec, python_function f) {
   definition.description = nb::cast<std::string>(spec.attr("description"));
   definition.parameters =
       to_json_object(spec.attr("parameters"), "the parameters of tool '" + definition.name + "'");
-  return std::make_shared<python_tool>(std::move(definition), std::move(f));
+  auto made = tool_ptr{std::make_shared<python_tool>(std::move(definition), std::move(f))};
+  const auto effects = nb::object(spec.attr("effects"));
+  if (effects.is_none())
+    return made;
+  return text_of(effects, "effects") == "journaled" ? journaled(std::move(made))
+                                                    : idempotent(std::move(made));
 }
 
 shared_object function_of(const chat_model& model) {

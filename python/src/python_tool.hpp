@@ -10,7 +10,8 @@ namespace superstep::python {
 
 /// Makes a tool whose function is Python code, called with the arguments as keywords. Its result is
 /// a str, or is converted to JSON, or to a str if it has no JSON form. The caller holds the GIL.
-/// @param spec has the attributes name, description and parameters (JSON Schema)
+/// @param spec has the attributes name, description, parameters (JSON Schema) and effects, which is
+/// None, "idempotent" or "journaled"
 [[nodiscard]] tool_ptr make_python_tool(nb::handle spec, python_function f);
 
 /// Makes a model whose answers are computed by a Python function of two lists, messages and tools.

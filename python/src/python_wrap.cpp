@@ -76,6 +76,7 @@ public:
   nb::object state() const override { return state_of(asked_.context); }
   store* memory() override { return memory_of(asked_.context); }
   std::string tool_call_id() const override { return asked_.call.id; }
+  std::string idempotency_key() const override { return asked_.context.idempotency_key(); }
 
 protected:
   nb::object call(const python_function& f) override;

@@ -30,7 +30,8 @@ public:
   /// signals at least every 50 ms, so that Ctrl-C raises KeyboardInterrupt. Needs the GIL.
   [[nodiscard]] nb::list take(double seconds);
   /// Sets the function that is called, by a thread of the body_pool, when a result arrives and the
-  /// queue was empty. Needs the GIL.
+  /// queue was empty. A run has the queue, and the garbage collector does not see it, so the
+  /// function must not refer to what waits for the run. Needs the GIL.
   void set_notify(nb::object notify);
 
 private:

@@ -165,7 +165,7 @@ constexpr auto type_members = std::to_array<std::pair<const char*, PyObject * pa
 
 void set_types(nb::dict from) {
   for (const auto& [name, member] : type_members)
-    registered.*member = nb::object(from[name]).release().ptr();
+    Py_XDECREF(std::exchange(registered.*member, nb::object(from[name]).release().ptr()));
 }
 
 void forget_package() {

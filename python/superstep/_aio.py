@@ -18,21 +18,26 @@ if TYPE_CHECKING:
 #: The call of a coroutine function that the current task executes.
 current_call: contextvars.ContextVar[Any] = contextvars.ContextVar("superstep_call")
 
+#: The member of an event loop that contains its _Loop.
+_MEMBER = "_superstep_loop"
 _numbers = itertools.count(1)
 _loops: weakref.WeakValueDictionary[int, "_Loop"] = weakref.WeakValueDictionary()
-_of_loop: "weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop]" = weakref.WeakKeyDictionary()
 _own: "_Loop | None" = None
+_own_thread: "threading.Thread | None" = None
 _lock = threading.Lock()
 
 
 class _Handle:
-    """A coroutine on its way to a loop, and then its task."""
+    """A coroutine on its way to a loop, and then its task.
+
+    A run has it, so it keeps neither alive: a loop with a task that waits for the run can be deleted.
+    """
 
     __slots__ = ("loop", "task", "cancelled")
 
     def __init__(self, loop: "_Loop") -> None:
-        self.loop = loop
-        self.task: asyncio.Task[Any] | None = None
+        self.loop = weakref.ref(loop)
+        self.task: weakref.ref[asyncio.Task[Any]] | None = None
         self.cancelled = False
 
 
@@ -83,9 +88,12 @@ class _Loop:
 
 
 def _loop_of(loop: asyncio.AbstractEventLoop) -> _Loop:
-    found = _of_loop.get(loop)
+    # A member of the loop, and not an entry of a table: its futures refer to the loop, so the loop
+    # would never be deleted.
+    found: _Loop | None = getattr(loop, _MEMBER, None)
     if found is None:
-        found = _of_loop[loop] = _Loop(loop)
+        found = _Loop(loop)
+        setattr(loop, _MEMBER, found)
         _loops[found.number] = found
     return found
 
@@ -94,14 +102,51 @@ def _own_loop() -> _Loop:
     """Returns the package's own loop, for runs whose caller has none."""
     import asyncio
 
-    global _own
+    global _own, _own_thread
     with _lock:
         if _own is None or _own.is_closed():
             loop = asyncio.new_event_loop()
-            threading.Thread(target=loop.run_forever, name="superstep-loop", daemon=True).start()
-            _own = _Loop(loop)
-            _loops[_own.number] = _own
+            _own_thread = threading.Thread(
+                target=_run_own_loop, args=(loop,), name="superstep-loop", daemon=True
+            )
+            _own = _loop_of(loop)
+            _own_thread.start()
         return _own
+
+
+def _run_own_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Runs a loop until it is stopped, and ends its tasks."""
+    import asyncio
+
+    async def end() -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await loop.shutdown_asyncgens()
+
+    try:
+        loop.run_forever()
+        loop.run_until_complete(end())
+    finally:
+        loop.close()
+
+
+def stop(seconds: float) -> bool:
+    """Ends the package's own loop, when the process ends. Returns whether its coroutines have ended."""
+    global _own, _own_thread
+    with _lock:
+        own, thread = _own, _own_thread
+        # Its queue has a function of this module, which the garbage collector does not see.
+        _own = _own_thread = None
+    if own is None or thread is None:
+        return True
+    try:
+        own.loop.call_soon_threadsafe(own.loop.stop)
+    except RuntimeError:  # the loop was closed or deleted
+        pass
+    thread.join(seconds)
+    return not thread.is_alive()
 
 
 def submit(number: int, coroutine: Any, call: Any) -> _Handle:
@@ -118,7 +163,7 @@ def submit(number: int, coroutine: Any, call: Any) -> _Handle:
         context = contextvars.copy_context()
         context.run(current_call.set, call)
         task = loop.loop.create_task(_run(coroutine), context=context)
-        handle.task = task
+        handle.task = weakref.ref(task)
         loop.tasks.add(task)
         task.add_done_callback(lambda t: _end(loop, t, call, coroutine))
 
@@ -147,11 +192,13 @@ def cancel(handle: _Handle) -> None:
 
     def stop() -> None:
         handle.cancelled = True
-        if handle.task is not None:
-            handle.task.cancel()
+        task = handle.task() if handle.task is not None else None
+        if task is not None:
+            task.cancel()
 
-    if not handle.loop.is_closed():
-        handle.loop.post(stop)
+    loop = handle.loop()
+    if loop is not None and not loop.is_closed():
+        loop.post(stop)
 
 
 class Waiter:
@@ -236,9 +283,9 @@ async def until_notified(
 
 def after_fork() -> None:
     """Forgets the loops of the parent process, whose threads do not exist in the child."""
-    global _lock, _own
+    global _lock, _own, _own_thread
     _lock = threading.Lock()  # another thread of the parent may have held it
-    _own = None
-    for loop in list(_of_loop.values()):
+    _own = _own_thread = None
+    for loop in list(_loops.values()):
         loop.results = None
         loop.futures = {}

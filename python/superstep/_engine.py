@@ -12,6 +12,9 @@ from . import _aio, _stored, _superstep
 from ._resources import Item, store_of
 from ._types import Command, GraphError, Interrupt, Interrupted, Overwrite, RunError, Send
 
+#: Seconds for which the end of the process waits for coroutines.
+_EXIT_GRACE = 1.0
+
 
 def engine(workers: int = 0) -> None:
     """Starts the engine of this process with a number of worker threads.
@@ -37,6 +40,7 @@ def _stop() -> None:
         return
     live = _superstep.stats()["live_runs"]
     has_ended = _superstep.stop()
+    has_ended = _aio.stop(_EXIT_GRACE) and has_ended
     if not live and has_ended:
         _superstep.forget_package()
         return

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import (
+    TYPE_CHECKING,
     Any,
     AsyncIterator,
     Awaitable,
@@ -17,6 +19,9 @@ from typing import (
 )
 
 from . import _aio, _superstep
+
+if TYPE_CHECKING:
+    import asyncio  # imported when it is first needed, because this takes tens of milliseconds
 
 InputT = TypeVar("InputT")
 ResultT = TypeVar("ResultT")
@@ -233,15 +238,9 @@ async def aread_events(start: Start, is_end: Callable[[Any], bool]) -> AsyncIter
     """Yields the events of a run to a coroutine, and last its result."""
     import asyncio
 
-    loop = asyncio.get_running_loop()
     arrived = asyncio.Event()
     results = _superstep.Results()
-
-    def notify() -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(arrived.set)
-
-    results.set_notify(notify)
+    results.set_notify(_notify_of(asyncio.get_running_loop(), arrived))
     run = start(results, 0)
     has_ended = False
     try:
@@ -254,6 +253,18 @@ async def aread_events(start: Start, is_end: Callable[[Any], bool]) -> AsyncIter
     finally:
         if not has_ended:
             run.cancel()
+
+
+def _notify_of(loop: asyncio.AbstractEventLoop, arrived: asyncio.Event) -> Callable[[], None]:
+    """Returns a function that sets an event in a loop. It keeps neither alive: a run has the function."""
+    loop_reference, event_reference = weakref.ref(loop), weakref.ref(arrived)
+
+    def notify() -> None:
+        loop, arrived = loop_reference(), event_reference()
+        if loop is not None and arrived is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(arrived.set)
+
+    return notify
 
 
 async def arun_each(

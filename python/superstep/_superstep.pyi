@@ -52,6 +52,9 @@ class Runtime:
     @property
     def tool_call_id(self) -> str:
         """In a tool, the id of the call."""
+    @property
+    def idempotency_key(self) -> str:
+        """In a tool, a key that is the same if the call is repeated, and different for other calls."""
     def _complete(self, result: Any, failure: BaseException | None) -> None: ...
 
 class AgentResult:

@@ -7,12 +7,14 @@ import enum
 import functools
 import types
 import typing
-from typing import Any, Callable, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Callable, Generic, Literal, ParamSpec, TypeVar, overload
 
 from ._functions import is_coroutine_function
 
 P = ParamSpec("P")
 R = TypeVar("R")
+#: What happens to a call that had not finished when its process died; None repeats it.
+Effects = Literal["idempotent", "journaled"]
 
 _SIMPLE: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
@@ -35,6 +37,7 @@ class Tool(Generic[P, R]):
         description: str,
         parameters: dict[str, Any],
         takes_runtime: bool,
+        effects: Effects | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
@@ -43,6 +46,7 @@ class Tool(Generic[P, R]):
         self.parameters = parameters
         self.is_async = is_coroutine_function(function)
         self.takes_runtime = takes_runtime
+        self.effects = effects
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.function(*args, **kwargs)
@@ -55,10 +59,8 @@ class Tool(Generic[P, R]):
         # be found by its name.
         if _is_importable(self.function, self):
             return (_import_tool, (self.function.__module__, self.function.__qualname__))
-        return (
-            Tool,
-            (self.function, self.name, self.description, self.parameters, self.takes_runtime),
-        )
+        parts = (self.name, self.description, self.parameters, self.takes_runtime, self.effects)
+        return (Tool, (self.function, *parts))
 
 
 def _is_importable(function: Callable[..., Any], tool: Any) -> bool:
@@ -84,7 +86,7 @@ def _import_tool(module: str, name: str) -> Any:
 def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
 @overload
 def tool(
-    *, name: str | None = None, description: str | None = None
+    *, name: str | None = None, description: str | None = None, effects: Effects | None = None
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(
     function: Callable[..., Any] | None = None,
@@ -92,20 +94,29 @@ def tool(
     *,
     name: str | None = None,
     description: str | None = None,
+    effects: Effects | None = None,
 ) -> Any:
     """Makes a tool of a function or coroutine function.
 
     The schema of its parameters comes from the type hints, their descriptions from the section
     ``Args:`` of the docstring, and the description of the tool from the rest of the docstring. A
     parameter ``runtime`` is not part of the schema; it receives the Runtime of the call.
+
+    ``effects`` protects a tool with an effect outside of the process, for agents with a checkpointer.
+    The result of a call is recorded, so that a resumed run does not repeat a call that has finished.
+    If the process died during a call, "idempotent" repeats it with the same runtime.idempotency_key,
+    and "journaled" does not repeat it: the model reads that the outcome is unknown.
     """
     if function is None:
-        return lambda f: tool_of(f, name, description)
-    return tool_of(function, name, description)
+        return lambda f: tool_of(f, name, description, effects)
+    return tool_of(function, name, description, effects)
 
 
 def tool_of(
-    function: Callable[..., Any], name: str | None = None, description: str | None = None
+    function: Callable[..., Any],
+    name: str | None = None,
+    description: str | None = None,
+    effects: Effects | None = None,
 ) -> Tool[..., Any]:
     """Returns a function as a tool, and a tool unchanged."""
     if isinstance(function, Tool):
@@ -118,8 +129,10 @@ def tool_of(
     named = name or getattr(function, "__name__", "")
     if not named:
         raise ValueError("a tool of an object without __name__ needs a name: tool(name=...)")
+    if effects not in (None, "idempotent", "journaled"):
+        raise ValueError(f"tool {named}: effects must be 'idempotent' or 'journaled', not {effects!r}")
     parameters, takes_runtime = _parameters_of(function, arguments)
-    return Tool(function, named, description or text, parameters, takes_runtime)
+    return Tool(function, named, description or text, parameters, takes_runtime, effects)
 
 
 def _parameters_of(

@@ -206,6 +206,147 @@ def test_key_is_not_in_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "sk-secret" not in repr(agent) and b"sk-secret" not in pickle.dumps(agent)
 
 
+def test_exit_after_ctrl_c_has_the_code_of_the_signal(run_python: Run) -> None:
+    done = run_python(
+        """
+        import superstep as ss, signal, threading, time
+        def slow(state):
+            time.sleep(0.1)
+            signal.raise_signal(signal.SIGINT)  # handled by the main thread, which waits for the run
+            time.sleep(60)
+        graph = ss.Graph({"n": None}).add("a", slow).edge(ss.START, "a").compile()
+        graph.invoke({"n": 1})
+        """
+    )
+    assert done.returncode == 130 and "KeyboardInterrupt" in done.stderr
+
+
+CANCELLATIONS = """
+import asyncio, random
+import superstep as ss
+
+async def step(state):
+    await asyncio.sleep(random.random() * 0.01)
+    return {"n": state["n"] + 1}
+graph = ss.Graph({"n": None}).add("a", step).edge(ss.START, "a").compile()
+
+async def act(x: str) -> str:
+    "Acts."
+    return str((await graph.ainvoke({"n": 1}))["n"])
+agent = ss.create_agent('''scripted:
+rules:
+- {type: tool, text: 'after'}
+- {type: human, match: '.*', calls: [{name: act, args: {x: a}}]}
+''', [act])
+"""
+
+#: Waits until the cancelled runs have ended. Deleted tasks cancel their runs.
+END = """
+import gc, time
+while ss.stats()["live_runs"]:
+    gc.collect()
+    time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        """
+async def one(i):
+    try:
+        await asyncio.wait_for(agent.ainvoke(str(i)), random.random() * 0.02)
+    except asyncio.TimeoutError:
+        pass
+async def main():
+    await asyncio.gather(*map(one, range(200)))
+for _ in range(3):
+    asyncio.run(main())
+""",
+        """
+for _ in range(3):
+    for count, row in enumerate(agent.map(map(str, range(10_000)), concurrency=64)):
+        if count == 100:
+            break
+""",
+        """
+for _ in range(20):  # loops that are closed while tasks and runs wait
+    loop = asyncio.new_event_loop()
+    for _ in range(20):
+        loop.create_task(agent.ainvoke("x"))
+    loop.run_until_complete(asyncio.sleep(0.005))
+    for task in asyncio.all_tasks(loop):
+        task._log_destroy_pending = False
+    loop.close()
+del loop, task
+""",
+    ],
+    ids=["tasks", "rows", "closed loops"],
+)
+def test_exit_after_cancelled_runs_leaves_no_objects(run_python: Run, body: str) -> None:
+    program = CANCELLATIONS + body + END
+    done = run_python(program)
+    assert (done.returncode, done.stderr) == (0, "")  # nanobind would list objects that are left
+
+
+def test_exit_reports_coroutines_that_do_not_end(run_python: Run) -> None:
+    done = run_python(
+        """
+        import superstep as ss, time
+        async def slow(state):
+            time.sleep(60)
+        graph = ss.Graph({"n": None}).add("a", slow).edge(ss.START, "a").compile()
+        try:
+            graph.invoke({"n": 1}, deadline=0.2)
+        except ss.RunError as e:
+            print(e.code)
+        """
+    )
+    assert done.stdout == "graph_errc::deadline\n"
+    assert "ends Python code of a cancelled run that had not returned" in done.stderr
+    assert done.returncode == 1
+
+
+def test_exit_ends_coroutines_of_cancelled_runs(run_python: Run) -> None:
+    done = run_python(
+        """
+        import asyncio, os, superstep as ss
+        async def slow(state):
+            try:
+                await asyncio.sleep(60)
+            finally:
+                os.write(1, b"cleaned up\\n")
+        graph = ss.Graph({"n": None}).add("a", slow).edge(ss.START, "a").compile()
+        try:
+            graph.invoke({"n": 1}, deadline=0.2)
+        except ss.RunError as e:
+            os.write(1, f"{e.code}\\n".encode())
+        """
+    )
+    assert sorted(done.stdout.splitlines()) == ["cleaned up", "graph_errc::deadline"]
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_package_can_be_loaded_again(run_python: Run) -> None:
+    done = run_python(
+        GRAPH
+        + """
+import importlib, sys
+assert graph.invoke({"n": 1})["n"] == 2
+assert importlib.reload(ss) is ss
+assert ss.Graph({"n": None}).add("a", add_one).edge(ss.START, "a").compile().invoke({"n": 2})["n"] == 3
+for name in [name for name in sys.modules if name.split(".")[0] == "superstep"]:
+    del sys.modules[name]
+import superstep as again
+assert again is not ss
+other = again.Graph({"n": None}).add("a", add_one).edge(again.START, "a").compile()
+assert other.invoke({"n": 3})["n"] == 4 and graph.invoke({"n": 4})["n"] == 5
+assert again.stats()["live_runs"] == ss.stats()["live_runs"] == 0
+"""
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_exit_reports_abandoned_code(run_python: Run) -> None:
     done = run_python(
         """

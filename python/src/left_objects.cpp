@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python objects that C++ threads release. Such a thread does not hold the GIL and must not wait
 // for it, so it puts the object on a list, which the next thread with the GIL empties.
-#include "objects.hpp"
+#include "left_objects.hpp"
 
-#include "api.hpp"
-
+#include <atomic>
+#include <cstddef>
 #include <mutex>
 #include <vector>
+
+#ifdef Py_LIMITED_API
+// The stable ABI lacks this function, but all versions of Python since 3.4 export it.
+extern "C" int PyGILState_Check(void);
+#endif
 
 namespace superstep::python {
 
