@@ -9,9 +9,12 @@
 #include <superstep/base/error.hpp>
 #include <superstep/batch/batch.hpp>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 #include <exception>
 #include <iostream>
+#include <string_view>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -27,22 +30,42 @@ void fill_closed_standard_streams() {
       static_cast<void>(::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY));
 }
 
+/// A verb and the function that adds it to the program.
+struct verb {
+  std::string_view name;
+  void (*add)(CLI::App& program, superstep::cli::action& chosen);
+};
+
+constexpr auto verbs = std::array<verb, 12>{{
+    {"run", superstep::cli::add_run},
+    {"chat", superstep::cli::add_chat},
+    {"graph", superstep::cli::add_graph},
+    {"check", superstep::cli::add_check},
+    {"threads", superstep::cli::add_threads},
+    {"report", superstep::cli::add_report},
+    {"row", superstep::cli::add_row},
+    {"diff", superstep::cli::add_diff},
+    {"score", superstep::cli::add_score},
+    {"batch-api", superstep::cli::add_batch_api},
+    {"submit", superstep::cli::add_submit},
+    {"jobs", superstep::cli::add_jobs},
+}};
+
+/// Adds the verb that the first argument names. Adds all verbs if it names none, for the help and
+/// for errors. Describing the options of all verbs is a sixth of the work to start the program.
+void add_verbs(CLI::App& program, superstep::cli::action& chosen, std::string_view first) {
+  const auto* const named = std::ranges::find(verbs, first, &verb::name);
+  if (named != verbs.end())
+    return named->add(program, chosen);
+  for (const auto& each : verbs)
+    each.add(program, chosen);
+}
+
 /// Parses the arguments and runs the chosen verb. Returns the exit status.
 int run_program(int argc, char** argv) {
   auto program = CLI::App{"Runs LLM agents as graphs, many at a time.", "superstep"};
   auto chosen = superstep::cli::action{};
-  superstep::cli::add_run(program, chosen);
-  superstep::cli::add_chat(program, chosen);
-  superstep::cli::add_graph(program, chosen);
-  superstep::cli::add_check(program, chosen);
-  superstep::cli::add_threads(program, chosen);
-  superstep::cli::add_report(program, chosen);
-  superstep::cli::add_row(program, chosen);
-  superstep::cli::add_diff(program, chosen);
-  superstep::cli::add_score(program, chosen);
-  superstep::cli::add_batch_api(program, chosen);
-  superstep::cli::add_submit(program, chosen);
-  superstep::cli::add_jobs(program, chosen);
+  add_verbs(program, chosen, argc > 1 ? argv[1] : "");
   program.set_version_flag("--version", "superstep " SUPERSTEP_VERSION,
                            "Print the version and exit");
   program.require_subcommand(1);
