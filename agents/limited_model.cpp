@@ -5,6 +5,8 @@
 
 #include "models/token_estimate.hpp"
 
+#include <superstep/base/await.hpp>
+#include <superstep/base/detail/awaited_ref.hpp>
 #include <superstep/models/chat_model.hpp>
 
 #include <fmt/format.h>
@@ -41,20 +43,25 @@ private:
     // The estimate reads the whole conversation, so it is made only if there is a token limit.
     const auto bytes = tokens ? bytes_of(request) : std::size_t{0};
     const auto estimate = [tokens, bytes] { return tokens ? tokens->of(bytes, std::nullopt) : 0; };
-    auto admitting = limits->admit(request.run_key, rate_limiter::estimator{estimate});
-    const auto admitted = co_await admitting;
+    auto& at = co_await this_context{};
+    auto admitted = limits->try_admit(estimate(), at.where->now());
+    if (!admitted) {
+      auto admitting = limits->admit(request.run_key, rate_limiter::estimator{estimate});
+      admitted = co_await admitting;
+    }
     auto asking = inner->complete(std::move(request));
-    auto reply = co_await asking;
+    auto ended = awaited_ref{asking};
+    auto& reply = co_await ended;
     if (tokens && reply && reply->usage) {
       tokens->add(bytes, *reply->usage);
-      limits->rate().settle(admitted.reserved_at, admitted.tokens, reply->usage->total_tokens);
+      limits->rate().settle(admitted->reserved_at, admitted->tokens, reply->usage->total_tokens);
     }
     if (reply && calls_max != 0 && reply->tool_calls.size() > calls_max)
       reply = error{model_errc::bad_answer,
                     fmt::format("the answer has {} tool calls; the maximum is {} "
                                 "(limits.calls_per_answer)",
                                 reply->tool_calls.size(), calls_max)};
-    co_return reply;
+    co_return std::move(reply);
   }
 
   chat_model_ptr inner_;

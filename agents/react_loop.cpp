@@ -7,6 +7,7 @@
 
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/base/await.hpp>
+#include <superstep/base/detail/awaited_ref.hpp>
 #include <superstep/models/chat_model.hpp>
 #include <superstep/runtime/graph_error.hpp>
 
@@ -171,7 +172,8 @@ struct pending_call {
 /// Waits for the answer. The frame of this coroutine must stay below the 1,032 bytes that malloc
 /// keeps in its fast cache, because every turn of every agent allocates one.
 task<message> answer_of(task<result<message>> asking, pending_call call) {
-  auto reply = co_await asking;
+  auto ended = detail::awaited_ref{asking};
+  auto& reply = co_await ended;
   if (call.observed)
     call.observed->end(reply);
   if (!reply && call.streamed && *call.streamed)

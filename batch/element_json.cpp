@@ -35,23 +35,22 @@ std::optional<message_type> simple_role(std::string_view role) noexcept {
   return std::nullopt;
 }
 
-/// Reads a message that has only a role and a text. Returns nullopt for any other message, which
-/// the caller then reads with message_from_json().
-std::optional<message> read_simple_message(dom::element element) {
+/// Reads a message that has only a role and a text. Returns false for any other message, which the
+/// caller then reads with message_from_json().
+bool read_simple_message(dom::element element, message& into) {
   auto object = dom::object{};
   auto role = std::string_view{};
   auto content = std::string_view{};
   if (element.get(object) != simdjson::SUCCESS || object.size() != 2 ||
       object.at_key("role").get(role) != simdjson::SUCCESS ||
       object.at_key("content").get(content) != simdjson::SUCCESS)
-    return std::nullopt;
-  auto type = simple_role(role);
+    return false;
+  const auto type = simple_role(role);
   if (!type)
-    return std::nullopt;
-  auto out = message{};
-  out.type = *type;
-  out.content = content;
-  return out;
+    return false;
+  into.type = *type;
+  into.content = content;
+  return true;
 }
 
 } // namespace
@@ -99,10 +98,16 @@ std::optional<dom::element> value_at(dom::object from, std::string_view path) no
   return value_at(inner, path.substr(dot + 1));
 }
 
-result<message> read_message(dom::element element, std::string_view where) {
-  if (auto simple = read_simple_message(element))
-    return std::move(*simple);
-  return message_from_json(to_json_value(element), where);
+result<message_ptr> read_message(dom::element element, std::string_view list, std::size_t index) {
+  auto out = std::make_shared<message>();
+  if (read_simple_message(element, *out))
+    return message_ptr{std::move(out)};
+  auto read = message_from_json(to_json_value(element),
+                                std::string{list} + '[' + std::to_string(index) + ']');
+  if (!read)
+    return read.error();
+  *out = *std::move(read);
+  return message_ptr{std::move(out)};
 }
 
 error bad_member(std::string_view name, std::string_view must_be) {

@@ -5,6 +5,7 @@
 #include <superstep/base/json.hpp>
 #include <superstep/messages/messages.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,9 +26,11 @@ namespace superstep::detail {
 [[nodiscard]] std::optional<simdjson::dom::element> value_at(simdjson::dom::object from,
                                                              std::string_view path) noexcept;
 
-/// Reads a message in any form that message_from_json() accepts. Error texts begin with `where`.
-/// The most frequent form, a role and a text, is read without intermediate JSON values.
-[[nodiscard]] result<message> read_message(simdjson::dom::element element, std::string_view where);
+/// Reads a message in any form that message_from_json() accepts. Error texts begin with
+/// `list[index]`. The most frequent form, a role and a text, is read without intermediate JSON
+/// values.
+[[nodiscard]] result<message_ptr> read_message(simdjson::dom::element element,
+                                               std::string_view list, std::size_t index);
 
 /// Returns an error such as `"body.n" must be …`.
 [[nodiscard]] error bad_member(std::string_view name, std::string_view must_be);

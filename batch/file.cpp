@@ -200,6 +200,22 @@ result<void> file::cut(std::uint64_t size) {
   return {};
 }
 
+result<std::size_t> file::read_at(std::uint64_t offset, std::span<char> into) const {
+  auto have = std::size_t{0};
+  while (have < into.size()) {
+    auto got =
+        ::pread(fd_, into.data() + have, into.size() - have, static_cast<off_t>(offset + have));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      return disk_error("read", path_, errno);
+    if (got == 0)
+      break;
+    have += static_cast<std::size_t>(got);
+  }
+  return have;
+}
+
 result<void> file::read_at(std::uint64_t offset, std::size_t size, std::string& into) const {
   // The buffer of a large block is zeroed, so it should not be larger than the rest of the file.
   // Files of the kernel report a size of 0.
@@ -213,18 +229,10 @@ result<void> file::read_at(std::uint64_t offset, std::size_t size, std::string& 
     }
   }
   into.resize(size);
-  auto have = std::size_t{0};
-  while (have < size) {
-    auto got = ::pread(fd_, into.data() + have, size - have, static_cast<off_t>(offset + have));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      return disk_error("read", path_, errno);
-    if (got == 0)
-      break;
-    have += static_cast<std::size_t>(got);
-  }
-  into.resize(have);
+  auto have = read_at(offset, std::span{into});
+  if (!have)
+    return have.error();
+  into.resize(*have);
   return {};
 }
 

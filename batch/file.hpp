@@ -3,8 +3,10 @@
 
 #include <superstep/base/error.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,6 +63,9 @@ public:
   /// Whether path() still leads to the open file. Another process may have deleted or replaced it.
   /// Always true for a file of open_nameless().
   [[nodiscard]] bool has_its_name() const noexcept;
+  /// Reads bytes from `offset` and returns their number. Reads fewer than `into` has room for only
+  /// at the end of the file.
+  [[nodiscard]] result<std::size_t> read_at(std::uint64_t offset, std::span<char> into) const;
   /// Reads `size` bytes from `offset`. Reads fewer bytes only at the end of the file.
   [[nodiscard]] result<void> read_at(std::uint64_t offset, std::size_t size,
                                      std::string& into) const;

@@ -141,26 +141,24 @@ std::chrono::nanoseconds file_ledger::commit_interval() const {
   return options_.sync_interval;
 }
 
-result<void> file_ledger::add(const finished_row& row, const row_counts& counts) {
+result<void> file_ledger::add(const finished_row& row) {
   if (row.bad_line)
     return add_bad_line(row);
-  const auto& outcome = row.outcome;
-  const auto before = output_.size();
-  append_output_line(output_, row.origin, outcome, row.wall, facts_.identity);
+  output_ += row.line;
   const auto begin = output_end_;
-  output_end_ += output_.size() - before;
+  output_end_ += row.line.size();
   if (view_ != nullptr)
     rows_.push_back({row.origin.place, begin, output_end_});
-  if (!outcome.error) {
-    append_ok(done_, row.origin.key, output_end_, counts);
+  if (!row.error) {
+    append_ok(done_, row.origin.key, output_end_, row.counts);
     return {};
   }
   const auto dead_before = dead_.size();
   if (auto line = read_json_line(row.origin); !line)
     return line;
-  append_dead_line(dead_, row.origin, input_line_, *outcome.error);
+  append_dead_line(dead_, row.origin, input_line_, *row.error);
   dead_end_ += dead_.size() - dead_before;
-  append_dead(done_, row.origin.key, output_end_, dead_end_, counts);
+  append_dead(done_, row.origin.key, output_end_, dead_end_, row.counts);
   return {};
 }
 

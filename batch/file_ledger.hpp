@@ -37,7 +37,7 @@ public:
   [[nodiscard]] std::shared_ptr<prefix_groups> groups() const override { return source_.groups(); }
 
   void add_starts(const std::string& records) override { starts_ += records; }
-  [[nodiscard]] result<void> add(const finished_row& row, const row_counts& counts) override;
+  [[nodiscard]] result<void> add(const finished_row& row) override;
   void add_spent(const row_counts& counts) override { append_spent(done_, counts); }
   [[nodiscard]] bool has_pending() const noexcept override;
   [[nodiscard]] bool is_full() const noexcept override;

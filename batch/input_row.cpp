@@ -179,7 +179,7 @@ result<void> read_messages(dom::element value, std::string_view where, message_l
     return bad_member(where, "a list of messages");
   auto i = std::size_t{0};
   for (auto item : list) {
-    auto read = detail::read_message(item, std::string{where} + "[" + std::to_string(i) + "]");
+    auto read = detail::read_message(item, where, i);
     if (!read)
       return read.error();
     into.push_back(std::move(*read));
@@ -372,7 +372,7 @@ struct row_parser::impl {
   std::optional<row_shape> shape;
   column_names names;
 
-  result<input_row> parse(std::string_view line, std::uint64_t number);
+  result<void> parse(std::string_view line, input_row& into);
   result<dom::object> read_object(std::string_view line);
   result<row_shape> read_shape(dom::object row) const;
 };
@@ -407,7 +407,8 @@ result<row_shape> row_parser::impl::read_shape(dom::object row) const {
   return found;
 }
 
-result<input_row> row_parser::impl::parse(std::string_view line, std::uint64_t number) {
+/// @pre into.line is set
+result<void> row_parser::impl::parse(std::string_view line, input_row& into) {
   auto text = std::string{}; // simdjson copies what it needs
   if (format.columns) {
     auto converted = format.columns->to_json(line);
@@ -429,9 +430,7 @@ result<input_row> row_parser::impl::parse(std::string_view line, std::uint64_t n
       *found != row_shape::openai && *found != row_shape::native)
     return error{errc::parse_failed, R"("custom_id" and "id" are both present; use only one, or )"
                                      R"(name the one to use with --id-field)"};
-  auto into = input_row{};
   into.shape = *found;
-  into.line = number;
   into.has_error = has(row, "error");
   into.id_member = format.id_field.empty() ? default_id_member(row, *found) : format.id_field;
   into.key_name = into.id_member == "custom_id" || *found == row_shape::openai ? "custom_id" : "id";
@@ -442,10 +441,10 @@ result<input_row> row_parser::impl::parse(std::string_view line, std::uint64_t n
            : *found == row_shape::columns ? read_columns(row, *format.messages, into)
                                           : read_chat(row, into);
   if (!read)
-    return read.error();
+    return read;
   into.columns = other_members(row, *found, into.id_member, names);
   shape = found.value(); // only a valid line determines the format of the file
-  return into;
+  return {};
 }
 
 row_parser::row_parser(detail::row_format format)
@@ -455,7 +454,11 @@ row_parser::~row_parser() = default;
 
 result<input_row> row_parser::parse(std::string_view line, std::uint64_t number) {
   SUPERSTEP_ASSERT(impl_);
-  return impl_->parse(line, number);
+  auto out = result<input_row>{};
+  out->line = number;
+  if (auto parsed = impl_->parse(line, *out); !parsed)
+    out = parsed.error();
+  return out;
 }
 
 std::vector<std::string> row_parser::columns() const {

@@ -74,7 +74,7 @@ public:
   /// Adds records of rows that have started to the current group.
   virtual void add_starts(const std::string& records) = 0;
   /// Adds a row that has ended, or an invalid line, to the current group.
-  [[nodiscard]] virtual result<void> add(const finished_row& row, const row_counts& counts) = 0;
+  [[nodiscard]] virtual result<void> add(const finished_row& row) = 0;
   /// Adds what a row has used whose end does not count, so that it runs again, to the current
   /// group. Does nothing by default: then later runs do not know it.
   virtual void add_spent(const row_counts& /*counts*/) {}

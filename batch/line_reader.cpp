@@ -4,6 +4,7 @@
 #include "line_reader.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace superstep::detail {
 namespace {
@@ -15,30 +16,46 @@ line_reader::line_reader(const file& from, std::size_t line_bytes_max, const rea
     : file_{from}, line_bytes_max_{line_bytes_max}, buffer_at_{range.offset}, end_{range.end},
       lines_{range.lines_before}, records_{range.separator} {}
 
-result<bool> line_reader::fill() {
-  buffer_.erase(0, begin_);
+/// Drops the bytes of returned lines, and makes room for a block behind the others.
+void line_reader::make_room() {
+  const auto rest = bytes().substr(begin_);
+  const auto wanted = rest.size() + block_size;
+  if (wanted > capacity_) {
+    capacity_ = std::max(wanted, 2 * capacity_);
+    auto larger = std::make_unique_for_overwrite<char[]>(capacity_);
+    std::ranges::copy(rest, larger.get());
+    buffer_ = std::move(larger);
+  } else {
+    std::char_traits<char>::move(buffer_.get(), rest.data(), rest.size());
+  }
+  size_ = rest.size();
   buffer_at_ += begin_;
   begin_ = 0;
-  const auto at = buffer_at_ + buffer_.size();
+}
+
+result<bool> line_reader::fill() {
+  make_room();
+  const auto at = buffer_at_ + size_;
   const auto size = std::min<std::uint64_t>(block_size, end_ > at ? end_ - at : 0);
-  auto read = file_.read_at(at, static_cast<std::size_t>(size), block_);
+  auto read = file_.read_at(at, {buffer_.get() + size_, static_cast<std::size_t>(size)});
   if (!read)
     return read.error();
-  if (see_ && !block_.empty())
-    see_(block_);
-  buffer_ += block_;
-  return !block_.empty();
+  const auto block = std::string_view{buffer_.get() + size_, *read};
+  size_ += *read;
+  if (see_ && !block.empty())
+    see_(block);
+  return !block.empty();
 }
 
 result<std::optional<text_line>> line_reader::next() {
   auto searched = begin_; // the bytes before this position contain no newline
   while (true) {
-    auto newline = records_.find(buffer_, searched);
+    auto newline = records_.find(bytes(), searched);
     const auto is_last = newline == std::string::npos;
-    if (!is_last || buffer_.size() - begin_ > line_bytes_max_) {
+    if (!is_last || size_ - begin_ > line_bytes_max_) {
       auto line = text_line{};
-      line.size = (is_last ? buffer_.size() : newline) - begin_;
-      line.text = std::string_view{buffer_}.substr(begin_, line.size);
+      line.size = (is_last ? size_ : newline) - begin_;
+      line.text = bytes().substr(begin_, line.size);
       line.number = ++lines_;
       line.offset = buffer_at_ + begin_;
       if (is_last) {
@@ -52,44 +69,43 @@ result<std::optional<text_line>> line_reader::next() {
       line.is_too_long = line.size > line_bytes_max_;
       return line;
     }
-    searched = buffer_.size() - begin_; // fill() moves the line to the start of the buffer
+    searched = size_ - begin_; // fill() moves the line to the start of the buffer
     auto more = fill();
     if (!more)
       return more.error();
     if (!*more)
       break;
   }
-  if (begin_ == buffer_.size())
+  if (begin_ == size_)
     return std::optional<text_line>{};
   auto line = text_line{};
-  line.text = std::string_view{buffer_}.substr(begin_);
+  line.text = bytes().substr(begin_);
   line.size = line.text.size();
   line.number = ++lines_;
   line.offset = buffer_at_ + begin_;
   line.is_complete = false;
-  begin_ = buffer_.size();
+  begin_ = size_;
   return line;
 }
 
 // Skips a line that is too long, block by block. Its beginning is kept for the error text.
 result<text_line> line_reader::skip_long_line(text_line line) {
-  const auto excerpt = std::string{line.text.substr(0, excerpt_size)};
+  excerpt_ = line.text.substr(0, excerpt_size);
   line.is_too_long = true;
-  begin_ = buffer_.size();
+  begin_ = size_;
   while (true) {
     auto more = fill();
     if (!more)
       return more.error();
-    auto newline = records_.find(buffer_, 0);
-    line.size += newline == std::string::npos ? buffer_.size() : newline;
+    auto newline = records_.find(bytes(), 0);
+    line.size += newline == std::string::npos ? size_ : newline;
     line.is_complete = newline != std::string::npos;
-    begin_ = line.is_complete ? newline + 1 : buffer_.size();
+    begin_ = line.is_complete ? newline + 1 : size_;
     if (line.is_complete || !*more)
       break;
   }
   lines_ += records_.take_breaks();
-  block_ = excerpt; // owns the returned text; fill() does not need block_ before the next call
-  line.text = block_;
+  line.text = excerpt_;
   return line;
 }
 

@@ -5,6 +5,7 @@
 #include "record_end.hpp"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,13 +47,17 @@ private:
   /// Drops the bytes of returned lines and reads one more block. Returns false at the end of the
   /// file.
   result<bool> fill();
+  void make_room();
+  [[nodiscard]] std::string_view bytes() const noexcept { return {buffer_.get(), size_}; }
   result<text_line> skip_long_line(text_line line);
 
   const file& file_;
   std::size_t line_bytes_max_;
   std::function<void(std::string_view)> see_;
-  std::string buffer_;
-  std::string block_;
+  std::unique_ptr<char[]> buffer_; // not a string, which would zero each block before it is read
+  std::size_t size_ = 0;           // bytes in the buffer
+  std::size_t capacity_ = 0;
+  std::string excerpt_;     // the beginning of the latest line that was too long
   std::size_t begin_ = 0;   // position of the next line in the buffer
   std::uint64_t buffer_at_; // position of the buffer in the file
   std::uint64_t end_;

@@ -17,19 +17,16 @@ row_source::row_source(const input_file& from, const input_facts& facts,
 
 /// Returns the next row or invalid line of the job, in the order of the input.
 result<std::optional<input_item>> row_source::next_of_input() {
-  while (true) {
-    if (options_.limit && rows_ >= *options_.limit) {
-      is_limited_ = true;
-      return std::optional<input_item>{};
-    }
-    auto item = reader_.next();
-    if (!item || !*item)
-      return item;
-    if (!selection_.contains(selection_digest(**item)))
-      continue;
-    ++rows_;
+  auto item = result<std::optional<input_item>>{};
+  is_limited_ = options_.limit && rows_ >= *options_.limit;
+  if (is_limited_)
     return item;
-  }
+  do
+    item = reader_.next();
+  while (item && *item && !selection_.contains(selection_digest(**item)));
+  if (item && *item)
+    ++rows_;
+  return item;
 }
 
 /// Returns first the invalid lines of the job and then its rows by group.

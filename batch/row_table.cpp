@@ -38,8 +38,10 @@ error shortage_of(const row_fault& fault) noexcept {
 
 } // namespace
 
-row_table::row_table(std::size_t concurrency, std::size_t write_queue_max, std::size_t ready_max)
-    : concurrency_{concurrency}, write_queue_max_{write_queue_max}, ready_max_{ready_max} {
+row_table::row_table(std::size_t concurrency, std::size_t write_queue_max, std::size_t ready_max,
+                     job_identity job)
+    : job_{std::move(job)}, concurrency_{concurrency}, write_queue_max_{write_queue_max},
+      ready_max_{ready_max} {
   SUPERSTEP_ASSERT(concurrency > 0 && write_queue_max > 0 && ready_max > 0);
 }
 
@@ -80,7 +82,7 @@ void row_table::disable_chains() {
   starter_ = nullptr;
 }
 
-bool row_table::add_ready(ready_row row) {
+bool row_table::add_ready(ready_row&& row) {
   const auto guard = std::lock_guard{mutex_};
   const auto size = row.origin.size;
   ready_.push_back(std::move(row));
@@ -105,7 +107,7 @@ std::optional<row_table::started_row> row_table::take_first_ready() {
   auto& first = ready_.front();
   const auto size = first.origin.size;
   const auto index = take_slot(first.origin); // the last operation that may throw
-  auto out = std::optional{started_row{index, std::move(first.request)}};
+  auto out = std::optional<started_row>{std::in_place, index, std::move(first.request)};
   ready_.pop_front();
   ready_bytes_ -= size;
   if (ready_.size() <= ready_max_ / 2 && ready_bytes_ <= ready_bytes_max / 2)
@@ -176,7 +178,7 @@ void row_table::attach(slot_index index, std::unique_ptr<running_row> handle) {
   started.starting = {};
 }
 
-void row_table::enqueue(finished_row row) {
+void row_table::enqueue(finished_row&& row) {
   queue_.push_back(std::move(row));
   // One wake-up starts a group; a second one ends the group early if the queue fills up.
   if (queue_.size() == 1 || queue_.size() == wake_size())
@@ -288,28 +290,36 @@ row_table::returned_rows row_table::take_returned() {
   return out;
 }
 
-void row_table::finish(slot_index index, row_outcome outcome) noexcept {
+/// Takes a row out of its slot, which stays occupied, and writes its output line.
+finished_row row_table::end_row(slot_index index, row_outcome&& outcome) noexcept {
   const auto now = std::chrono::steady_clock::now();
   auto lock = std::unique_lock{mutex_};
   auto& ended = slots_[index];
   SUPERSTEP_ASSERT(ended.is_running);
+  auto origin = std::move(ended.origin);
+  const auto wall = now - ended.begun;
+  lock.unlock();
+  return finish_row(std::move(origin), std::move(outcome), wall, job_);
+}
+
+void row_table::finish(slot_index index, row_outcome&& outcome) noexcept {
+  const auto is_usage_unknown = outcome.is_usage_unknown;
+  auto row = end_row(index, std::move(outcome));
+  auto lock = std::unique_lock{mutex_};
+  auto& ended = slots_[index];
   ended.is_running = false;
-  auto row = finished_row{};
-  row.origin = std::move(ended.origin);
-  row.outcome = std::move(outcome);
-  row.wall = now - ended.begun;
   row.handle = std::move(ended.handle);
-  if (!row.outcome.fault) {
+  if (!row.fault) {
     ++finished_;
     ++expenses_.rows;
-    expenses_.failed += row.outcome.status == row_status::error ? 1U : 0U;
-    expenses_.cost += row.outcome.cost.value_or(0);
-    expenses_.tokens += row.outcome.usage.total_tokens;
-    expenses_.unmeasured += row.outcome.is_usage_unknown ? 1U : 0U;
+    expenses_.failed += row.status == row_status::error ? 1U : 0U;
+    expenses_.cost += row.counts.cost;
+    expenses_.tokens += row.counts.total_tokens;
+    expenses_.unmeasured += is_usage_unknown ? 1U : 0U;
     enqueue(std::move(row));
   } else { // the machine failed, not the row: the row is submitted again
-    if (row.outcome.fault->what == row_fault::kind::broken && !failure_)
-      failure_ = shortage_of(*row.outcome.fault);
+    if (row.fault->what == row_fault::kind::broken && !failure_)
+      failure_ = shortage_of(*row.fault);
     returned_.push_back(std::move(row));
     starter_ = nullptr;
     trial_rows_ += is_on_trial_ ? 1U : 0U;

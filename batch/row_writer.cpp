@@ -12,19 +12,6 @@
 namespace superstep::detail {
 namespace {
 
-row_counts counts_of(const row_outcome& outcome) noexcept {
-  return {.steps = outcome.steps,
-          .model_calls = outcome.model_calls,
-          .tool_calls = outcome.tool_calls,
-          .input_tokens = outcome.usage.input_tokens,
-          .output_tokens = outcome.usage.output_tokens,
-          .total_tokens = outcome.usage.total_tokens,
-          .failed_tool_calls = outcome.failed_tool_calls,
-          .cost = outcome.cost.value_or(0),
-          .rows_unpriced = outcome.cost ? 0U : 1U,
-          .cached_answers = cached_answers(outcome.usage)};
-}
-
 /// Returns the error code of a row for failure_watch, in which `timed_out` is the deadline of a
 /// row.
 std::string_view code_of(const row_error& why) noexcept {
@@ -103,31 +90,24 @@ void row_writer::run() {
 
 /// Writes the lines of a row, unless the row must wait or run again.
 void row_writer::admit(finished_row& row) {
-  auto& outcome = row.outcome;
   if (row.bad_line)
-    return render(row);
+    return store(row);
   // This job cancelled the row itself, so the row is not finished: it runs again when the job
   // resumes.
-  if (outcome.status == row_status::cancelled && is_aborting_.load())
+  if (row.status == row_status::cancelled && is_aborting_.load())
     return;
-  // Every failed row needs an error for its dead letter.
-  if (outcome.status != row_status::ok && !outcome.error) {
-    outcome.error.emplace();
-    outcome.error->kind = "cancelled";
-    outcome.error->message = "the row was cancelled";
-  }
-  if (outcome.error)
-    note_error(outcome.error->message);
+  if (row.error)
+    note_error(row.error->message);
   using verdict = failure_watch::verdict;
   const auto was_on_trial = watch_.is_on_trial();
-  const auto next = outcome.error ? watch_.failed(code_of(*outcome.error)) : watch_.succeeded();
+  const auto next = row.error ? watch_.failed(code_of(*row.error)) : watch_.succeeded();
   if (was_on_trial && !watch_.is_on_trial() && !watch_.has_stopped())
     table_.accept();
   switch (next) {
   case verdict::hold:
     return held_.push_back(std::move(row));
   case verdict::stop:
-    table_.halt({stop_cause::failing, stopped_text(*outcome.error)});
+    table_.halt({stop_cause::failing, stopped_text(*row.error)});
     drop_held();
     return drop(row);
   case verdict::drop:
@@ -138,7 +118,7 @@ void row_writer::admit(finished_row& row) {
   case verdict::write:
     break;
   }
-  render(row);
+  store(row);
 }
 
 /// Makes the error visible at once: a row that is held may wait long for its commit.
@@ -150,14 +130,14 @@ void row_writer::note_error(const std::string& text) {
 
 /// Writes the lines of the rows that were held: their errors are their own.
 void row_writer::release() {
-  for (auto& row : held_)
-    render(row);
+  for (const auto& row : held_)
+    store(row);
   held_.clear();
 }
 
 /// Counts what a row has used whose end does not count. It runs again when the job is resumed.
 void row_writer::drop(const finished_row& row) {
-  auto counts = counts_of(row.outcome);
+  auto counts = row.counts;
   counts.rows_unpriced = 0; // a number of rows in the output
   ledger_.add_spent(counts);
   pending_.counts += counts;
@@ -169,12 +149,10 @@ void row_writer::drop_held() {
   held_.clear();
 }
 
-void row_writer::render(const finished_row& row) {
+void row_writer::store(const finished_row& row) {
   if (has_failed_)
     return;
-  const auto& outcome = row.outcome;
-  const auto counts = row.bad_line ? row_counts{} : counts_of(outcome);
-  if (auto added = ledger_.add(row, counts); !added) {
+  if (auto added = ledger_.add(row); !added) {
     has_failed_ = true;
     return table_.fail(added.error());
   }
@@ -182,18 +160,18 @@ void row_writer::render(const finished_row& row) {
     ++pending_.bad_lines;
     return;
   }
-  ++(outcome.error ? pending_.dead : pending_.ok);
+  ++(row.error ? pending_.dead : pending_.ok);
   ++pending_.rows_this_run;
-  pending_.counts += counts;
-  pending_.rows_with_failed_calls += counts.failed_tool_calls > 0 ? 1U : 0U;
+  pending_.counts += row.counts;
+  pending_.rows_with_failed_calls += row.counts.failed_tool_calls > 0 ? 1U : 0U;
   pending_.row_times.add(row.wall);
-  if (!outcome.tool_times.empty())
-    pending_.barrier_waits.add(outcome.barrier_wait);
+  if (!row.tool_times.empty())
+    pending_.barrier_waits.add(row.barrier_wait);
   pending_.row_time += row.wall;
-  pending_.barrier_wait += outcome.barrier_wait;
-  if (outcome.error)
-    ++pending_.errors[outcome.error->code.empty() ? outcome.error->kind : outcome.error->code];
-  for (auto time : outcome.tool_times) {
+  pending_.barrier_wait += row.barrier_wait;
+  if (row.error)
+    ++pending_.errors[row.error->code.empty() ? row.error->kind : row.error->code];
+  for (auto time : row.tool_times) {
     pending_.tool_times.add(time);
     pending_.tool_time += time;
   }

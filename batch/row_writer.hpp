@@ -73,7 +73,7 @@ private:
   void release();
   void drop(const finished_row& row);
   void drop_held();
-  void render(const finished_row& row);
+  void store(const finished_row& row);
   void note_error(const std::string& text);
   void commit();
 

@@ -77,18 +77,19 @@ result<input_row> input_reader::read(const text_line& line) {
 }
 
 result<std::optional<input_item>> input_reader::next() {
+  auto out = result<std::optional<input_item>>{};
   while (true) {
     auto line = lines_.next();
     if (!line)
-      return line.error();
-    if (!*line)
-      return std::optional<input_item>{};
+      out = line.error();
+    if (!line || !*line)
+      return out;
     auto& read_line = **line;
     if (read_line.offset == 0)
       read_line.text = without_byte_order_mark(read_line.text);
     if (is_blank(read_line.text))
       continue;
-    auto item = input_item{read_line, read(read_line)};
+    auto& item = out->emplace(read_line, read(read_line));
     if (find_duplicates_ && item.row) {
       auto [first, is_new] =
           first_lines_.try_emplace(digest_of(item.row->request.key), read_line.number);
@@ -100,7 +101,7 @@ result<std::optional<input_item>> input_reader::next() {
                                                  "; give each row its own id"};
       }
     }
-    return std::optional<input_item>{std::move(item)};
+    return out;
   }
 }
 

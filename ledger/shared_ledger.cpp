@@ -301,16 +301,16 @@ void shared_ledger::complete(batch_progress& progress) const {
 
 // --- the writer thread ---
 
-result<void> shared_ledger::add(const finished_row& row, const row_counts& counts) {
+result<void> shared_ledger::add(const finished_row& row) {
   SUPERSTEP_ASSERT(!row.bad_line); // all lines were checked when the job was submitted
   auto end = end_of_row{};
-  append_output_line(end.line, row.origin, row.outcome, row.wall, facts_.identity);
+  end.line = row.line;
   end.line.pop_back(); // the newline
-  end.is_dead = row.outcome.error.has_value();
-  end.sums = sums_of(counts, end.is_dead);
+  end.is_dead = row.error.has_value();
+  end.sums = sums_of(row.counts, end.is_dead);
   if (end.is_dead) {
     const auto guard = std::lock_guard{mutex_};
-    append_dead_line(end.dead, row.origin, texts_.at(row.origin.offset).text, *row.outcome.error);
+    append_dead_line(end.dead, row.origin, texts_.at(row.origin.offset).text, *row.error);
     end.dead.pop_back();
   }
   group_bytes_ += end.line.size() + end.dead.size();

@@ -52,7 +52,7 @@ public:
   void complete(batch_progress& now) const override;
 
   void add_starts(const std::string& /*records*/) override {}
-  [[nodiscard]] result<void> add(const finished_row& row, const row_counts& counts) override;
+  [[nodiscard]] result<void> add(const finished_row& row) override;
   [[nodiscard]] bool has_pending() const noexcept override { return !group_.empty(); }
   [[nodiscard]] bool is_full() const noexcept override;
   [[nodiscard]] std::chrono::nanoseconds commit_interval() const override;

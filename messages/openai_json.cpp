@@ -64,12 +64,19 @@ json::value content_of(const message& m, bool has_calls) {
   return blocks;
 }
 
-/// Returns a member; nullopt if it is absent or null.
-std::optional<dom::element> member(dom::object from, std::string_view key) {
-  auto value = dom::element{};
-  if (from.at_key(key).get(value) != simdjson::SUCCESS || value.is_null())
-    return std::nullopt;
-  return value;
+/// Returns the members with these names, in this order; nullopt for those that are absent or null.
+/// Reads the object once, because simdjson has no index of its members.
+/// @pre no member is duplicate
+template <std::size_t N>
+std::array<std::optional<dom::element>, N> members(dom::object from,
+                                                   const std::string_view (&names)[N]) {
+  auto out = std::array<std::optional<dom::element>, N>{};
+  for (const auto [key, value] : from) {
+    const auto* const found = std::find(std::begin(names), std::end(names), key);
+    if (found != std::end(names) && !value.is_null())
+      out[static_cast<std::size_t>(found - names)] = value;
+  }
+  return out;
 }
 
 /// Returns a text; "" if the value is absent or not a string.
@@ -113,39 +120,40 @@ result<void> add_call(message& to, dom::element value, std::size_t i) {
   auto call = dom::object{};
   if (value.get(call) != simdjson::SUCCESS)
     return fault(": must be an object");
-  const auto inner = member(call, "function");
+  const auto [id, inner] = members(call, {"id", "function"});
   auto function = dom::object{};
   if (!inner || inner->get(function) != simdjson::SUCCESS)
     return fault(".function: must be an object");
-  auto name = text_of(member(function, "name"));
+  const auto [named, arguments] = members(function, {"name", "arguments"});
+  auto name = text_of(named);
   if (name.empty())
     return fault(".function.name: must be a string that is not empty");
-  const auto arguments = member(function, "arguments");
   auto text = std::string_view{};
   // Some servers send the arguments as an object instead of JSON text.
   if (arguments && arguments->is_object()) {
-    to.tool_calls.push_back({text_of(member(call, "id")), std::move(name),
-                             std::move(copy_of(*arguments).get_object())});
+    to.tool_calls.push_back(
+        {text_of(id), std::move(name), std::move(copy_of(*arguments).get_object())});
     return {};
   }
   if (arguments && arguments->get(text) != simdjson::SUCCESS)
     return fault(".function.arguments: must be a string with JSON");
-  superstep::add_call(to, parse_tool_call(text_of(member(call, "id")), std::move(name), text));
+  superstep::add_call(to, parse_tool_call(text_of(id), std::move(name), text));
   return {};
 }
 
 /// Reads the members of an answer.
-result<message> read_answer(dom::element tree) {
+result<void> read_answer(dom::element tree, message& m) {
   auto from = dom::object{};
   if (tree.get(from) != simdjson::SUCCESS)
     return malformed("must be an object");
-  if (text_of(member(from, "role")) != "assistant")
+  const auto [role, id, name, content, called, refusal, audio, function_call] = members(
+      from, {"role", "id", "name", "content", "tool_calls", "refusal", "audio", "function_call"});
+  if (text_of(role) != "assistant")
     return malformed("must have \"role\": \"assistant\"");
-  auto m = message{};
   m.type = message_type::ai;
-  m.id = text_of(member(from, "id"));
-  m.name = text_of(member(from, "name"));
-  if (const auto content = member(from, "content")) {
+  m.id = text_of(id);
+  m.name = text_of(name);
+  if (content) {
     if (content->is_array())
       m.blocks = std::move(copy_of(*content).get_array());
     else if (content->is_string())
@@ -153,19 +161,23 @@ result<message> read_answer(dom::element tree) {
     else
       return malformed("content: must be a string, a list of blocks or null");
   }
-  if (const auto value = member(from, "tool_calls")) {
+  if (called) {
     auto calls = dom::array{};
-    if (value->get(calls) != simdjson::SUCCESS)
+    if (called->get(calls) != simdjson::SUCCESS)
       return malformed("tool_calls: must be a list");
     auto i = std::size_t{0};
     for (const auto call : calls)
       if (auto added = add_call(m, call, i++); !added)
-        return std::move(added).error();
+        return added;
   }
-  for (const auto* key : {"refusal", "audio", "function_call"})
-    if (const auto value = member(from, key))
+  const auto keep = [&m](std::string_view key, const std::optional<dom::element>& value) {
+    if (value)
       m.additional_kwargs[key] = copy_of(*value);
-  return m;
+  };
+  keep("refusal", refusal);
+  keep("audio", audio);
+  keep("function_call", function_call);
+  return {};
 }
 
 } // namespace
@@ -231,15 +243,18 @@ void append_openai(std::string& out, const tool_definition& tool) {
   out += "}}";
 }
 
-result<message> from_openai(std::string_view text, std::size_t spare) {
+result<message> from_openai(std::string_view text, std::size_t spare, json_keys keys) {
   // The parser of parse_json() is used for the arguments of calls while the tree is read.
   thread_local auto parser = tree_parser{};
   const auto tree = parser.parse(text, spare);
-  auto read = !tree                  ? result<message>{tree.error()}
-              : has_key_twice(*tree) ? result<message>{json_fault(text)}
-                                     : read_answer(*tree);
+  const auto is_tree = tree && (keys == json_keys::unique || !has_key_twice(*tree));
+  auto out = result<message>{};
+  if (!is_tree)
+    out = tree ? json_fault(text) : tree.error();
+  else if (auto read = read_answer(*tree, *out); !read)
+    out = std::move(read).error();
   parser.trim();
-  return read;
+  return out;
 }
 
 std::variant<tool_call, invalid_tool_call> parse_tool_call(std::string id, std::string name,

@@ -6,11 +6,15 @@
 #include <superstep/messages/messages.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <variant>
 
 namespace superstep {
+
+/// Whether it is known that no object of a JSON text has a key twice.
+enum class json_keys : std::uint8_t { unchecked, unique };
 
 /// Converts a message to the chat-completions form: role, content, name, tool_calls, tool_call_id.
 /// The arguments of an invalid tool call are sent as the text that the model wrote, so that the
@@ -31,10 +35,12 @@ void append_openai(std::string& out, const tool_definition&);
 /// additional_kwargs.
 ///
 /// @param spare number of readable bytes after the text; see parse_padded_json()
+/// @param keys `unique` if an earlier call has accepted the text, so that no object has a key twice
 /// @return the error of parse_json(), or an error with the path of a member that has the wrong type
 ///
 /// Source: https://platform.openai.com/docs/api-reference/chat/object
-[[nodiscard]] result<message> from_openai(std::string_view text, std::size_t spare = 0);
+[[nodiscard]] result<message> from_openai(std::string_view text, std::size_t spare = 0,
+                                          json_keys keys = json_keys::unchecked);
 
 /// Parses the argument text of a complete tool call. Empty text and `null` mean no arguments.
 /// Unlike JSON, strings may contain raw line breaks, and of duplicate keys the last value counts.

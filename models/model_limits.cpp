@@ -33,6 +33,19 @@ rate_limits rates_of(const model_limits_options& options) {
   return out;
 }
 
+/// Admits a request without waiting. Without limits per minute, a free place is taken at once, and
+/// the run need not be known.
+std::optional<model_limits::admission> admit_at_once(const limiter& calls, const rate_limiter& rate,
+                                                     std::int64_t tokens,
+                                                     model_limits::time_point now) {
+  if (rate.has_limit())
+    return std::nullopt;
+  auto free = calls.try_acquire();
+  if (!free || rate.try_reserve(tokens, now) > now)
+    return std::nullopt;
+  return model_limits::admission{std::move(*free), now, tokens};
+}
+
 } // namespace
 
 model_limits::model_limits(model_limits_options options)
@@ -46,6 +59,11 @@ model_limits::model_limits(model_limits_options options, rate_limiter shared)
 
 model_limits::~model_limits() = default;
 
+std::optional<model_limits::admission> model_limits::try_admit(std::int64_t tokens,
+                                                               time_point now) const {
+  return admit_at_once(calls_, rate_, tokens, now);
+}
+
 task<model_limits::admission> model_limits::admit(std::string_view run, std::int64_t tokens) const {
   return admit(run, [tokens] { return tokens; });
 }
@@ -56,19 +74,12 @@ task<model_limits::admission> model_limits::admit(std::string_view run,
   return [](limiter calls, fair_line line, rate_limiter rate, std::string key,
             rate_limiter::estimator estimate,
             std::shared_ptr<call_activity> activity) -> task<admission> {
+    if (!rate.has_limit()) {
+      auto& at = co_await this_context{};
+      if (auto admitted = admit_at_once(calls, rate, estimate(), at.where->now()))
+        co_return *std::move(admitted);
+    }
     auto out = admission{};
-    // Without limits per minute, a free place is taken at once, and the run need not be known.
-    if (!rate.has_limit())
-      if (auto free = calls.try_acquire()) {
-        auto& at = co_await this_context{};
-        const auto now = at.where->now();
-        out.tokens = estimate();
-        if (rate.try_reserve(out.tokens, now) <= now) {
-          out.permit = std::move(*free);
-          out.reserved_at = now;
-          co_return out;
-        }
-      }
     const auto counted = call_activity::waiting_call{std::move(activity)};
     auto waiting = line.enter(key);
     const auto turn = co_await waiting;

@@ -50,9 +50,9 @@ struct recording {
 };
 
 /// Parses one turn, which must be a message with the role assistant.
-result<message> read_turn(const recording& from, recorded_turn turn) {
+result<message> read_turn(const recording& from, recorded_turn turn, json_keys keys) {
   const auto rest = std::string_view{from.text}.substr(turn.begin);
-  return from_openai(rest.substr(0, turn.size), rest.size() - turn.size);
+  return from_openai(rest.substr(0, turn.size), rest.size() - turn.size, keys);
 }
 
 /// Builds the index line by line. Reports the first invalid lines of the file together.
@@ -146,7 +146,7 @@ private:
   /// requested.
   std::string add_turn(std::string_view text) {
     into_.turns.push_back({static_cast<std::size_t>(text.data() - into_.text.data()), text.size()});
-    const auto checked = read_turn(into_, into_.turns.back());
+    const auto checked = read_turn(into_, into_.turns.back(), json_keys::unchecked);
     return checked ? std::string{} : checked.error().text;
   }
 
@@ -185,7 +185,8 @@ private:
                                "requested",
                                recording_.path, row->second.turns,
                                row->second.turns == 1 ? "" : "s", request.run_key, request.turn)};
-    return read_turn(recording_, recording_.turns[row->second.first_turn + request.turn]);
+    const auto turn = recording_.turns[row->second.first_turn + request.turn];
+    return read_turn(recording_, turn, json_keys::unique); // add_turn() has checked it
   }
 
   recording recording_;

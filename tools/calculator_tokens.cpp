@@ -87,6 +87,10 @@ public:
     auto tokens = std::vector<calculator_token>{};
     tokens.reserve(16); // enough for most expressions
     while (at_ < text_.size()) {
+      if (peek() == ' ') { // by far the most frequent sign
+        ++at_;
+        continue;
+      }
       if (is_digit(peek()) || (peek() == '.' && is_digit(peek(1)))) {
         auto number = read_number();
         if (!number)
@@ -202,8 +206,28 @@ private:
            !is_digit(peek(4));
   }
 
+  /// Reads the usual number: a whole one of few digits, which a double represents exactly. Returns
+  /// false, and reads nothing, if the number may have another form.
+  bool take_integer(double& into) {
+    constexpr auto digits_max = std::size_t{15};
+    auto value = std::uint64_t{0};
+    auto end = at_;
+    for (; end < text_.size() && is_digit(text_[end]) && end - at_ < digits_max; ++end)
+      value = 10 * value + static_cast<std::uint64_t>(text_[end] - '0');
+    const auto next = end < text_.size() ? text_[end] : '\0';
+    if (end == at_ || is_digit(next) ||
+        std::string_view{".,eE"}.find(next) != std::string_view::npos)
+      return false;
+    into = static_cast<double>(value);
+    at_ = end;
+    return true;
+  }
+
   result<calculator_token> read_number() {
     const auto start = position();
+    auto token = calculator_token{'n', 0, start};
+    if (take_integer(token.number))
+      return token;
     auto digits = std::string{};
     take_digits(digits);
     auto has_separators = false;
@@ -232,7 +256,6 @@ private:
       return calculator_fault("a comma between digits may separate thousands or arguments; write "
                               "1234 or 1, 234",
                               start);
-    auto token = calculator_token{'n', 0, start};
     const auto [end, ec] =
         std::from_chars(digits.data(), digits.data() + digits.size(), token.number);
     if (ec != std::errc{})

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Coroutines without an engine: tasks, callbacks from other threads, when_all, and cancellation.
 #include <superstep/base/await.hpp>
+#include <superstep/base/detail/awaited_ref.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <utility>
 
 namespace ss = superstep;
 
@@ -42,6 +45,28 @@ BOOST_AUTO_TEST_CASE(co_await_returns_result_of_child_task) {
 
 BOOST_AUTO_TEST_CASE(sync_wait_throws_exception_of_task) {
   BOOST_CHECK_THROW(ss::sync_wait(failing()), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(awaited_ref_refers_to_result_of_task) {
+  const auto text = std::string(100, 'x'); // larger than what a string stores itself
+  const auto body = [&text]() -> ss::task<bool> {
+    auto asking = ss::ready(text);
+    auto ended = ss::detail::awaited_ref{asking};
+    auto& given = co_await ended;
+    const auto* const bytes = given.data();
+    const auto taken = std::move(given);
+    co_return taken == text&& taken.data() == bytes;
+  };
+  BOOST_TEST(ss::sync_wait(body()));
+}
+
+BOOST_AUTO_TEST_CASE(awaited_ref_throws_exception_of_task) {
+  const auto body = []() -> ss::task<int> {
+    auto asking = failing();
+    auto ended = ss::detail::awaited_ref{asking};
+    co_return co_await ended;
+  };
+  BOOST_CHECK_THROW(ss::sync_wait(body()), std::runtime_error);
 }
 
 BOOST_AUTO_TEST_CASE(callback_on_another_thread_resumes_coroutine) {

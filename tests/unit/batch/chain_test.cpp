@@ -112,7 +112,7 @@ public:
   [[nodiscard]] bool may_start(const detail::row_expenses& /*used*/) const override {
     return is_allowed;
   }
-  void start(std::size_t slot, row_request request) noexcept override {
+  void start(std::size_t slot, row_request&& request) noexcept override {
     slots.push_back(slot);
     keys += request.key;
     table->attach(slot, std::make_unique<no_handle>());
@@ -163,6 +163,23 @@ BOOST_AUTO_TEST_CASE(end_of_row_starts_next_row) {
   BOOST_TEST(t.starter.keys == "b");
   BOOST_TEST(t.table.in_flight() == 1U);
   BOOST_TEST(!t.table.has_ready());
+}
+
+BOOST_AUTO_TEST_CASE(end_of_row_writes_its_line) {
+  auto t = chained_table{};
+  auto request = row_request{};
+  request.key = "a";
+  request.messages.push_back(human_message("hi"));
+  t.finish(t.first, echo(request));
+  auto work = detail::row_table::work{};
+  t.table.take(work, std::nullopt);
+  BOOST_TEST_REQUIRE(work.rows.size() == 1U);
+  const auto& row = work.rows.front();
+  BOOST_TEST(row.origin.key == "a");
+  BOOST_TEST(row.line.find("echo hi") != std::string::npos);
+  BOOST_TEST(row.line.back() == '\n');
+  BOOST_TEST(row.counts.total_tokens == 5);
+  BOOST_TEST(row.counts.rows_unpriced == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(row_that_ends_while_it_starts_starts_no_other) {

@@ -5,12 +5,12 @@
 #include <superstep/agents/detail/middleware_parts.hpp>
 #include <superstep/agents/detail/react_loop.hpp>
 #include <superstep/agents/middleware.hpp>
+#include <superstep/base/detail/awaited_ref.hpp>
 #include <superstep/models/chat_model.hpp>
 #include <superstep/runtime/detail/program.hpp>
 
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -130,7 +130,8 @@ struct agent_turns {
       co_return out;
     }
     auto asking = core::ask(agent, 0, std::move(turn), state, rt);
-    auto answer = co_await asking;
+    auto ended = awaited_ref{asking};
+    auto& answer = co_await ended;
     co_return written(*agent, std::move(answer), nullptr, front::answers_to_count(state), rt);
   }
 
@@ -195,9 +196,7 @@ private:
     const auto steps_left =
         agent.ends_politely ? rt.remaining_steps() : std::numeric_limits<std::int64_t>::max();
     auto out = update{};
-    auto usage = std::optional<token_usage>{answer.usage};
-    if (tokens != nullptr)
-      usage = *tokens;
+    auto usage = tokens != nullptr ? *tokens : answer.usage ? *answer.usage : token_usage{};
     const auto will_retry_answer = agent.answers_invalid && !answer.invalid_tool_calls.empty();
     react::finish(answer, agent.name, steps_left, agent.return_direct, will_retry_answer);
     auto answers = std::vector<message>{};
