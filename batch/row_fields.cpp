@@ -212,6 +212,11 @@ public:
     if (format_ != output_format::csv)
       out_ += "null";
   }
+  /// Puts an amount of dollars, without an exponent, as in whole lines.
+  void put_usd(double dollars) {
+    constexpr auto billionths = 1e9;
+    append_usd(out_, std::llround(dollars * billionths));
+  }
   void put(dom::element value) {
     auto text = std::string_view{};
     if (value.is_null())
@@ -283,6 +288,8 @@ void field_writer::impl::put(cell_writer& into, const resolved_column& column,
   const auto is_request = line.at_key("response").error() == simdjson::SUCCESS;
   if (column.known == nullptr || !is_request) {
     const auto value = value_at(line, column.known != nullptr ? column.known->native : column.path);
+    if (column.known != nullptr && column.known->name == "cost" && value && value->is_double())
+      return into.put_usd(value->get_double().value_unsafe());
     return value ? into.put(*value) : into.put_null();
   }
   if (column.name == "status")

@@ -144,6 +144,13 @@ BOOST_AUTO_TEST_CASE(csv_quotes_texts_and_expands_objects) {
              "\"a\",\"say \"\"x\"\",\ny\",3,2,5,0.5,true,\"[\"\"n\"\"]\",\n");
 }
 
+BOOST_AUTO_TEST_CASE(costs_have_no_exponent) {
+  constexpr auto line = std::string_view{R"({"id":"a","status":"ok","cost":0.0000193})"};
+  BOOST_TEST(written({"cost"}, output_format::csv, line) == "\"id\",\"cost\"\n\"a\",0.0000193\n");
+  BOOST_TEST(written({"cost"}, output_format::jsonl, line) ==
+             "{\"id\":\"a\",\"cost\":0.0000193}\n");
+}
+
 BOOST_AUTO_TEST_CASE(batch_requests_have_the_same_fields) {
   const auto fields = std::vector<std::string>{"status", "answer", "usage.input_tokens",
                                                "error.code", "error.http_status"};
