@@ -272,10 +272,20 @@ void take_state(row_outcome& out, chat_state& state, std::size_t before) {
     out.state["structured_response"] = std::move(state.structured_response);
 }
 
+// A row that has been started more often fails instead of running again after another process.
+constexpr auto overtaken_attempts_max = std::uint32_t{20};
+
+/// Whether another process has run the same row, which it has lost or given away: either after
+/// begin() has looked for checkpoints of the row, or because this process lost its lease on the
+/// row's thread. When the row runs again, it resumes from the checkpoints of the other process.
+bool is_overtaken(std::error_code code) {
+  return code == graph_errc::used_thread || code == checkpoint_errc::conflict;
+}
+
 /// Returns a row's outcome without the parts that come from the run's final state: status, error,
 /// fault, times and steps.
 row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
-                       const std::vector<call_time>& tool_times) {
+                       std::uint32_t attempt, const std::vector<call_time>& tool_times) {
   auto out = row_outcome{};
   if (run.error) {
     const auto is_cancelled = run.error->code == graph_errc::cancelled;
@@ -285,17 +295,14 @@ row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
       out.fault = fault_of(run.error->code, out.error->message);
       if (!out.fault)
         out.fault = fault_in(run.error->cause, out.error->message);
-      // Another process has lost or given away the row, but ended it after begin() has looked for
-      // its checkpoints. When the row runs again, it resumes from them.
-      if (run.error->code == graph_errc::used_thread)
-        out.fault = row_fault{row_fault::kind::shortage, "another process has just run it"};
+      if (is_overtaken(run.error->code) && attempt <= overtaken_attempts_max)
+        out.fault = row_fault{row_fault::kind::overtaken, "another process has just run it"};
     }
   }
   const auto& waits = run.stats.barrier_wait_ns;
   out.barrier_wait = std::chrono::nanoseconds{
       static_cast<std::int64_t>(std::accumulate(waits.begin(), waits.end(), std::uint64_t{0}))};
   out.steps = static_cast<std::uint32_t>(static_cast<std::int64_t>(run.stats.steps) + steps_before);
-  out.tool_times.reserve(tool_times.size());
   for (const auto& call : tool_times)
     out.tool_times.push_back(call.took);
   return out;
@@ -421,7 +428,16 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
     return ended;
   }
   const auto modes = trace ? stream_mode::debug : stream_mode::none;
-  auto end = ending{context, messages, from.steps, price, trace, calls, std::move(done)};
+  auto end =
+      ending{.context = context,
+             .messages_before = messages,
+             .steps_before = from.steps,
+             .attempt = request.attempt,
+             .saved_steps = checkpointer_ && from.steps >= 0 ? saved_steps_of(request) : nullptr,
+             .price = price,
+             .trace = trace,
+             .calls = calls,
+             .done = std::move(done)};
   auto running = std::make_unique<running_agent>(); // first, because nothing may throw later
   running->set(detail::engine_access::start(engine_, detail::program_of(agent_.graph()),
                                             std::move(from.input), std::move(request.config),
@@ -467,7 +483,9 @@ std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
       const auto times = end.context->tool_times->take();
       if (end.trace)
         end.trace->end(ended.error ? error_kind(*ended.error) : "ok", times);
-      out = outcome_of(ended, end.steps_before, times);
+      out = outcome_of(ended, end.steps_before, end.attempt, times);
+      if (end.saved_steps)
+        out.steps = std::max(out.steps, end.saved_steps());
       if (auto state = state_of(ended))
         take_state(out, *state, end.messages_before);
       out.is_usage_unknown =
@@ -492,6 +510,21 @@ std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
       out.fault.emplace(row_fault{row_fault::kind::shortage, "out of memory"}); // allocates nothing
     }
     end.done(std::move(out));
+  };
+}
+
+/// Returns a function that reads how many super-steps of a row are saved. Between the start of a
+/// resumed row and the begin of its run, another process may have saved further ones.
+std::function<std::uint32_t()> agent_runner::saved_steps_of(const row_request& request) const {
+  return [from = checkpointer_, key = thread_key{request.config.thread_id, {}},
+          as = detail::program_of(agent_.graph())->layout()] {
+    try {
+      const auto saved = from->load(key, {}, as);
+      const auto step = saved ? saved->checkpoint->step : 0;
+      return static_cast<std::uint32_t>(std::max<std::int64_t>(step, 0));
+    } catch (const checkpoint_error&) { // the run has reported it, or its results are complete
+      return std::uint32_t{0};
+    }
   };
 }
 

@@ -58,14 +58,17 @@ private:
     std::int64_t steps = 0; ///< super-steps of earlier runs; -1 for a new row that is saved
   };
   [[nodiscard]] beginning begin(row_request& request) const;
+  [[nodiscard]] std::function<std::uint32_t()> saved_steps_of(const row_request& request) const;
   /// The data that is needed to report the outcome of a row when its run has ended.
   struct ending {
     std::shared_ptr<const agent_context> context;
     std::size_t messages_before = 0;
     std::int64_t steps_before = 0;
-    std::optional<model_price> price;       ///< prices of the row's model, if they are known
-    std::shared_ptr<row_trace> trace;       ///< null if there is no trace
-    std::shared_ptr<const row_calls> calls; ///< null for a row without a deadline
+    std::uint32_t attempt = 1;
+    std::function<std::uint32_t()> saved_steps; ///< null unless the row was resumed
+    std::optional<model_price> price;           ///< prices of the row's model, if they are known
+    std::shared_ptr<row_trace> trace;           ///< null if there is no trace
+    std::shared_ptr<const row_calls> calls;     ///< null for a row without a deadline
     done_function done;
   };
   [[nodiscard]] std::shared_ptr<const agent_context>

@@ -68,6 +68,7 @@ struct row_fault {
     broken,
     quota, ///< the quota of the provider's account is exhausted: the job waits, and the row runs
            ///< again
+    overtaken, ///< another process has just run the row: it runs again, without a pause
   };
   kind what = kind::shortage; ///< consequence for the job
   std::string text;           ///< text for the user

@@ -67,6 +67,23 @@ BOOST_AUTO_TEST_CASE(row_that_hits_resource_shortage_runs_again) {
   }));
 }
 
+BOOST_AUTO_TEST_CASE(overtaken_row_runs_again_without_shortage) {
+  auto job = short_job{6};
+  job.options.shortage_wait = std::chrono::milliseconds{0}; // a shortage would stop the job
+  job.judged.judge = [](int run) -> std::optional<row_fault> {
+    if (run < 20)
+      return row_fault{row_fault::kind::overtaken, "another process has just run it"};
+    return std::nullopt;
+  };
+  const auto summary = job.run();
+  BOOST_REQUIRE(summary.has_value());
+  BOOST_TEST(summary->ok == 6U);
+  for (const auto& [key, runs] : job.judged.runs)
+    BOOST_TEST(runs == 20, key);
+  for (const auto& note : job.progress.notes)
+    BOOST_TEST(note.find("lacks resources") == std::string::npos, note);
+}
+
 // Otherwise the job would wait forever for rows that were never started.
 BOOST_AUTO_TEST_CASE(row_that_failed_to_start_is_started_again) {
   auto job = short_job{6};
