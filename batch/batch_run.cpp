@@ -134,7 +134,7 @@ void batch_run::take_returned() {
 }
 
 void batch_run::take_returned_row(finished_row& row, monotonic::time_point now) {
-  const auto& fault = *row.outcome.fault;
+  const auto& fault = *row.fault;
   if (fault.what == row_fault::kind::quota) {
     wait_for_quota(fault.text, now);
   } else if (fault.what == row_fault::kind::shortage) { // the table ends the job if it is broken
@@ -196,7 +196,7 @@ void batch_run::feed_item(ledger_item& item) {
     table_->add_bad_line(std::move(item.origin), item.row.error(), item.is_duplicate);
 }
 
-void batch_run::submit(input_row row, row_origin origin, std::uint32_t group) {
+void batch_run::submit(input_row&& row, row_origin&& origin, std::uint32_t group) {
   auto& config = row.request.config;
   config.deadline = options_.row_deadline;
   if (config.recursion_limit == 0)
@@ -231,16 +231,16 @@ bool batch_run::may_start(const row_expenses& used) const {
          !decide_stop(options_.rules, used, expenses_before_);
 }
 
-void batch_run::start(std::size_t slot, row_request request) noexcept {
+void batch_run::start(std::size_t slot, row_request&& request) noexcept {
   start_row(slot, std::move(request), prefix_groups::ungrouped);
 }
 
 /// Starts a row in its slot. May be called by any thread. After runner_.submit(), the job may have
 /// ended and this object may be destroyed, so only the table is used.
-void batch_run::start_row(row_table::slot_index slot, row_request request, std::uint32_t group) {
+void batch_run::start_row(row_table::slot_index slot, row_request&& request, std::uint32_t group) {
   // The callback shares ownership of the table, because an aborted row may end after this object is
   // destroyed.
-  const auto end = [table = table_, slot, groups = ledger_.groups(), group](row_outcome outcome) {
+  const auto end = [table = table_, slot, groups = ledger_.groups(), group](row_outcome&& outcome) {
     table->finish(slot, std::move(outcome));
     if (group != prefix_groups::ungrouped)
       groups->ended(group);

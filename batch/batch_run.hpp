@@ -33,7 +33,7 @@ public:
         expenses_before_{.cost = ledger.facts().counts.cost,
                          .tokens = ledger.facts().counts.total_tokens},
         table_{std::make_shared<row_table>(options.concurrency, options.write_queue_max,
-                                           options.ready_rows_max)},
+                                           options.ready_rows_max, ledger.facts().identity)},
         is_chained_{runner.can_chain() && ledger.can_read_ahead()},
         writer_{*table_, ledger, options.rules, is_aborting_} {}
 
@@ -50,11 +50,11 @@ private:
   result<void> feed_returned();
   void take_returned();
   void feed_item(ledger_item& item);
-  void submit(input_row row, row_origin origin, std::uint32_t group = prefix_groups::ungrouped);
+  void submit(input_row&& row, row_origin&& origin, std::uint32_t group = prefix_groups::ungrouped);
   [[nodiscard]] bool start_ready();
   [[nodiscard]] bool may_start(const row_expenses& used) const override;
-  void start(std::size_t slot, row_request request) noexcept override;
-  void start_row(row_table::slot_index slot, row_request request, std::uint32_t group);
+  void start(std::size_t slot, row_request&& request) noexcept override;
+  void start_row(row_table::slot_index slot, row_request&& request, std::uint32_t group);
   void enable_chains();
   std::optional<row_table::room> wait_for_room();
   void wait_until_idle();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "finished_row.hpp"
 #include "output_line.hpp"
 #include "stop_decision.hpp"
 
@@ -36,17 +37,7 @@ public:
   [[nodiscard]] virtual bool may_start(const row_expenses& used) const = 0;
   /// Starts a row in a slot that was taken for it. Called by any thread. Does not throw: a row that
   /// cannot be started ends with a fault.
-  virtual void start(std::size_t slot, row_request request) noexcept = 0;
-};
-
-/// An entry of the writer's queue: a finished row, or an invalid input line if `bad_line` is set.
-struct finished_row {
-  row_origin origin;
-  row_outcome outcome;
-  std::chrono::nanoseconds wall{0};    ///< time from the start of the row to its end
-  std::unique_ptr<running_row> handle; ///< kept until the writer thread destroys it
-  std::optional<error> bad_line;       ///< error of an invalid line
-  bool is_duplicate = false; ///< whether the only error of an invalid line is a duplicate key
+  virtual void start(std::size_t slot, row_request&& request) noexcept = 0;
 };
 
 /// The rows in flight and the finished rows that wait to be written. Three kinds of threads share
@@ -63,7 +54,9 @@ public:
   using slot_index = std::size_t;
 
   /// @param ready_max number of rows that are read ahead if chains are enabled, at least 1
-  row_table(std::size_t concurrency, std::size_t write_queue_max, std::size_t ready_max);
+  /// @param job the facts in the output lines of the rows
+  row_table(std::size_t concurrency, std::size_t write_queue_max, std::size_t ready_max,
+            job_identity job = {});
 
   // --- the feeding thread ---
 
@@ -88,7 +81,7 @@ public:
   /// Keeps finish() from starting rows. Ready rows stay.
   void disable_chains();
   /// Adds a row for take_ready() and finish(). Returns whether a ready row may start now.
-  bool add_ready(ready_row row);
+  bool add_ready(ready_row&& row);
   /// A ready row for which a slot was taken.
   struct started_row {
     std::size_t slot;
@@ -143,9 +136,10 @@ public:
 
   // --- any thread ---
 
-  /// Ends a row: queues it for the writer, and starts the next one if chains are enabled. A row
-  /// that ended in a fault is returned to the feeding thread instead, which submits it again.
-  void finish(slot_index slot, row_outcome outcome) noexcept;
+  /// Ends a row: writes its output line, queues it for the writer, and starts the next row if
+  /// chains are enabled. A row that ended in a fault is returned to the feeding thread instead,
+  /// which submits it again.
+  void finish(slot_index slot, row_outcome&& outcome) noexcept;
 
   // --- the writer thread ---
 
@@ -170,7 +164,8 @@ public:
 private:
   /// Number of queued rows at which the writer is woken before its group is due.
   [[nodiscard]] std::size_t wake_size() const noexcept { return write_queue_max_ / 2 + 1; }
-  void enqueue(finished_row row);
+  void enqueue(finished_row&& row);
+  [[nodiscard]] finished_row end_row(slot_index index, row_outcome&& outcome) noexcept;
   /// Whether another row may run.
   [[nodiscard]] bool may_run() const noexcept;
   /// Whether the feeding thread must read further rows ahead.
@@ -188,6 +183,7 @@ private:
     std::thread::id starting{};
   };
 
+  const job_identity job_;
   mutable std::mutex mutex_;
   std::condition_variable feeder_;
   std::condition_variable writer_;

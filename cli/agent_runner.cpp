@@ -303,6 +303,7 @@ row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
   out.barrier_wait = std::chrono::nanoseconds{
       static_cast<std::int64_t>(std::accumulate(waits.begin(), waits.end(), std::uint64_t{0}))};
   out.steps = static_cast<std::uint32_t>(static_cast<std::int64_t>(run.stats.steps) + steps_before);
+  out.tool_times.reserve(tool_times.size());
   for (const auto& call : tool_times)
     out.tool_times.push_back(call.took);
   return out;
