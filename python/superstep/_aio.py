@@ -163,6 +163,8 @@ def submit(number: int, coroutine: Any, call: Any) -> _Handle:
         context = contextvars.copy_context()
         context.run(current_call.set, call)
         task = loop.loop.create_task(_run(coroutine), context=context)
+        # If the loop is deleted before the task has ended, its run was cancelled, which is not an error.
+        task._log_destroy_pending = False  # type: ignore[attr-defined]
         handle.task = weakref.ref(task)
         loop.tasks.add(task)
         task.add_done_callback(lambda t: _end(loop, t, call, coroutine))

@@ -222,8 +222,9 @@ def test_exit_after_ctrl_c_has_the_code_of_the_signal(run_python: Run) -> None:
 
 
 CANCELLATIONS = """
-import asyncio, random
+import asyncio, random, warnings
 import superstep as ss
+warnings.simplefilter("ignore", RuntimeWarning)  # of deleted coroutines that have not started
 
 async def step(state):
     await asyncio.sleep(random.random() * 0.01)
