@@ -3,6 +3,7 @@
 // token usage, and measured times of calls. The builder is in agents/detail/agent_builder.hpp.
 #include <superstep/agents/create_agent.hpp>
 
+#include <cstddef>
 #include <stdexcept>
 #include <utility>
 
@@ -33,7 +34,10 @@ agent_tools::agent_tools(tool_list tools) : node_{tool_list{}}, is_list_{true} {
 }
 
 void call_times::add(call_time one) const {
+  constexpr auto few = std::size_t{4}; // calls of most runs
   const auto lock = std::scoped_lock{mutex_};
+  if (times_.empty())
+    times_.reserve(few);
   times_.push_back(std::move(one));
 }
 

@@ -204,7 +204,7 @@ void batch_run::submit(input_row&& row, row_origin&& origin, std::uint32_t group
   row.request.job = ledger_.facts().identity.job_id;
   row.request.attempt = origin.attempt;
   if (is_chained_) {
-    if (table_->add_ready({std::move(row.request), std::move(origin)}))
+    if (table_->add_ready(std::move(row.request), std::move(origin)))
       static_cast<void>(start_ready());
     return;
   }

@@ -95,15 +95,18 @@ bool file_ledger::is_done(const input_item& item) {
 }
 
 result<std::optional<ledger_item>> file_ledger::item_of(input_item&& item) {
-  auto origin = origin_of(item);
-  if (!item.row) {
-    if (options_.bad_lines == on_bad_line::fail)
-      return error{errc::parse_failed,
-                   "line " + std::to_string(item.line.number) +
-                       " of the input was changed while the job ran: " + item.row.error().text};
-    return ledger_item{std::move(origin), std::move(item.row), item.is_duplicate};
+  auto out = result<std::optional<ledger_item>>{};
+  if (!item.row && options_.bad_lines == on_bad_line::fail) {
+    out = error{errc::parse_failed,
+                "line " + std::to_string(item.line.number) +
+                    " of the input was changed while the job ran: " + item.row.error().text};
+    return out;
   }
-  auto& row = *item.row;
+  auto& made = out->emplace(origin_of(item), std::move(item.row), item.is_duplicate, item.group);
+  if (!made.row)
+    return out;
+  auto& origin = made.origin;
+  auto& row = *made.row;
   describe(origin, row);
   origin.sample = options_.repeat > 1 ? row.request.sample : 0;
   origin.has_foreign_key = !options_.id_field.empty() || row.shape == row_shape::columns;
@@ -112,7 +115,7 @@ result<std::optional<ledger_item>> file_ledger::item_of(input_item&& item) {
       origin.attempt = before->second + 1;
   if (view_ != nullptr)
     origin.place = view_->expect();
-  return ledger_item{std::move(origin), std::move(item.row), false, item.group};
+  return out;
 }
 
 result<std::optional<ledger_item>> file_ledger::next() {

@@ -8,6 +8,7 @@
 
 #include <superstep/base/detail/assert.hpp>
 
+#include <boost/container/small_vector.hpp>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -93,8 +94,7 @@ private:
 };
 
 result<void> check_unique(dom::object row) {
-  auto names = std::vector<std::string_view>{};
-  names.reserve(row.size());
+  auto names = boost::container::small_vector<std::string_view, 16>{};
   for (auto [name, value] : row)
     names.push_back(name);
   std::ranges::sort(names);

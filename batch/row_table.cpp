@@ -82,10 +82,10 @@ void row_table::disable_chains() {
   starter_ = nullptr;
 }
 
-bool row_table::add_ready(ready_row&& row) {
+bool row_table::add_ready(row_request&& request, row_origin&& origin) {
   const auto guard = std::lock_guard{mutex_};
-  const auto size = row.origin.size;
-  ready_.push_back(std::move(row));
+  const auto size = origin.size;
+  ready_.emplace_back(std::move(request), std::move(origin));
   ready_bytes_ += size;
   if (ready_.size() >= ready_max_ || ready_bytes_ >= ready_bytes_max)
     is_filling_ = false;

@@ -81,7 +81,7 @@ public:
   /// Keeps finish() from starting rows. Ready rows stay.
   void disable_chains();
   /// Adds a row for take_ready() and finish(). Returns whether a ready row may start now.
-  bool add_ready(ready_row&& row);
+  bool add_ready(row_request&& request, row_origin&& origin);
   /// A ready row for which a slot was taken.
   struct started_row {
     std::size_t slot;

@@ -10,6 +10,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -277,6 +278,12 @@ result<double> calculate(std::string_view expression, calculator_options options
 std::string number_text(double value) {
   auto buffer = std::array<char, 64>{};
   const auto size = std::abs(value);
+  // A whole number is written several times faster as an integer, with the same digits.
+  constexpr auto whole_max = 1e15;
+  if (size >= 1 && size < whole_max && std::trunc(value) == value) {
+    const auto whole = static_cast<std::int64_t>(value);
+    return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), whole).ptr};
+  }
   const auto plain = size == 0 || (size >= 1e-7 && size < 1e21);
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
                                  plain ? std::chars_format::fixed : std::chars_format::scientific)

@@ -77,12 +77,12 @@ std::string please_fix(std::string_view what) {
   return "Error: " + std::string{what} + "\n Please fix your mistakes.";
 }
 
-tool_output within(tool_output out, std::size_t bytes_max, const std::string& name) {
+/// Replaces a result that is too long by an error.
+void keep_within(tool_output& out, std::size_t bytes_max, const std::string& name) {
   const auto size = out.blocks ? to_text(json::value(*out.blocks)).size() : out.content.size();
-  if (size <= bytes_max)
-    return out;
-  return failed(please_fix("the result of tool '" + name + "' has " + std::to_string(size) +
-                           " bytes; at most " + std::to_string(bytes_max) + " are allowed"));
+  if (size > bytes_max)
+    out = failed(please_fix("the result of tool '" + name + "' has " + std::to_string(size) +
+                            " bytes; at most " + std::to_string(bytes_max) + " are allowed"));
 }
 
 /// Converts the items of a reply to an answer. A single message is the answer itself.
@@ -181,13 +181,14 @@ tool_answer answer_output(const tool_node::table& t, const tool_call& call, tool
     if (!items.empty())
       return answer_of(std::move(items));
   }
-  out = within(std::move(out), t.options.result_bytes_max, call.name);
+  keep_within(out, t.options.result_bytes_max, call.name);
   return answer(call, std::move(out));
 }
 
 tool_answer answer_failure(const tool_node::table& t, const tool_call& call, bool any) {
-  auto text = answer_current(t.options.errors, any);
-  return answer(call, within(failed(std::move(text)), t.options.result_bytes_max, call.name));
+  auto out = failed(answer_current(t.options.errors, any));
+  keep_within(out, t.options.result_bytes_max, call.name);
+  return answer(call, std::move(out));
 }
 
 message tool_node::answer_invalid(const invalid_tool_call& call) const {

@@ -22,7 +22,7 @@ struct call_permits {
 struct direct_extras {
   call_permits permits;
   optional_box<tool_call> call; ///< with its injected arguments; unset if it has none
-  std::unique_ptr<observed_call> observed;
+  std::optional<observed_call> observed;
 };
 
 /// The objects that the body of a direct call refers to.
@@ -98,8 +98,7 @@ detail::body_task detail::direct_call::begin(const tool_node& node, const tool_c
         tool_environment{form, state(given), given.store, given.make_runtime()});
   }
   if (observer)
-    extras->observed =
-        std::make_unique<observed_call>(std::move(observer), call, given.attempt, at);
+    extras->observed.emplace(std::move(observer), call, given.attempt, at);
   auto own = std::unique_ptr<tool_call>{};
   const auto* given_call = &call;
   if (!entry->injections.empty()) {
@@ -114,13 +113,13 @@ detail::body_task detail::direct_call::begin(const tool_node& node, const tool_c
 tool_answer detail::direct_call::end(const tool_node& node, const tool_call& call,
                                      body_task& ended) {
   auto& kept = static_cast<direct_arguments&>(*ended.kept());
-  auto observed = std::unique_ptr<observed_call>{};
+  auto* observed = static_cast<observed_call*>(nullptr);
   if (auto* const extras = kept.extras()) {
     extras->permits = {}; // the next call need not wait until this one is answered
-    observed = std::move(extras->observed);
+    observed = extras->observed ? &*extras->observed : nullptr;
   }
   const auto take = [&] { return ended.take<tool_output>(); };
-  if (!observed)
+  if (observed == nullptr)
     return answer_to(*node.table_, call, tool_input_form::calls, take);
   auto answer = tool_answer{};
   try {

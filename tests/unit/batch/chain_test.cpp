@@ -123,12 +123,14 @@ public:
   std::string keys;
 };
 
-detail::ready_row ready(const std::string& key, std::uint64_t bytes = 10) {
-  auto out = detail::ready_row{};
-  out.request.key = key;
-  out.origin.key = key;
-  out.origin.size = bytes;
-  return out;
+/// Adds a row that waits for its start.
+void add_ready(detail::row_table& table, const std::string& key, std::uint64_t bytes = 10) {
+  auto request = row_request{};
+  request.key = key;
+  auto origin = detail::row_origin{};
+  origin.key = key;
+  origin.size = bytes;
+  table.add_ready(std::move(request), std::move(origin));
 }
 
 bool has_room(detail::row_table& table) {
@@ -140,10 +142,10 @@ struct chained_table {
   explicit chained_table(std::size_t ready_max = 4) : table{1, 10, ready_max} {
     starter.table = &table;
     table.enable_chains(starter);
-    table.add_ready(ready("a"));
+    add_ready(table, "a");
     first = table.take_ready()->slot;
     table.attach(first, std::make_unique<no_handle>());
-    table.add_ready(ready("b"));
+    add_ready(table, "b");
   }
   /// Ends a row on another thread, as the engine does.
   void finish(std::size_t slot, row_outcome outcome = {}) {
@@ -185,12 +187,12 @@ BOOST_AUTO_TEST_CASE(end_of_row_writes_its_line) {
 BOOST_AUTO_TEST_CASE(row_that_ends_while_it_starts_starts_no_other) {
   auto t = chained_table{};
   t.finish(t.first);
-  t.table.add_ready(ready("c"));
+  add_ready(t.table, "c");
   t.starter.is_allowed = false;
   t.finish(t.starter.slots.back());
   t.starter.is_allowed = true;
   const auto third = t.table.take_ready()->slot; // its handle is not attached yet
-  t.table.add_ready(ready("d"));
+  add_ready(t.table, "d");
   t.table.finish(third, {});
   BOOST_TEST(t.starter.keys == "b");
   BOOST_TEST(t.table.take_ready()->request.key == "d");
@@ -211,14 +213,14 @@ BOOST_AUTO_TEST_CASE(fault_disables_chains_until_rows_are_taken) {
   t.table.enable_chains(t.starter); // the row that ended in a fault has not been taken
   const auto second = t.table.take_ready()->slot;
   t.table.attach(second, std::make_unique<no_handle>());
-  t.table.add_ready(ready("c"));
+  add_ready(t.table, "c");
   t.finish(second);
   BOOST_TEST(t.starter.keys.empty());
   BOOST_TEST(t.table.take_returned().rows.size() == 1U);
   t.table.enable_chains(t.starter);
   const auto third = t.table.take_ready()->slot;
   t.table.attach(third, std::make_unique<no_handle>());
-  t.table.add_ready(ready("d"));
+  add_ready(t.table, "d");
   t.finish(third);
   BOOST_TEST(t.starter.keys == "d");
 }
@@ -227,10 +229,10 @@ BOOST_AUTO_TEST_CASE(rows_are_read_ahead_up_to_their_limit) {
   auto t = chained_table{4};
   for (const auto* key : {"c", "d"}) {
     BOOST_TEST(has_room(t.table));
-    t.table.add_ready(ready(key));
+    add_ready(t.table, key);
   }
   BOOST_TEST(has_room(t.table));
-  t.table.add_ready(ready("e"));
+  add_ready(t.table, "e");
   BOOST_TEST(!has_room(t.table)); // b to e wait
   t.finish(t.first);              // starts b
   BOOST_TEST(!has_room(t.table));
@@ -243,7 +245,7 @@ BOOST_AUTO_TEST_CASE(rows_are_read_ahead_up_to_their_limit) {
 BOOST_AUTO_TEST_CASE(large_lines_are_read_ahead_one_at_a_time) {
   constexpr auto large = std::uint64_t{5} << 20U;
   auto t = chained_table{};
-  t.table.add_ready(ready("c", large));
+  add_ready(t.table, "c", large);
   BOOST_TEST(!has_room(t.table));
 }
 
