@@ -4,6 +4,7 @@
 #include <superstep/messages/message_json.hpp>
 #include <superstep/messages/messages.hpp>
 
+#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -12,6 +13,8 @@
 namespace superstep {
 
 namespace {
+
+constexpr auto message_types = static_cast<std::size_t>(message_type::function) + 1;
 
 /// langchain-core writes absent texts inside tool calls as null.
 json::value text_or_null(const std::string& text) {
@@ -68,6 +71,11 @@ private:
 class object_writer {
 public:
   explicit object_writer(std::string& out) : out_{out} { out_ += '{'; }
+  /// @param start the start of the object: a brace, members, and the name of a member whose value
+  /// the caller writes
+  object_writer(std::string& out, std::string_view start) : out_{out}, first_{false} {
+    out_ += start;
+  }
 
   std::string& key(const member_name& name) {
     out_ += name.text().substr(std::exchange(first_, false) ? 1 : 0);
@@ -107,8 +115,21 @@ void append_call(std::string& out, const tool_call& c) {
   w.text("name", c.name);
   append_text(w.key("args"), c.args);
   w.text_or_null("id", c.id);
-  w.text("type", "tool_call");
-  w.close();
+  out += R"(,"type":"tool_call"})";
+}
+
+/// Returns the start of the JSON form of a message, up to the value of `content`.
+std::string_view start_of(message_type type) {
+  static const auto all = [] {
+    auto out = std::array<std::string, message_types>{};
+    for (auto i = std::size_t{0}; i < out.size(); ++i) {
+      auto w = object_writer{out[i]};
+      w.text("type", to_string(static_cast<message_type>(i)));
+      w.key("content");
+    }
+    return out;
+  }();
+  return all[static_cast<std::size_t>(type)];
 }
 
 void append_call(std::string& out, const invalid_tool_call& c) {
@@ -203,12 +224,11 @@ json::object to_json(const message& m) {
 }
 
 void append_json(std::string& out, const message& m) {
-  auto w = object_writer{out};
-  w.text("type", to_string(m.type));
+  auto w = object_writer{out, start_of(m.type)};
   if (m.blocks)
-    append_text(w.key("content"), *m.blocks);
+    append_text(out, *m.blocks);
   else
-    w.text("content", m.content);
+    append_quoted(out, m.content);
   if (m.type == message_type::chat)
     w.text("role", m.role.value_or({}));
   if (!m.name.empty() || m.type == message_type::function)
