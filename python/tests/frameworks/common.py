@@ -10,11 +10,13 @@ import signal
 import tempfile
 import threading
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Mapping
 
 import superstep as ss
 
 SIZES = (5_000, 45_000)
+#: Runs a number of rows.
+Job = Callable[[int], Any]
 
 _FILES = {
     "agent.yaml": "name: adder\nmodel: {provider: scripted, path: rules.yaml}\n",
@@ -51,23 +53,27 @@ def check(answers: dict[int, str], count: int) -> None:
     assert not wrong, (wrong[0], answers[wrong[0]])
 
 
-def compare(name: str, plain: Callable[[int], Any], agent: Callable[[int], Any]) -> None:
-    """Runs two jobs of two sizes in turn, and prints the microseconds per additional row of each.
+def compare(name: str, jobs: Mapping[str, Job], sizes: tuple[int, int] = SIZES) -> dict[str, float]:
+    """Runs jobs of two sizes in turn, prints the microseconds per additional row of each, and returns them.
 
-    ``plain`` returns its input, ``agent`` runs an agent. The minimum of three rounds counts.
+    The minimum of three rounds counts. A ratio is that to the first job, which returns its input.
     """
-    kinds = {"identity": plain, "agent": agent}
-    least = {(kind, size): float("inf") for kind in kinds for size in SIZES}
+    least = {(kind, size): float("inf") for kind in jobs for size in sizes}
     for _ in range(3):
         for kind, size in least:
             begin = time.monotonic()
-            kinds[kind](size)
+            jobs[kind](size)
             least[kind, size] = min(least[kind, size], time.monotonic() - begin)
-    slopes = {}
-    for kind in kinds:
-        slopes[kind] = (least[kind, SIZES[1]] - least[kind, SIZES[0]]) / (SIZES[1] - SIZES[0]) * 1e6
-        print(f"{name}, {kind}: {slopes[kind]:.0f} us a row, {least[kind, SIZES[0]]:.1f} s for {SIZES[0]} rows")
-    print(f"{name}: ratio {slopes['agent'] / slopes['identity']:.2f}", flush=True)
+    slopes: dict[str, float] = {}
+    for kind in jobs:
+        slopes[kind] = (least[kind, sizes[1]] - least[kind, sizes[0]]) / (sizes[1] - sizes[0]) * 1e6
+        ratio = slopes[kind] / next(iter(slopes.values()))
+        print(
+            f"{name}, {kind}: {slopes[kind]:.0f} us a row, ratio {ratio:.2f}, "
+            f"{least[kind, sizes[0]]:.1f} s for {sizes[0]} rows",
+            flush=True,
+        )
+    return slopes
 
 
 #: Rows of the jobs whose workers are killed, and the number of them in a block.
@@ -106,40 +112,48 @@ class Notes:
         return sum(n - 1 for n in collections.Counter(x for _, x in self.lines()).values())
 
 
+#: How the jobs whose workers are killed keep their rows.
+KEPT = ("without a checkpointer", "with a checkpointer", "with a checkpointer and a journaled tool")
+
+
 def with_kill(
     name: str,
     job: Callable[[Any], dict[int, str]],
-    is_saved: bool,
+    kept: str,
     lose: "Callable[[Notes], None] | None" = None,
 ) -> None:
-    """Runs a job while one of its workers is killed, with or without a checkpointer.
+    """Runs a job while one of its workers is killed. ``kept`` is one of KEPT.
 
-    Checks that each row has its answer once, and prints how many tool calls were repeated. ``job`` takes
+    Checks that each row has its answer once, and prints how many tool calls were repeated. A journaled
+    tool must not be called twice; the model reads that the outcome of a call is unknown. ``job`` takes
     the arguments of an adapter. ``lose`` replaces the kill, for example by the loss of a machine.
     """
     notes = Notes()
     settings: dict[str, Any] = {"question": "question"}
     agent: Any = agent_file()
-    tools = [notes.tool()]
-    if is_saved:
+    is_journaled = kept == KEPT[2]
+    tools = [ss.tool(effects="journaled")(notes.tool()) if is_journaled else notes.tool()]
+    if kept != KEPT[0]:
         saved = ss.sqlite_checkpointer(tempfile.mktemp(prefix="superstep-", suffix=".db"))
         agent, tools = ss.Agent.from_file(agent, tools, checkpointer=saved), []
-        settings |= {"key": "id", "job": name}
+        settings |= {"key": "id", "job": f"{name}, {kept}"}
     killer = threading.Thread(target=_kill, args=(notes, lose))
     killer.start()
     begin = time.monotonic()
     answers = job({"agent": agent, "tools": tools, **settings})
     seconds = time.monotonic() - begin
     killer.join()
-    check(answers, KILL_ROWS)
-    kept = "with a checkpointer" if is_saved else "without a checkpointer"
+    unknown = [i for i, answer in answers.items() if "is not known" in answer] if is_journaled else []
+    check(answers | {i: f"It is {i + 1}." for i in unknown}, KILL_ROWS)
     print(
         f"{name}, {kept}: {len(answers)} rows once after the loss of a worker, "
-        f"{notes.repeated()} tool calls repeated, {seconds:.0f} s",
+        f"{notes.repeated()} tool calls repeated, {len(unknown)} outcomes unknown, {seconds:.0f} s",
         flush=True,
     )
-    if is_saved:  # at most the rows of one block per worker were in flight
-        assert notes.repeated() <= 2 * KILL_BLOCK, notes.repeated()
+    # With a checkpointer, only calls that were running when their process died are repeated.
+    repeated_max = {KEPT[0]: KILL_ROWS, KEPT[1]: 2 * KILL_BLOCK, KEPT[2]: 0}[kept]
+    assert notes.repeated() <= repeated_max, notes.repeated()
+    assert len(unknown) <= 2 * KILL_BLOCK, len(unknown)
 
 
 def _kill(notes: Notes, lose: "Callable[[Notes], None] | None") -> None:

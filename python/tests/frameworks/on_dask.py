@@ -50,9 +50,9 @@ def main() -> None:
             return {row["id"]: row["answer"] for row in done}
 
         file = common.agent_file()
-        common.compare("dask", plain, job)
-        for is_saved in (False, True):
-            common.with_kill("dask", kill_job, is_saved)
+        common.compare("dask", {"identity": plain, "agent": job})
+        for kept in common.KEPT:
+            common.with_kill("dask", kill_job, kept)
 
 
 if __name__ == "__main__":

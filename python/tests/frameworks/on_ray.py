@@ -10,6 +10,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 import common
+import lang_agent
 
 import superstep.ray
 
@@ -61,20 +62,28 @@ def main() -> None:
     print("nodes", len(ray.nodes()))
     arguments = {"agent": common.agent_file(), "tools": [common.inc], "question": "question"}
     try:
-        common.compare(
+        slopes = common.compare(
             "ray",
-            lambda n: job(Identity, n, {}),
-            lambda n: common.check(job(superstep.ray.Agent, n, arguments), n),
+            {
+                "identity": lambda n: job(Identity, n, {}),
+                "agent": lambda n: common.check(job(superstep.ray.Agent, n, arguments), n),
+            },
         )
+        theirs = common.compare(
+            "ray",
+            {"LangGraph": lambda n: common.check(job(lang_agent.Agent, n, {}, n // 10), n)},
+            (500, 1_500),
+        )
+        print(f"ray: LangGraph costs {theirs['LangGraph'] / slopes['agent']:.0f} times as much", flush=True)
 
         def kill_job(arguments: dict[str, Any]) -> dict[int, str]:
             return job(superstep.ray.Agent, common.KILL_ROWS, arguments, common.KILL_BLOCK)
 
-        for is_saved in (False, True):
-            common.with_kill("ray, map worker", kill_job, is_saved)
-        for is_saved in (False, True):
+        for kept in common.KEPT:
+            common.with_kill("ray, map worker", kill_job, kept)
+        for kept in common.KEPT:
             common.with_kill(
-                "ray, node", kill_job, is_saved, lambda notes: lose_node(cluster, nodes, notes)
+                "ray, node", kill_job, kept, lambda notes: lose_node(cluster, nodes, notes)
             )
             nodes.append(cluster.add_node(**node))
     finally:

@@ -48,15 +48,17 @@ def main() -> None:
     job(identity, 1_000, plain)
     common.compare(
         "spark",
-        lambda n: job(identity, n, plain),
-        lambda n: common.check(job(function, n, agent), n),
+        {
+            "identity": lambda n: job(identity, n, plain),
+            "agent": lambda n: common.check(job(function, n, agent), n),
+        },
     )
     parts = common.KILL_ROWS // common.KILL_BLOCK
-    for is_saved in (False, True):
+    for kept in common.KEPT:
         common.with_kill(
             "spark",
             lambda arguments: job(superstep.spark.map(**arguments), common.KILL_ROWS, agent, parts),
-            is_saved,
+            kept,
         )
     spark.stop()
 
