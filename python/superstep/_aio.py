@@ -66,11 +66,20 @@ class _Loop:
         loop = self._reference()
         return loop is None or loop.is_closed()
 
-    def post(self, work: Callable[[], None]) -> None:
-        """Calls a function in the loop. One wake-up serves all functions that arrive meanwhile."""
+    def post(self, work: Callable[[], None]) -> bool:
+        """Calls a function in the loop. One wake-up serves all functions that arrive meanwhile.
+
+        Returns False if the loop was closed, perhaps meanwhile. The exception is not raised: its
+        traceback would keep the loop alive.
+        """
         self.work.append(work)
         if len(self.work) == 1:
-            self.loop.call_soon_threadsafe(self._drain)
+            try:
+                self.loop.call_soon_threadsafe(self._drain)
+            except RuntimeError:
+                self.work.clear()
+                return False
+        return True
 
     def _drain(self) -> None:
         while self.work:
@@ -151,9 +160,8 @@ def stop(seconds: float) -> bool:
 
 def submit(number: int, coroutine: Any, call: Any) -> _Handle:
     """Schedules a coroutine in a loop; 0 is the package's own loop."""
-    loop = _loops.get(number) if number else None
-    if loop is None or loop.is_closed():
-        loop = _own_loop()
+    of_caller = _loops.get(number) if number else None
+    loop: _Loop = _own_loop() if of_caller is None or of_caller.is_closed() else of_caller
     handle = _Handle(loop)
 
     def begin() -> None:
@@ -169,7 +177,10 @@ def submit(number: int, coroutine: Any, call: Any) -> _Handle:
         loop.tasks.add(task)
         task.add_done_callback(lambda t: _end(loop, t, call, coroutine))
 
-    loop.post(begin)
+    if not loop.post(begin):
+        loop = _own_loop()
+        handle.loop = weakref.ref(loop)
+        loop.post(begin)
     return handle
 
 
@@ -258,7 +269,7 @@ class Waiter:
 
 
 async def until_notified(
-    begin: Callable[[Callable[[], None]], Any], stop: Callable[[Any], None]
+    begin: Callable[[Callable[[], object]], Any], stop: Callable[[Any], None]
 ) -> Any:
     """Starts an operation that another thread ends, and awaits its end.
 

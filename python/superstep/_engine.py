@@ -9,7 +9,7 @@ import sys
 from types import CoroutineType
 
 from . import _aio, _stored, _superstep
-from ._resources import Item, store_of
+from ._resources import Item, built, store_of
 from ._types import Command, GraphError, Interrupt, Interrupted, Overwrite, RunError, Send
 
 #: Seconds for which the end of the process waits for coroutines.
@@ -42,6 +42,8 @@ def _stop() -> None:
     has_ended = _superstep.stop()
     has_ended = _aio.stop(_EXIT_GRACE) and has_ended
     if not live and has_ended:
+        for compiled_or_resource in list(built):
+            compiled_or_resource._forget()
         _superstep.forget_package()
         return
     if live:

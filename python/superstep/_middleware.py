@@ -187,7 +187,7 @@ class _Wrap:
         self.is_async = is_coroutine_function(function)
 
     def __call__(self, call: Any) -> Any:
-        def begin(request: _Request, notify: "Callable[[], None] | None") -> Any:
+        def begin(request: _Request, notify: "Callable[[], object] | None") -> Any:
             if not isinstance(request, self.request):
                 raise TypeError(
                     f"a handler takes a {self.request.__name__}, not a {type(request).__name__}"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from typing import Any, Callable, Mapping, Sequence, Union
 
 from . import _superstep
@@ -11,6 +12,11 @@ from ._types import Values
 
 Namespace = Union[Sequence[str], str]
 Embed = Callable[[list[str]], list[list[float]]]
+
+
+#: The objects that have native ones. They drop these when the process exits: a native object may keep a
+#: value whose class refers to the program, which the garbage collector does not see.
+built: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
 
 class _Resource:
@@ -22,6 +28,9 @@ class _Resource:
     def __init__(self, make: str, *arguments: Any) -> None:
         self._make = make
         self._arguments = arguments
+        self._forget()
+
+    def _forget(self) -> None:
         self._native: Any = None
         self._generation = -1
 
@@ -30,6 +39,7 @@ class _Resource:
         if self._native is None or self._generation != now:
             self._native = getattr(_superstep, self._make)(*self._arguments)
             self._generation = now
+            built.add(self)
         return self._native
 
     def __reduce__(self) -> tuple[Any, ...]:

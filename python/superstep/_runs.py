@@ -19,6 +19,7 @@ from typing import (
 )
 
 from . import _aio, _superstep
+from ._resources import built
 
 if TYPE_CHECKING:
     import asyncio  # imported when it is first needed, because this takes tens of milliseconds
@@ -73,6 +74,7 @@ class Compiled(Generic[InputT, ResultT]):
         if self._built is None or self._generation != now:
             self._built = self._build()
             self._generation = now
+            built.add(self)
         return self._built
 
     def _start(self, given: Any, options: Mapping[str, Any], modes: Sequence[str] = ()) -> Start:

@@ -2,6 +2,7 @@
 """Processes: fork, spawn, Ctrl-C, exit, threads, subinterpreters."""
 
 import multiprocessing
+import pathlib
 import signal
 import subprocess
 import sys
@@ -288,6 +289,27 @@ def test_exit_after_cancelled_runs_leaves_no_objects(run_python: Run, body: str)
     program = CANCELLATIONS + body + END
     done = run_python(program)
     assert (done.returncode, done.stderr) == (0, "")  # nanobind would list objects that are left
+
+
+@pytest.mark.parametrize("saved", ["ss.memory_checkpointer()", "ss.sqlite_checkpointer('t.db')"])
+def test_exit_after_values_of_own_classes_leaves_no_objects(
+    run_python: Run, tmp_path: pathlib.Path, saved: str
+) -> None:
+    done = run_python(
+        f"""
+        import dataclasses, superstep as ss
+        @ss.storable
+        @dataclasses.dataclass
+        class Cart:
+            items: list
+        graph = ss.Graph({{"cart": None}}).add("fill", lambda s: {{"cart": Cart(["apple"])}})
+        app = graph.edge(ss.START, "fill").compile(checkpointer={saved})
+        app.invoke({{}}, thread_id="1")
+        print(app.get_state("1").values["cart"])
+        """,
+        cwd=tmp_path,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Cart(items=['apple'])\n", "")
 
 
 def test_exit_reports_coroutines_that_do_not_end(run_python: Run) -> None:
