@@ -331,7 +331,7 @@ int prepare(const run_arguments& given, prepared_job& into) {
 
 int run(const run_arguments& given) {
   install_interrupts();
-  limit_malloc_arenas(given.workers);
+  limit_malloc_arenas(given.workers != 0 ? given.workers : given.cores); // as many as lanes
   auto prepared = prepared_job{};
   if (const auto code = prepare(given, prepared); code != 0)
     return code;
