@@ -196,18 +196,19 @@ std::string budget_note(std::size_t jobs, const stop_rules& rules) {
 }
 
 int run_matrix(const std::vector<matrix_job>& jobs,
-               const std::function<int(const matrix_job&)>& run,
+               const std::function<matrix_end(const matrix_job&)>& run,
                const std::function<std::string(const matrix_job&)>& lines_of) {
   constexpr auto dead_rows = 2;
+  constexpr auto drained = 3;
   auto highest = 0;
   auto table =
       fmt::format("{:<40} {:>7} {:>7} {:>16} {:>9} {:>9} {:>11} {:>11} {:>11}\n", "", "ok",
                   "failed", "score %", "p50 ms", "p95 ms", "tokens in", "tokens out", "cost");
   for (const auto& job : jobs) {
     std::cout << "== " << job.name << std::endl;
-    const auto code = run(job);
+    const auto [code, has_all_rows] = run(job);
     highest = std::max(highest, code);
-    if (code != 0 && code != dead_rows) {
+    if (code != 0 && code != dead_rows && !(code == drained && has_all_rows)) {
       list_left(std::span{jobs}.subspan(static_cast<std::size_t>(&job - jobs.data())), jobs.size());
       return code;
     }

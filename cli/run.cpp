@@ -329,7 +329,7 @@ int prepare(const run_arguments& given, prepared_job& into) {
   return static_cast<int>(exit_code::ok);
 }
 
-int run(const run_arguments& given) {
+int run(const run_arguments& given, bool& has_all_rows) {
   install_interrupts();
   limit_malloc_arenas(given.workers != 0 ? given.workers : given.cores); // as many as lanes
   auto prepared = prepared_job{};
@@ -369,6 +369,7 @@ int run(const run_arguments& given) {
     progress->note(note);
   const auto ended = given.shared.is_set() ? run_shared(given, job, *runner, *progress)
                                            : run_batch(job, *runner, *progress, interrupts());
+  has_all_rows = ended && ended->left() == 0;
   lanes.reset();
   runner.reset(); // closes the checkpoint database, which may be deleted now
   // Keep the checkpoints if rows have failed: --retry-dead resumes the rows from them.
@@ -469,7 +470,12 @@ int run_combinations(const run_arguments& given) {
   if (const auto note = budget_note(jobs->size(), given.stop.rules); !note.empty())
     std::cout << note << std::endl;
   return run_matrix(
-      *jobs, [&](const matrix_job& job) { return run_job(arguments_of(job)); },
+      *jobs,
+      [&](const matrix_job& job) {
+        auto out = matrix_end{};
+        out.code = run_job(arguments_of(job), &out.has_all_rows);
+        return out;
+      },
       [&](const matrix_job& job) { return lines.at(job.output); });
 }
 
@@ -488,11 +494,15 @@ early, 4 stopped because the machine lacks resources or disk space. After 3 and 
 
 } // namespace
 
-int run_job(const run_arguments& given) {
-  return with_shortage_code([&given] {
+int run_job(const run_arguments& given, bool* has_all_rows) {
+  auto is_complete = false;
+  const auto code = with_shortage_code([&] {
     const auto completed = with_agent_of_job(given);
-    return completed ? run(*completed) : fail_with(completed.error().text);
+    return completed ? run(*completed, is_complete) : fail_with(completed.error().text);
   });
+  if (has_all_rows != nullptr)
+    *has_all_rows = is_complete;
+  return code;
 }
 
 bool is_stop_requested() noexcept {
