@@ -302,7 +302,8 @@ row_outcome outcome_of(const detail::raw_result& run, std::int64_t steps_before,
   const auto& waits = run.stats.barrier_wait_ns;
   out.barrier_wait = std::chrono::nanoseconds{
       static_cast<std::int64_t>(std::accumulate(waits.begin(), waits.end(), std::uint64_t{0}))};
-  out.steps = static_cast<std::uint32_t>(static_cast<std::int64_t>(run.stats.steps) + steps_before);
+  const auto steps = static_cast<std::int64_t>(run.stats.steps) + steps_before;
+  out.steps = static_cast<std::uint32_t>(std::max<std::int64_t>(steps, 0));
   out.tool_times.reserve(tool_times.size());
   for (const auto& call : tool_times)
     out.tool_times.push_back(call.took);
@@ -429,16 +430,15 @@ std::unique_ptr<running_row> agent_runner::submit(row_request request, done_func
     return ended;
   }
   const auto modes = trace ? stream_mode::debug : stream_mode::none;
-  auto end =
-      ending{.context = context,
-             .messages_before = messages,
-             .steps_before = from.steps,
-             .attempt = request.attempt,
-             .saved_steps = checkpointer_ && from.steps >= 0 ? saved_steps_of(request) : nullptr,
-             .price = price,
-             .trace = trace,
-             .calls = calls,
-             .done = std::move(done)};
+  auto end = ending{.context = context,
+                    .messages_before = messages,
+                    .steps_before = from.steps,
+                    .attempt = request.attempt,
+                    .saved_steps = checkpointer_ ? saved_steps_of(request) : nullptr,
+                    .price = price,
+                    .trace = trace,
+                    .calls = calls,
+                    .done = std::move(done)};
   auto running = std::make_unique<running_agent>(); // first, because nothing may throw later
   running->set(detail::engine_access::start(engine_, detail::program_of(agent_.graph()),
                                             std::move(from.input), std::move(request.config),
@@ -485,7 +485,8 @@ std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
       if (end.trace)
         end.trace->end(ended.error ? error_kind(*ended.error) : "ok", times);
       out = outcome_of(ended, end.steps_before, end.attempt, times);
-      if (end.saved_steps)
+      // A run without steps has found that another process has just ended the row.
+      if (end.saved_steps && (end.steps_before >= 0 || ended.stats.steps == 0))
         out.steps = std::max(out.steps, end.saved_steps());
       if (auto state = state_of(ended))
         take_state(out, *state, end.messages_before);
@@ -514,8 +515,8 @@ std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
   };
 }
 
-/// Returns a function that reads how many super-steps of a row are saved. Between the start of a
-/// resumed row and the begin of its run, another process may have saved further ones.
+/// Returns a function that reads how many super-steps of a row are saved. Between the call of
+/// begin() and the start of the run, another process may have saved further ones.
 std::function<std::uint32_t()> agent_runner::saved_steps_of(const row_request& request) const {
   return [from = checkpointer_, key = thread_key{request.config.thread_id, {}},
           as = detail::program_of(agent_.graph())->layout()] {

@@ -65,7 +65,7 @@ private:
     std::size_t messages_before = 0;
     std::int64_t steps_before = 0;
     std::uint32_t attempt = 1;
-    std::function<std::uint32_t()> saved_steps; ///< null unless the row was resumed
+    std::function<std::uint32_t()> saved_steps; ///< null unless the row is saved
     std::optional<model_price> price;           ///< prices of the row's model, if they are known
     std::shared_ptr<row_trace> trace;           ///< null if there is no trace
     std::shared_ptr<const row_calls> calls;     ///< null for a row without a deadline
