@@ -86,7 +86,12 @@ result<void> retry(pg_connection& connection, const shared_job& job, const jobs_
 
 result<void> export_rows(pg_connection& connection, const shared_job& job,
                          const jobs_arguments& given) {
-  const auto written = detail::export_job(connection, job, given.files);
+  auto key = ledger_key();
+  if (!key)
+    return key.error();
+  auto files = given.files;
+  files.key = *std::move(key);
+  const auto written = detail::export_job(connection, job, files);
   if (!written)
     return written.error();
   std::cerr << counted(written->lines, "line") << " of " << counted(job.rows, "row") << ", "

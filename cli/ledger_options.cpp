@@ -4,6 +4,9 @@
 
 #include "cli/usage.hpp"
 
+#include <superstep/checkpoint/checkpointer.hpp>
+#include <superstep/checkpoint/sqlite.hpp>
+
 #include <array>
 
 namespace superstep::cli {
@@ -58,6 +61,14 @@ void add_shared_run_options(CLI::App& verb, ledger_arguments& into) {
       if (verb.count(name) > 0)
         throw CLI::ExcludesError(name, "--ledger");
   });
+}
+
+result<std::string> ledger_key() {
+  try {
+    return encryption_key_from_environment();
+  } catch (const checkpoint_error& e) {
+    return error{e.code(), e.what()};
+  }
 }
 
 result<detail::pg_connection> open_ledger(const ledger_arguments& given) {

@@ -32,6 +32,9 @@ CLI::Option* add_job_option(CLI::App& verb, ledger_arguments& into);
 /// --output are required; with it, the options that belong to files are rejected.
 void add_shared_run_options(CLI::App& verb, ledger_arguments& into);
 
+/// Returns the key of encrypted jobs from the environment; empty if it is not set.
+[[nodiscard]] result<std::string> ledger_key();
+
 /// Opens the database of --ledger.
 [[nodiscard]] result<detail::pg_connection> open_ledger(const ledger_arguments& given);
 

@@ -231,7 +231,11 @@ result<batch_summary> run_shared(const run_arguments& given, const batch_options
   auto address = detail::check_address(given.shared.ledger, given.shared.is_insecure_allowed);
   if (!address)
     return address.error();
-  auto shared = detail::shared_run_options{.parts = given.shared.parts, .force = given.batch.force};
+  auto key = ledger_key();
+  if (!key)
+    return key.error();
+  auto shared = detail::shared_run_options{
+      .parts = given.shared.parts, .force = given.batch.force, .key = *std::move(key)};
   shared.worker.lease = std::chrono::milliseconds{given.shared.lease_ms};
   return detail::run_shared_batch(*address, given.shared.job, job, shared, runner, progress,
                                   interrupts());

@@ -45,6 +45,10 @@ int submit(const submit_arguments& given) {
   auto stored = detail::submit_options{};
   stored.agent = std::filesystem::absolute(given.rows.agent).lexically_normal().string();
   stored.chunk_rows = given.chunk_rows.value_or(0);
+  auto key = ledger_key();
+  if (!key)
+    return fail_submit(key.error().text);
+  stored.key = *std::move(key);
   const auto submitted =
       detail::submit_job(*connection, given.shared.job, options, stored, interrupts());
   if (!submitted)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The statements of `superstep jobs`, which need a role with access to the tables.
+// The statements of `superstep jobs`, each a call of one function of the schema.
 #include "jobs.hpp"
 
+#include "line_cipher.hpp"
 #include "part_files.hpp"
 
 #include <cerrno>
@@ -12,6 +13,8 @@
 
 namespace superstep::detail {
 namespace {
+
+constexpr auto export_rows_max = std::int32_t{1'000};
 
 /// A statement for one job, whose number is the only parameter.
 result<pg_rows> run_for(pg_connection& connection, const shared_job& job, const char* statement) {
@@ -108,14 +111,7 @@ result<std::vector<job_entry>> list_jobs(pg_connection& connection) {
   auto out = std::vector<job_entry>{};
   if (exists->text(0, 0) == "f")
     return out;
-  const auto rows = connection.run(
-      "select j.name, case when j.state = 'open' and c.done = j.rows then 'finished' "
-      "else j.state end, j.rows, c.ok, c.dead, "
-      "(select count(*) from superstep.workers w where w.job = j.job and "
-      "w.seen > now() - interval '1 minute') from superstep.jobs j, lateral "
-      "(select coalesce(sum(ok), 0) as ok, coalesce(sum(dead), 0) as dead, "
-      "coalesce(sum(ok + dead), 0) as done from superstep.chunks c where c.job = j.job) c "
-      "order by j.name");
+  const auto rows = connection.run("select * from superstep.list_jobs()");
   if (!rows)
     return rows.error();
   const auto number = [&](int row, int column) {
@@ -128,14 +124,7 @@ result<std::vector<job_entry>> list_jobs(pg_connection& connection) {
 }
 
 result<std::vector<worker_entry>> workers_of(pg_connection& connection, const shared_job& job) {
-  const auto rows = run_for(
-      connection, job,
-      "select w.worker, w.host, count(c.first), "
-      "greatest(0, extract(epoch from now() - w.seen))::bigint "
-      "from superstep.workers w left join superstep.chunks c "
-      "on c.job = w.job and c.worker = w.worker and c.state = 1 where w.job = $1 "
-      "group by w.worker, w.host, w.seen "
-      "having count(c.first) > 0 or w.seen > now() - interval '1 hour' order by w.host, w.worker");
+  const auto rows = run_for(connection, job, "select * from superstep.workers_of($1)");
   if (!rows)
     return rows.error();
   auto out = std::vector<worker_entry>{};
@@ -150,9 +139,7 @@ result<void> set_state(pg_connection& connection, const shared_job& job, const c
   auto given = pg_parameters{};
   given.add(job.number);
   given.add(std::string_view{state});
-  const auto rows = connection.run("update superstep.jobs set state = $2 "
-                                   "where job = $1 and state <> 'loading' returning job",
-                                   given);
+  const auto rows = connection.run("select superstep.set_state($1, $2)", given);
   if (!rows)
     return rows.error();
   if (rows->size() == 0)
@@ -162,34 +149,22 @@ result<void> set_state(pg_connection& connection, const shared_job& job, const c
 }
 
 result<std::uint64_t> retry_dead(pg_connection& connection, const shared_job& job) {
-  const auto rows =
-      run_for(connection, job,
-              "with d as (delete from superstep.outputs where job = $1 and status & 1 = 1 and "
-              "dead::jsonb #>> '{error,kind}' <> 'recursion_limit' returning row), "
-              "n as (select k.first, count(*) as failed from d join superstep.chunks k "
-              "on k.job = $1 and d.row >= k.first and d.row < k.bound group by k.first), "
-              "u as (update superstep.chunks k set dead = k.dead - n.failed, "
-              "state = case k.state when 2 then 0 else k.state end "
-              "from n where k.job = $1 and k.first = n.first) "
-              "select coalesce(sum(failed), 0) from n");
+  const auto rows = run_for(connection, job, "select superstep.retry_dead($1)");
   if (!rows)
     return rows.error();
   return static_cast<std::uint64_t>(rows->number(0, 0));
 }
 
 result<void> drop_job(pg_connection& connection, const shared_job& job) {
-  const auto number = std::to_string(job.number);
-  const auto script = "begin; drop table if exists superstep.inputs_" + number +
-                      "; drop table if exists superstep.outputs_" + number +
-                      "; delete from superstep.jobs where job = " + number + "; commit";
-  auto dropped = connection.run_script(script.c_str());
-  if (!dropped)
-    connection.close();
-  return dropped;
+  const auto done = run_for(connection, job, "select superstep.drop_job($1)");
+  return done ? result<void>{} : done.error();
 }
 
 result<exported_rows> export_job(pg_connection& connection, const shared_job& job,
                                  const export_options& to) {
+  const auto cipher = cipher_of(job, to.key);
+  if (!cipher)
+    return cipher.error();
   auto output = replacing_file{};
   auto dead = replacing_file{};
   if (auto opened = output.open(to.output); !opened)
@@ -199,29 +174,42 @@ result<exported_rows> export_job(pg_connection& connection, const shared_job& jo
       return opened.error();
   auto parts = part_reader{to.parts};
   auto out = exported_rows{};
-  auto given = pg_parameters{};
-  given.add(job.number);
-  auto read = connection.for_each_row(
-      "select status, line, dead from superstep.outputs where job = $1 order by row", given,
-      [&](const pg_rows& row) -> result<void> {
-        constexpr auto in_part = 2;
-        ++out.lines;
-        if ((row.number(0, 0) & in_part) != 0) {
-          const auto line = parts.read(row.text(0, 1));
-          if (!line)
-            return line.error();
-          if (auto written = output.append(*line); !written)
-            return written;
-        } else if (auto written = output.append(row.text(0, 1)); !written) {
-          return written;
-        }
-        if (row.is_null(0, 2))
-          return {};
-        ++out.dead;
-        return to.dead.empty() ? result<void>{} : dead.append(row.text(0, 2));
-      });
-  if (!read)
-    return read.error();
+  const auto write = [&](const pg_rows& row) -> result<void> {
+    constexpr auto in_part = 2;
+    ++out.lines;
+    const auto number = static_cast<std::uint64_t>(row.number(0, 0));
+    auto line = (row.number(0, 1) & in_part) != 0 ? parts.read(row.text(0, 2))
+                                                  : result<std::string>{row.text(0, 2)};
+    if (line)
+      line = cipher->open(line_kind::output, number, *line);
+    if (!line)
+      return line.error();
+    if (auto written = output.append(*line); !written)
+      return written;
+    if (row.is_null(0, 3))
+      return {};
+    ++out.dead;
+    if (to.dead.empty())
+      return {};
+    const auto letter = cipher->open(line_kind::dead, number, row.text(0, 3));
+    return letter ? dead.append(*letter) : letter.error();
+  };
+  // A function returns all of its rows before the first one is read, so it returns some at a time.
+  auto next = std::int64_t{0};
+  for (auto before = std::int64_t{-1}; next > before;) {
+    before = next;
+    auto given = pg_parameters{};
+    given.add(job.number);
+    given.add(next);
+    given.add(export_rows_max);
+    auto read = connection.for_each_row("select * from superstep.export_rows($1, $2, $3)", given,
+                                        [&](const pg_rows& row) {
+                                          next = row.number(0, 0) + 1;
+                                          return write(row);
+                                        });
+    if (!read)
+      return read.error();
+  }
   if (auto finished = output.finish(); !finished)
     return finished.error();
   if (!to.dead.empty())

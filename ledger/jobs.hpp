@@ -47,6 +47,7 @@ struct export_options {
   std::string output; ///< path, or `-` for standard output
   std::string dead;   ///< path of the dead letters; empty: not written
   std::string parts;  ///< folder of the part files; empty: the lines are in the database
+  std::string key;    ///< key with which the job was submitted; empty: none
 };
 /// The numbers of lines that export_job() has written.
 struct exported_rows {

@@ -37,6 +37,7 @@ void add(pg_parameters& to, const std::vector<Number>& numbers) {
 
 constexpr auto status_dead = std::int16_t{1};
 constexpr auto status_in_part = std::int16_t{2};
+constexpr auto status_final = std::int16_t{4};
 
 } // namespace
 
@@ -106,6 +107,7 @@ result<commit_answer> pg_ledger_db::commit(const commit_request& request) {
     last[row.part] = std::max(last[row.part], static_cast<std::int64_t>(row.row));
     parts.push_back(static_cast<std::int32_t>(row.part) + 1);
     statuses.push_back(static_cast<std::int16_t>((row.is_dead ? status_dead : 0) |
+                                                 (row.is_final ? status_final : 0) |
                                                  (row.is_in_part ? status_in_part : 0)));
   }
   auto given = job_and_worker();

@@ -102,6 +102,9 @@ result<batch_summary> run_shared_batch(const pg_address& address, const std::str
     return same.error();
   if (job->state == shared_job_state::finished)
     return finished_summary(*job);
+  auto cipher = cipher_of(*job, shared.key);
+  if (!cipher)
+    return cipher.error();
   auto parts = parts_of(shared.parts);
   if (!parts)
     return parts.error();
@@ -117,9 +120,10 @@ result<batch_summary> run_shared_batch(const pg_address& address, const std::str
                                                      .worker = worker_name(worker.seed),
                                                      .host = host_name(),
                                                      .lease = worker.lease}};
-  auto ledger = shared_ledger{*job, db, worker, *repeats, options, stop, *std::move(parts), [&] {
-                                return find_shared_job(connection, name);
-                              }};
+  auto ledger = shared_ledger{
+      *job, db, worker, *repeats, options, stop, *std::move(parts), *std::move(cipher), [&] {
+        return find_shared_job(connection, name);
+      }};
   if (auto started = ledger.start(); !started)
     return started.error();
   return batch_run{options, runner, progress, stop, ledger}.run();

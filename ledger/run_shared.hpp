@@ -14,6 +14,7 @@ namespace superstep::detail {
 struct shared_run_options {
   std::string parts;  ///< --parts: folder for the output lines; empty: they go to the database
   bool force = false; ///< --force: run although the agent, the tools or the model differ
+  std::string key{};  ///< key with which the job was submitted; empty: none
   ledger_worker_options worker{};
 };
 

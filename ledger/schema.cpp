@@ -8,11 +8,12 @@ namespace superstep::detail {
 namespace {
 
 // chunks.state: 0 no worker holds the chunk, 1 a worker holds it, 2 all its rows have ended.
-// outputs.status: 0 ok, 1 failed; plus 2 if `line` is a place in a part file.
+// outputs.status: 0 ok, 1 failed; plus 2 if `line` is a place in a part file, and plus 4 if a
+// failed row is not to run again.
 constexpr auto tables_sql = R"sql(
 create schema if not exists superstep;
 create table superstep.format (version int not null);
-insert into superstep.format values (1);
+insert into superstep.format values (2);
 create table superstep.jobs (
   job bigint generated always as identity primary key,
   name text not null unique,

@@ -4,12 +4,14 @@
 namespace superstep::detail {
 
 /// The version of the tables and functions. A database with another version is rejected.
-inline constexpr auto ledger_format = 1;
+inline constexpr auto ledger_format = 2;
 
 /// SQL that creates the schema `superstep` with the tables of a ledger. It must run in a
 /// transaction.
 [[nodiscard]] const char* ledger_tables() noexcept;
 /// SQL that creates or replaces the functions that workers call.
 [[nodiscard]] const char* ledger_functions() noexcept;
+/// SQL that creates or replaces the functions for `superstep submit` and `superstep jobs`.
+[[nodiscard]] const char* admin_functions() noexcept;
 
 } // namespace superstep::detail

@@ -37,29 +37,35 @@ shared_job_state state_of(std::string_view state, std::uint64_t rows, std::uint6
   return state == "loading" ? loading : cancelled;
 }
 
+constexpr auto key_check_name = "key_check";
+
+/// Reads the text of header_text().
+result<void> read_header(std::string_view text, shared_job& into) {
+  const auto parsed = parse_json(text);
+  const auto* members = parsed ? parsed->if_object() : nullptr;
+  if (members == nullptr)
+    return error{errc::parse_failed, "the ledger's description of the job is not a JSON object"};
+  if (const auto* created = members->if_contains("created"); created && created->is_int64())
+    into.header.created = created->get_int64();
+  for (const auto& each : text_members)
+    if (const auto* found = members->if_contains(each.name); found && found->is_string())
+      into.header.*each.member = std::string_view{found->get_string()};
+  if (const auto* check = members->if_contains(key_check_name); check && check->is_string())
+    into.key_check = std::string_view{check->get_string()};
+  return {};
+}
+
 } // namespace
 
-std::string header_text(const job_header& header) {
+std::string header_text(const job_header& header, const std::string& key_check) {
   auto out = json::object{};
   out["created"] = header.created;
   for (const auto& each : text_members)
     if (const auto& text = header.*each.member; !text.empty())
       out[each.name] = text;
+  if (!key_check.empty())
+    out[key_check_name] = key_check;
   return to_text(out);
-}
-
-result<job_header> header_of_text(std::string_view text) {
-  const auto parsed = parse_json(text);
-  const auto* members = parsed ? parsed->if_object() : nullptr;
-  if (members == nullptr)
-    return error{errc::parse_failed, "the ledger's description of the job is not a JSON object"};
-  auto out = job_header{};
-  if (const auto* created = members->if_contains("created"); created && created->is_int64())
-    out.created = created->get_int64();
-  for (const auto& each : text_members)
-    if (const auto* found = members->if_contains(each.name); found && found->is_string())
-      out.*each.member = std::string_view{found->get_string()};
-  return out;
 }
 
 row_counts counts_of(const chunk_sums& sums) noexcept {
@@ -103,10 +109,8 @@ result<shared_job> find_shared_job(pg_connection& connection, const std::string&
   auto out = shared_job{};
   out.name = name;
   out.number = rows->number(0, 0);
-  auto header = header_of_text(rows->text(0, 4));
-  if (!header)
-    return header.error();
-  out.header = *std::move(header);
+  if (auto read = read_header(rows->text(0, 4), out); !read)
+    return read.error();
   out.header.job_id = rows->text(0, 1);
   out.header.created = rows->number(0, 2);
   out.agent = rows->text(0, 5);

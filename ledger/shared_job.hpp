@@ -17,8 +17,9 @@ struct shared_job {
   std::int64_t number = 0;
   std::string name;
   shared_job_state state = shared_job_state::loading;
-  job_header header; ///< as in the journal of a job in files
-  std::string agent; ///< path of the agent file with which the job was submitted
+  job_header header;     ///< as in the journal of a job in files
+  std::string agent;     ///< path of the agent file with which the job was submitted
+  std::string key_check; ///< see cipher_of(); empty: the lines are not encrypted
   std::uint64_t rows = 0;
   chunk_sums sums{}; ///< over all rows that have ended
 
@@ -38,10 +39,8 @@ struct shared_job_address {
 [[nodiscard]] result<shared_job> find_shared_job(pg_connection& connection,
                                                  const std::string& name);
 
-/// Convert the header of a job to and from the JSON text in the database. @{
-[[nodiscard]] std::string header_text(const job_header& header);
-[[nodiscard]] result<job_header> header_of_text(std::string_view text);
-/// @}
+/// Returns the JSON text in the database of the header of a job and its key_check.
+[[nodiscard]] std::string header_text(const job_header& header, const std::string& key_check);
 
 /// Returns the counts of a job's rows as a journal has them.
 [[nodiscard]] row_counts counts_of(const chunk_sums& sums) noexcept;

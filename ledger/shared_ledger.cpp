@@ -4,6 +4,7 @@
 #include "shared_ledger.hpp"
 
 #include "batch/row_table.hpp"
+#include "batch/written_line.hpp"
 
 #include <superstep/base/detail/assert.hpp>
 
@@ -43,11 +44,11 @@ ledger_facts facts_of(const shared_job& job) {
 shared_ledger::shared_ledger(const shared_job& job, ledger_db& db,
                              const ledger_worker_options& worker, const row_repeats& repeats,
                              const batch_options& options, const stop_request& stop,
-                             std::optional<part_files> parts,
+                             std::optional<part_files> parts, line_cipher cipher,
                              std::function<result<shared_job>()> job_now)
     : name_{job.name}, db_{db}, repeats_{repeats}, options_{options}, stop_{stop},
-      parts_{std::move(parts)}, job_now_{std::move(job_now)}, facts_{facts_of(job)},
-      has_foreign_ids_{!job.header.id_field.empty()},
+      parts_{std::move(parts)}, cipher_{std::move(cipher)}, job_now_{std::move(job_now)},
+      facts_{facts_of(job)}, has_foreign_ids_{!job.header.id_field.empty()},
       parser_{row_format{std::nullopt, options.input_template, job.header.id_field}},
       worker_{worker} {}
 
@@ -151,9 +152,23 @@ void shared_ledger::execute(lock& held, const ledger_action& action) {
       });
 }
 
+/// Decrypts the lines of an answer.
+result<std::vector<input_text>> shared_ledger::opened(result<std::vector<input_text>> lines) const {
+  if (!lines || !cipher_.is_on())
+    return lines;
+  for (auto& line : *lines) {
+    auto text = cipher_.open(line_kind::input, line.row, line.text);
+    if (!text)
+      return error{text.error().code, "row " + std::to_string(line.row) + " of the job " + name_ +
+                                          " cannot be decrypted: it was changed in the database"};
+    line.text = *std::move(text);
+  }
+  return lines;
+}
+
 void shared_ledger::execute_read(lock& held, const read_action& action) {
   execute_statement(
-      held, [&] { return db_.read(action.chunks); },
+      held, [&] { return opened(db_.read(action.chunks)); },
       [this](std::vector<input_text>& lines) {
         // A row of these lines may have ended under an earlier lease while they were read. What is
         // kept of it must go first, or the next run of the row would lose its text.
@@ -179,8 +194,12 @@ commit_request shared_ledger::request_of(const commit_action& action) const {
       const auto& end = ends_.at(row);
       for (auto i = std::size_t{0}; i < end.sums.size(); ++i)
         out.parts[part].sums[i] += end.sums[i];
-      out.rows.push_back(
-          {.row = row, .part = part, .is_dead = end.is_dead, .line = end.line, .dead = end.dead});
+      out.rows.push_back({.row = row,
+                          .part = part,
+                          .is_dead = end.is_dead,
+                          .is_final = end.is_final,
+                          .line = end.line,
+                          .dead = end.dead});
     }
   }
   return out;
@@ -306,12 +325,15 @@ result<void> shared_ledger::add(const finished_row& row) {
   auto end = end_of_row{};
   end.line = row.line;
   end.line.pop_back(); // the newline
+  end.line = cipher_.seal(line_kind::output, row.origin.offset, std::move(end.line));
   end.is_dead = row.error.has_value();
   end.sums = sums_of(row.counts, end.is_dead);
   if (end.is_dead) {
     const auto guard = std::lock_guard{mutex_};
     append_dead_line(end.dead, row.origin, texts_.at(row.origin.offset).text, *row.error);
     end.dead.pop_back();
+    end.dead = cipher_.seal(line_kind::dead, row.origin.offset, std::move(end.dead));
+    end.is_final = !is_kind_retried(row.error->kind);
   }
   group_bytes_ += end.line.size() + end.dead.size();
   group_.emplace_back(row.origin.offset, std::move(end));

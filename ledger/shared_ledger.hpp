@@ -4,6 +4,7 @@
 #include "batch/job_ledger.hpp"
 #include "batch/row_selection.hpp"
 #include "ledger_worker.hpp"
+#include "line_cipher.hpp"
 #include "part_files.hpp"
 #include "shared_job.hpp"
 
@@ -31,10 +32,12 @@ public:
   /// @param db used by the ledger's thread only
   /// @param repeats of the job: the samples of a row follow each other in the ledger
   /// @param parts see part_files; nullopt to store lines in the database
+  /// @param cipher encrypts the lines of the job
   /// @param job_now returns the job again, for the summary; called after the thread has ended
   shared_ledger(const shared_job& job, ledger_db& db, const ledger_worker_options& worker,
                 const row_repeats& repeats, const batch_options& options, const stop_request& stop,
-                std::optional<part_files> parts, std::function<result<shared_job>()> job_now);
+                std::optional<part_files> parts, line_cipher cipher,
+                std::function<result<shared_job>()> job_now);
   ~shared_ledger() override;
   shared_ledger(const shared_ledger&) = delete;
   shared_ledger& operator=(const shared_ledger&) = delete;
@@ -67,6 +70,7 @@ private:
   /// A row that has ended and is not settled.
   struct end_of_row {
     bool is_dead = false;
+    bool is_final = false; ///< see row_end
     std::string line;
     std::string dead;
     chunk_sums sums{};
@@ -82,6 +86,7 @@ private:
   template <class Statement, class Report>
   void execute_statement(lock& held, Statement statement, Report report);
   [[nodiscard]] commit_request request_of(const commit_action& action) const;
+  [[nodiscard]] result<std::vector<input_text>> opened(result<std::vector<input_text>> lines) const;
   void forget_settled();
   [[nodiscard]] result<input_row> parse(const row_origin& row, std::string_view text);
   void give_up_on_abort();
@@ -92,6 +97,7 @@ private:
   const batch_options& options_;
   const stop_request& stop_;
   std::optional<part_files> parts_;
+  line_cipher cipher_;
   std::function<result<shared_job>()> job_now_;
   ledger_facts facts_;
   bool has_foreign_ids_;

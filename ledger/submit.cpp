@@ -7,11 +7,16 @@
 #include "batch/job_changes.hpp"
 #include "batch/row_source.hpp"
 #include "batch/scan.hpp"
+#include "line_cipher.hpp"
 #include "schema.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace superstep::detail {
 namespace {
@@ -20,130 +25,98 @@ constexpr auto load_bytes_max = std::size_t{32} << 20U; // of a transaction
 constexpr auto rows_max = std::uint64_t{100'000'000};
 constexpr auto chunks_max = std::uint64_t{1'000'000};
 
-/// Appends a text in the text format of COPY.
-void append_copied(std::string& out, std::string_view text) {
-  for (const auto c : text) {
-    switch (c) {
-    case '\\':
-      out += "\\\\";
-      break;
-    case '\n':
-      out += "\\n";
-      break;
-    case '\r':
-      out += "\\r";
-      break;
-    case '\t':
-      out += "\\t";
-      break;
-    default:
-      out += c;
-    }
-  }
-}
-
 /// The loading of one job.
 class loader {
 public:
-  loader(pg_connection& connection, std::int64_t job, std::uint64_t stored,
+  loader(pg_connection& connection, const shared_job& job, const line_cipher& cipher,
          const submit_options& submit)
-      : connection_{connection}, job_{job}, stored_{stored}, submit_{submit} {}
+      : connection_{connection}, job_{job.number}, stored_{job.rows}, cipher_{cipher},
+        submit_{submit} {}
 
   [[nodiscard]] std::uint64_t stored() const noexcept { return stored_; }
 
   /// Adds a row, and stores the collected rows if there are enough.
-  [[nodiscard]] result<void> add(std::uint64_t line, std::string_view text) {
-    data_ += std::to_string(job_) + '\t' + std::to_string(stored_ + rows_) + '\t' +
-             std::to_string(line) + '\t';
-    append_copied(data_, text);
-    data_ += '\n';
-    ++rows_;
-    ++rows_read_;
-    bytes_read_ += text.size();
-    return rows_ >= submit_.load_rows || data_.size() >= load_bytes_max ? store() : result<void>{};
+  [[nodiscard]] result<void> add(std::uint64_t line, std::string text) {
+    text = cipher_.seal(line_kind::input, stored_ + lines_.size(), std::move(text));
+    bytes_ += text.size();
+    lines_.push_back(static_cast<std::int64_t>(line));
+    texts_.push_back(std::move(text));
+    return lines_.size() >= submit_.load_rows || bytes_ >= load_bytes_max ? store()
+                                                                          : result<void>{};
   }
 
   /// Stores the collected rows and their number in one transaction.
   [[nodiscard]] result<void> store() {
-    if (rows_ == 0)
-      return {};
-    auto done = connection_.run_script("begin");
-    if (done)
-      done = connection_.copy_in("copy superstep.inputs (job, row, line, text) from stdin", data_);
-    if (done)
-      done = connection_.run_script(
-          ("update superstep.jobs set rows = " + std::to_string(stored_ + rows_) +
-           " where job = " + std::to_string(job_) + "; commit")
-              .c_str());
-    if (!done) {
-      connection_.close(); // ends the transaction
-      return done;
-    }
-    stored_ += rows_;
-    rows_ = 0;
-    data_.clear();
+    while (!lines_.empty())
+      if (auto done = store_once(); !done)
+        return done;
     return {};
   }
 
   /// Divides the rows into chunks and opens the job.
   [[nodiscard]] result<void> open() {
-    const auto job = std::to_string(job_);
-    const auto size = std::to_string(
-        submit_.chunk_rows > 0 ? submit_.chunk_rows
-                               : chunk_rows_of(stored_, bytes_read_ / std::max(rows_read_, 1UL)));
-    const auto rows = std::to_string(stored_);
-    const auto script = "begin; insert into superstep.chunks (job, first, bound, next) select " +
-                        job + ", i, least(i + " + size + ", " + rows +
-                        "), i from generate_series(0, " + rows + "::bigint - 1, " + size +
-                        ") i; update superstep.jobs set state = 'open', chunk_rows = " + size +
-                        " where job = " + job +
-                        "; commit; analyze superstep.chunks; analyze superstep.inputs_" + job;
-    return connection_.run_script(script.c_str());
+    const auto size = submit_.chunk_rows > 0
+                          ? submit_.chunk_rows
+                          : chunk_rows_of(stored_, bytes_read_ / std::max(rows_read_, 1UL));
+    auto given = pg_parameters{};
+    given.add(job_);
+    given.add(static_cast<std::int32_t>(size));
+    const auto done = connection_.run("select superstep.open_job($1, $2)", given);
+    return done ? result<void>{} : done.error();
   }
 
 private:
+  /// Stores the collected rows, unless an interrupted submit has just stored some of them: then
+  /// these are removed from the collected ones.
+  [[nodiscard]] result<void> store_once() {
+    auto given = pg_parameters{};
+    given.add(job_);
+    given.add(static_cast<std::int64_t>(stored_));
+    given.add(std::span<const std::int64_t>{lines_});
+    const auto texts = std::vector<std::string_view>{texts_.begin(), texts_.end()};
+    given.add(std::span<const std::string_view>{texts});
+    const auto answer = connection_.run("select superstep.load($1, $2, $3, $4)", given);
+    if (!answer)
+      return answer.error();
+    const auto stored = static_cast<std::uint64_t>(answer->number(0, 0));
+    if (stored <= stored_)
+      return error{errc::io_failed, "the ledger has lost rows of the job, for example because a "
+                                    "replica replaced the server; run the command again"};
+    const auto settled = static_cast<std::ptrdiff_t>(std::min(stored - stored_, lines_.size()));
+    stored_ = stored;
+    rows_read_ += static_cast<std::uint64_t>(settled);
+    lines_.erase(lines_.begin(), lines_.begin() + settled);
+    texts_.erase(texts_.begin(), texts_.begin() + settled);
+    bytes_read_ += bytes_;
+    bytes_ = 0;
+    return {};
+  }
+
   pg_connection& connection_;
   std::int64_t job_;
   std::uint64_t stored_;
+  const line_cipher& cipher_;
   const submit_options& submit_;
-  std::uint64_t rows_ = 0;
-  std::uint64_t rows_read_ = 0;  ///< by this process
-  std::uint64_t bytes_read_ = 0; ///< of the texts of these rows
-  std::string data_;
+  std::vector<std::int64_t> lines_; ///< numbers of the lines of the collected rows
+  std::vector<std::string> texts_;  ///< of the collected rows
+  std::uint64_t bytes_ = 0;         ///< of these texts
+  std::uint64_t rows_read_ = 0;     ///< by this process
+  std::uint64_t bytes_read_ = 0;    ///< of the texts of these rows
 };
 
-/// Creates an empty job. Its rows and outputs have tables of their own, so that dropping the job
-/// takes no time.
+/// Creates an empty job.
 result<void> create_job(pg_connection& connection, const std::string& name,
                         const job_header& header, const submit_options& submit) {
   auto given = pg_parameters{};
-  const auto text = header_text(header);
+  const auto text = header_text(header, key_check_of(header.job_id, submit.key));
   given.add(std::string_view{name});
   given.add(std::string_view{header.job_id});
   given.add(header.created);
   given.add(std::string_view{text});
   given.add(std::string_view{submit.agent});
   given.add(static_cast<std::int32_t>(submit.chunk_rows));
-  auto begun = connection.run_script("begin");
-  if (!begun)
-    return begun;
-  const auto rows = connection.run(
-      "insert into superstep.jobs (name, job_id, created, state, header, agent, chunk_rows) "
-      "values ($1, $2, $3, 'loading', $4, $5, $6) returning job",
-      given);
-  if (!rows) {
-    connection.close();
-    return rows.error();
-  }
-  const auto job = std::string{rows->text(0, 0)};
-  const auto script = "create table superstep.inputs_" + job +
-                      " partition of superstep.inputs for values in (" + job +
-                      "); create table superstep.outputs_" + job +
-                      " partition of superstep.outputs for values in (" + job + "); commit";
-  auto done = connection.run_script(script.c_str());
-  if (!done)
-    connection.close();
-  return done;
+  const auto done = connection.run("select superstep.create_job($1, $2, $3, $4, $5, $6)", given);
+  return done ? result<void>{} : done.error();
 }
 
 /// Stores the rows that are not stored yet.
@@ -174,7 +147,7 @@ result<void> load(loader& into, const input_file& input, const input_facts& fact
       text = *std::move(converted);
     }
     // The position counts the rows that add() has collected.
-    if (auto added = into.add((*item)->line.number, text); !added)
+    if (auto added = into.add((*item)->line.number, std::move(text)); !added)
       return added;
   }
 }
@@ -223,19 +196,22 @@ result<void> prepare_ledger(pg_connection& connection) {
                                              " must have the encoding UTF8, not " +
                                              std::string{rows->text(0, 1)}};
   if (rows->text(0, 0) == "f") {
-    auto created = connection.create_objects(std::string{ledger_tables()} + ledger_functions());
+    auto created = connection.create_objects(std::string{ledger_tables()} + ledger_functions() +
+                                             admin_functions());
     // Another process may have created the tables in the meantime; its version is checked then.
     if (!created && created.error().text.find("42P07") == std::string::npos)
       return created;
   }
-  const auto version = connection.run("select version from superstep.format");
-  if (!version)
+  const auto version = connection.run("select superstep.ledger_format()");
+  // The first format has no function for it.
+  if (!version && version.error().text.find("(SQLSTATE 42883)") == std::string::npos)
     return version.error();
-  if (version->number(0, 0) != ledger_format)
+  const auto number = version ? version->number(0, 0) : 1;
+  if (number != ledger_format)
     return error{errc::invalid_argument,
-                 "the ledger " + connection.name() + " has format " +
-                     std::string{version->text(0, 0)} + ", and this program has format " +
-                     std::to_string(ledger_format) + "; use the program that created it"};
+                 "the ledger " + connection.name() + " has format " + std::to_string(number) +
+                     ", and this program has format " + std::to_string(ledger_format) +
+                     "; use the program that created it"};
   return {};
 }
 
@@ -268,7 +244,15 @@ result<submitted_job> submit_job(pg_connection& connection, const std::string& n
     out.was_complete = true;
     return out;
   }
-  auto into = loader{connection, job->number, job->rows, submit};
+  if (job->key_check.empty() && !submit.key.empty())
+    return error{errc::invalid_argument,
+                 "the first rows of the job \"" + name +
+                     "\" were stored without encryption; unset "
+                     "SUPERSTEP_CHECKPOINT_KEY, or remove the job with superstep jobs drop"};
+  const auto cipher = cipher_of(*job, submit.key);
+  if (!cipher)
+    return cipher.error();
+  auto into = loader{connection, *job, *cipher, submit};
   if (auto loaded = load(into, *input, *facts, options, stop); !loaded)
     return loaded.error();
   if (auto opened = into.open(); !opened)

@@ -15,6 +15,7 @@ struct submit_options {
   std::string agent;                ///< path of the agent file, for workers that name no other
   std::uint64_t chunk_rows = 0;     ///< rows of a chunk, from 1 to 4,096; 0: see chunk_rows_of()
   std::uint64_t load_rows = 10'000; ///< rows of a transaction
+  std::string key{};                ///< encrypts the lines of the job; empty: they are plain text
 };
 
 /// Returns the number of rows of a chunk for a job, a power of two. Large jobs have large chunks,

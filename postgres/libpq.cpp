@@ -61,8 +61,6 @@ SUPERSTEP_FORWARD(int, PQgetlength, (const PGresult* r, int row, int column), (r
 SUPERSTEP_FORWARD(char*, PQgetvalue, (const PGresult* r, int row, int column), (r, row, column))
 SUPERSTEP_FORWARD(int, PQisBusy, (PGconn * c), (c))
 SUPERSTEP_FORWARD(int, PQntuples, (const PGresult* r), (r))
-SUPERSTEP_FORWARD(int, PQputCopyData, (PGconn * c, const char* data, int size), (c, data, size))
-SUPERSTEP_FORWARD(int, PQputCopyEnd, (PGconn * c, const char* error), (c, error))
 SUPERSTEP_FORWARD(char*, PQresultErrorField, (const PGresult* r, int field), (r, field))
 SUPERSTEP_FORWARD(ExecStatusType, PQresultStatus, (const PGresult* r), (r))
 SUPERSTEP_FORWARD(int, PQsendQuery, (PGconn * c, const char* query), (c, query))

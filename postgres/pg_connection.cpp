@@ -302,15 +302,13 @@ result<pg_rows> pg_connection::last_result(time_point until) {
       break;
     const auto status = PQresultStatus(*next);
     auto held = pg_rows{*next};
-    const auto is_ok = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK ||
-                       status == PGRES_SINGLE_TUPLE || status == PGRES_COPY_IN;
+    const auto is_ok =
+        status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_SINGLE_TUPLE;
     if (!is_ok && !why)
       why = failure(*next);
     if (!connection_)
       return *why;
     out.emplace(std::move(held));
-    if (status == PGRES_COPY_IN)
-      break;
   }
   if (why)
     return *why;
@@ -365,29 +363,6 @@ result<void> pg_connection::create_objects(const std::string& statements) {
   if (!created)
     close(); // the transaction is still open
   return created;
-}
-
-result<void> pg_connection::copy_in(const char* statement, std::string_view data) {
-  if (auto started = run(statement); !started)
-    return started.error();
-  const auto until = std::chrono::steady_clock::now() + timeout_;
-  constexpr auto block_bytes = std::size_t{1} << 20U;
-  while (!data.empty()) {
-    const auto block = data.substr(0, block_bytes);
-    const auto put = PQputCopyData(connection_.get(), block.data(), static_cast<int>(block.size()));
-    if (put < 0)
-      return lost(first_line(PQerrorMessage(connection_.get())));
-    if (put > 0)
-      data.remove_prefix(block.size());
-    if (auto flushed = flush(until); !flushed)
-      return flushed;
-  }
-  if (PQputCopyEnd(connection_.get(), nullptr) < 0)
-    return lost(first_line(PQerrorMessage(connection_.get())));
-  if (auto flushed = flush(until); !flushed)
-    return flushed;
-  auto ended = last_result(until);
-  return ended ? result<void>{} : ended.error();
 }
 
 result<void> pg_connection::for_each_row(const char* statement, const pg_parameters& parameters,

@@ -94,8 +94,6 @@ public:
   /// Runs statements that create objects of the schema `superstep`, in one transaction. Processes
   /// that do so at the same time wait for each other. After an error, the connection is closed.
   [[nodiscard]] result<void> create_objects(const std::string& statements);
-  /// Runs a statement COPY … FROM STDIN with the given data.
-  [[nodiscard]] result<void> copy_in(const char* statement, std::string_view data);
   /// Runs a statement and passes its rows one at a time, without keeping them.
   [[nodiscard]] result<void> for_each_row(const char* statement, const pg_parameters& parameters,
                                           const std::function<result<void>(const pg_rows&)>& row);
