@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <thread>
+
+#include <unistd.h>
 
 namespace {
 
@@ -21,6 +24,52 @@ const postgres_server& empty_server() {
   server.run("drop schema if exists superstep cascade");
   return server;
 }
+
+/// A submitted job whose agent has two tools that write a line to a log when they are called.
+/// `note` ends at once, and `hold` ends when the test releases it.
+class logged_calls {
+public:
+  /// @param after the rules of the model after the call of `note`
+  logged_calls(const postgres_server& server, int rows, const std::string& after)
+      : job{server, rows} {
+    const auto tool = [this](const std::string& name, const std::string& then) {
+      return "- command: {name: " + name +
+             ", description: Logs a call.,\n    argv: [/bin/sh, -c, "
+             "'echo called >> " +
+             log(name) + "; " + then + "echo " + name + "']}\n";
+    };
+    job.job.write("agent.yaml",
+                  "name: noter\nmodel: {provider: scripted, path: model.yaml}\ntools:\n" +
+                      tool("note", "") +
+                      tool("hold", "while [ ! -e " + gate() + " ]; do sleep 0.05; done; "));
+    job.job.write("model.yaml", "latency_ms: 5\nrules:\n- type: human\n  match: '2'\n"
+                                "  calls: [{name: note, args: {}}]\n- " +
+                                    after + "\n");
+    job.submit({"--chunk-rows", "16"});
+  }
+
+  [[nodiscard]] int calls(const std::string& tool) const {
+    const auto path = log(tool);
+    const auto text = std::filesystem::exists(path) ? read_file(path) : std::string{};
+    return static_cast<int>(std::ranges::count(text, '\n'));
+  }
+  void wait_for_calls(const std::string& tool, int count) const {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes{1};
+    while (calls(tool) < count && std::chrono::steady_clock::now() < limit)
+      std::this_thread::sleep_for(milliseconds{20});
+    BOOST_TEST_REQUIRE(calls(tool) == count);
+  }
+  /// Lets all calls of `hold` end.
+  void release() const { write_file(gate(), ""); }
+
+  shared_job_files job;
+
+private:
+  [[nodiscard]] std::string log(const std::string& tool) const {
+    return job.job.folder / (tool + ".log");
+  }
+  [[nodiscard]] std::string gate() const { return job.job.folder / "released"; }
+};
 
 } // namespace
 
@@ -87,6 +136,63 @@ BOOST_AUTO_TEST_CASE(worker_paused_beyond_its_lease_is_refused) {
   const auto end = zombie->wait();
   BOOST_TEST(end.exit_code == 0, end.err);
   BOOST_TEST(end.out.find("ran for nothing") != std::string::npos, end.out);
+  files.check_outputs();
+}
+
+/// Its rows were run by another process in the meantime, so they cannot be saved any more.
+BOOST_AUTO_TEST_CASE(paused_worker_with_checkpoints_continues) {
+  const auto& server = empty_server();
+  server.run("drop schema if exists superstep_threads cascade");
+  const auto files = shared_job_files{server, 60, 200};
+  files.submit({"--chunk-rows", "8"});
+  auto zombie = files.worker({"--checkpoints"});
+  wait_for_rows(files, 1);
+  zombie->send(SIGSTOP);
+  const auto other = files.worker({"--checkpoints"})->wait();
+  BOOST_TEST(other.exit_code == 0, other.err);
+  BOOST_TEST(files.stored() == 60);
+  zombie->send(SIGCONT);
+  const auto end = zombie->wait();
+  BOOST_TEST(end.exit_code == 0, end.err);
+  files.check_outputs();
+}
+
+/// A kill repeats only rows whose outputs are not stored.
+BOOST_AUTO_TEST_CASE(stored_rows_do_not_run_again) {
+  const auto& server = empty_server();
+  const auto files = logged_calls{server, 60, "{type: tool, text: Done.}"};
+  auto first = files.job.worker();
+  wait_for_rows(files.job, 10);
+  first->send(SIGSTOP);
+  const auto called = files.calls("note");
+  const auto unstored = called - files.job.stored();
+  first->send(SIGKILL);
+  static_cast<void>(first->wait());
+  const auto end = files.job.worker()->wait();
+  BOOST_TEST(end.exit_code == 0, end.err);
+  BOOST_TEST(files.job.exported().size() == 60U);
+  BOOST_TEST(called < 60);
+  BOOST_TEST(files.calls("note") <= 60 + unstored);
+}
+
+BOOST_AUTO_TEST_CASE(job_is_resumed_from_another_host) {
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 60, 20};
+  files.submit({"--chunk-rows", "8"});
+  auto first = files.worker();
+  wait_for_rows(files, 10);
+  first->send(SIGKILL);
+  static_cast<void>(first->wait());
+  auto elsewhere = std::vector<std::string>{
+      "unshare", "--uts", "sh", "-c", "hostname another-host && exec \"$@\"", "sh"};
+  if (::geteuid() != 0)
+    elsewhere.insert(elsewhere.begin() + 1, "--map-root-user");
+  const auto words = files.command({"run"}, {"--progress", "none"});
+  elsewhere.insert(elsewhere.end(), words.begin(), words.end());
+  const auto end = process{elsewhere}.wait();
+  BOOST_TEST(end.exit_code == 0, end.err);
+  BOOST_TEST(server.value("select count(*) from superstep.chunks where "
+                          "worker like 'another-host-%'") != "0");
   files.check_outputs();
 }
 
@@ -179,35 +285,24 @@ BOOST_AUTO_TEST_CASE(repeated_rows_run_with_ids_of_their_own) {
   check_equal_rows(rows, read_rows(files.job.read("out.jsonl")));
 }
 
+/// A row calls a second tool only when the step of the first one is saved.
 BOOST_AUTO_TEST_CASE(rows_resume_on_another_worker) {
   const auto& server = empty_server();
   server.run("drop schema if exists superstep_threads cascade");
-  const auto files = shared_job_files{server, 16};
-  const auto log = files.job.folder / "calls.log";
-  files.job.write("agent.yaml", "name: noter\nmodel: {provider: scripted, path: model.yaml}\n"
-                                "tools:\n- command: {name: note, description: Notes a call.,\n"
-                                "    argv: [/bin/sh, -c, 'echo called >> " +
-                                    log + "; echo noted']}\n");
-  files.job.write("model.yaml", "latency_ms: 3000\nrules:\n- type: human\n  match: '2'\n"
-                                "  calls: [{name: note, args: {}}]\n"
-                                "- {type: tool, text: Done.}\n");
-  files.submit({"--chunk-rows", "16"});
-  const auto calls = [&] {
-    const auto text = std::filesystem::exists(log) ? read_file(log) : std::string{};
-    return std::ranges::count(text, '\n');
-  };
-  auto first = files.worker({"--checkpoints"});
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes{1};
-  while (calls() < 8 && std::chrono::steady_clock::now() < limit)
-    std::this_thread::sleep_for(milliseconds{20});
-  std::this_thread::sleep_for(seconds{1}); // the step of the tools is saved; the models wait
+  const auto files = logged_calls{server, 16,
+                                  "{type: tool, match: note, calls: [{name: hold, args: {}}]}\n"
+                                  "- {type: tool, text: Done.}"};
+  auto first = files.job.worker({"--checkpoints"});
+  files.wait_for_calls("hold", 8);
   first->send(SIGKILL);
   static_cast<void>(first->wait());
   BOOST_TEST(server.value("select count(*) from superstep_threads.threads") == "8");
-  const auto end = files.worker({"--checkpoints"})->wait();
+  files.release();
+  const auto end = files.job.worker({"--checkpoints"})->wait();
   BOOST_TEST(end.exit_code == 0, end.err);
-  BOOST_TEST(files.exported().size() == 16U);
-  BOOST_TEST(calls() == 16); // no call was repeated
+  BOOST_TEST(files.job.exported().size() == 16U);
+  BOOST_TEST(files.calls("note") == 16); // no call was repeated
+  BOOST_TEST(files.calls("hold") == 24); // these had not ended
   BOOST_TEST(server.value("select count(*) from superstep_threads.threads") == "0");
 }
 
@@ -269,8 +364,81 @@ BOOST_AUTO_TEST_CASE(worker_role_needs_no_access_to_tables) {
        "none"}}.wait();
   BOOST_TEST(end.exit_code == 0, end.err);
   files.check_outputs();
-  const auto denied = server.connect("runner").run("select * from superstep.outputs");
-  BOOST_TEST(!denied.has_value());
+  BOOST_TEST(!server.connect("runner").run("select * from superstep.outputs").has_value());
+  BOOST_TEST(server.value("select count(*) from pg_class where relnamespace = "
+                          "'superstep'::regnamespace and relkind in ('r', 'p', 'v') and "
+                          "has_table_privilege('runner', oid, 'select, insert, update, delete, "
+                          "truncate, references, trigger')") == "0");
+  BOOST_TEST(server.value("select string_agg(proname, ' ' order by proname) from pg_proc where "
+                          "pronamespace = 'superstep'::regnamespace and proname <> "
+                          "'grant_limits' and has_function_privilege('runner', oid, 'execute')") ==
+             "beat commit find_job lease read release resolve");
+}
+
+BOOST_AUTO_TEST_CASE(admin_role_needs_no_access_to_tables) {
+  const auto& server = empty_server();
+  server.run("drop schema if exists superstep_threads cascade");
+  server.run("create role superstep_admin; create role boss login in role superstep_admin");
+  const auto first = shared_job_files{server, 1};
+  first.submit(); // by the owner of the schema
+  BOOST_TEST(first.call({"jobs", "drop", "--yes"}).exit_code == 0);
+  const auto files = shared_job_files{server, 40, 5, server.url("boss")};
+  files.submit();
+  for (const auto* verb : {"pause", "show", "resume", "retry-dead"}) {
+    const auto end = files.call({"jobs", verb});
+    BOOST_TEST(end.exit_code == 0, end.err);
+  }
+  const auto worker = process{
+      {superstep_program(), "run", "--ledger", server.url(), "--job", shared_job_name, "--progress",
+       "none"}}.wait();
+  BOOST_TEST(worker.exit_code == 0, worker.err);
+  files.check_outputs();
+  const auto list =
+      process{{superstep_program(), "jobs", "list", "--ledger", server.url("boss")}}.wait();
+  BOOST_TEST(list.out.find("40 of 40 rows done, 0 failed") != std::string::npos, list.out);
+  BOOST_TEST(server.value("select count(*) from pg_class where relnamespace = "
+                          "'superstep'::regnamespace and relkind in ('r', 'p', 'v') and "
+                          "has_table_privilege('boss', oid, 'select, insert, update, delete, "
+                          "truncate, references, trigger')") == "0");
+  BOOST_TEST(
+      server.value("select has_function_privilege('boss', oid, 'execute') from pg_proc where "
+                   "pronamespace = 'superstep'::regnamespace and proname = 'commit'") == "f");
+  const auto dropped = files.call({"jobs", "drop", "--yes"});
+  BOOST_TEST(dropped.exit_code == 0, dropped.err);
+}
+
+BOOST_AUTO_TEST_CASE(lines_are_encrypted_with_key_of_environment) {
+  constexpr auto name = "SUPERSTEP_CHECKPOINT_KEY";
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 40};
+  ::setenv(name, std::string(64, 'a').c_str(), 1);
+  files.submit({"--chunk-rows", "16"});
+  files.write_model("2\\+([^7]\\d*|7\\d+)$"); // the row 2+7 fails
+  BOOST_TEST(files.worker({"--force"})->wait().exit_code == 2);
+  BOOST_TEST(server.value("select count(*) from superstep.inputs where text like '%{%'") == "0");
+  BOOST_TEST(server.value("select count(*) from superstep.outputs where line like '%{%' or "
+                          "dead like '%{%'") == "0");
+  BOOST_TEST(server.value("select count(*) from superstep.outputs where length(line) > 100 and "
+                          "length(coalesce(dead, line)) > 100") == "40");
+  files.write_model("2\\+(\\d+)");
+  BOOST_TEST(files.call({"jobs", "retry-dead"}).out == "1 failed row will run again\n");
+  for (const auto* wrong :
+       {"", "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"}) {
+    ::setenv(name, wrong, 1);
+    const auto refused = files.worker()->wait();
+    BOOST_TEST(refused.exit_code == 1);
+    BOOST_TEST(refused.err.find("set SUPERSTEP_CHECKPOINT_KEY to the key") != std::string::npos,
+               refused.err);
+    BOOST_TEST(files.call({"jobs", "export", "--output", "-"}).exit_code == 1);
+  }
+  ::setenv(name, std::string(64, 'a').c_str(), 1);
+  BOOST_TEST(files.worker()->wait().exit_code == 0);
+  files.check_outputs();
+  // A line that was moved to another row cannot be read.
+  server.run("update superstep.outputs set line = (select line from superstep.outputs where "
+             "row = 3) where row = 4");
+  BOOST_TEST(files.call({"jobs", "export", "--output", "-"}).exit_code == 1);
+  ::unsetenv(name);
 }
 
 BOOST_AUTO_TEST_CASE(secrets_appear_in_no_text) {

@@ -44,7 +44,7 @@ public:
   std::size_t learn(ss::durability when) {
     prefix_ = "whole-" + std::to_string(static_cast<int>(when)) + "-";
     proxy_.plan({});
-    BOOST_TEST_REQUIRE(run(when, {}).exit_code == 0);
+    BOOST_TEST_REQUIRE(run(when).exit_code == 0);
     expected_ = show();
     BOOST_TEST_REQUIRE(!expected_.empty());
     return proxy_.count();
@@ -54,7 +54,7 @@ public:
   void cut(ss::durability when, statement_phase phase, std::size_t at) {
     start_point();
     proxy_.plan({at, phase, {}});
-    const auto end = run(when, {});
+    const auto end = run(when);
     BOOST_TEST(end.exit_code == 0, end.err);
     BOOST_TEST(show() == expected_, where(when, phase, at));
   }
@@ -62,12 +62,13 @@ public:
   /// Kills the process at a commit. Another process must be able to resume.
   void kill(ss::durability when, statement_phase phase, std::size_t at) {
     start_point();
-    const auto end = run(when, {at, phase, {}}, SIGKILL);
+    proxy_.plan({at, phase, [](pid_t client) { ::kill(client, SIGKILL); }});
+    const auto end = run(when);
     // The number of commits depends on time, so the process may have ended before.
     BOOST_TEST((end.signal == SIGKILL || (end.exit_code == 0 && proxy_.count() < at)),
                where(when, phase, at));
     proxy_.plan({});
-    const auto resumed = run(when, {});
+    const auto resumed = run(when);
     BOOST_TEST(resumed.exit_code == 0, resumed.err);
     BOOST_TEST(show() == expected_, where(when, phase, at));
   }
@@ -77,7 +78,7 @@ public:
     start_point();
     auto reached = std::promise<void>{};
     auto is_down = std::promise<void>{};
-    proxy_.plan({at, phase, [&] {
+    proxy_.plan({at, phase, [&](pid_t) {
                    reached.set_value();
                    is_down.get_future().wait();
                  }});
@@ -107,17 +108,7 @@ private:
             std::to_string(static_cast<int>(when))};
   }
 
-  /// Runs a process; sends it a signal at the interruption, if there is one.
-  ended_process run(ss::durability when, interruption at, int signal = 0) {
-    auto id = std::promise<pid_t>{};
-    if (signal != 0) {
-      at.act = [&id, signal] { ::kill(id.get_future().get(), signal); };
-      proxy_.plan(std::move(at));
-    }
-    auto worker = process{command(when)};
-    id.set_value(worker.id());
-    return worker.wait();
-  }
+  ended_process run(ss::durability when) { return process{command(when)}.wait(); }
 
   [[nodiscard]] std::string show() const {
     auto driver =

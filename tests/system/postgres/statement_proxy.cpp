@@ -2,6 +2,7 @@
 // Passes the messages of PostgreSQL's protocol on, and interrupts them between any two.
 #include "statement_proxy.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <string_view>
@@ -71,8 +72,14 @@ bool read_message(int from, bool is_first, std::string& out) {
 class statement_proxy::connection {
 public:
   connection(statement_proxy& of, int client, int server)
-      : of_{of}, client_{client}, server_{server}, up_{[this] { pass_up(); }},
-        down_{[this] { pass_down(); }} {}
+      : of_{of}, client_{client}, server_{server}, client_process_{process_of(client)}, up_{[this] {
+          pass_up();
+          --threads_;
+        }},
+        down_{[this] {
+          pass_down();
+          --threads_;
+        }} {}
   ~connection() {
     close();
     up_.join();
@@ -81,26 +88,42 @@ public:
     ::close(server_);
   }
 
+  /// Whether both directions are closed.
+  [[nodiscard]] bool has_ended() const noexcept { return threads_ == 0; }
+
 private:
+  static pid_t process_of(int client) {
+    auto peer = ucred{};
+    auto size = socklen_t{sizeof peer};
+    return ::getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+  }
+
   void close() {
     ::shutdown(client_, SHUT_RDWR);
     ::shutdown(server_, SHUT_RDWR);
   }
 
-  /// Acts if the plan names this phase of the current statement. Returns whether it did.
+  /// Acts if the plan names this phase of the current statement. Returns whether it has closed the
+  /// connection.
   bool interrupt(statement_phase phase) {
-    auto act = std::function<void()>{};
+    auto now = interruption{};
     {
       const auto lock = std::scoped_lock{of_.mutex_};
       if (statement_ == 0 || of_.plan_.at != statement_ || of_.plan_.phase != phase)
         return false;
-      act = std::move(of_.plan_.act);
-      of_.plan_ = {};
+      now = std::exchange(of_.plan_, {});
     }
-    if (act)
-      act();
-    close();
-    return true;
+    if (now.act)
+      now.act(client_process_);
+    if (now.cuts)
+      close();
+    return now.cuts;
+  }
+
+  /// Returns the number of a statement; 0 if it is not counted.
+  std::size_t count(std::string_view statement) {
+    const auto lock = std::scoped_lock{of_.mutex_};
+    return statement.find(of_.function_) != std::string::npos ? ++of_.total_ : 0;
   }
 
   void pass_up() {
@@ -108,7 +131,7 @@ private:
     for (auto is_first = true; read_message(client_, is_first, message); is_first = false) {
       const auto letter = is_first ? '\0' : message[0];
       if (letter == 'P')
-        statement_ = message.find(of_.function_) != std::string::npos ? ++of_.count_ : 0;
+        statement_ = count(message);
       if (letter == 'P' && interrupt(statement_phase::before))
         return;
       if (letter == 'S' && interrupt(statement_phase::partly))
@@ -133,11 +156,13 @@ private:
       constexpr auto beginning = std::size_t{7};
       if (is_planned(statement_phase::answer)) {
         (void)send_all(client_, part.substr(0, beginning));
-        (void)interrupt(statement_phase::answer);
-        return;
-      }
-      if (!send_all(client_, part))
+        if (interrupt(statement_phase::answer))
+          return;
+        if (!send_all(client_, part.substr(std::min(beginning, part.size()))))
+          break;
+      } else if (!send_all(client_, part)) {
         break;
+      }
     }
     close();
   }
@@ -150,13 +175,15 @@ private:
   statement_proxy& of_;
   const int client_;
   const int server_;
+  const pid_t client_process_;
+  std::atomic<int> threads_{2};
   std::atomic<std::size_t> statement_{0}; ///< number of the current statement; 0 for others
   std::thread up_;
   std::thread down_;
 };
 
-statement_proxy::statement_proxy(std::string folder, std::string function)
-    : folder_{std::move(folder)}, function_{std::move(function)} {
+statement_proxy::statement_proxy(std::string folder, std::string function, int port)
+    : folder_{std::move(folder)}, port_{port}, function_{std::move(function)} {
   const auto path = folder_ + "/.s.PGSQL.5433";
   ::unlink(path.c_str());
   listener_ = unix_socket(path, true);
@@ -174,8 +201,24 @@ statement_proxy::~statement_proxy() {
 
 void statement_proxy::plan(interruption what) {
   const auto lock = std::scoped_lock{mutex_};
-  count_ = 0;
+  planned_ = total_;
   plan_ = std::move(what);
+  // A statement that was counted before keeps its number, so the plan does not apply to it.
+  plan_.at = plan_.at == 0 ? 0 : plan_.at + total_;
+}
+
+void statement_proxy::plan(interruption what, std::string function) {
+  {
+    const auto lock = std::scoped_lock{mutex_};
+    plan_ = {};
+    function_ = std::move(function);
+  }
+  plan(std::move(what));
+}
+
+std::size_t statement_proxy::count() {
+  const auto lock = std::scoped_lock{mutex_};
+  return total_ - planned_;
 }
 
 std::string statement_proxy::url() const {
@@ -191,12 +234,12 @@ void statement_proxy::accept() {
     const auto client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (client < 0)
       continue;
-    const auto server = unix_socket(folder_ + "/.s.PGSQL.5432", false);
+    const auto server = unix_socket(folder_ + "/.s.PGSQL." + std::to_string(port_), false);
     if (server < 0) {
       ::close(client);
       continue;
     }
-    const auto lock = std::scoped_lock{mutex_};
+    std::erase_if(connections_, [](const auto& each) { return each->has_ended(); });
     connections_.push_back(std::make_unique<connection>(*this, client, server));
   }
 }

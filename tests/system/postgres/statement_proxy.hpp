@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include <sys/types.h>
+
 namespace superstep::testing {
 
 /// A place within the protocol of one statement.
@@ -26,24 +28,28 @@ enum class statement_phase : std::uint8_t {
 struct interruption {
   std::size_t at = 0; ///< number of the statement, from 1; 0 for none
   statement_phase phase = statement_phase::before;
-  /// Called once at that place, on a thread of the proxy. The proxy then closes the connection.
-  std::function<void()> act{};
+  /// Called once at that place, on a thread of the proxy, with the id of the client's process.
+  std::function<void(pid_t client)> act{};
+  bool cuts = true; ///< whether the proxy then closes the connection; otherwise it continues
 };
 
-/// A proxy between clients and a PostgreSQL server on Unix sockets. It counts the calls of one
-/// function of the server, and interrupts the connection at one of them.
+/// A proxy between clients and a PostgreSQL server or a pooler on Unix sockets. It counts the calls
+/// of one function of the server, and interrupts the connection at one of them.
 class statement_proxy {
 public:
-  /// @param folder folder of the server's socket, of port 5432; the proxy's port is 5433
+  /// @param folder folder of the server's socket; the proxy's socket there has port 5433
   /// @param function the statements that contain this text are counted
-  statement_proxy(std::string folder, std::string function);
+  /// @param port port of the server's or pooler's socket
+  statement_proxy(std::string folder, std::string function, int port = 5432);
   statement_proxy(const statement_proxy&) = delete;
   statement_proxy& operator=(const statement_proxy&) = delete;
   ~statement_proxy();
 
   /// Starts to count from 0.
   void plan(interruption what);
-  [[nodiscard]] std::size_t count() const noexcept { return count_.load(); }
+  /// Counts the calls of another function from now on.
+  void plan(interruption what, std::string function);
+  [[nodiscard]] std::size_t count();
   /// Returns the URL of the proxy.
   [[nodiscard]] std::string url() const;
 
@@ -53,13 +59,15 @@ private:
   void accept();
 
   const std::string folder_;
-  const std::string function_;
+  const int port_;
   int listener_ = -1;
   std::atomic<bool> is_stopping_{false};
-  std::atomic<std::size_t> count_{0};
   std::mutex mutex_; ///< protects the members below
-  interruption plan_;
-  std::vector<std::unique_ptr<connection>> connections_;
+  std::string function_;
+  std::size_t total_ = 0;                                ///< statements counted since the start
+  std::size_t planned_ = 0;                              ///< `total_` at the last plan()
+  interruption plan_;                                    ///< `at` counts from the start
+  std::vector<std::unique_ptr<connection>> connections_; ///< used by the thread alone
   std::thread thread_;
 };
 
