@@ -72,11 +72,14 @@ create table superstep.workers (
   primary key (job, worker)) with (fillfactor = 60);
 )sql";
 
+// Without parallel workers: if the server crashes, a statement with such workers may fail with an
+// error of its own before its connection is lost.
 constexpr auto functions_sql = R"sql(
 create or replace function superstep.find_job(p_name text)
 returns table (o_job bigint, o_id text, o_created bigint, o_state text, o_header text,
                o_agent text, o_rows bigint, o_sums bigint[])
-language sql stable security definer set search_path = superstep, pg_temp as $$
+language sql stable security definer set search_path = superstep, pg_temp
+set max_parallel_workers_per_gather = 0 as $$
   select j.job, j.job_id, j.created, j.state, j.header, j.agent, j.rows,
     (select array[sum(ok), sum(dead), sum(steps), sum(model_calls), sum(tool_calls),
                   sum(input_tokens), sum(output_tokens), sum(total_tokens), sum(failed_calls),
@@ -87,7 +90,8 @@ $$;
 
 create or replace function superstep.see(p_job bigint, p_worker text, p_host text, p_ms int)
 returns table (o_state text, o_members int)
-language plpgsql security definer set search_path = superstep, pg_temp as $$
+language plpgsql security definer set search_path = superstep, pg_temp
+set max_parallel_workers_per_gather = 0 as $$
 begin
   -- A lost lease or sign of life is repaired by the fence and by the next one, so it need not wait
   -- for the disk.
@@ -103,7 +107,8 @@ end $$;
 
 create or replace function superstep.state_of(p_job bigint)
 returns text
-language sql volatile security definer set search_path = superstep, pg_temp as $$
+language sql volatile security definer set search_path = superstep, pg_temp
+set max_parallel_workers_per_gather = 0 as $$
   select case when j.state = 'open' and
                    not exists (select from chunks c where c.job = p_job and c.state = 0) and
                    not exists (select from chunks c where c.job = p_job and c.state = 1)
@@ -113,7 +118,8 @@ $$;
 
 create or replace function superstep.split(p_job bigint, p_worker text, p_ms int, p_starting int)
 returns table (o_first bigint, o_bound bigint, o_fence int)
-language plpgsql security definer set search_path = superstep, pg_temp as $$
+language plpgsql security definer set search_path = superstep, pg_temp
+set max_parallel_workers_per_gather = 0 as $$
 declare
   v chunks;
   v_mid bigint;
@@ -143,7 +149,8 @@ end $$;
 create or replace function superstep.lease(p_job bigint, p_worker text, p_host text, p_ms int,
                                            p_count int, p_split boolean, p_starting int)
 returns table (o_state text, o_members int, o_first bigint, o_bound bigint, o_fence int)
-language plpgsql security definer set search_path = superstep, pg_temp as $$
+language plpgsql security definer set search_path = superstep, pg_temp
+set max_parallel_workers_per_gather = 0 as $$
 declare
   v_state text;
   v_members int;
@@ -181,7 +188,8 @@ end $$;
 
 create or replace function superstep.read(p_job bigint, p_first bigint[], p_bound bigint[])
 returns table (o_row bigint, o_line bigint, o_text text)
-language sql stable security definer set search_path = superstep, pg_temp as $$
+language sql stable security definer set search_path = superstep, pg_temp
+set max_parallel_workers_per_gather = 0 as $$
   select i.row, i.line, i.text
   from unnest(p_first, p_bound) as c (first, bound)
     join inputs i on i.job = p_job and i.row >= c.first and i.row < c.bound
@@ -194,7 +202,8 @@ create or replace function superstep.commit(
   p_last bigint[], p_sums bigint[], r_row bigint[], r_part int[], r_status smallint[],
   r_line text[], r_dead text[])
 returns table (o_state text, o_verdict int, o_bound bigint)
-language plpgsql security definer set search_path = superstep, pg_temp as $$
+language plpgsql security definer set search_path = superstep, pg_temp
+set max_parallel_workers_per_gather = 0 as $$
 declare
   v_verdicts int[] := '{}';
   v_bounds bigint[] := '{}';
@@ -243,7 +252,8 @@ end $$;
 create or replace function superstep.resolve(p_job bigint, p_worker text, p_ms int,
                                              p_first bigint[])
 returns table (o_state text, o_first bigint, o_bound bigint, o_fence int, o_stored bigint[])
-language plpgsql security definer set search_path = superstep, pg_temp as $$
+language plpgsql security definer set search_path = superstep, pg_temp
+set max_parallel_workers_per_gather = 0 as $$
 declare
   v chunks;
 begin
@@ -271,7 +281,8 @@ end $$;
 create or replace function superstep.release(p_job bigint, p_worker text, p_first bigint[],
                                              p_fence int[])
 returns void
-language sql security definer set search_path = superstep, pg_temp as $$
+language sql security definer set search_path = superstep, pg_temp
+set max_parallel_workers_per_gather = 0 as $$
   update chunks c set state = 0, worker = null, lease_until = null
     from unnest(p_first, p_fence) as p (first, fence)
     where c.job = p_job and c.first = p.first and c.fence = p.fence and c.worker = p_worker and
@@ -282,7 +293,8 @@ $$;
 create or replace function superstep.beat(p_job bigint, p_worker text, p_host text, p_ms int,
                                           p_counts boolean)
 returns table (o_state text, o_members int, o_done bigint, o_dead bigint)
-language plpgsql security definer set search_path = superstep, pg_temp as $$
+language plpgsql security definer set search_path = superstep, pg_temp
+set max_parallel_workers_per_gather = 0 as $$
 begin
   select s.o_members into o_members from see(p_job, p_worker, p_host, p_ms) s;
   with c as (
