@@ -130,6 +130,7 @@ agent = ss.create_agent("scripted:\\ndefault: {text: hello}")
 rows = agent.batch(["a", "b"])
 stream = graph.stream({"n": 1})
 next(stream)
+while ss.stats()["live_runs"]: pass
 """
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
