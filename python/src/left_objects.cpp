@@ -22,6 +22,7 @@ struct left_list {
   std::mutex mutex;
   std::vector<PyObject*> objects;
   std::atomic<std::size_t> size{0};
+  left_list* before = nullptr; ///< the list of the parent process, whose objects stay
 };
 
 std::atomic<left_list*> list_of_process{new left_list};
@@ -58,7 +59,9 @@ void drop_left_objects() noexcept {
 }
 
 void forget_left_objects() noexcept {
-  list_of_process.store(new left_list, std::memory_order_release);
+  auto* const fresh = new left_list;
+  fresh->before = &left();
+  list_of_process.store(fresh, std::memory_order_release);
 }
 
 } // namespace superstep::python

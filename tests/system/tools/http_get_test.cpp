@@ -7,6 +7,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cerrno>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -51,9 +53,17 @@ public:
   [[nodiscard]] std::string url(const std::string& path) const { return "http://" + host() + path; }
 
 private:
+  /// Returns a negative number after the shutdown.
+  [[nodiscard]] int next_connection() const {
+    auto peer = ::accept(socket_, nullptr, nullptr);
+    while (peer < 0 && errno == EMFILE) { // a test uses all descriptors of the process
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      peer = ::accept(socket_, nullptr, nullptr);
+    }
+    return peer;
+  }
   void serve() {
-    for (auto peer = ::accept(socket_, nullptr, nullptr); peer >= 0;
-         peer = ::accept(socket_, nullptr, nullptr)) {
+    for (auto peer = next_connection(); peer >= 0; peer = next_connection()) {
       auto request = std::string{};
       auto buffer = std::string(4096, '\0');
       while (request.find("\r\n\r\n") == std::string::npos) {
