@@ -23,7 +23,7 @@ public:
     write_file(settings, "[databases]\npostgres = host=" + server.folder() +
                              " user=postgres\n[pgbouncer]\nunix_socket_dir = " + server.folder() +
                              "\nlisten_port = 6432\nauth_type = any\npool_mode = transaction\n"
-                             "default_pool_size = 2\n");
+                             "default_pool_size = 2\nserver_login_retry = 1\n");
     std::filesystem::permissions(settings, std::filesystem::perms::others_read,
                                  std::filesystem::perm_options::add);
     start();
