@@ -3,7 +3,7 @@
 // process is killed or paused beyond its lease, its connection is cut, or the server crashes. The
 // job must end with the rows of a job in files, directly and behind a pooler.
 //
-// SUPERSTEP_LEDGER_POINTS (42) sets the number of interruptions, SUPERSTEP_LEDGER_ROWS (1,500) the
+// SUPERSTEP_LEDGER_POINTS (20) sets the number of interruptions, SUPERSTEP_LEDGER_ROWS (1,500) the
 // number of rows, and SUPERSTEP_LEDGER_PROCESSES (3) the number of processes.
 #include "pooler.hpp"
 #include "shared_job_files.hpp"
@@ -233,14 +233,14 @@ BOOST_AUTO_TEST_SUITE(ledger_boundaries)
 BOOST_AUTO_TEST_CASE(interruption_of_any_statement_loses_no_row) {
   auto server = postgres_server{};
   auto jobs = interrupted_jobs{server, 5432};
-  jobs.run(points_of(number_of("SUPERSTEP_LEDGER_POINTS", 42)));
+  jobs.run(points_of(number_of("SUPERSTEP_LEDGER_POINTS", 20)));
 }
 
 BOOST_AUTO_TEST_CASE(interruption_behind_pooler_loses_no_row) {
   auto server = postgres_server{};
   const auto behind = pooler{server};
   auto jobs = interrupted_jobs{server, pooler::port};
-  jobs.run(points_of(number_of("SUPERSTEP_LEDGER_POINTS", 42)));
+  jobs.run(points_of(number_of("SUPERSTEP_LEDGER_POINTS", 20)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
