@@ -139,8 +139,9 @@ public:
       while (next != points.end() && !workers.is_over() && reach(*next, workers))
         ++next;
       idle_jobs = next == before ? idle_jobs + 1 : 0;
-      BOOST_TEST_REQUIRE(idle_jobs < 3, "jobs end without " << functions[next->function]
-                                                            << " in phase " << next->phase);
+      if (idle_jobs > 0)
+        BOOST_TEST_REQUIRE(idle_jobs < 3, "jobs end without " << functions[next->function]
+                                                              << " in phase " << next->phase);
       proxy_.plan({});
       workers.finish();
       files.write_model("2\\+(\\d+)", 0); // the job in files need not be slow
