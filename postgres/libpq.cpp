@@ -32,11 +32,13 @@ void* find(const char* name) {
 
 } // namespace
 
+// NOLINTBEGIN(bugprone-macro-parentheses): RESULT is a type
 #define SUPERSTEP_FORWARD(RESULT, NAME, PARAMETERS, ARGUMENTS)                                     \
   RESULT NAME PARAMETERS {                                                                         \
     static auto* const function = reinterpret_cast<RESULT(*) PARAMETERS>(find(#NAME));             \
     return function ARGUMENTS;                                                                     \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 extern "C" {
 SUPERSTEP_FORWARD(void, PQclear, (PGresult * r), (r))

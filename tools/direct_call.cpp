@@ -57,9 +57,10 @@ bool enter_limits(const tool_node::table& t, const tool_node::table::entry& entr
   auto entered = call_permits{};
   const auto enter = [](const limiter& limit, limiter::permit& as) {
     auto got = limit.try_acquire();
-    if (got)
-      as = *std::move(got);
-    return got.has_value();
+    if (!got)
+      return false;
+    as = *std::move(got);
+    return true;
   };
   if (entry.gate && !enter(*entry.gate->for_call(call.args), entered.of_tool))
     return false;
