@@ -20,9 +20,9 @@ graph, the number of runs and the number of threads. [Repeat the measurement](#r
 
 ## Machine and method
 
-- Machine: {cores} cores of {processor}, {memory_gib} GiB of memory, Linux {kernel}, Debian 12; {date}. It was shared with
-  other builds and tests during the measurement: the load was {load_at_start:.1f} at the start and {load_at_end:.1f} at the
-  end. Wall times therefore say little, and all costs are CPU times.
+- Machine: {cores} cores of {processor}, {memory_gib} GiB of memory, Linux {kernel}, Debian 12; {date}. The load was
+  {load_at_start:.1f} at the start and {load_at_end:.1f} at the end. Wall times depend on other programs, so all costs
+  are CPU times.
 - superstep is a release build with g++ 12 and its default options. A cost is the CPU time of the measured part in all
   threads, divided by its units. For W12 it is the CPU time of the whole process.
 - Every measurement is a process of its own. The runners take turns: superstep, each peer, superstep again, and so on.
