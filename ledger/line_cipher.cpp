@@ -3,37 +3,10 @@
 // columns of a ledger and part files contain text.
 #include "line_cipher.hpp"
 
-#include <openssl/evp.h>
+#include "base/base64.hpp"
 
 namespace superstep::detail {
 namespace {
-
-constexpr auto base64_group = std::size_t{4};
-constexpr auto byte_group = std::size_t{3};
-
-std::string to_base64(std::string_view bytes) {
-  auto out = std::string((bytes.size() + byte_group - 1) / byte_group * base64_group, '\0');
-  // The terminating zero goes to the byte behind the string, which is zero.
-  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                  reinterpret_cast<const unsigned char*>(bytes.data()),
-                  static_cast<int>(bytes.size()));
-  return out;
-}
-
-/// Returns the bytes of a Base64 text; an empty string if the text is invalid.
-std::string from_base64(std::string_view text) {
-  if (text.empty() || text.size() % base64_group != 0)
-    return {};
-  auto out = std::string(text.size() / base64_group * byte_group, '\0');
-  const auto size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                    reinterpret_cast<const unsigned char*>(text.data()),
-                                    static_cast<int>(text.size()));
-  if (size < 0)
-    return {};
-  const auto padding = text.ends_with("==") ? 2U : text.ends_with('=') ? 1U : 0U;
-  out.resize(static_cast<std::size_t>(size) - padding);
-  return out;
-}
 
 std::string_view name_of(line_kind kind) noexcept {
   switch (kind) {

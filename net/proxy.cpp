@@ -3,7 +3,7 @@
 // connects to it.
 #include "net/proxy.hpp"
 
-#include <openssl/evp.h>
+#include "base/base64.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -17,15 +17,6 @@ std::string lower(std::string_view text) {
   auto out = std::string{text};
   std::transform(out.begin(), out.end(), out.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
-
-std::string base64(std::string_view text) {
-  auto out = std::string((text.size() + 2) / 3 * 4 + 1, '\0'); // EVP_EncodeBlock() adds a zero byte
-  const auto size = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                      reinterpret_cast<const unsigned char*>(text.data()),
-                                      static_cast<int>(text.size()));
-  out.resize(static_cast<std::size_t>(size));
   return out;
 }
 
@@ -64,7 +55,7 @@ result<proxy_address> parse_proxy(std::string_view text) {
     rest.remove_prefix(scheme + 3);
   }
   if (const auto at = rest.rfind('@'); at != rest.npos) {
-    out.authorization = "Basic " + base64(unescaped(rest.substr(0, at)));
+    out.authorization = "Basic " + to_base64(unescaped(rest.substr(0, at)));
     rest.remove_prefix(at + 1);
   }
   const auto address = parse_url("http://" + std::string{rest});
