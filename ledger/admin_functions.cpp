@@ -136,18 +136,6 @@ begin
   execute format('drop table if exists superstep.outputs_%s', p_job);
   delete from jobs where job = p_job;
 end $$;
-
-revoke all on all functions in schema superstep from public;
-do $$
-begin
-  if exists (select from pg_roles where rolname = 'superstep_admin') then
-    grant usage on schema superstep to superstep_admin;
-    grant execute on function superstep.find_job, superstep.ledger_format, superstep.create_job,
-      superstep.load, superstep.open_job, superstep.list_jobs, superstep.workers_of,
-      superstep.set_state, superstep.retry_dead, superstep.export_rows,
-      superstep.drop_job to superstep_admin;
-  end if;
-end $$;
 )sql";
 
 } // namespace

@@ -310,7 +310,10 @@ begin
   o_state := state_of(p_job);
   return next;
 end $$;
+)sql";
 
+// Only the owner of the functions and these roles may call them.
+constexpr auto grants_sql = R"sql(
 revoke all on all functions in schema superstep from public;
 do $$
 begin
@@ -318,6 +321,13 @@ begin
     grant usage on schema superstep to superstep_worker;
     grant execute on function superstep.find_job, superstep.lease, superstep.read,
       superstep.commit, superstep.resolve, superstep.release, superstep.beat to superstep_worker;
+  end if;
+  if exists (select from pg_roles where rolname = 'superstep_admin') then
+    grant usage on schema superstep to superstep_admin;
+    grant execute on function superstep.find_job, superstep.ledger_format, superstep.create_job,
+      superstep.load, superstep.open_job, superstep.list_jobs, superstep.workers_of,
+      superstep.set_state, superstep.retry_dead, superstep.export_rows,
+      superstep.drop_job to superstep_admin;
   end if;
 end $$;
 )sql";
@@ -330,6 +340,10 @@ const char* ledger_tables() noexcept {
 
 const char* ledger_functions() noexcept {
   return functions_sql;
+}
+
+const char* ledger_grants() noexcept {
+  return grants_sql;
 }
 
 } // namespace superstep::detail

@@ -13,5 +13,8 @@ inline constexpr auto ledger_format = 2;
 [[nodiscard]] const char* ledger_functions() noexcept;
 /// SQL that creates or replaces the functions for `superstep submit` and `superstep jobs`.
 [[nodiscard]] const char* admin_functions() noexcept;
+/// SQL that allows the roles `superstep_worker` and `superstep_admin`, if they exist, to call their
+/// functions. Runs after the SQL that creates all of them.
+[[nodiscard]] const char* ledger_grants() noexcept;
 
 } // namespace superstep::detail

@@ -197,7 +197,7 @@ result<void> prepare_ledger(pg_connection& connection) {
                                              std::string{rows->text(0, 1)}};
   if (rows->text(0, 0) == "f") {
     auto created = connection.create_objects(std::string{ledger_tables()} + ledger_functions() +
-                                             admin_functions());
+                                             admin_functions() + ledger_grants());
     // Another process may have created the tables in the meantime; its version is checked then.
     if (!created && created.error().text.find("42P07") == std::string::npos)
       return created;
