@@ -59,22 +59,15 @@ std::vector<sent_call> pending_sends(const message_list& messages) {
   if (position == messages.size())
     return pending;
   const auto answer = messages.at_ptr(position);
-  pending.reserve(answer->tool_calls.size());
-  const auto add_unless = [&](const auto& is_answered) {
-    for (auto i = std::uint32_t{0}; i < answer->tool_calls.size(); ++i)
-      if (!is_answered(answer->tool_calls[i]))
-        pending.emplace_back(answer, i);
-  };
-  if (position + 1 == messages.size()) { // the usual case
-    add_unless([](const tool_call&) { return false; });
-    return pending;
-  }
   // Only messages after the answer count: some servers use the same ids in each answer.
   auto answered = std::unordered_set<std::string_view>{};
   for (auto i = position + 1; i < messages.size(); ++i)
     if (messages[i].type == message_type::tool)
       answered.insert(messages[i].tool_call_id);
-  add_unless([&](const tool_call& call) { return answered.contains(call.id); });
+  pending.reserve(answer->tool_calls.size());
+  for (auto i = std::uint32_t{0}; i < answer->tool_calls.size(); ++i)
+    if (answered.empty() || !answered.contains(answer->tool_calls[i].id))
+      pending.emplace_back(answer, i);
   return pending;
 }
 
