@@ -82,6 +82,23 @@ private:
   [[nodiscard]] std::string gate() const { return job.job.folder / "released"; }
 };
 
+/// Pauses a worker beyond its lease while another one runs the whole job of 60 rows. Returns the
+/// end of the paused worker.
+ended_process run_beside_paused_worker(const shared_job_files& files,
+                                       const std::vector<std::string>& options) {
+  files.submit({"--chunk-rows", "8"});
+  auto zombie = files.worker(options);
+  wait_for_rows(files, 1);
+  zombie->send(SIGSTOP);
+  const auto other = files.worker(options)->wait();
+  BOOST_TEST(other.exit_code == 0, other.err);
+  BOOST_TEST(files.stored() == 60);
+  zombie->send(SIGCONT);
+  auto end = zombie->wait();
+  BOOST_TEST(end.exit_code == 0, end.err);
+  return end;
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_CASE(two_processes_store_each_row_once) {
@@ -136,16 +153,7 @@ BOOST_AUTO_TEST_CASE(killed_workers_and_servers_lose_no_row) {
 BOOST_AUTO_TEST_CASE(worker_paused_beyond_its_lease_is_refused) {
   const auto& server = empty_server();
   const auto files = shared_job_files{server, 60, 200};
-  files.submit({"--chunk-rows", "8"});
-  auto zombie = files.worker();
-  wait_for_rows(files, 1);
-  zombie->send(SIGSTOP);
-  const auto other = files.worker()->wait();
-  BOOST_TEST(other.exit_code == 0, other.err);
-  BOOST_TEST(files.stored() == 60);
-  zombie->send(SIGCONT);
-  const auto end = zombie->wait();
-  BOOST_TEST(end.exit_code == 0, end.err);
+  const auto end = run_beside_paused_worker(files, {});
   BOOST_TEST(end.out.find("ran for nothing") != std::string::npos, end.out);
   files.check_outputs();
 }
@@ -155,16 +163,7 @@ BOOST_AUTO_TEST_CASE(paused_worker_with_checkpoints_continues) {
   const auto& server = empty_server();
   server.run("drop schema if exists superstep_threads cascade");
   const auto files = shared_job_files{server, 60, 200};
-  files.submit({"--chunk-rows", "8"});
-  auto zombie = files.worker({"--checkpoints"});
-  wait_for_rows(files, 1);
-  zombie->send(SIGSTOP);
-  const auto other = files.worker({"--checkpoints"})->wait();
-  BOOST_TEST(other.exit_code == 0, other.err);
-  BOOST_TEST(files.stored() == 60);
-  zombie->send(SIGCONT);
-  const auto end = zombie->wait();
-  BOOST_TEST(end.exit_code == 0, end.err);
+  static_cast<void>(run_beside_paused_worker(files, {"--checkpoints"}));
   files.check_outputs();
 }
 
