@@ -77,13 +77,18 @@ public:
                                std::make_shared<const parking_tool>(counts_, reads_state))},
         handles_(runs), engine_{std::make_unique<engine>(options)} {}
 
+  /// Starts all runs and waits until each is in its tool calls. At most `submitted_ahead` runs wait
+  /// for their start, because the memory of a queued submission is not that of a waiting run.
   void fill() {
-    for (auto& h : handles_)
-      h = engine_->submit(graph_, hi(), {}, [this](run_result<chat_state> r) {
+    for (std::size_t i = 0; i < handles_.size(); ++i) {
+      if (i >= submitted_ahead)
+        wait_until([this, i] { return begun() >= (i - submitted_ahead) * calls_per_run; });
+      handles_[i] = engine_->submit(graph_, hi(), {}, [this](run_result<chat_state> r) {
         counts_.answered.fetch_add(tool_messages(r), std::memory_order_relaxed);
         counts_.ended.fetch_add(1, std::memory_order_release);
       });
-    wait_until([this] { return counts_.begun.load(std::memory_order_acquire) == calls(); });
+    }
+    wait_until([this] { return begun() == handles_.size() * calls_per_run; });
   }
   void cancel() {
     for (auto& h : handles_)
@@ -104,9 +109,10 @@ public:
   }
 
 private:
-  [[nodiscard]] std::size_t calls() const {
-    return handles_.size() * static_cast<std::size_t>(parked_script.calls);
-  }
+  static constexpr std::size_t submitted_ahead = 1'000;
+  static constexpr auto calls_per_run = static_cast<std::size_t>(parked_script.calls);
+
+  [[nodiscard]] std::size_t begun() const { return counts_.begun.load(std::memory_order_acquire); }
 
   counts counts_; // declared before the engine, because frames that the engine destroys use it
   compiled_graph<chat_state> graph_;
