@@ -196,7 +196,7 @@ std::string budget_note(std::size_t jobs, const stop_rules& rules) {
 }
 
 int run_matrix(const std::vector<matrix_job>& jobs,
-               const std::function<matrix_end(const matrix_job&)>& run,
+               const std::function<job_end(const matrix_job&)>& run,
                const std::function<std::string(const matrix_job&)>& lines_of) {
   constexpr auto dead_rows = 2;
   constexpr auto drained = 3;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/run.hpp"
+
 #include <superstep/base/error.hpp>
 #include <superstep/batch/detail/stop_rules.hpp>
 
@@ -34,12 +36,6 @@ struct matrix_job {
 /// @param jobs number of combinations
 [[nodiscard]] std::string budget_note(std::size_t jobs, const stop_rules& rules);
 
-/// The end of a job of a matrix.
-struct matrix_end {
-  int code = 0;              ///< exit code
-  bool has_all_rows = false; ///< whether no row is left
-};
-
 /// Runs the jobs one after the other and prints a table that compares their outputs.
 /// If a job did not end, prints the jobs that are left.
 /// @param run runs a job
@@ -48,7 +44,7 @@ struct matrix_end {
 /// @return the highest exit code. A job that did not end (codes 1, 3 and 4) stops the command. One
 /// that --fail-if judged when no row was left does not
 int run_matrix(const std::vector<matrix_job>& jobs,
-               const std::function<matrix_end(const matrix_job&)>& run,
+               const std::function<job_end(const matrix_job&)>& run,
                const std::function<std::string(const matrix_job&)>& lines_of);
 
 } // namespace superstep::cli

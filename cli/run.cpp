@@ -41,6 +41,7 @@
 #include <set>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -333,12 +334,12 @@ int prepare(const run_arguments& given, prepared_job& into) {
   return static_cast<int>(exit_code::ok);
 }
 
-int run(const run_arguments& given, bool& has_all_rows) {
+job_end run(const run_arguments& given) {
   install_interrupts();
   limit_malloc_arenas(given.workers != 0 ? given.workers : given.cores); // as many as lanes
   auto prepared = prepared_job{};
   if (const auto code = prepare(given, prepared); code != 0)
-    return code;
+    return {code};
   const auto& [io, built, job, prices] = prepared;
   for (const auto& note : built.notes)
     std::cerr << note << '\n';
@@ -351,12 +352,12 @@ int run(const run_arguments& given, bool& has_all_rows) {
   auto lanes = std::make_unique<engine>(options);
   if (!given.events.empty()) {
     if (const auto set = events.set_path(given.events); !set)
-      return fail_with(set.error().text);
+      return {fail_with(set.error().text)};
   }
   constexpr auto bytes_per_mb = std::uint64_t{1'000'000};
   if (!given.trace.empty())
     if (const auto set = trace.set_path(given.trace, given.trace_mb * bytes_per_mb); !set)
-      return fail_with(set.error().text);
+      return {fail_with(set.error().text)};
   auto runner = std::make_optional<agent_runner>(
       *built.agent, *lanes, given.events.empty() ? nullptr : &events,
       given.trace.empty() ? nullptr : &trace, checkpoints_of(given), prices,
@@ -366,28 +367,28 @@ int run(const run_arguments& given, bool& has_all_rows) {
   if (given.metrics) {
     auto served = std::make_unique<metrics_sink>(std::move(progress));
     if (const auto listening = served->listen(*io, *given.metrics); !listening)
-      return fail_with(listening.error().text);
+      return {fail_with(listening.error().text)};
     progress = std::move(served);
   }
   if (const auto note = missing_price_note(*built.agent, prices); !note.empty())
     progress->note(note);
   const auto ended = given.shared.is_set() ? run_shared(given, job, *runner, *progress)
                                            : run_batch(job, *runner, *progress, interrupts());
-  has_all_rows = ended && ended->left() == 0;
+  const auto has_all_rows = ended && ended->left() == 0;
   lanes.reset();
   runner.reset(); // closes the checkpoint database, which may be deleted now
   // Keep the checkpoints if rows have failed: --retry-dead resumes the rows from them.
-  if (given.checkpoints && ended && ended->left() == 0 && ended->failed == ended->bad_lines)
+  if (given.checkpoints && has_all_rows && ended->failed == ended->bad_lines)
     remove_checkpoints(given, ended->job_id);
   if (!ended && ended.error().code == std::errc::broken_pipe) {
     static_cast<void>(fail_with(ended.error().text));
-    return reader_ended_code;
+    return {reader_ended_code};
   }
   if (!ended)
-    return fail_with(ended.error().text, code_of(ended.error().code));
+    return {fail_with(ended.error().text, code_of(ended.error().code))};
   if (given.batch.fresh && !ended->job_id.empty())
     if (const auto moved = move_scores_aside(job.output); !moved)
-      return fail_with(moved.error().text);
+      return {fail_with(moved.error().text)};
   if (ended->rows == 0)
     std::cerr << "superstep run: warning: the input has no rows: "
               << (given.batch.input == "-" ? "standard input" : given.batch.input) << '\n';
@@ -396,30 +397,30 @@ int run(const run_arguments& given, bool& has_all_rows) {
   if (!std::cout && has_reader_ended())
     discard_standard_output(); // the job has its usual exit code, because its files are complete
   if (!std::cout)
-    return fail_with("the summary could not be written to standard output; the rows are in " +
-                     ended->output);
+    return {fail_with("the summary could not be written to standard output; the rows are in " +
+                      ended->output)};
   if (const auto reported = finish_reports(given, job, events, trace); !reported)
-    return fail_with(reported.error().text);
-  return static_cast<int>(ended->code);
+    return {fail_with(reported.error().text)};
+  return {static_cast<int>(ended->code), has_all_rows};
 }
 
 /// Calls `run`. If it throws because the machine lacks memory, threads or another resource, returns
 /// exit_code::shortage.
 template <class F>
-int with_shortage_code(F run) {
+std::invoke_result_t<F> with_shortage_code(F run) {
   constexpr auto resume = "; finished rows are safe, rerun to resume";
   try {
     return run();
   } catch (const std::bad_alloc&) {
-    return fail_with(std::string{"the machine is out of memory"} + resume, exit_code::shortage);
+    return {fail_with(std::string{"the machine is out of memory"} + resume, exit_code::shortage)};
   } catch (const std::system_error& e) {
     if (!is_shortage(e.code()))
       throw;
-    return fail_with(e.what() + std::string{resume}, exit_code::shortage);
+    return {fail_with(e.what() + std::string{resume}, exit_code::shortage)};
   } catch (const boost::system::system_error& e) { // thrown by Asio
     if (!is_shortage(e.code()))
       throw;
-    return fail_with(e.what() + std::string{resume}, exit_code::shortage);
+    return {fail_with(e.what() + std::string{resume}, exit_code::shortage)};
   }
 }
 
@@ -474,12 +475,7 @@ int run_combinations(const run_arguments& given) {
   if (const auto note = budget_note(jobs->size(), given.stop.rules); !note.empty())
     std::cout << note << std::endl;
   return run_matrix(
-      *jobs,
-      [&](const matrix_job& job) {
-        auto out = matrix_end{};
-        out.code = run_job(arguments_of(job), &out.has_all_rows);
-        return out;
-      },
+      *jobs, [&](const matrix_job& job) { return run_job(arguments_of(job)); },
       [&](const matrix_job& job) { return lines.at(job.output); });
 }
 
@@ -498,15 +494,11 @@ early, 4 stopped because the machine lacks resources or disk space. After 3 and 
 
 } // namespace
 
-int run_job(const run_arguments& given, bool* has_all_rows) {
-  auto is_complete = false;
-  const auto code = with_shortage_code([&] {
+job_end run_job(const run_arguments& given) {
+  return with_shortage_code([&]() -> job_end {
     const auto completed = with_agent_of_job(given);
-    return completed ? run(*completed, is_complete) : fail_with(completed.error().text);
+    return completed ? run(*completed) : job_end{fail_with(completed.error().text)};
   });
-  if (has_all_rows != nullptr)
-    *has_all_rows = is_complete;
-  return code;
 }
 
 bool is_stop_requested() noexcept {
@@ -527,7 +519,7 @@ void add_run(CLI::App& program, action& chosen) {
   verb.callback([given, &chosen] {
     chosen = [given] {
       if (given->matrix.empty())
-        return run_job(*given);
+        return run_job(*given).code;
       return with_shortage_code([given] { return run_combinations(*given); });
     };
   });

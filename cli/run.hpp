@@ -5,10 +5,14 @@
 
 namespace superstep::cli {
 
+/// The end of a job.
+struct job_end {
+  int code = 0;              ///< exit code of docs/batch-files.md
+  bool has_all_rows = false; ///< whether no row is left
+};
+
 /// Runs a job, and reports its progress, its summary and its errors to the user.
-/// @param has_all_rows if not null, receives whether no row of the job is left
-/// @return the exit code of docs/batch-files.md
-[[nodiscard]] int run_job(const run_arguments& given, bool* has_all_rows = nullptr);
+[[nodiscard]] job_end run_job(const run_arguments& given);
 
 /// Whether the user has stopped a job of this process.
 [[nodiscard]] bool is_stop_requested() noexcept;

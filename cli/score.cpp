@@ -79,7 +79,7 @@ result<results::score_summary> score_with_judge(const results::score_options& op
                                       " has succeeded and has an expected answer in '" +
                                       options.field + "'"};
   std::cout << "== judge " << gold.judge << std::endl;
-  const auto code = exit_code{run_job(job)};
+  const auto code = exit_code{run_job(job).code};
   if (code != exit_code::ok && code != exit_code::dead_rows)
     return error{errc::cancelled,
                  "the judge has not scored all rows; rerun superstep score to resume it"};
