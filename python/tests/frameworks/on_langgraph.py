@@ -22,40 +22,16 @@ for variable in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"):
     os.environ[variable] = "false"
 
 from langchain.agents import create_agent  # noqa: E402
-from langchain_core.language_models.chat_models import BaseChatModel  # noqa: E402
-from langchain_core.messages import AIMessage, ToolMessage  # noqa: E402
-from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: E402
 from langgraph.checkpoint.memory import InMemorySaver  # noqa: E402
 from langgraph.checkpoint.sqlite import SqliteSaver  # noqa: E402
 from langgraph.graph import START, StateGraph  # noqa: E402
 from langgraph.types import Command, Send, interrupt  # noqa: E402
 
 import superstep as ss  # noqa: E402
+from fake_model import FakeModel  # noqa: E402
 
 ROUNDS = int(os.environ.get("ROUNDS", "5"))
 Run = Callable[[], None]
-
-
-class FakeModel(BaseChatModel):
-    """Calls the tool for a question about the weather, and repeats the result of the tool."""
-
-    @property
-    def _llm_type(self) -> str:
-        return "fake"
-
-    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
-        return self
-
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        last = messages[-1]
-        if isinstance(last, ToolMessage):
-            message = AIMessage(last.content)
-        elif "weather in " in str(last.content):
-            call = {"name": "get_weather", "args": {"city": "Paris"}, "id": "1", "type": "tool_call"}
-            message = AIMessage("", tool_calls=[call])
-        else:
-            message = AIMessage("I see.")
-        return ChatResult(generations=[ChatGeneration(message=message)])
 
 
 SCRIPT = r"""scripted:
