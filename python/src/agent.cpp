@@ -10,6 +10,7 @@
 #include "process.hpp"
 #include "python_hook.hpp"
 #include "python_tool.hpp"
+#include "row_window.hpp"
 #include "stores.hpp"
 #include "stream.hpp"
 
@@ -84,7 +85,9 @@ std::string faults_of(const agent_building& built) {
   return "the agent file has errors:\n" + superstep::to_text(built.faults);
 }
 
-detail::run_input input_of(const compiled_graph<chat_state>& graph, nb::handle input) {
+} // namespace
+
+detail::run_input read_agent_input(const compiled_graph<chat_state>& graph, nb::handle input) {
   if (input.is_none())
     return detail::input_for(graph, superstep::resume{});
   if (PyTuple_Check(input.ptr()))
@@ -92,18 +95,8 @@ detail::run_input input_of(const compiled_graph<chat_state>& graph, nb::handle i
   return detail::input_for(graph, read_messages(input));
 }
 
-} // namespace
-
-const char* agent_result::status() const noexcept {
-  switch (result_.status) {
-  case run_status::finished:
-    return "finished";
-  case run_status::interrupted:
-    return "interrupted";
-  case run_status::failed:
-    break;
-  }
-  return "failed";
+bool has_checkpoint(const compiled_graph<chat_state>& graph, const std::string& thread_id) {
+  return detail::get_state(detail::program_of(graph), {thread_id}).checkpoint != nullptr;
 }
 
 nb::object agent_result::text() const {
@@ -235,10 +228,8 @@ run_handle native_agent::start(nb::handle input, nb::dict options, delivery to,
       return event_object(
           detail::event_from(std::move(e), detail::adapter_of(graph), detail::program_of(graph)));
     });
-  auto config = read_run_options(options);
-  if (!options.contains("recursion_limit"))
-    config.recursion_limit = recursion_limit_;
-  auto given = input_of(*graph_, input);
+  auto config = config_of(std::move(options));
+  auto given = read_agent_input(*graph_, input);
   auto done = [to = std::move(to), live = count_run(),
                graph = *graph_](detail::raw_result raw) mutable {
     auto result = std::make_shared<run_result<chat_state>>(
@@ -258,9 +249,23 @@ run_handle native_agent::start(nb::handle input, nb::dict options, delivery to,
 bool native_agent::has_thread(const std::string& thread_id) const {
   return translated([&] {
     const auto unlocked = nb::gil_scoped_release{};
-    const auto found = detail::get_state(detail::program_of(*graph_), {thread_id});
-    return found.checkpoint != nullptr;
+    return has_checkpoint(*graph_, thread_id);
   });
+}
+
+run_config native_agent::config_of(nb::dict options) const {
+  auto out = read_run_options(options);
+  if (!options.contains("recursion_limit"))
+    out.recursion_limit = recursion_limit_;
+  return out;
+}
+
+std::shared_ptr<row_window> native_agent::open_rows(nb::dict options, std::size_t concurrency,
+                                                    result_queue_ptr to, bool reports_room) const {
+  if (concurrency < 1)
+    throw nb::value_error("concurrency must be at least 1");
+  return std::make_shared<row_window>(*graph_, config_of(std::move(options)), concurrency,
+                                      std::move(to), reports_room);
 }
 
 nb::object native_agent::messages_of_row(nb::dict row) const {

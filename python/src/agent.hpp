@@ -17,13 +17,23 @@
 
 namespace superstep::python {
 
+class row_window;
+
+/// Reads the input of a run: a list of messages; None, which resumes the thread; or a tuple with
+/// one resume value. Needs the GIL.
+[[nodiscard]] detail::run_input read_agent_input(const compiled_graph<chat_state>& graph,
+                                                 nb::handle input);
+/// Whether the checkpointer of an agent has a checkpoint of a thread. Blocks the calling thread.
+[[nodiscard]] bool has_checkpoint(const compiled_graph<chat_state>& graph,
+                                  const std::string& thread_id);
+
 /// The result of a run of an agent: the class superstep.AgentResult. Its parts are converted to
 /// Python objects when they are read. The members need the GIL.
 class agent_result {
 public:
   explicit agent_result(run_result<chat_state> from) : result_{std::move(from)} {}
 
-  [[nodiscard]] const char* status() const noexcept;
+  [[nodiscard]] const char* status() const noexcept { return status_name(result_.status); }
   [[nodiscard]] nb::object text() const;
   [[nodiscard]] nb::list messages() const;
   [[nodiscard]] std::string messages_json() const;
@@ -68,10 +78,12 @@ public:
 
   /// Starts a run. Its result, an agent_result, is delivered to the queue. With stream modes, its
   /// events are delivered before, as (mode, payload).
-  /// @param input a list of messages; None, which resumes the thread; or a tuple with one resume
-  /// value
+  /// @param input see read_agent_input()
   run_handle start(nb::handle input, nb::dict options, delivery to,
                    const std::vector<std::string>& modes) const;
+  /// Returns an object that runs the agent over blocks of rows; see row_window.
+  [[nodiscard]] std::shared_ptr<row_window> open_rows(nb::dict options, std::size_t concurrency,
+                                                      result_queue_ptr to, bool reports_room) const;
   /// Returns the messages for a row of a batch: the key `input` of the agent file with the columns
   /// of the row. None if the file does not have the key.
   [[nodiscard]] nb::object messages_of_row(nb::dict row) const;
@@ -83,6 +95,7 @@ public:
 
 private:
   [[nodiscard]] tool_list make_tools(nb::list specs);
+  [[nodiscard]] run_config config_of(nb::dict options) const;
 
   void set_graph(compiled_graph<chat_state> made);
 

@@ -17,21 +17,6 @@ namespace {
 PyObject* run_error_type = nullptr;
 PyObject* graph_error_type = nullptr;
 
-/// Returns an exception as text: `ValueError: no such word`.
-std::string describe_exception(nb::handle exception) {
-  auto out = class_name(exception);
-  const auto text = nb::steal(PyObject_Str(exception.ptr()));
-  if (!text.is_valid()) {
-    PyErr_Clear();
-    return out;
-  }
-  if (const auto* const chars = PyUnicode_AsUTF8AndSize(text.ptr(), nullptr);
-      chars != nullptr && *chars != '\0')
-    out += std::string{": "} + chars;
-  PyErr_Clear();
-  return out;
-}
-
 bool is_transient(nb::handle exception) {
   auto* const of = exception.ptr();
   if (PyObject_IsInstance(of, PyExc_ConnectionError) == 1)
@@ -80,6 +65,20 @@ nb::object run_error_of(const run_error& failed) {
 
 } // namespace
 
+std::string describe_exception(nb::handle exception) {
+  auto out = class_name(exception);
+  const auto text = nb::steal(PyObject_Str(exception.ptr()));
+  if (!text.is_valid()) {
+    PyErr_Clear();
+    return out;
+  }
+  if (const auto* const chars = PyUnicode_AsUTF8AndSize(text.ptr(), nullptr);
+      chars != nullptr && *chars != '\0')
+    out += std::string{": "} + chars;
+  PyErr_Clear();
+  return out;
+}
+
 python_failure::python_failure(nb::handle exception)
     : std::runtime_error{describe_exception(exception)}, exception_{exception},
       is_worth_a_retry_{is_transient(exception)} {}
@@ -121,25 +120,29 @@ nb::object handled_exception_of(const run_error& failed) {
   return original.is_valid() && !original.is_none() ? original : run_error_of(failed);
 }
 
-nb::object exception_of(const std::exception_ptr& failure) {
-  if (auto original = cause_of(failure, &python_failure::get);
-      original.is_valid() && !original.is_none())
-    return original;
-  auto failed = run_error{};
-  failed.code = graph_errc::node_failed;
+run_error error_of(const std::exception_ptr& failure) {
+  auto out = run_error{};
+  out.code = graph_errc::node_failed;
+  out.cause = failure;
   try {
     std::rethrow_exception(failure);
   } catch (const graph_error& e) {
-    failed = e.details();
+    out = e.details();
+    if (!out.cause)
+      out.cause = failure; // which may have nested exceptions
   } catch (const std::system_error& e) {
-    failed.code = e.code();
-    failed.text = e.what();
+    out.code = e.code();
+    out.text = e.what();
   } catch (const std::exception& e) {
-    failed.text = e.what();
+    out.text = e.what();
   } catch (...) {
-    failed.text = "an exception that is not derived from std::exception";
+    out.text = "an exception that is not derived from std::exception";
   }
-  return run_error_of(failed);
+  return out;
+}
+
+nb::object exception_of(const std::exception_ptr& failure) {
+  return handled_exception_of(error_of(failure));
 }
 
 void raise_object(const nb::object& exception) {

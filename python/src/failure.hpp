@@ -44,6 +44,12 @@ private:
 /// caller holds the GIL.
 [[nodiscard]] nb::object handled_exception_of(const run_error& failed);
 
+/// Returns an exception as text: `ValueError: no such word`. The caller holds the GIL.
+[[nodiscard]] std::string describe_exception(nb::handle exception);
+
+/// Returns the failure of a run for an exception of C++ code. Any thread may call it.
+[[nodiscard]] run_error error_of(const std::exception_ptr& failure);
+
 /// Returns the exception of Python for an exception of C++ code: that of a python_failure, or
 /// superstep.RunError. It may be called again. The caller holds the GIL.
 [[nodiscard]] nb::object exception_of(const std::exception_ptr& failure);

@@ -10,6 +10,7 @@
 #include "process.hpp"
 #include "python_wrap.hpp"
 #include "results.hpp"
+#include "row_window.hpp"
 #include "stores.hpp"
 #include "types.hpp"
 
@@ -203,6 +204,12 @@ void add_agents(nb::module_& m) {
             return a.start(input, std::move(options), {to.queue, tag}, modes);
           },
           nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg())
+      .def("open_rows",
+           [](const native_agent& a, nb::dict options, std::size_t concurrency,
+              const result_source& to, bool reports_room) {
+             return window_reference{
+                 a.open_rows(std::move(options), concurrency, to.queue, reports_room)};
+           })
       .def("has_thread", &native_agent::has_thread)
       .def("messages_of_row", &native_agent::messages_of_row)
       .def("mermaid", &native_agent::mermaid);
@@ -251,6 +258,7 @@ NB_MODULE(_superstep, m) {
   add_stores(m);
   add_process(m);
   add_agents(m);
+  add_rows(m);
   add_wraps(m);
   add_graphs(m);
   add_program(m);

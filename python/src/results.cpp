@@ -31,6 +31,18 @@ private:
 
 } // namespace
 
+const char* status_name(run_status status) noexcept {
+  switch (status) {
+  case run_status::finished:
+    return "finished";
+  case run_status::interrupted:
+    return "interrupted";
+  case run_status::failed:
+    break;
+  }
+  return "failed";
+}
+
 void result_queue::put(std::int64_t tag, maker make) {
   auto notified = shared_object{};
   {

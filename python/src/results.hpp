@@ -16,6 +16,9 @@
 
 namespace superstep::python {
 
+/// Returns the name of a status, as Python code reads it.
+[[nodiscard]] const char* status_name(run_status status) noexcept;
+
 /// Results of runs on their way from the engine to Python. The engine's threads put them in without
 /// the GIL. Python takes them out: it waits, or is notified through an event loop.
 class result_queue {

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Generator, Iterable, Mapping, Sequence, TypedDict, Union
+import sys
+from typing import Any, Callable, Iterable, Mapping, TypedDict, Union
 
-from ._agents import Agent, Row, create_agent
+from . import _runs, _superstep
+from ._agents import Agent, create_agent
 from ._engine import engine
+from ._superstep import RowBlock, RowWindow
 
 AgentSource = Union[Agent, str, "os.PathLike[str]"]
 
@@ -35,26 +38,80 @@ def agent_of(source: AgentSource, tools: Iterable[Callable[..., Any]]) -> Agent:
     return create_agent(path, tools)
 
 
-def plain(value: Any) -> Any:
-    """Returns a value of NumPy or Arrow as an object of Python."""
-    for name in ("tolist", "as_py"):
-        convert = getattr(value, name, None)
+def _plain(column: Any) -> list[Any]:
+    """Returns a column of NumPy, pandas or Arrow as a list."""
+    for name in ("to_pylist", "tolist"):
+        convert = getattr(column, name, None)
         if convert is not None:
-            return convert()
-    return value
+            made: list[Any] = convert()
+            return made
+    return list(column)
 
 
-def rows_of(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the rows of a block of columns."""
-    names = list(columns)
-    lists = [plain(columns[name]) for name in names]
-    return [dict(zip(names, values)) for values in zip(*lists)]
+def _is_arrow(block: Any) -> bool:
+    """Whether a block is a table or a record batch of Arrow."""
+    arrow = sys.modules.get("pyarrow")
+    return arrow is not None and isinstance(block, (arrow.Table, arrow.RecordBatch))
 
 
-def columns_of(outcomes: Sequence[Row]) -> dict[str, list[Any]]:
-    """Returns outcomes as columns."""
-    made = [outcome.columns() for outcome in outcomes]
-    return {name: [columns[name] for columns in made] for name in COLUMNS}
+def _names_of(block: Any) -> list[str]:
+    return list(block.schema.names if _is_arrow(block) else block)
+
+
+def _column_of(block: Any, name: str) -> list[Any]:
+    """Returns a column of a block. Rows without it have a KeyError instead."""
+    if isinstance(block, list):
+        return [row[name] if name in row else KeyError(name) for row in block]
+    if name not in _names_of(block):
+        raise ValueError(f"the rows have no column '{name}', but: {', '.join(_names_of(block))}")
+    return _plain(block[name])
+
+
+def _rows_of(block: Any) -> list[dict[str, Any]]:
+    """Returns the rows of a block."""
+    if isinstance(block, list):
+        return block
+    names = _names_of(block)
+    return [dict(zip(names, values)) for values in zip(*(_plain(block[name]) for name in names))]
+
+
+def lists_of(outcomes: RowBlock) -> dict[str, list[Any]]:
+    """Returns outcomes as lists of Python objects."""
+    return {name: outcomes.column(name) for name in COLUMNS}
+
+
+def _arrays_of(outcomes: RowBlock, arrow: Any) -> dict[str, Any]:
+    """Returns outcomes as arrays of Arrow, which use the memory of the native module."""
+    size = len(outcomes)
+    made = {}
+    for name, kind in COLUMNS.items():
+        offsets, content = outcomes.buffers(name)
+        if offsets is None:
+            of, buffers = arrow.int64(), [None, arrow.py_buffer(content)]
+        else:
+            of = arrow.string() if len(offsets) == 4 * (size + 1) else arrow.large_string()
+            buffers = [None, arrow.py_buffer(offsets), arrow.py_buffer(content)]
+        made[name] = arrow.Array.from_buffers(of, size, buffers)
+    return made
+
+
+def with_outcomes(block: Any, outcomes: RowBlock) -> Any:
+    """Returns a block with the columns of the outcomes.
+
+    A block is a table or a record batch of Arrow, a data frame of pandas, or a mapping from names to
+    columns. Data frames get columns of Arrow, if it is there.
+    """
+    arrow, pandas = sys.modules.get("pyarrow"), sys.modules.get("pandas")
+    if _is_arrow(block):
+        columns = dict(zip(_names_of(block), block.columns)) | _arrays_of(outcomes, arrow)
+        return type(block).from_arrays(list(columns.values()), names=list(columns))
+    if pandas is None or not isinstance(block, pandas.DataFrame):
+        return {**{name: block[name] for name in block}, **lists_of(outcomes)}
+    if arrow is None:
+        return block.assign(**lists_of(outcomes))
+    wrap = pandas.arrays.ArrowExtensionArray
+    arrays = _arrays_of(outcomes, arrow)
+    return block.assign(**{name: wrap(array) for name, array in arrays.items()})
 
 
 class Settings(TypedDict, total=False):
@@ -89,19 +146,11 @@ class Runner:
             raise TypeError(f"unknown parameters: {', '.join(sorted(unknown))}")
         self._agent = agent_of(agent, tools)
         self._workers = settings.get("workers", 1)
-        self._options: dict[str, Any] = {
-            "question": settings.get("question"),
-            "concurrency": settings.get("concurrency", 256),
-            **settings.get("options", {}),
-        }
+        self._question = settings.get("question")
+        self._concurrency = settings.get("concurrency", 256)
+        self._options = dict(settings.get("options", {}))
         self._key = settings.get("key")
         self._job = settings.get("job", "rows")
-
-    def _options_of_call(self) -> dict[str, Any]:
-        if self._key is None:
-            return self._options
-        key, job = self._key, self._job
-        return {**self._options, "thread_id": lambda row: f"{job}/{row[key]}", "resume": True}
 
     def start_engine(self) -> None:
         """Starts the engine of the process, unless it runs already."""
@@ -110,11 +159,41 @@ class Runner:
         except ValueError:  # the process uses the package for something else, too
             pass
 
-    def map(self, rows: Iterable[dict[str, Any]]) -> Generator[Row, None, None]:
-        """Runs the rows, and yields the outcomes as they end."""
+    def open(self, results: _superstep.Results, reports_room: bool = False) -> RowWindow:
+        """Returns a window over blocks of rows, whose outcomes are delivered to a queue."""
         self.start_engine()
-        return self._agent.map(iter(rows), **self._options_of_call())
+        native = self._agent._native()
+        made: RowWindow = native.open_rows(self._options, self._concurrency, results, reports_room)
+        return made
 
-    def run(self, rows: Sequence[dict[str, Any]]) -> list[Row]:
-        """Runs the rows, and returns the outcomes in their order."""
-        return sorted(self.map(rows), key=lambda outcome: outcome.index)
+    def add(self, window: RowWindow, block: Any, tag: int) -> None:
+        """Starts the rows of a block as soon as the window has room."""
+        threads = None
+        if self._key is not None:
+            threads = [f"{self._job}/{value}" for value in _column_of(block, self._key)]
+        window.add(self._inputs_of(block), threads, self._key is not None, tag)
+
+    def run(self, block: Any) -> RowBlock:
+        """Runs the rows of a block, and returns their outcomes."""
+
+        def start(results: _superstep.Results, tag: int) -> RowWindow:
+            window = self.open(results)
+            self.add(window, block, tag)
+            return window
+
+        outcomes: RowBlock = _runs.wait(start)
+        return outcomes
+
+    def _inputs_of(self, block: Any) -> list[Any]:
+        """Returns the inputs of the rows. An exception is the failure of its row."""
+        if self._question is not None:
+            values = _column_of(block, self._question)
+            return [v if isinstance(v, (str, KeyError)) else str(v) for v in values]
+        read = self._agent._reader(None, None)
+        inputs: list[Any] = []
+        for row in _rows_of(block):
+            try:
+                inputs.append(read(row))
+            except Exception as error:
+                inputs.append(error)
+        return inputs

@@ -44,4 +44,8 @@ class _Block:
         self._runner = runner
 
     def __call__(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [{**row, **outcome.columns()} for row, outcome in zip(rows, self._runner.run(rows))]
+        columns = _rows.lists_of(self._runner.run(rows))
+        return [
+            {**row, **dict(zip(columns, values))}
+            for row, values in zip(rows, zip(*columns.values()))
+        ]

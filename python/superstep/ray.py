@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, AsyncIterator, Callable, Iterable, Mapping, Unpack
 
 from . import _rows
@@ -31,11 +32,27 @@ class Agent:
         self._runner = _rows.Runner(agent, tools, settings)
         self._runner.start_engine()
 
-    async def __call__(self, block: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        """Runs the rows of a block, a mapping of columns, and yields the block with the results."""
+    async def __call__(self, block: Any) -> AsyncIterator[Any]:
+        """Runs the rows of a block, and yields the block with the results.
+
+        A block is a mapping of columns, a table of Arrow or a data frame, as ``batch_format`` says.
+        """
         import asyncio
 
-        # A thread that waits for a whole block costs less than a future of the loop for each row.
-        loop = asyncio.get_running_loop()
-        outcomes = await loop.run_in_executor(None, self._runner.run, _rows.rows_of(block))
-        yield {**{name: block[name] for name in block}, **_rows.columns_of(outcomes)}
+        yield await asyncio.get_running_loop().run_in_executor(None, self._run, block)
+
+    def _run(self, block: Any) -> Any:
+        outcomes = self._runner.run(block)
+        return _rows.with_outcomes(_table_of(block), outcomes)
+
+
+def _table_of(block: Any) -> Any:
+    """Returns the table that Ray would make of a mapping of columns; the block if there is none.
+
+    The results are columns of Arrow already, so Ray need not convert them.
+    """
+    blocks = sys.modules.get("ray.data.block")
+    if blocks is None or not isinstance(block, Mapping):
+        return block
+    made = blocks.BlockAccessor.batch_to_block(block)
+    return made if isinstance(made, sys.modules["pyarrow"].Table) else block

@@ -4,6 +4,8 @@
 import asyncio
 import pathlib
 import pickle
+import threading
+import time
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ import superstep as ss
 import superstep.dask
 import superstep.ray
 import superstep.spark
+from superstep import _rows
 
 AGENT = r"""
 name: reporter
@@ -68,7 +71,7 @@ def test_ray_failures_are_rows(agent_file: str) -> None:
 
     worker = superstep.ray.Agent(ss.create_agent(model), question="q")
 
-    async def main() -> dict[str, Any]:
+    async def main() -> Any:
         return [out async for out in worker({"q": ["good", "bad", "good"]})][0]
 
     out = asyncio.run(main())
@@ -110,31 +113,112 @@ def test_repeated_rows_are_resumed(tmp_path: pathlib.Path) -> None:
     assert sorted(answers) == ["1", "2", "3", "4", "4", "5"]
 
 
-class Frame:
-    """The part of a pandas.DataFrame that the adapter uses."""
-
-    def __init__(self, columns: dict[str, list[Any]]) -> None:
-        self.columns = columns
-
-    def to_dict(self, kind: str) -> list[dict[str, Any]]:
-        assert kind == "records"
-        return [dict(zip(self.columns, row)) for row in zip(*self.columns.values())]
-
-    def assign(self, **columns: list[Any]) -> "Frame":
-        return Frame({**self.columns, **columns})
+def blocks_of(ids: range, size: int) -> list[dict[str, Any]]:
+    """Returns blocks whose rows ask for the successors of numbers."""
+    parts = [ids[i : i + size] for i in range(0, len(ids), size)]
+    return [{"id": list(part), "q": [f"{i} plus 1" for i in part]} for part in parts]
 
 
 def test_spark_yields_each_block_once(agent_file: str) -> None:
     function = superstep.spark.map(agent_file, [inc], question="q", concurrency=4)
-    blocks = [Frame({"id": [], "q": []})]
-    for b in range(100, 130, 3):
-        ids = range(b, b + 3)
-        blocks.append(Frame({"id": list(ids), "q": [f"{i} plus 1" for i in ids]}))
+    blocks = [{"id": [], "q": []}, *blocks_of(range(100, 130), 3)]
     made = list(function(iter(blocks)))
-    assert sorted(b.columns["id"] for b in made) == sorted(b.columns["id"] for b in blocks)
+    assert sorted(b["id"] for b in made) == sorted(b["id"] for b in blocks)
     for block in made:
-        assert block.columns["answer"] == [f"It is {i + 1}." for i in block.columns["id"]]
+        assert block["answer"] == [f"It is {i + 1}." for i in block["id"]]
         assert set(superstep.spark.schema("id long").split(", ")) >= {"id long", "answer string"}
+
+
+def test_spark_slow_row_delays_only_its_block() -> None:
+    others_ended = threading.Event()
+
+    async def model(messages: Any, tools: Any) -> str:
+        while messages[-1]["content"] == "slow" and not others_ended.is_set():
+            await asyncio.sleep(0.001)
+        return "done"
+
+    function = superstep.spark.map(ss.create_agent(model), question="q", concurrency=4)
+    blocks = [{"q": ["fast", "slow"]}, *({"q": ["fast"] * 10} for _ in range(5))]
+    first, *others = blocks
+    made = []
+    for block in function(iter(blocks)):
+        made.append(block["q"])
+        if len(made) == len(others):
+            others_ended.set()
+    assert made == [block["q"] for block in others] + [first["q"]]
+
+
+def test_spark_cancels_rows_if_reading_stops() -> None:
+    async def model(messages: Any, tools: Any) -> str:
+        if messages[-1]["content"] == "slow":
+            await asyncio.sleep(60)
+        return "done"
+
+    function = superstep.spark.map(ss.create_agent(model), question="q", concurrency=4)
+    reading = function(iter([{"q": ["fast"]}, {"q": ["slow"] * 100}]))
+    assert next(reading)["answer"] == ["done"]
+    reading.close()  # type: ignore[attr-defined]
+    deadline = time.monotonic() + 30
+    while ss.stats()["live_runs"] and time.monotonic() < deadline:
+        time.sleep(0.001)
+    assert ss.stats()["live_runs"] == 0
+
+
+def test_invalid_inputs_are_failed_rows() -> None:
+    given: list[Any] = []
+
+    def model(messages: Any, tools: Any) -> str:
+        given.append(messages[-1]["content"])
+        return "fine"
+
+    runner = _rows.Runner(ss.create_agent(model), (), {})
+    rows: list[dict[str, Any]] = [
+        {"role": "user", "content": "a"},
+        {"role": "nobody", "content": "b"},
+        {"messages": [{"role": "user", "content": "c"}]},
+        {"messages": [object()]},
+    ]
+    outcomes = runner.run(rows)
+    assert outcomes.column("status") == ["finished", "failed", "finished", "failed"]
+    errors = outcomes.column("error")
+    assert errors[1].startswith("ValueError: messages") and errors[3].startswith("TypeError: ")
+    assert sorted(given) == ["a", "c"]
+    by_column = _rows.Runner(ss.create_agent(model), (), {"question": "q"})
+    assert by_column.run([{"q": "d"}, {}]).column("error") == ["", "KeyError: 'q'"]
+    with pytest.raises(ValueError, match="no column 'q', but: id"):
+        by_column.run({"id": [1]})
+
+
+def test_columns_equal_buffers_and_rows(agent_file: str) -> None:
+    texts = ["100 plus 1", "13 plus 1", "über \U0001f600", ""]
+    agent = ss.Agent.from_file(agent_file, [inc])
+    outcomes = _rows.Runner(agent, (), {"question": "q"}).run({"q": texts})
+    columns = _rows.lists_of(outcomes)
+    expected = [row.columns() for row in agent.batch(texts)]
+    assert [dict(zip(columns, values)) for values in zip(*columns.values())] == expected
+    for name, values in columns.items():
+        offsets, content = outcomes.buffers(name)
+        if offsets is None:
+            assert memoryview(content).cast("q").tolist() == values
+            continue
+        ends = memoryview(offsets).cast("i").tolist()
+        assert ends[0] == 0 and len(ends) == len(values) + 1
+        parts = [content[begin:end].decode() for begin, end in zip(ends, ends[1:])]
+        assert parts == values
+
+
+def test_arrow_blocks_get_arrow_columns(agent_file: str) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    worker = superstep.ray.Agent(agent_file, [inc], question="q")
+
+    async def run(block: Any) -> Any:
+        return [out async for out in worker(block)][0]
+
+    for make in (arrow.table, arrow.record_batch):
+        out = asyncio.run(run(make({"id": [100, 101], "q": ["100 plus 1", "101 plus 1"]})))
+        out.validate(full=True)
+        assert out.column("answer").to_pylist() == ["It is 101.", "It is 102."]
+        assert out.schema.names == ["id", "q", *_rows.COLUMNS]
 
 
 def test_dask_functions_pickle(agent_file: str) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
+import pyarrow.compute
 import ray
 from ray.cluster_utils import Cluster
 
@@ -23,10 +24,18 @@ class Identity:
         return block
 
 
-def job(kind: Any, size: int, arguments: dict[str, Any], block: int = 1_000) -> dict[int, str]:
+class ArrowIdentity:
+    def __call__(self, block: Any) -> Any:
+        questions = block.column("question")
+        return block.append_column("answer", pyarrow.compute.utf8_slice_codeunits(questions, 0, 20))
+
+
+def job(
+    kind: Any, size: int, arguments: dict[str, Any], block: int = 1_000, form: str = "numpy"
+) -> dict[int, str]:
     rows = [{"id": i, "question": common.question_of(i)} for i in range(size)]
     data = ray.data.from_items(rows, override_num_blocks=max(1, size // block)).map_batches(
-        kind, batch_size=block, concurrency=2, fn_constructor_kwargs=arguments
+        kind, batch_size=block, batch_format=form, concurrency=2, fn_constructor_kwargs=arguments
     )
     answers: dict[int, str] = {}
     count = 0
@@ -67,6 +76,10 @@ def main() -> None:
             {
                 "identity": lambda n: job(Identity, n, {}),
                 "agent": lambda n: common.check(job(superstep.ray.Agent, n, arguments), n),
+                "identity of Arrow tables": lambda n: job(ArrowIdentity, n, {}, form="pyarrow"),
+                "agent with Arrow tables": lambda n: common.check(
+                    job(superstep.ray.Agent, n, arguments, form="pyarrow"), n
+                ),
             },
         )
         theirs = common.compare(

@@ -36,10 +36,10 @@ def main() -> None:
     spark.sparkContext.setLogLevel("ERROR")
     function = superstep.spark.map(common.agent_file(), [common.inc], question="question")
 
-    def job(run: Any, size: int, schema: str, parts: int = 4) -> dict[int, str]:
+    def job(run: Any, size: int, schema: str, parts: int = 4, form: str = "mapInPandas") -> dict[int, str]:
         text = "concat('What is ', id, ' plus 1? ', repeat('x', 200)) as question"
         frame = spark.range(size).selectExpr("id", text).repartition(parts)
-        rows = frame.mapInPandas(run, schema).select("id", "answer").collect()
+        rows = getattr(frame, form)(run, schema).select("id", "answer").collect()
         assert len(rows) == size
         return {row.id: row.answer for row in rows}
 
@@ -51,6 +51,7 @@ def main() -> None:
         {
             "identity": lambda n: job(identity, n, plain),
             "agent": lambda n: common.check(job(function, n, agent), n),
+            "agent with mapInArrow": lambda n: common.check(job(function, n, agent, form="mapInArrow"), n),
         },
     )
     parts = common.KILL_ROWS // common.KILL_BLOCK
