@@ -432,12 +432,12 @@ void task_policy::task_failed(run& r, std::uint32_t number, const body_input& in
 }
 
 /// Records that no output of the step will be applied: a task has failed, or has returned a command
-/// to the parent graph.
+/// to the parent graph. If no task may start, the run's next turn is to wait for the others.
 void task_policy::settle(run& r) noexcept {
   SUPERSTEP_ASSERT(r.extras().failure || r.extras().to_parent);
   if (r.phase == run_phase::running)
     transition(r, run_phase::settling);
-  if (r.next_task == r.step.tasks.size())
+  if (!r.has_to_start())
     runs_.queue(r);
 }
 

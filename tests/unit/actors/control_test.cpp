@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -129,6 +130,49 @@ BOOST_AUTO_TEST_CASE(failure_discards_tasks_queued_by_max_concurrency) {
       static_cast<void>(e.invoke(graph, numbers{.n = 20, .total = 0, .seen = {}}, config)),
       std::exception);
   BOOST_TEST(begun <= 3);
+}
+
+BOOST_AUTO_TEST_CASE(failed_run_with_max_concurrency_does_not_wait_for_suspended_body) {
+  auto begun = std::atomic<int>{0};
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [&](const int& number) -> ss::task<ss::update<numbers>> {
+    ++begun;
+    co_await ss::sleep_for(number == 0 ? std::chrono::milliseconds{1h} : 1ms);
+    throw std::runtime_error{"broken"};
+  });
+  g.branch(ss::start, fan_out);
+  auto config = ss::run_config{};
+  config.max_concurrency = 2;
+  auto e = ss::engine{{.workers = 1}};
+  const auto graph = g.compile();
+  const auto is_of_node = [](const ss::graph_error& error) {
+    return error.code() == ss::graph_errc::node_failed;
+  };
+  BOOST_CHECK_EXCEPTION(
+      static_cast<void>(e.invoke(graph, numbers{.n = 3, .total = 0, .seen = {}}, config)),
+      ss::graph_error, is_of_node);
+  BOOST_TEST(begun == 2);
+}
+
+BOOST_AUTO_TEST_CASE(failed_run_with_max_concurrency_waits_100_ms_for_blocked_body) {
+  auto released = std::promise<void>{};
+  const auto release = released.get_future().share();
+  auto g = ss::graph<numbers>{};
+  g.add(worker, [&](const int& number) -> ss::task<ss::update<numbers>> {
+    if (number == 0)
+      release.wait();
+    co_await ss::sleep_for(50ms); // a thread takes over the lane meanwhile
+    throw std::runtime_error{"broken"};
+  });
+  g.branch(ss::start, fan_out);
+  auto config = ss::run_config{};
+  config.max_concurrency = 2;
+  auto e = ss::engine{{.workers = 1}};
+  auto ended = std::promise<ss::run_error>{};
+  e.submit(g.compile(), numbers{.n = 3, .total = 0, .seen = {}}, config,
+           [&](ss::run_result<numbers> r) { ended.set_value(r.error.value_or(ss::run_error{})); });
+  BOOST_TEST((ended.get_future().get().code == ss::graph_errc::node_failed));
+  released.set_value();
 }
 
 BOOST_AUTO_TEST_CASE(exceeded_step_timeout_fails_run_and_names_step) {
