@@ -5,6 +5,7 @@
 #include "run_mail.hpp"
 
 #include "lane.hpp"
+#include "user_code.hpp"
 
 #include <superstep/actors/caf.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
@@ -13,6 +14,7 @@
 #include <caf/sec.hpp>
 
 #include <algorithm>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -21,20 +23,34 @@ namespace superstep {
 
 namespace {
 
-void answer(const caf::mailbox_element& message, caf::message content) {
-  if (message.mid.is_request() && message.sender)
-    message.sender->enqueue(nullptr, message.mid.response_id(), std::move(content), nullptr);
+/// Sends the message that `make` returns as the answer to a request. Without memory for it, the
+/// sender gets no answer.
+template <class Make>
+void answer(const caf::mailbox_element& message, Make make) noexcept {
+  if (!message.mid.is_request() || !message.sender)
+    return;
+  try {
+    message.sender->enqueue(nullptr, message.mid.response_id(), make(), nullptr);
+  } catch (const std::bad_alloc&) {
+  }
 }
 
-void answer_error(const caf::mailbox_element& message, const error& why) {
-  auto as_run_error = run_error{};
-  as_run_error.code = why.code;
-  as_run_error.text = why.text;
-  answer(message, caf::make_message(caf_error_of(as_run_error)));
+void answer_done(const caf::mailbox_element& message) noexcept {
+  answer(message, [] { return caf::make_message(); });
 }
 
-void answer_ended(const caf::mailbox_element& message) {
-  answer(message, caf::make_message(caf::make_error(caf::sec::request_receiver_down)));
+void answer_error(const caf::mailbox_element& message, const error& why) noexcept {
+  answer(message, [&] {
+    auto as_run_error = run_error{};
+    as_run_error.code = why.code;
+    as_run_error.text = why.text;
+    return caf::make_message(caf_error_of(as_run_error));
+  });
+}
+
+void answer_ended(const caf::mailbox_element& message) noexcept {
+  answer(message,
+         [] { return caf::make_message(caf::make_error(caf::sec::request_receiver_down)); });
 }
 
 [[nodiscard]] bool is_json_write(const caf::type_erased_tuple& content) {
@@ -51,18 +67,22 @@ void answer_ended(const caf::mailbox_element& message) {
 }
 
 /// Handles a message at the lane of its run.
-void handle(lane& l, run& r, caf::mailbox_element_ptr message) {
+void handle(lane& l, run& r, caf::mailbox_element_ptr message) noexcept {
   const auto& content = message->content();
   if (is_cancel(content)) {
     l.runs().cancel(r.root->number);
   } else if (is_drain(content)) {
-    l.runs().drain(r.root->number,
-                   content.size() > 1 ? content.get_as<std::string>(1) : "requested");
+    try {
+      l.runs().drain(r.root->number,
+                     content.size() > 1 ? content.get_as<std::string>(1) : "requested");
+    } catch (...) { // no memory for the reason
+      l.runs().drain(r.root->number, {});
+    }
   } else {
     l.host().mail().add(r, std::move(message));
     return;
   }
-  answer(*message, caf::make_message());
+  answer_done(*message);
 }
 
 /// A message on its way from a coordinator to the lane of its run.
@@ -113,6 +133,15 @@ template <class T>
 template <class T>
 [[nodiscard]] result<T> refused(error why) {
   return result<T>{boost::system::in_place_error, std::move(why)};
+}
+
+/// Passes a copy of a written value to a body. If copying it throws, the body gets the error.
+void pass(const value& written, const completer<result<value>>& done) {
+  try {
+    done(result<value>{boost::system::in_place_value, written});
+  } catch (...) {
+    done(refused<value>(error_of_exception("copying a value that was written to a run")));
+  }
 }
 
 [[nodiscard]] result<std::uint32_t> find_channel(const run& r, std::string_view name) {
@@ -189,7 +218,16 @@ bool pass_to_run(const actor_assignment& to, caf::mailbox_element_ptr& message) 
   return true;
 }
 
-void run_mail::add(run& r, caf::mailbox_element_ptr message) {
+void run_mail::add(run& r, caf::mailbox_element_ptr message) noexcept {
+  try {
+    put_in_box(r, message);
+  } catch (...) {
+    answer_error(*message, error_of_exception("reading a value that was written to a run"));
+  }
+}
+
+/// Takes the message if its write is valid. Throws what user code throws.
+void run_mail::put_in_box(run& r, caf::mailbox_element_ptr& message) {
   auto got = write_of_message(r, message->content());
   if (!got) {
     answer_error(*message, got.error());
@@ -197,55 +235,88 @@ void run_mail::add(run& r, caf::mailbox_element_ptr message) {
   }
   auto& mine = boxes_[r.number];
   auto& channel = mine.channels[got->channel];
+  mine.letters.push_back({std::move(*got), nullptr});
+  const auto& content = mine.letters.back().content.content;
   auto was_passed_on = false;
   for (const auto& done : std::exchange(channel.waiters, {})) {
     if (done.abandoned())
       continue;
-    done(result<value>{boost::system::in_place_value, got->content});
+    pass(content, done);
     was_passed_on = true;
   }
-  if (!was_passed_on)
-    channel.unread.push_back(mine.letters.size());
-  mine.letters.push_back({std::move(*got), std::move(message)});
+  try {
+    if (!was_passed_on)
+      channel.unread.push_back(mine.letters.size() - 1);
+  } catch (...) {
+    mine.letters.pop_back();
+    throw;
+  }
+  mine.letters.back().message = std::move(message);
 }
 
-void run_mail::await(run& r, std::string_view channel, const completer<result<value>>& done) {
-  const auto number = find_channel(r, channel);
-  if (!number) {
-    done(result<value>{boost::system::in_place_error, number.error()});
-    return;
+void run_mail::await(run& r, std::string_view channel,
+                     const completer<result<value>>& done) noexcept {
+  try {
+    const auto number = find_channel(r, channel);
+    if (!number) {
+      done(refused<value>(number.error()));
+      return;
+    }
+    auto& mine = boxes_[r.number];
+    auto& mail = mine.channels[*number];
+    if (!mail.unread.empty()) {
+      const auto first = mail.unread.front();
+      mail.unread.pop_front();
+      SUPERSTEP_ASSERT(first < mine.letters.size());
+      pass(mine.letters[first].content.content, done);
+      return;
+    }
+    if (mail.waiters.size() >= mail.sweep_at) {
+      std::erase_if(mail.waiters, [](const auto& each) { return each.abandoned(); });
+      mail.sweep_at = 2 * mail.waiters.size() + 16;
+    }
+    mail.waiters.push_back(done);
+  } catch (...) {
+    done(refused<value>(error_of_exception("waiting for a write")));
   }
-  auto& mine = boxes_[r.number];
-  auto& mail = mine.channels[*number];
-  if (!mail.unread.empty()) {
-    const auto first = mail.unread.front();
-    mail.unread.pop_front();
-    SUPERSTEP_ASSERT(first < mine.letters.size());
-    done(result<value>{boost::system::in_place_value, mine.letters[first].content.content});
-    return;
-  }
-  if (mail.waiters.size() >= mail.sweep_at) {
-    std::erase_if(mail.waiters, [](const auto& each) { return each.abandoned(); });
-    mail.sweep_at = 2 * mail.waiters.size() + 16;
-  }
-  mail.waiters.push_back(done);
 }
 
-void run_mail::apply(run& r) {
+void run_mail::apply(run& r) noexcept {
   const auto found = boxes_.find(r.number);
   if (found == boxes_.end())
     return;
   const auto arrived = std::move(found->second.letters);
   boxes_.erase(found); // at the barrier all bodies have ended, so none waits
+  const auto is_overwrite = [](const letter& l) { return l.content.overwrite; };
+  // One update of all writes takes linear time, but its overwrites would replace later writes.
+  if (arrived.size() > 1 && std::ranges::none_of(arrived, is_overwrite) &&
+      apply_writes(r, arrived)) {
+    for (const auto& l : arrived)
+      answer_done(*l.message);
+    return;
+  }
   for (const auto& l : arrived) {
-    if (auto applied = r.state.apply_outside(l.content); !applied)
+    if (const auto applied = apply_writes(r, {&l, 1}); !applied)
       answer_error(*l.message, applied.error());
     else
-      answer(*l.message, caf::make_message());
+      answer_done(*l.message);
   }
 }
 
-void run_mail::drop(const run& r) {
+/// Applies the writes of messages as one update. If it fails, the state is as it was before.
+result<void> run_mail::apply_writes(run& r, std::span<const letter> from) noexcept {
+  try {
+    auto writes = std::vector<write>{};
+    writes.reserve(from.size());
+    for (const auto& l : from)
+      writes.push_back(l.content);
+    return r.state.apply_outside(writes);
+  } catch (...) {
+    return error_of_exception("copying a value that was written to a run");
+  }
+}
+
+void run_mail::drop(const run& r) noexcept {
   const auto found = boxes_.find(r.number);
   if (found == boxes_.end())
     return;

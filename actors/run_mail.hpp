@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -31,15 +32,15 @@ public:
   /// Whether no run has writes or waiting bodies.
   [[nodiscard]] bool is_empty() const noexcept { return boxes_.empty(); }
   /// Adds the write of a message and wakes the bodies that wait for it. Answers an invalid message
-  /// with an error.
-  void add(run& r, caf::mailbox_element_ptr message);
-  /// Passes the next write to a channel to `done`.
-  void await(run& r, std::string_view channel, const completer<result<value>>& done);
+  /// with an error, and one whose value throws when it is read.
+  void add(run& r, caf::mailbox_element_ptr message) noexcept;
+  /// Passes the next write to a channel to `done`, or an error.
+  void await(run& r, std::string_view channel, const completer<result<value>>& done) noexcept;
   /// Applies the writes that have arrived for a run, and answers their messages. Called after the
-  /// outputs of the step were applied.
-  void apply(run& r);
+  /// outputs of the step were applied. A write that fails does not affect the others.
+  void apply(run& r) noexcept;
   /// Answers the messages of a run that ends.
-  void drop(const run& r);
+  void drop(const run& r) noexcept;
 
 private:
   struct letter {
@@ -56,6 +57,9 @@ private:
     std::vector<letter> letters;
     boost::unordered_flat_map<std::uint32_t, channel_box> channels; // by number
   };
+
+  void put_in_box(run& r, caf::mailbox_element_ptr& message);
+  [[nodiscard]] static result<void> apply_writes(run& r, std::span<const letter> from) noexcept;
 
   boost::unordered_flat_map<std::uint64_t, box> boxes_; // by the number of the run
 };

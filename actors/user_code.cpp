@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <string>
 
 namespace superstep {
 
@@ -29,13 +30,21 @@ void note_broken(run& r, std::string_view whose) noexcept {
   }
 }
 
+error error_of_exception(std::string_view what) noexcept {
+  const auto cause = std::current_exception();
+  try {
+    return {failure_code(cause, graph_errc::user_code_failed),
+            std::string{what} + " failed: " + describe(cause)};
+  } catch (...) {
+    return {make_error_code(errc::shortage), {}};
+  }
+}
+
 result<void> apply_step(run& r) {
   try {
     return apply(r.state, r.step);
   } catch (...) {
-    const auto cause = std::current_exception();
-    return error{failure_code(cause, graph_errc::user_code_failed),
-                 "copying or clearing a value failed: " + describe(cause)};
+    return error_of_exception("copying or clearing a value");
   }
 }
 

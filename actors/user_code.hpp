@@ -25,6 +25,9 @@ void call_user(run& r, std::string_view whose, Call call) noexcept {
 /// Calls apply(). An exception of user code is returned as an error.
 [[nodiscard]] result<void> apply_step(run& r);
 
+/// Returns the error for the exception being handled: `what` failed, and why.
+[[nodiscard]] error error_of_exception(std::string_view what) noexcept;
+
 /// Returns the error for the exception being handled. If memory is short, the error states that.
 [[nodiscard]] run_error current_error(std::string_view whose, std::int64_t step) noexcept;
 

@@ -150,9 +150,10 @@ public:
   /// Applies the writes, targets and Sends of a command that the caller of the run has passed,
   /// between two steps.
   [[nodiscard]] result<void> apply_command(const task_output&);
-  /// Applies a write that no task has made, after the tasks of the step. Adds the channel to
-  /// changes() if it has changed. If it fails, the state is as it was before.
-  [[nodiscard]] result<void> apply_outside(write from_outside);
+  /// Applies writes that no task has made as one update, after the tasks of the step, and consumes
+  /// them. Adds the channels that have changed to changes(). If it fails or throws what copying a
+  /// value throws, the state is as it was before.
+  [[nodiscard]] result<void> apply_outside(std::span<write> from_outside);
   /// Returns the node that ran last; no_node if that was START or no node has run. Empty if several
   /// nodes ran in the last step.
   [[nodiscard]] std::optional<std::uint32_t> last_node() const;

@@ -230,14 +230,21 @@ result<void> run_state::apply_ordered() {
   return apply_planned(*table_, state_, ordered_, ids_, changes_);
 }
 
-result<void> run_state::apply_outside(write from_outside) {
-  auto changed_before = std::exchange(changes_, {});
+result<void> run_state::apply_outside(std::span<write> from_outside) {
   ordered_.clear();
-  ordered_.push_back(&from_outside);
-  auto applied = apply_ordered(); // the ids continue those of the step
-  for (const auto number : changes_)
-    if (std::find(changed_before.begin(), changed_before.end(), number) == changed_before.end())
-      changed_before.push_back(number);
+  for (auto& each : from_outside)
+    ordered_.push_back(&each);
+  auto changed_before = std::exchange(changes_, {});
+  auto applied = result<void>{};
+  try {
+    applied = apply_ordered(); // the ids continue those of the step
+    for (const auto number : changes_)
+      if (std::find(changed_before.begin(), changed_before.end(), number) == changed_before.end())
+        changed_before.push_back(number);
+  } catch (...) {
+    changes_ = std::move(changed_before);
+    throw;
+  }
   changes_ = std::move(changed_before);
   return applied;
 }

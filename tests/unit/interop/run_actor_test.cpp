@@ -12,6 +12,7 @@
 #include <chrono>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
 namespace testing {
@@ -29,7 +30,48 @@ struct order {
 };
 BOOST_DESCRIBE_STRUCT(order, (), (item, approved, log))
 
+/// A list of numbers that counts its copies. A list that begins with a negative number throws when
+/// it is copied more often than `copies_left`. Small enough for a value to hold it without sharing.
+struct touchy {
+  std::vector<int> numbers{};
+  static inline std::atomic<int> copies{0};
+  static inline std::atomic<int> copies_left{0};
+
+  touchy() = default;
+  explicit touchy(int number) : numbers{number} {}
+  touchy(const touchy& from) : numbers{from.numbers} {
+    ++copies;
+    if (!numbers.empty() && numbers.front() < 0 && --copies_left < 0)
+      throw std::runtime_error{"not copied"};
+  }
+  touchy(touchy&&) noexcept = default;
+  touchy& operator=(const touchy& from) { return *this = touchy{from}; }
+  touchy& operator=(touchy&&) noexcept = default;
+  ~touchy() = default;
+};
+
+/// Appends in place. Nothing can undo it, because copies may throw.
+struct append_numbers {
+  void operator()(touchy& into, touchy&& more) const {
+    into.numbers.insert(into.numbers.end(), more.numbers.begin(), more.numbers.end());
+  }
+};
+
+struct tally {
+  bool done = false;
+  touchy list{};
+  using reducers = ss::reducers<ss::by<&tally::list, append_numbers>>;
+};
+BOOST_DESCRIBE_STRUCT(tally, (), (done, list))
+
 } // namespace testing
+
+template <>
+struct superstep::stored_form<testing::touchy> {
+  static std::string type() { return "touchy"; }
+  static void write(std::string& out, const testing::touchy&) { out += "0"; }
+  static result<void> read(const json::value&, testing::touchy&) { throw 7; }
+};
 
 using namespace testing;
 using namespace std::chrono_literals;
@@ -169,6 +211,85 @@ BOOST_AUTO_TEST_CASE(invalid_write_is_refused_and_run_continues) {
   const auto result = ended.get();
   BOOST_TEST(!result.error.has_value());
   BOOST_TEST(result.state.approved);
+}
+
+namespace {
+
+/// A graph with one node, which waits for a write to `done`.
+ss::compiled_graph<tally> counting(handed_over& run) {
+  auto g = ss::graph<tally>{};
+  g.add("wait", [&run](const tally&, ss::runtime rt) -> ss::task<void> {
+    run.set(ss::coordinator(rt));
+    auto waiting = ss::next_write<bool>(rt, "done");
+    static_cast<void>(co_await waiting);
+  });
+  g.edge(ss::start, "wait");
+  return g.compile();
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(write_whose_value_throws_is_answered_and_run_continues) {
+  auto system = peer_system{};
+  auto e = ss::engine{{.workers = 1}};
+  auto run = handed_over{};
+  auto ended = submit(e, counting(run), tally{});
+  const auto target = run.get();
+  const auto read =
+      ask(system, target, ss::write_atom::value, std::string{"list"}, std::string{"1"});
+  BOOST_TEST_REQUIRE(read.error.has_value());
+  BOOST_TEST((*read.error == ss::graph_errc::user_code_failed));
+  touchy::copies_left = 0;
+  const auto copied = ask(system, target, ss::run_write{"list", ss::value{touchy{-1}}});
+  BOOST_TEST_REQUIRE(copied.error.has_value());
+  BOOST_TEST(ss::text_of(*copied.error).find("not copied") != std::string::npos);
+  caf::anon_send(target, ss::write_of<&tally::done>(true));
+  const auto result = ended.get();
+  BOOST_TEST(!result.error.has_value());
+  BOOST_TEST(result.state.list.numbers.empty());
+}
+
+BOOST_AUTO_TEST_CASE(write_that_throws_at_the_barrier_does_not_affect_others) {
+  auto system = peer_system{};
+  auto e = ss::engine{{.workers = 1}};
+  auto run = handed_over{};
+  auto ended = submit(e, counting(run), tally{});
+  const auto target = run.get();
+  auto self = caf::scoped_actor{system};
+  const auto send = [&](touchy list) {
+    return self->request(target, 60s, ss::run_write{"list", ss::value{std::move(list)}});
+  };
+  auto before = send(touchy{1});
+  touchy::copies_left = 1; // it is copied when it arrives, but not at the barrier
+  auto failing = send(touchy{-1});
+  auto after = send(touchy{3});
+  caf::anon_send(target, ss::write_of<&tally::done>(true));
+  auto errors = 0;
+  auto count = [&](const caf::error&) { ++errors; };
+  before.receive([] {}, count);
+  after.receive([] {}, count);
+  BOOST_TEST(errors == 0);
+  failing.receive([] {}, count);
+  BOOST_TEST(errors == 1);
+  const auto result = ended.get();
+  BOOST_TEST(!result.error.has_value());
+  BOOST_TEST((result.state.list.numbers == std::vector<int>{1, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(writes_of_one_barrier_do_not_copy_state_for_each) {
+  constexpr auto writes = 64;
+  auto system = peer_system{};
+  auto e = ss::engine{{.workers = 1}};
+  auto run = handed_over{};
+  auto ended = submit(e, counting(run), tally{});
+  const auto target = run.get();
+  touchy::copies = 0;
+  for (auto i = 0; i < writes; ++i)
+    caf::anon_send(target, ss::run_write{"list", ss::value{touchy{i}}});
+  caf::anon_send(target, ss::write_of<&tally::done>(true));
+  const auto result = ended.get();
+  BOOST_TEST(result.state.list.numbers.size() == std::size_t{writes});
+  BOOST_TEST(touchy::copies < 2 * writes + 10); // each write when it arrives and at the barrier
 }
 
 BOOST_AUTO_TEST_CASE(write_to_ended_run_is_answered_with_error) {
