@@ -3,6 +3,7 @@ import os
 import pathlib
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -11,7 +12,8 @@ START_S_MAX = 60
 
 
 class PostgresServer:
-    """It refuses to run as root, so it runs as the user `postgres` then."""
+    """It refuses to run as root, so it runs as the user `postgres` then. In some containers, only root may
+    enter the folder `/`, so the server receives the capability to do so."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -30,6 +32,8 @@ class PostgresServer:
 
     def command(self, name, *arguments):
         become = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=KILL"]
+        if not os.stat("/").st_mode & stat.S_IXOTH:
+            become += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
         return [*(become if os.geteuid() == 0 else []), str(self.programs / name), *map(str, arguments)]
 
     def url(self):

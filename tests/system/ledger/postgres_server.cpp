@@ -32,10 +32,14 @@ std::string server_programs() {
 } // namespace
 
 std::vector<std::string> as_server_user(std::vector<std::string> arguments) {
-  if (::geteuid() == 0) {
-    const auto become = {"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"};
-    arguments.insert(arguments.begin(), become.begin(), become.end());
-  }
+  if (::geteuid() != 0)
+    return arguments;
+  auto become =
+      std::vector<std::string>{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"};
+  // In some containers, only root may enter the folder `/`.
+  if ((fs::status("/").permissions() & fs::perms::others_exec) == fs::perms::none)
+    become.insert(become.end(), {"--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"});
+  arguments.insert(arguments.begin(), become.begin(), become.end());
   return arguments;
 }
 
