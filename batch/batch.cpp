@@ -20,6 +20,7 @@
 #include <superstep/batch/batch.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace superstep {
@@ -96,6 +97,11 @@ result<void> prepare_files(job_files& files, row_view* view, bool has_rows) {
     if (auto dropped = drop_summary(files.paths, files.notes); !dropped)
       return dropped;
   return view != nullptr ? view->begin() : result<void>{};
+}
+
+/// Returns the cost and tokens of a summary.
+row_expenses expenses_of(const batch_summary& summary) {
+  return {.cost = std::llround(summary.cost.value_or(0) * 1e9), .tokens = summary.total_tokens};
 }
 
 } // namespace
@@ -189,9 +195,7 @@ batch_summary detail::batch_run::summarise(feed_end end) const {
     summary.stop = table_->halted().value_or(job_stop{stop_cause::request, "stopped on request"});
     // The rows in flight have ended since the decision, so their costs are in the text too.
     if (summary.stop.cause == stop_cause::budget)
-      if (auto now =
-              decide_stop(options_.rules,
-                          {.cost = totals.counts.cost, .tokens = totals.counts.total_tokens}, {}))
+      if (auto now = decide_stop(options_.rules, expenses_of(summary), {}))
         summary.stop = *std::move(now);
     if (summary.stop.cause == stop_cause::failing && is_stopped_by_numbers_)
       add_failures(summary.stop, totals);
@@ -223,7 +227,7 @@ void detail::batch_run::apply_rules_at_end(batch_summary& summary,
 /// the latest error, and the rows that failure_watch has held until the end.
 void detail::batch_run::add_failures(job_stop& stop, const written_totals& totals) const {
   const auto used = table_->expenses();
-  if (auto now = decide_stop(options_.rules, used, expenses_before_);
+  if (auto now = decide_stop(options_.rules, used, ledger_.spent_elsewhere());
       now && now->cause == stop_cause::failing)
     stop = *std::move(now); // more rows may have failed since the decision
   constexpr auto error_bytes_max = std::size_t{300};

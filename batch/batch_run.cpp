@@ -228,7 +228,7 @@ bool batch_run::start_ready() {
 
 bool batch_run::may_start(const row_expenses& used) const {
   return stop_.current() == stop_request::none &&
-         !decide_stop(options_.rules, used, expenses_before_);
+         !decide_stop(options_.rules, used, ledger_.spent_elsewhere());
 }
 
 void batch_run::start(std::size_t slot, row_request&& request) noexcept {
@@ -270,7 +270,7 @@ std::optional<row_table::room> batch_run::wait_for_room() {
     const auto room = table_->wait_for_room(monotonic::now() + stop_poll);
     if (room.has_ended)
       return std::nullopt;
-    if (auto stop = decide_stop(options_.rules, room.used, expenses_before_)) {
+    if (auto stop = decide_stop(options_.rules, room.used, ledger_.spent_elsewhere())) {
       is_stopped_by_numbers_ = table_->halt(*std::move(stop)) || is_stopped_by_numbers_;
       return std::nullopt;
     }

@@ -30,8 +30,6 @@ public:
       : options_{options}, runner_{runner}, progress_{progress}, stop_{stop}, ledger_{ledger},
         shortages_{options.concurrency, options.shortage_wait},
         quota_{options.rules.quota_wait.value_or(std::chrono::hours{1})},
-        expenses_before_{.cost = ledger.facts().counts.cost,
-                         .tokens = ledger.facts().counts.total_tokens},
         table_{std::make_shared<row_table>(options.concurrency, options.write_queue_max,
                                            options.ready_rows_max, ledger.facts().identity)},
         is_chained_{runner.can_chain() && ledger.can_read_ahead()},
@@ -80,7 +78,6 @@ private:
   job_ledger& ledger_;
   shortage_control shortages_;
   quota_control quota_;
-  row_expenses expenses_before_;  ///< of earlier runs of the job
   std::vector<row_origin> again_; ///< rows that ended in a fault, to submit again
   std::atomic<bool> is_aborting_{false};
   std::shared_ptr<row_table> table_; // shared with the callbacks of rows

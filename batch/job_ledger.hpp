@@ -5,6 +5,7 @@
 #include "batch/journal.hpp"
 #include "batch/output_line.hpp"
 #include "batch/prefix_groups.hpp"
+#include "batch/stop_decision.hpp"
 
 #include <superstep/batch/batch.hpp>
 
@@ -48,6 +49,11 @@ public:
 
   /// Returns the facts at the start of this run. May be called by any thread.
   [[nodiscard]] virtual const ledger_facts& facts() const noexcept = 0;
+  /// Returns the cost and tokens of the rows of the job that are not part of this run: by default,
+  /// those of earlier runs. May be called by any thread.
+  [[nodiscard]] virtual row_expenses spent_elsewhere() const {
+    return {.cost = facts().counts.cost, .tokens = facts().counts.total_tokens};
+  }
 
   // --- the feeding thread ---
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,15 +76,26 @@ struct part_answer {
   bool operator==(const part_answer&) const = default;
 };
 
+/// Sums over the rows of a job that other workers have stored, also earlier ones. The answers below
+/// contain them only for a worker that stops at a budget, because they cost the server some time.
+struct spent_sums {
+  std::int64_t cost = 0;   ///< in billionths of a US dollar
+  std::int64_t tokens = 0; ///< input and output
+
+  bool operator==(const spent_sums&) const = default;
+};
+
 struct commit_answer {
   shared_job_state job = shared_job_state::open;
   std::vector<part_answer> parts; ///< in the order of the request
+  std::optional<spent_sums> spent{};
 };
 
 struct lease_answer {
   shared_job_state job = shared_job_state::open;
   std::uint32_t members = 1; ///< workers of the job that were seen lately, with this one
   std::vector<leased_chunk> chunks;
+  std::optional<spent_sums> spent{};
 };
 
 /// A chunk that a worker holds, with the rows in it that are stored already.
@@ -95,6 +107,7 @@ struct held_chunk {
 struct resolve_answer {
   shared_job_state job = shared_job_state::open;
   std::vector<held_chunk> chunks;
+  std::optional<spent_sums> spent{};
 };
 
 struct beat_answer {
@@ -102,6 +115,7 @@ struct beat_answer {
   std::uint32_t members = 1;
   std::uint64_t done = 0; ///< rows of the job that have ended; 0 if it was not asked for
   std::uint64_t dead = 0; ///< failed ones among them
+  std::optional<spent_sums> spent{};
 };
 
 /// A line of the input of a job.

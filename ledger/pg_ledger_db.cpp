@@ -35,6 +35,15 @@ void add(pg_parameters& to, const std::vector<Number>& numbers) {
   to.add(std::span<const Number>{numbers});
 }
 
+/// Reads the column `o_spent` of an answer; nullopt if the worker has no budget.
+std::optional<spent_sums> spent_of(const pg_rows& rows, int column) {
+  if (rows.size() == 0 || rows.is_null(0, column))
+    return std::nullopt;
+  const auto sums = rows.numbers(0, column);
+  SUPERSTEP_ASSERT(sums.size() == 2);
+  return spent_sums{.cost = sums[0], .tokens = sums[1]};
+}
+
 constexpr auto status_dead = std::int16_t{1};
 constexpr auto status_in_part = std::int16_t{2};
 constexpr auto status_final = std::int16_t{4};
@@ -63,8 +72,9 @@ result<lease_answer> pg_ledger_db::lease(std::uint32_t count, bool may_split,
   given.add(static_cast<std::int32_t>(count));
   given.add(may_split);
   given.add(static_cast<std::int32_t>(starting));
+  given.add(identity_.has_budget);
   const auto rows =
-      connection_.run("select * from superstep.lease($1, $2, $3, $4, $5, $6, $7)", given);
+      connection_.run("select * from superstep.lease($1, $2, $3, $4, $5, $6, $7, $8)", given);
   if (!rows)
     return rows.error();
   auto out = lease_answer{};
@@ -76,6 +86,7 @@ result<lease_answer> pg_ledger_db::lease(std::uint32_t count, bool may_split,
                             static_cast<std::uint64_t>(rows->number(i, 3)),
                             static_cast<std::uint32_t>(rows->number(i, 4))});
   }
+  out.spent = spent_of(*rows, 5);
   std::ranges::sort(out.chunks, {}, &leased_chunk::first); // the server returns them in any order
   return out;
 }
@@ -124,8 +135,9 @@ result<commit_answer> pg_ledger_db::commit(const commit_request& request) {
   const auto dead = column_of<std::string_view>(request.rows, &row_end::dead);
   add(given, lines);
   add(given, dead);
+  given.add(identity_.has_budget);
   const auto rows = connection_.run("select * from superstep.commit($1, $2, $3, $4, $5, $6, $7, "
-                                    "$8, $9, $10, $11, $12, $13)",
+                                    "$8, $9, $10, $11, $12, $13, $14)",
                                     given);
   if (!rows)
     return rows.error();
@@ -136,6 +148,7 @@ result<commit_answer> pg_ledger_db::commit(const commit_request& request) {
                          static_cast<std::uint64_t>(rows->number(i, 2))});
   }
   SUPERSTEP_ASSERT(out.parts.size() == request.parts.size());
+  out.spent = spent_of(*rows, 3);
   return out;
 }
 
@@ -143,7 +156,8 @@ result<resolve_answer> pg_ledger_db::resolve(const std::vector<leased_chunk>& ch
   auto given = job_and_worker();
   given.add(lease_ms());
   add(given, column_of<std::int64_t>(chunks, &leased_chunk::first));
-  const auto rows = connection_.run("select * from superstep.resolve($1, $2, $3, $4)", given);
+  given.add(identity_.has_budget);
+  const auto rows = connection_.run("select * from superstep.resolve($1, $2, $3, $4, $5)", given);
   if (!rows)
     return rows.error();
   auto out = resolve_answer{};
@@ -159,6 +173,7 @@ result<resolve_answer> pg_ledger_db::resolve(const std::vector<leased_chunk>& ch
       held.stored.push_back(static_cast<std::uint64_t>(row));
     out.chunks.push_back(std::move(held));
   }
+  out.spent = spent_of(*rows, 5);
   return out;
 }
 
@@ -175,12 +190,13 @@ result<beat_answer> pg_ledger_db::beat(bool with_counts) {
   given.add(std::string_view{identity_.host});
   given.add(lease_ms());
   given.add(with_counts);
-  const auto rows = connection_.run("select * from superstep.beat($1, $2, $3, $4, $5)", given);
+  given.add(identity_.has_budget);
+  const auto rows = connection_.run("select * from superstep.beat($1, $2, $3, $4, $5, $6)", given);
   if (!rows)
     return rows.error();
   return beat_answer{state_of(rows->text(0, 0)), static_cast<std::uint32_t>(rows->number(0, 1)),
                      static_cast<std::uint64_t>(rows->number(0, 2)),
-                     static_cast<std::uint64_t>(rows->number(0, 3))};
+                     static_cast<std::uint64_t>(rows->number(0, 3)), spent_of(*rows, 4)};
 }
 
 } // namespace superstep::detail

@@ -16,6 +16,7 @@ struct worker_identity {
   std::string worker{}; ///< unique for each process, also if it is started again
   std::string host{};   ///< where the process runs, for `superstep jobs show`
   std::chrono::milliseconds lease{60'000};
+  bool has_budget = false; ///< whether the worker needs spent_sums
 };
 
 /// The statements of a worker as calls of the functions in schema.cpp.

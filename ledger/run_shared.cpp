@@ -116,10 +116,12 @@ result<batch_summary> run_shared_batch(const pg_address& address, const std::str
   auto worker = shared.worker;
   worker.concurrency = options.concurrency;
   worker.seed = (std::uint64_t{std::random_device{}()} << 32U) | std::random_device{}();
+  const auto has_budget = options.rules.budget || options.rules.budget_tokens;
   auto db = pg_ledger_db{connection, worker_identity{.job = job->number,
                                                      .worker = worker_name(worker.seed),
                                                      .host = host_name(),
-                                                     .lease = worker.lease}};
+                                                     .lease = worker.lease,
+                                                     .has_budget = has_budget}};
   auto ledger = shared_ledger{
       *job, db, worker, *repeats, options, stop, *std::move(parts), *std::move(cipher), [&] {
         return find_shared_job(connection, name);

@@ -50,7 +50,8 @@ shared_ledger::shared_ledger(const shared_job& job, ledger_db& db,
       parts_{std::move(parts)}, cipher_{std::move(cipher)}, job_now_{std::move(job_now)},
       facts_{facts_of(job)}, has_foreign_ids_{!job.header.id_field.empty()},
       parser_{row_format{std::nullopt, options.input_template, job.header.id_field}},
-      worker_{worker} {}
+      worker_{worker},
+      spent_elsewhere_{.cost = facts_.counts.cost, .tokens = facts_.counts.total_tokens} {}
 
 shared_ledger::~shared_ledger() {
   if (thread_.joinable()) // the job failed before its first row
@@ -128,7 +129,10 @@ void shared_ledger::execute(lock& held, const ledger_action& action) {
   if (const auto* lease = std::get_if<lease_action>(&action))
     return execute_statement(
         held, [&] { return db_.lease(lease->count, lease->may_split, lease->starting); },
-        [this](const lease_answer& answer) { worker_.leased(answer, now()); });
+        [this](const lease_answer& answer) {
+          note_spent(answer.spent);
+          worker_.leased(answer, now());
+        });
   if (const auto* read = std::get_if<read_action>(&action))
     return execute_read(held, *read);
   if (const auto* commit = std::get_if<commit_action>(&action))
@@ -136,7 +140,10 @@ void shared_ledger::execute(lock& held, const ledger_action& action) {
   if (const auto* resolve = std::get_if<resolve_action>(&action))
     return execute_statement(
         held, [&] { return db_.resolve(resolve->chunks); },
-        [this](const resolve_answer& answer) { worker_.resolved(answer, now()); });
+        [this](const resolve_answer& answer) {
+          note_spent(answer.spent);
+          worker_.resolved(answer, now());
+        });
   if (const auto* release = std::get_if<release_action>(&action)) {
     held.unlock();
     const auto released = db_.release(release->chunks);
@@ -148,6 +155,7 @@ void shared_ledger::execute(lock& held, const ledger_action& action) {
       held, [&] { return db_.beat(with_counts); },
       [this](const beat_answer& answer) {
         counts_ = answer;
+        note_spent(answer.spent);
         worker_.beaten(answer, now());
       });
 }
@@ -225,12 +233,20 @@ void shared_ledger::execute_commit(lock& held, const commit_action& action) {
   }
   auto answer = stored ? db_.commit(request) : result<commit_answer>{stored.error()};
   held.lock();
-  if (answer)
+  if (answer) {
+    note_spent(answer->spent);
     worker_.committed(*answer, now());
-  else if (stored && answer.error().code == errc::io_failed)
+  } else if (stored && answer.error().code == errc::io_failed) {
     worker_.failed(now());
-  else
+  } else {
     failure_ = answer.error();
+  }
+}
+
+/// Stores what other workers have spent, if an answer contains it.
+void shared_ledger::note_spent(const std::optional<spent_sums>& spent) {
+  if (spent)
+    spent_elsewhere_ = *spent;
 }
 
 /// Removes what is kept of rows that are settled, and wakes the writer thread.
@@ -250,6 +266,11 @@ void shared_ledger::forget_settled() {
 }
 
 // --- the feeding thread ---
+
+row_expenses shared_ledger::spent_elsewhere() const {
+  const auto guard = std::lock_guard{mutex_};
+  return {.cost = spent_elsewhere_.cost, .tokens = spent_elsewhere_.tokens};
+}
 
 bool shared_ledger::is_ready() {
   const auto guard = std::lock_guard{mutex_};

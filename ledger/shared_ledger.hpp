@@ -46,6 +46,8 @@ public:
   [[nodiscard]] result<void> start();
 
   [[nodiscard]] const ledger_facts& facts() const noexcept override { return facts_; }
+  /// Those of other processes, as of the last answer of the database, with those of earlier ones.
+  [[nodiscard]] row_expenses spent_elsewhere() const override;
   [[nodiscard]] bool is_ready() override;
   [[nodiscard]] result<std::optional<ledger_item>> next() override;
   [[nodiscard]] bool is_at_end() const override;
@@ -88,6 +90,7 @@ private:
   [[nodiscard]] commit_request request_of(const commit_action& action) const;
   [[nodiscard]] result<std::vector<input_text>> opened(result<std::vector<input_text>> lines) const;
   void forget_settled();
+  void note_spent(const std::optional<spent_sums>& spent);
   [[nodiscard]] result<input_row> parse(const row_origin& row, std::string_view text);
   void give_up_on_abort();
 
@@ -116,6 +119,7 @@ private:
   std::optional<error> failure_; ///< the first error that ends the job in this process
   std::optional<ledger_time> aborted_at_;
   beat_answer counts_{};
+  spent_sums spent_elsewhere_;
   bool is_stopped_ = false; ///< whether the thread runs no further statement
   std::thread thread_;
 };

@@ -29,7 +29,7 @@ public:
   sequence(const postgres_server& server, std::int64_t job, std::uint64_t seed, std::uint64_t chunk)
       : server_{server}, job_{job}, random_{seed}, model_{row_count, chunk, 1h} {
     for (auto i = std::size_t{0}; i < worker_count; ++i)
-      dbs_.emplace_back(connection_, worker_identity{job, name(i), "host", 1h});
+      dbs_.emplace_back(connection_, worker_identity{job, name(i), "host", 1h, true});
     held_.resize(worker_count);
   }
 
@@ -57,22 +57,22 @@ public:
   void compare_tables() {
     auto found = connection_.run(
         fmt::format(
-            "select first, bound, fence, state, coalesce(worker, ''), next, ok, dead, steps "
-            "from superstep.chunks where job = {} order by first",
+            "select first, bound, fence, state, coalesce(worker, ''), next, ok, dead, steps, "
+            "total_tokens, cost from superstep.chunks where job = {} order by first",
             job_)
             .c_str());
     BOOST_TEST_REQUIRE(found.has_value());
     auto server = std::string{};
     for (auto i = 0; i < found->size(); ++i) {
-      for (auto k = 0; k < 9; ++k)
+      for (auto k = 0; k < 11; ++k)
         server += std::string{found->text(i, k)} + ' ';
       server += '\n';
     }
     auto model = std::string{};
     for (const auto& [first, each] : model_.chunks())
-      model +=
-          fmt::format("{} {} {} {} {} {} {} {} {} \n", first, each.bound, each.fence, each.state,
-                      each.worker, each.next, each.sums[0], each.sums[1], each.sums[2]);
+      model += fmt::format("{} {} {} {} {} {} {} {} {} {} {} \n", first, each.bound, each.fence,
+                           each.state, each.worker, each.next, each.sums[0], each.sums[1],
+                           each.sums[2], each.sums[7], each.sums[9]);
     BOOST_TEST(server == model);
     auto stored = connection_.run(
         fmt::format("select string_agg((row * 10 + status)::text, ' ' order by row) "
@@ -102,6 +102,7 @@ private:
     BOOST_TEST((server->job == model.job));
     BOOST_TEST(server->members == model.members);
     BOOST_TEST((server->chunks == model.chunks));
+    BOOST_TEST((server->spent == model.spent));
     held_[worker].insert(held_[worker].end(), model.chunks.begin(), model.chunks.end());
   }
 
@@ -137,6 +138,8 @@ private:
                                 .dead = is_dead ? "{}" : ""});
         ++part.sums[is_dead ? 1 : 0];
         part.sums[2] += 7;
+        part.sums[7] += static_cast<std::int64_t>(pick(100));
+        part.sums[9] += static_cast<std::int64_t>(pick(1'000));
         part.next = row + 1;
       }
       request.parts.push_back(part);
@@ -145,8 +148,10 @@ private:
     BOOST_TEST_REQUIRE(server.has_value(), (server ? "" : server.error().text));
     const auto model = model_.commit(name(worker), request, now_);
     BOOST_TEST((server->parts == model.parts));
-    if (!request.parts.empty())
+    if (!request.parts.empty()) {
       BOOST_TEST((server->job == model.job));
+      BOOST_TEST((server->spent == model.spent));
+    }
   }
 
   void resolve(std::size_t worker) {
@@ -154,6 +159,7 @@ private:
     const auto model = model_.resolve(name(worker), held_[worker], now_);
     BOOST_TEST_REQUIRE(server.has_value());
     BOOST_TEST((server->job == model.job));
+    BOOST_TEST((server->spent == model.spent));
     const auto key = [](const held_chunk& each) {
       return fmt::format("{} {} {} {}", each.chunk.first, each.chunk.bound, each.chunk.fence,
                          fmt::join(each.stored, ","));
@@ -183,6 +189,7 @@ private:
     BOOST_TEST(server->members == model.members);
     BOOST_TEST(server->done == model.done);
     BOOST_TEST(server->dead == model.dead);
+    BOOST_TEST((server->spent == model.spent));
   }
 
   /// Ends all leases.

@@ -245,6 +245,44 @@ BOOST_AUTO_TEST_CASE(job_is_paused_resumed_and_cancelled) {
   BOOST_TEST(files.worker()->wait().err.find("has no job \"orders\"") != std::string::npos);
 }
 
+/// A row uses 30 tokens. A process may start one more row for each of its rows in flight before it
+/// knows what the others have used.
+BOOST_AUTO_TEST_CASE(budget_covers_rows_of_all_processes) {
+  constexpr auto rows_of_budget = 150;
+  constexpr auto processes = 3;
+  constexpr auto in_flight = processes * 8;
+  const auto& server = empty_server();
+  const auto files = shared_job_files{server, 300};
+  files.job.write("model.yaml", "latency_ms: 200\nrules:\n- type: human\n  match: '2\\+(\\d+)'\n"
+                                "  calls: [{name: calculator, args: {expression: '2 + \\1'}}]\n"
+                                "  usage: {input_tokens: 10, output_tokens: 5}\n"
+                                "- {type: tool, text: The sum is \\0., usage: {input_tokens: 9, "
+                                "output_tokens: 6}}\n");
+  files.submit({"--chunk-rows", "16"});
+  const auto budget =
+      std::vector<std::string>{"--budget-tokens", std::to_string(30 * rows_of_budget)};
+  auto workers = std::vector<std::unique_ptr<process>>{};
+  for (auto i = 0; i < processes; ++i)
+    workers.push_back(files.worker(budget));
+  for (const auto& worker : workers) {
+    const auto end = worker->wait();
+    BOOST_TEST(end.exit_code == 3, end.err);
+    BOOST_TEST(end.out.find("at least its budget of 4500 (--budget-tokens)") != std::string::npos,
+               end.out);
+  }
+  const auto stored = files.stored();
+  BOOST_TEST(stored >= rows_of_budget);
+  BOOST_TEST(stored <= rows_of_budget + 2 * in_flight);
+  const auto spent = std::to_string(30 * stored);
+  BOOST_TEST(server.value("select sum(tokens) from superstep.spent") == spent);
+  BOOST_TEST(server.value("select sum(total_tokens) from superstep.chunks") == spent);
+  BOOST_TEST(files.worker(budget)->wait().exit_code == 3); // the budget covers earlier processes
+  BOOST_TEST(files.stored() == stored);
+  const auto rest = files.worker({"--budget-tokens", "1000000"})->wait();
+  BOOST_TEST(rest.exit_code == 0, rest.err);
+  files.check_outputs();
+}
+
 BOOST_AUTO_TEST_CASE(lines_in_part_files_are_exported) {
   const auto& server = empty_server();
   const auto files = shared_job_files{server, 200};

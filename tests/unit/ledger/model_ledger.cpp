@@ -31,6 +31,12 @@ void model_ledger::note(std::uint64_t first) {
       {first, found == chunks_.end(), found == chunks_.end() ? chunk{} : found->second});
 }
 
+spent_sums model_ledger::spent_by_others(const std::string& worker) const {
+  const auto found = spent_by_.find(worker);
+  const auto own = found == spent_by_.end() ? spent_sums{} : found->second;
+  return {.cost = spent_.cost - own.cost, .tokens = spent_.tokens - own.tokens};
+}
+
 /// Changes a chunk and the indexes of chunks by state.
 void model_ledger::change(std::uint64_t first, chunk& from, chunk to) {
   open_.erase(first);
@@ -113,7 +119,8 @@ bool model_ledger::split(const std::string& worker, std::uint32_t starting, time
 
 lease_answer model_ledger::lease(const std::string& worker, std::uint32_t count, bool may_split,
                                  std::uint32_t starting, time now) {
-  auto out = lease_answer{.job = state_, .members = see(worker, now), .chunks = {}};
+  auto out = lease_answer{
+      .job = state_, .members = see(worker, now), .chunks = {}, .spent = spent_by_others(worker)};
   undo_.emplace_back();
   if (state_ == shared_job_state::open) {
     while (out.chunks.size() < count && !open_.empty())
@@ -168,6 +175,10 @@ commit_answer model_ledger::commit(const std::string& worker, const commit_reque
     auto next = held;
     for (auto k = std::size_t{0}; k < next.sums.size(); ++k)
       next.sums[k] += part.sums[k];
+    for (auto* const into : {&spent_, &spent_by_[worker]}) {
+      into->cost += part.sums[9];
+      into->tokens += part.sums[7];
+    }
     next.until = now + lease_;
     next.next = std::max(next.next, part.next);
     if (static_cast<std::uint64_t>(next.sums[0] + next.sums[1]) == next.bound - part.first)
@@ -184,13 +195,14 @@ commit_answer model_ledger::commit(const std::string& worker, const commit_reque
     }
   }
   out.job = is_done ? state_of() : state_;
+  out.spent = spent_by_others(worker);
   return out;
 }
 
 resolve_answer model_ledger::resolve(const std::string& worker,
                                      const std::vector<leased_chunk>& chunks, time now) {
   undo_.emplace_back();
-  auto out = resolve_answer{.job = state_of(), .chunks = {}};
+  auto out = resolve_answer{.job = state_of(), .chunks = {}, .spent = spent_by_others(worker)};
   auto mine = std::vector<std::uint64_t>{};
   for (const auto& [first, held] : leased_)
     if (held->worker == worker)
@@ -233,7 +245,7 @@ void model_ledger::release(const std::string& worker, const std::vector<leased_c
 
 beat_answer model_ledger::beat(const std::string& worker, bool with_counts, time now) {
   undo_.emplace_back();
-  auto out = beat_answer{.members = see(worker, now)};
+  auto out = beat_answer{.members = see(worker, now), .spent = spent_by_others(worker)};
   auto expired = std::vector<std::uint64_t>{};
   for (const auto& [first, held] : leased_)
     if (held->until < now)

@@ -56,6 +56,8 @@ public:
   /// The status of each row: 0 not stored, 1 ok, 2 failed.
   [[nodiscard]] const std::vector<std::uint8_t>& outputs() const noexcept { return outputs_; }
   [[nodiscard]] std::uint64_t stored() const noexcept { return stored_; }
+  /// The sums over all rows that are stored.
+  [[nodiscard]] const detail::spent_sums& spent() const noexcept { return spent_; }
   [[nodiscard]] bool is_finished() const noexcept { return done_chunks_ == chunks_.size(); }
 
 private:
@@ -73,6 +75,7 @@ private:
              detail::lease_answer& into);
   void change(std::uint64_t first, chunk& from, chunk to);
   void note(std::uint64_t first);
+  [[nodiscard]] detail::spent_sums spent_by_others(const std::string& worker) const;
 
   std::map<std::uint64_t, chunk> chunks_;
   std::map<std::uint64_t, chunk*> open_;
@@ -80,6 +83,8 @@ private:
   std::size_t done_chunks_ = 0;
   std::vector<std::uint8_t> outputs_;
   std::uint64_t stored_ = 0;
+  detail::spent_sums spent_;
+  std::map<std::string, detail::spent_sums> spent_by_; ///< the parts of the workers in it
   std::map<std::string, time> seen_;
   time lease_;
   detail::shared_job_state state_ = detail::shared_job_state::open;

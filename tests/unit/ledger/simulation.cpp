@@ -51,6 +51,8 @@ private:
     double skew = 0;     ///< of the worker's clock
     double woken_at = 0; ///< when the next wake-up is due; 0: none
     double paused_until = 0;
+    std::int64_t spent = 0;        ///< cost of its rows that have ended
+    std::int64_t spent_others = 0; ///< according to the last answer
     bool is_over = false;
   };
   using event_function = std::function<void()>;
@@ -89,7 +91,15 @@ private:
   void crash_server();
   void check_leases(const std::string& worker, const std::vector<leased_chunk>& chunks);
   double serve(std::size_t rows);
-  [[nodiscard]] bool is_done() const { return ledger_.stored() == options_.rows; }
+  [[nodiscard]] bool is_spent(const process& by) const {
+    return options_.budget > 0 && by.spent + by.spent_others >= options_.budget;
+  }
+  /// Whether all workers have ended; for jobs with a budget.
+  [[nodiscard]] bool are_over() const {
+    return options_.budget > 0 && std::ranges::all_of(workers_, &process::is_over);
+  }
+  [[nodiscard]] bool is_done() const { return ledger_.stored() == options_.rows || are_over(); }
+  void check_end();
 
   const simulation_options& options_;
   std::mt19937_64 random_;
@@ -147,6 +157,7 @@ any_answer fleet::execute(const std::string& worker, const ledger_action& action
     auto request = commit_request{commit->parts, {}};
     for (auto i = std::size_t{0}; i < request.parts.size(); ++i) {
       request.parts[i].sums[0] = static_cast<std::int64_t>(commit->rows[i].size());
+      request.parts[i].sums[9] = request.parts[i].sums[0];
       for (const auto row : commit->rows[i])
         request.rows.push_back({.row = row, .part = i});
     }
@@ -174,6 +185,12 @@ any_answer fleet::execute(const std::string& worker, const ledger_action& action
 void fleet::deliver(std::uint32_t index, const any_answer& answer) {
   auto& to = *workers_[index].machine;
   const auto time = clock_of(workers_[index]);
+  std::visit(
+      [&]<class Answer>(const Answer& of) {
+        if constexpr (requires { of.spent; })
+          workers_[index].spent_others = of.spent->cost;
+      },
+      answer);
   if (const auto* lease = std::get_if<lease_answer>(&answer))
     to.leased(*lease, time);
   else if (const auto* rows = std::get_if<std::vector<std::uint64_t>>(&answer))
@@ -264,6 +281,8 @@ void fleet::wake_at(std::uint32_t index, double when) {
 
 void fleet::start_rows(std::uint32_t index) {
   auto& of = workers_[index];
+  if (is_spent(of))
+    of.machine->drain();
   while (of.running < options_.concurrency) {
     const auto row = of.machine->take(clock_of(of));
     if (!row)
@@ -322,6 +341,7 @@ void fleet::end_rows() {
       continue;
     }
     --of.running;
+    ++of.spent;
     of.machine->ended(each.row);
     pump(each.worker);
   }
@@ -333,6 +353,8 @@ void fleet::start(std::uint32_t index) {
   of.is_over = of.is_busy = false;
   of.running = 0;
   of.woken_at = of.paused_until = 0;
+  of.spent = 0;
+  of.spent_others = ledger_.spent().cost;
   of.name = fmt::format("w{}-{}", index, of.life);
   of.slowness = uniform() < options_.slow_share ? 10 : 1;
   of.skew = 1'000 + 1'200 * uniform(); // clocks differ by up to 20 minutes
@@ -393,6 +415,21 @@ void fleet::plan_faults() {
     });
 }
 
+/// Fails if the tables of the ledger do not agree with each other.
+void fleet::check_end() {
+  if (!result_.fault.empty())
+    return;
+  if (ledger_.stored() == options_.rows && !ledger_.is_finished())
+    result_.fault = "all rows are stored, but a chunk is not done";
+  auto rows = std::int64_t{0};
+  for (const auto& [first, each] : ledger_.chunks())
+    rows += each.sums[0];
+  result_.spent = ledger_.spent().cost;
+  if (static_cast<std::uint64_t>(rows) != ledger_.stored() || result_.spent != rows)
+    result_.fault = fmt::format("{} rows are stored, the chunks count {}, and they cost {}",
+                                ledger_.stored(), rows, result_.spent);
+}
+
 simulation_result fleet::run() {
   plan_faults();
   while (!is_done() && result_.fault.empty()) {
@@ -411,13 +448,7 @@ simulation_result fleet::run() {
       result_.fault =
           fmt::format("{} of {} rows are stored after {} s", ledger_.stored(), options_.rows, now_);
   }
-  if (result_.fault.empty() && !ledger_.is_finished())
-    result_.fault = "all rows are stored, but a chunk is not done";
-  auto sum = std::int64_t{0};
-  for (const auto& [first, each] : ledger_.chunks())
-    sum += each.sums[0];
-  if (result_.fault.empty() && static_cast<std::uint64_t>(sum) != options_.rows)
-    result_.fault = fmt::format("the chunks count {} rows", sum);
+  check_end();
   const auto mean = options_.row_median * std::exp(options_.row_sigma * options_.row_sigma / 2);
   result_.makespan = now_;
   result_.ideal =
@@ -441,12 +472,13 @@ std::string to_text(const simulation_options& options, const simulation_result& 
       "seed {}: {} rows, {} workers, chunks of {}: makespan {:.0f} s (ideal {:.0f} s, {:.1f} % "
       "over), last 1 % {:.0f} s, longest row {:.0f} s, server busy {:.0f} %, longest statement "
       "{:.2f} s, rows again {:.3f} %, {:.0f} statements/s ({} commits, {} leases, {} reads), "
-      "{} crashes{}{}",
+      "{} crashes, cost {}{}{}",
       options.seed, options.rows, options.workers, options.chunk_rows, result.makespan,
       result.ideal, 100 * result.over(), result.last_percent, result.longest_row,
       100 * result.server_busy, result.worst_wait, 100 * result.rows_again,
       static_cast<double>(result.statements) / result.makespan, result.commits, result.leases,
-      result.reads, result.crashes, result.fault.empty() ? "" : "; FAULT: ", result.fault);
+      result.reads, result.crashes, result.spent,
+      result.fault.empty() ? "" : "; FAULT: ", result.fault);
 }
 
 } // namespace superstep::testing

@@ -37,6 +37,7 @@ struct simulation_options {
   double rack_loss_at = 0;        ///< when 50 workers disappear at once
   std::uint32_t elastic_from = 0; ///< workers at the start; the others start after 60 s
   double time_max = 1'000'000;
+  std::int64_t budget = 0; ///< cost at which workers start no more rows; a row costs 1; 0: none
 };
 
 /// The result of a simulation. `fault` is empty if all invariants held.
@@ -54,11 +55,12 @@ struct simulation_result {
   std::uint64_t leases = 0;  ///< among the statements
   std::uint64_t reads = 0;   ///< among the statements
   std::uint64_t crashes = 0;
+  std::int64_t spent = 0; ///< cost of the rows that are stored
 
   [[nodiscard]] double over() const noexcept { return makespan / ideal - 1; }
 };
 
-/// Runs the job until all rows are stored.
+/// Runs the job until all rows are stored, or until its budget is spent.
 [[nodiscard]] simulation_result simulate(const simulation_options& options);
 
 /// Returns a text with the seed and the figures.

@@ -89,6 +89,31 @@ BOOST_AUTO_TEST_CASE(fleet_survives_all_faults_together) {
   check_seeds(options, 10);
 }
 
+/// Workers stop when the rows of all of them have cost the budget. A worker learns the cost of
+/// other workers' rows from its statements, so a few more rows start before.
+BOOST_AUTO_TEST_CASE(fleet_stops_when_budget_is_spent) {
+  auto options = small_fleet();
+  options.budget = 2'000;
+  const auto most = options.budget + options.workers * options.concurrency * 5 / 4;
+  const auto check = [&](std::int64_t least) {
+    const auto seeds = number_of("SUPERSTEP_SEEDS", 5);
+    for (options.seed = 1; options.seed <= seeds; ++options.seed) {
+      const auto result = simulate(options);
+      BOOST_TEST_MESSAGE(to_text(options, result));
+      BOOST_TEST(result.fault.empty(), to_text(options, result));
+      BOOST_TEST(result.spent >= least, to_text(options, result));
+      BOOST_TEST(result.spent <= static_cast<std::int64_t>(most), to_text(options, result));
+    }
+  };
+  check(options.budget);
+  // Rows that ran for nothing have also cost something, but only their worker knows.
+  options.cut_share = 0.05;
+  options.late_share = 0.5;
+  check(options.budget * 9 / 10);
+  options.crash_every = 200;
+  check(options.budget * 9 / 10);
+}
+
 /// The claims of docs/many-machines.md for a thousand workers, with fewer rows.
 BOOST_AUTO_TEST_CASE(thousand_workers_do_not_overload_server) {
   auto options = simulation_options{};
