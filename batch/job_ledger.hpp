@@ -86,7 +86,8 @@ public:
   virtual void add_spent(const row_counts& /*counts*/) {}
   /// Whether the current group is not empty.
   [[nodiscard]] virtual bool has_pending() const noexcept = 0;
-  /// Whether the current group is so large that it is committed without waiting for its time.
+  /// Whether the current group is committed without waiting for its time, because it is large or no
+  /// further row can join it.
   [[nodiscard]] virtual bool is_full() const noexcept = 0;
   /// Returns the time from the end of one commit to the next one.
   [[nodiscard]] virtual std::chrono::nanoseconds commit_interval() const = 0;

@@ -12,6 +12,9 @@
 namespace superstep::detail {
 namespace {
 
+/// The interval at which the writer asks the ledger about its group while no row ends.
+constexpr auto group_poll = std::chrono::milliseconds{20};
+
 /// Returns the error code of a row for failure_watch, in which `timed_out` is the deadline of a
 /// row.
 std::string_view code_of(const row_error& why) noexcept {
@@ -70,20 +73,23 @@ written_totals row_writer::totals() const {
 }
 
 void row_writer::run() {
+  using std::chrono::steady_clock;
   const auto no_signal = file_size_signal_blocked{}; // a file-size limit must be an error
   auto next_commit = time_point{};
   auto work = row_table::work{};
   while (!work.is_last) {
-    table_.take(work, ledger_.has_pending() ? std::optional{next_commit} : std::nullopt);
+    table_.take(work, ledger_.has_pending()
+                          ? std::optional{std::min(next_commit, steady_clock::now() + group_poll)}
+                          : std::nullopt);
     ledger_.add_starts(work.starts);
     for (auto& row : work.rows)
       admit(row);
     if (work.is_last)
       work.is_stopped ? drop_held() : release();
-    const auto is_due = std::chrono::steady_clock::now() >= next_commit || ledger_.is_full();
-    if (ledger_.has_pending() && (is_due || work.is_last)) {
+    if (ledger_.has_pending() &&
+        (work.is_last || steady_clock::now() >= next_commit || ledger_.is_full())) {
       commit();
-      next_commit = std::chrono::steady_clock::now() + ledger_.commit_interval();
+      next_commit = steady_clock::now() + ledger_.commit_interval();
     }
   }
 }

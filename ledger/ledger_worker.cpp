@@ -107,7 +107,8 @@ bool ledger_worker::is_commit_due(ledger_time now) const {
   }
   // A worker in which no row runs or may start has no reason to wait for more of them.
   const auto is_last = rows_.running() == 0 && (ready == 0 || !may_start());
-  return waiting > 0 && (now >= next_commit_ || waiting >= options_.rows_max || is_last);
+  const auto is_time = is_commit_awaited_ || now >= next_commit_;
+  return waiting > 0 && (is_time || waiting >= options_.rows_max || is_last);
 }
 
 /// Returns the number of chunks to lease now, so that the worker has the rows that it stores within
@@ -181,6 +182,7 @@ ledger_action ledger_worker::next_of_idle(ledger_time now) {
     return begin(resolve_action{rows_.leases()}, now);
   if (is_commit_due(now)) {
     committing_ = rows_.begin_commit(options_.rows_max);
+    is_commit_awaited_ = false;
     return begin(committing_, now);
   }
   if (must_end() && rows_.running() == 0) {

@@ -75,6 +75,9 @@ public:
   [[nodiscard]] bool has_row(ledger_time now) const;
   /// Reports that a row that take() returned has ended and its line is to be stored.
   void ended(std::uint64_t row) { rows_.ended(row); }
+  /// Reports that the driver waits for the rows that have ended, so that the next commit does not
+  /// wait for its time.
+  void await_commit() noexcept { is_commit_awaited_ = true; }
   /// Reports that no row runs any more: those that take() returned and that have not ended were
   /// given up, for example cancelled. They run again when another worker gets their chunks.
   void abandon_running() { rows_.abandon_running(); }
@@ -144,6 +147,7 @@ private:
   bool is_draining_ = false;
   bool has_given_up_ = false;
   bool may_lease_ahead_ = true;
+  bool is_commit_awaited_ = false;
   bool must_resolve_ = false; ///< whether a commit was refused, so the leases are not known
   held_rows rows_;
   commit_pace pace_;

@@ -362,7 +362,11 @@ result<void> shared_ledger::add(const finished_row& row) {
 }
 
 bool shared_ledger::is_full() const noexcept {
-  return group_bytes_ >= group_bytes_max || group_.size() >= group_rows_max;
+  if (group_bytes_ >= group_bytes_max || group_.size() >= group_rows_max)
+    return true;
+  // If all rows that run are in the group and none may start, waiting gains nothing.
+  const auto guard = std::lock_guard{mutex_};
+  return group_.size() == worker_.rows().running() && !worker_.has_row(now());
 }
 
 std::chrono::nanoseconds shared_ledger::commit_interval() const {
@@ -378,6 +382,7 @@ result<void> shared_ledger::commit() {
     ends_.insert_or_assign(row, std::move(end));
     worker_.ended(row);
   }
+  worker_.await_commit();
   group_.clear();
   group_bytes_ = 0;
   changed_.notify_one();

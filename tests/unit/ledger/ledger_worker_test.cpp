@@ -156,6 +156,22 @@ BOOST_FIXTURE_TEST_CASE(worker_waits_between_two_commits, fixture) {
   BOOST_TEST(expect<commit_action>().parts.front().next == 3U);
 }
 
+BOOST_FIXTURE_TEST_CASE(worker_commits_at_once_if_driver_waits, fixture) {
+  connect();
+  this->lease(chunk);
+  lease_nothing();
+  take_rows(3);
+  end_rows(0, 1);
+  static_cast<void>(expect<commit_action>());
+  end_rows(1, 2); // while the statement runs
+  worker.await_commit();
+  now += milliseconds{10};
+  worker.committed({shared_job_state::open, {{part_answer::verdict::stored, 4}}}, now);
+  BOOST_TEST(commit().rows.front().size() == 1U);
+  end_rows(2, 3);
+  static_cast<void>(expect<pause_action>());
+}
+
 BOOST_FIXTURE_TEST_CASE(commit_interval_grows_with_members_and_latency, fixture) {
   connect();
   this->lease(chunk);

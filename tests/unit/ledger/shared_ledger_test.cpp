@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ledger of a shared job for a batch_run: what a budget sees of other workers. The database is the ledger in memory.
+// The ledger of a shared job for a batch_run: when a group of rows is stored, and what a budget
+// sees of other workers. The database is the ledger in memory.
 #include "batch/finished_row.hpp"
 #include "ledger/shared_ledger.hpp"
 #include "model_ledger.hpp"
@@ -35,6 +36,10 @@ public:
       request.rows.push_back({.row = row});
     BOOST_TEST((model_.commit("other", request, {}).parts.at(0).what == //
                 part_answer::verdict::stored));
+  }
+  [[nodiscard]] std::uint64_t stored() {
+    const auto guard = std::lock_guard{mutex_};
+    return model_.stored();
   }
 
   result<lease_answer> lease(std::uint32_t count, bool may_split, std::uint32_t starting) override {
@@ -113,6 +118,27 @@ struct running_ledger {
 };
 
 } // namespace
+
+BOOST_FIXTURE_TEST_CASE(group_is_full_if_no_row_can_join, running_ledger) {
+  db.store_chunk_of_other({4});
+  BOOST_TEST_REQUIRE(ledger.start().has_value());
+  auto rows = std::vector<finished_row>{};
+  for (auto i = 0; i < 4; ++i)
+    rows.push_back(take_row());
+  for (const auto& row : rows) {
+    BOOST_TEST(!ledger.is_full());
+    BOOST_TEST(ledger.add(row).has_value());
+  }
+  BOOST_TEST(ledger.is_full());
+  BOOST_TEST(ledger.commit().has_value());
+  BOOST_TEST(db.stored() == row_count);
+}
+
+BOOST_FIXTURE_TEST_CASE(group_waits_for_rows_that_may_start, running_ledger) {
+  BOOST_TEST_REQUIRE(ledger.start().has_value());
+  BOOST_TEST(ledger.add(take_row()).has_value());
+  BOOST_TEST(!ledger.is_full());
+}
 
 BOOST_FIXTURE_TEST_CASE(answers_contain_cost_of_other_workers, running_ledger) {
   auto sums = chunk_sums{4};
