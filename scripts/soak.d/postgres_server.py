@@ -13,7 +13,8 @@ START_S_MAX = 60
 
 class PostgresServer:
     """It refuses to run as root, so it runs as the user `postgres` then. In some containers, only root may
-    enter the folder `/`, so the server receives the capability to do so."""
+    enter the folder `/`, so the server receives the capability to do so. access() respects it only with the
+    bit no_setuid_fixup."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -33,7 +34,8 @@ class PostgresServer:
     def command(self, name, *arguments):
         become = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--pdeathsig=KILL"]
         if not os.stat("/").st_mode & stat.S_IXOTH:
-            become += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+            become += ["--securebits=+no_setuid_fixup", "--inh-caps=+dac_read_search",
+                       "--ambient-caps=+dac_read_search"]
         return [*(become if os.geteuid() == 0 else []), str(self.programs / name), *map(str, arguments)]
 
     def url(self):

@@ -36,9 +36,11 @@ std::vector<std::string> as_server_user(std::vector<std::string> arguments) {
     return arguments;
   auto become =
       std::vector<std::string>{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"};
-  // In some containers, only root may enter the folder `/`.
+  // In some containers, only root may enter the folder `/`. The capability to do so is respected by
+  // access() only with the bit no_setuid_fixup.
   if ((fs::status("/").permissions() & fs::perms::others_exec) == fs::perms::none)
-    become.insert(become.end(), {"--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"});
+    become.insert(become.end(), {"--securebits=+no_setuid_fixup", "--inh-caps=+dac_read_search",
+                                 "--ambient-caps=+dac_read_search"});
   arguments.insert(arguments.begin(), become.begin(), become.end());
   return arguments;
 }
