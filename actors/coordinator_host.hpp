@@ -4,6 +4,7 @@
 #include "call.hpp"
 #include "run.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -23,6 +24,11 @@ public:
   /// The time of now() in nanoseconds.
   [[nodiscard]] std::uint64_t now_ns() const noexcept {
     return static_cast<std::uint64_t>(std::chrono::nanoseconds{now().time_since_epoch()}.count());
+  }
+  /// Returns the number of the watcher's ticks so far, a clock that costs one load. A tick is at
+  /// least engine_options::watcher_tick long.
+  [[nodiscard]] std::uint32_t ticks() const noexcept {
+    return ticks_.load(std::memory_order_relaxed);
   }
   /// Returns a random number for the delays between attempts.
   [[nodiscard]] virtual std::uint64_t random() noexcept = 0;
@@ -75,12 +81,13 @@ public:
 
 protected:
   void set_mail(bool has) noexcept { has_mail_ = has; }
-  coordinator_host() = default;
+  explicit coordinator_host(const std::atomic<std::uint32_t>& ticks) noexcept : ticks_{ticks} {}
   coordinator_host(const coordinator_host&) = delete;
   coordinator_host& operator=(const coordinator_host&) = delete;
   ~coordinator_host() = default;
 
 private:
+  const std::atomic<std::uint32_t>& ticks_;
   bool has_mail_ = false;
 };
 

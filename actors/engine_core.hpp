@@ -62,6 +62,9 @@ public:
   [[nodiscard]] thread_pool& threads() noexcept { return threads_; }
   [[nodiscard]] bool add_job(call& c) { return threads_.add_job(c); }
   void watch() noexcept { watcher_.poke(); }
+  [[nodiscard]] const std::atomic<std::uint32_t>& ticks() const noexcept {
+    return watcher_.ticks();
+  }
   [[nodiscard]] std::size_t live_runs() const noexcept;
   /// Whether the engine was destroyed, or its grace period is over. No callback is called then.
   [[nodiscard]] bool is_over() const noexcept { return over_.load(std::memory_order_relaxed); }

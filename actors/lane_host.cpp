@@ -57,7 +57,7 @@ struct lease_answer {
 } // namespace
 
 lane_host::lane_host(detail::engine_core& core, lane& owner)
-    : core_{core}, lane_{owner},
+    : coordinator_host{core.ticks()}, core_{core}, lane_{owner},
       actors_{core.system(), core.options().pool_actors ? core.options().pooled_actors_max : 0},
       numbers_{owner.index()} {
   SUPERSTEP_ASSERT(owner.index() < run_sharing::numbers_step);

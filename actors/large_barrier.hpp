@@ -3,16 +3,19 @@
 
 #include "runtime/step.hpp"
 
+#include <cstdint>
 #include <exception>
 
 namespace superstep {
 
-/// The barrier of a step with many writes. A job thread applies them, because the other runs of the
-/// lane would wait too long. Meanwhile the run has a stand-in for its position, with the state of
-/// the step before, and can be cancelled like any other run.
+/// The barrier of a step with many writes, or of a graph with slow barriers. A job thread applies
+/// the writes, because the other runs of the lane would wait too long. Meanwhile the run has a
+/// stand-in for its position, with the state of the step before, and can be cancelled like any
+/// other run.
 struct large_barrier {
-  run_state state; ///< the position of the run
-  super_step step; ///< the step whose tasks have ended
+  run_state state;         ///< the position of the run
+  super_step step;         ///< the step whose tasks have ended
+  std::uint32_t since = 0; ///< coordinator_host::ticks() when it was offloaded
   result<void> applied;
   std::exception_ptr thrown; ///< the exception of user code outside bodies, if it threw one
 

@@ -11,6 +11,8 @@
 #include "user_code.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <utility>
 
 namespace superstep {
@@ -20,6 +22,28 @@ namespace {
 /// The number of writes and Sends of a step that the lane applies itself. More of them are applied
 /// by a job thread if the lane has other runs.
 constexpr auto writes_in_place_max = std::size_t{2'048};
+
+/// A barrier that takes this number of the watcher's ticks is slow, for example because of a
+/// reducer.
+constexpr auto slow_ticks = std::uint32_t{4};
+/// The number of barriers of a graph that run as jobs after a slow one.
+constexpr auto jobs_after_slow_barrier = 64;
+
+/// The number of the next barriers of a run's graph that run as jobs. START has no body, so that
+/// its estimate serves for the barriers. Results do not depend on it.
+std::atomic<int>& slowness_of_barriers(const run& r) noexcept {
+  return r.table().entry().slowness;
+}
+
+/// Adjusts the estimate after a barrier. Several lanes may adjust it at once, and one of the
+/// adjustments may then be lost.
+void learn_barrier(const run& r, std::uint32_t ticks) noexcept {
+  auto& slowness = slowness_of_barriers(r);
+  if (ticks >= slow_ticks) [[unlikely]]
+    slowness.store(jobs_after_slow_barrier, std::memory_order_relaxed);
+  else if (const auto now = slowness.load(std::memory_order_relaxed); now > 0)
+    slowness.store(now - 1, std::memory_order_relaxed);
+}
 
 bool stops_at(const run& r, std::uint8_t when) noexcept {
   const auto& stops = r.extras().stops;
@@ -83,13 +107,17 @@ bool step_policy::barrier(run& r) {
     stop_with_questions(r);
     return false;
   }
-  if (r.step.writes.size() + r.step.sends.size() > writes_in_place_max && !host_.is_alone()) {
+  if ((r.step.writes.size() + r.step.sends.size() > writes_in_place_max && !host_.is_alone()) ||
+      slowness_of_barriers(r).load(std::memory_order_relaxed) > 0) {
     offload_barrier(r);
     return false;
   }
   if (SUPERSTEP_MUTANT(apply_half_a_step) && r.step.tasks.size() > 1)
     r.step.tasks.back().writes.count = 0;
-  return finish_barrier(r, apply(r.state, r.step));
+  const auto since = host_.ticks();
+  const auto applied = apply(r.state, r.step);
+  learn_barrier(r, host_.ticks() - since);
+  return finish_barrier(r, applied);
 }
 
 /// Completes a barrier: fails the run if its step could not be applied. Returns false if the run
@@ -113,6 +141,7 @@ void step_policy::offload_barrier(run& r) {
     auto& barrier = c.more().barrier;
     barrier = std::make_unique<large_barrier>();
     barrier->state = r.state.stand_in();
+    barrier->since = host_.ticks();
     runs_.calls().detach(r, c, call_phase::job);
   } catch (...) {
     runs_.calls().put_back(c);
@@ -138,6 +167,7 @@ void step_policy::barrier_ended(call& c) noexcept {
   runs_.calls().free(c);
   r.state = std::move(done->state);
   r.step = std::move(done->step);
+  learn_barrier(r, host_.ticks() - done->since);
   count_barrier_end(r);
   runs_.guard(r, nullptr, [&] { // copies and moves of values are user code
     if (done->thrown)

@@ -94,6 +94,7 @@ void watcher::run() {
   auto idle_looks = 0U;
   while (!stopping_.load()) {
     wait_for_timer();
+    ticks_.fetch_add(1, std::memory_order_relaxed);
     const auto is_busy = look();
     if (!is_busy && ++idle_looks < idle_looks_max)
       continue;

@@ -40,6 +40,9 @@ public:
       wake();
   }
 
+  /// The number of polls so far.
+  [[nodiscard]] const std::atomic<std::uint32_t>& ticks() const noexcept { return ticks_; }
+
 private:
   void wake() noexcept;
   void set_timer(std::chrono::nanoseconds each) noexcept;
@@ -54,6 +57,7 @@ private:
   std::vector<std::uint64_t> seen_; // the guard of each lane at the last poll
   std::vector<lane*> running_;      // the lanes that run bodies, filled at each poll
   std::size_t next_asked_ = 0;      // where share() starts in running_, so that lanes take turns
+  std::atomic<std::uint32_t> ticks_{0};
   std::atomic<bool> asleep_{false};
   std::atomic<bool> stopping_{false};
   std::thread thread_;

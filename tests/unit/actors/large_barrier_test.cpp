@@ -124,6 +124,23 @@ BOOST_AUTO_TEST_CASE(applying_large_step_lets_other_runs_continue) {
   BOOST_TEST(out.state.n == many);
 }
 
+BOOST_AUTO_TEST_CASE(later_barriers_with_slow_reducer_let_other_runs_continue) {
+  auto lane = one_lane{};
+  lane.inside.open();
+  const auto small = sums{.n = 1, .total = 0};
+  const auto g = wide_graph().compile();
+  hook.called = [] { std::this_thread::sleep_for(150ms); }; // no hand-over: it holds the lane
+  BOOST_TEST(lane.e.invoke(g, small).state.n == 1);
+  auto reduces = door{};
+  hook.called = [&] { reduces.pass(); };
+  auto slow = background_run<sums>{lane.e, g, small};
+  reduces.await_inside(1);
+  BOOST_TEST(lane.run_other() == 1); // would wait for the reducer otherwise
+  BOOST_TEST(!slow.has_ended());
+  reduces.open();
+  BOOST_TEST(slow.result().state.n == 1);
+}
+
 BOOST_AUTO_TEST_CASE(large_step_applies_all_updates_on_one_lane) {
   auto e = ss::engine{{.workers = 1}};
   const auto out = e.invoke(wide_graph().compile(), sums{.n = many, .total = 0}).state;
