@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graphs as CAF actors: the link between an actor and its engine, and the conversion of errors.
 #include "actors/engine_access.hpp"
+#include "actors/user_code.hpp"
 
 #include <superstep/interop/graph_actor.hpp>
 
@@ -89,6 +90,16 @@ detail::raw_result detail::result_of_exit() {
   result.error =
       failed(graph_errc::actor_exited, "the actor of the graph received an exit message");
   return result;
+}
+
+caf::error detail::caf_error_of_exception(std::string_view whose) {
+  try {
+    throw;
+  } catch (const graph_error& e) {
+    return caf_error_of(e.details());
+  } catch (...) {
+    return caf_error_of(current_error(whose, 0));
+  }
 }
 
 std::optional<caf::error> detail::error_of(const raw_result& result, bool with_interrupts) {

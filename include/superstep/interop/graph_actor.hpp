@@ -3,7 +3,6 @@
 
 #include <superstep/actors/caf.hpp>
 #include <superstep/actors/engine.hpp>
-#include <superstep/base/detail/assert.hpp>
 #include <superstep/interop/actor_client.hpp>
 
 #include <caf/actor.hpp>
@@ -20,6 +19,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace superstep {
@@ -135,6 +135,8 @@ struct run_end {
 [[nodiscard]] raw_result result_of_exit();
 /// Returns the error of a result that has no final state; none if the run finished.
 [[nodiscard]] std::optional<caf::error> error_of(const raw_result& result, bool with_interrupts);
+/// Returns the exception being handled as an error. `whose` names the code that threw.
+[[nodiscard]] caf::error caf_error_of_exception(std::string_view whose);
 
 } // namespace detail
 } // namespace superstep
@@ -159,13 +161,14 @@ public:
             if (auto why = error_of(raw, false))
               promise.deliver(std::move(*why));
             else
-              promise.deliver(typed_result(adapter_of(graph_), std::move(raw)));
+              deliver(promise, [&] { return typed_result(adapter_of(graph_), std::move(raw)); });
           });
           return promise;
         },
         [this](const run_end& ended) {
           const auto found = runs_.find(ended.number);
-          SUPERSTEP_ASSERT(found != runs_.end());
+          if (found == runs_.end()) // its start has failed, and was answered
+            return;
           auto answer = std::move(found->second.answer);
           runs_.erase(found);
           answer(std::move(*ended.result));
@@ -212,10 +215,26 @@ private:
       if (auto why = error_of(raw, true))
         promise.deliver(std::move(*why));
       else
-        promise.deliver(convert(std::move(typed_result(adapter_of(graph_), std::move(raw)).state)));
+        deliver(promise, [&] {
+          return convert(std::move(typed_result(adapter_of(graph_), std::move(raw)).state));
+        });
     });
     return promise;
   }
+  /// Delivers what `make` returns. It calls user code, such as a copy of the state. If that throws,
+  /// only this request fails.
+  template <class Promise, class Make>
+  static void deliver(Promise& promise, Make make) {
+    auto failed = std::optional<caf::error>{};
+    try {
+      promise.deliver(make());
+    } catch (...) {
+      failed = caf_error_of_exception("converting the result of the run");
+    }
+    if (failed)
+      promise.deliver(std::move(*failed));
+  }
+  /// Starts a run. If that fails, the request is answered with the error.
   template <class Promise>
   void start(const graph_call<State>& call, Promise& promise,
              std::function<void(raw_result&&)> answer) {
@@ -225,9 +244,9 @@ private:
       if (const auto alive = caf::actor_cast<caf::actor>(to))
         caf::anon_send(alive, run_end{number, std::make_shared<raw_result>(std::move(raw))});
     };
-    auto& mine = runs_[number];
-    mine.answer = std::move(answer);
     try {
+      auto& mine = runs_[number];
+      mine.answer = std::move(answer);
       auto sink = std::shared_ptr<event_sink>{};
       if (call.reader())
         sink = make_actor_sink(call.reader(), call.buffer_max(), [graph = graph_](run_event&& e) {
@@ -236,9 +255,9 @@ private:
         });
       mine.handle = link_->start(program_of(graph_), call.input_for(graph_), call.config(),
                                  std::move(at_end), sink ? call.modes() : stream_mode::none, sink);
-    } catch (const graph_error& e) {
+    } catch (...) { // also of user code, such as a copy of the input; the other runs continue
       runs_.erase(number);
-      promise.deliver(caf_error_of(e.details()));
+      promise.deliver(caf_error_of_exception("starting the run"));
     }
   }
 

@@ -135,6 +135,71 @@ BOOST_AUTO_TEST_CASE(invalid_input_is_answered_with_error) {
   BOOST_TEST_REQUIRE(got.index() == 1U);
 }
 
+namespace {
+
+/// A value whose copy throws while `throws` is set.
+struct fragile {
+  static inline std::atomic<bool> throws{false};
+  int n = 0;
+  fragile() = default;
+  fragile(const fragile& other) : n{other.n} { check(); }
+  fragile(fragile&&) = default;
+  fragile& operator=(const fragile& other) {
+    check();
+    n = other.n;
+    return *this;
+  }
+  fragile& operator=(fragile&&) = default;
+  ~fragile() = default;
+
+private:
+  static void check() {
+    if (throws)
+      throw std::runtime_error{"cannot be copied"};
+  }
+};
+
+struct fragile_state {
+  fragile value;
+  int n = 0;
+};
+BOOST_DESCRIBE_STRUCT(fragile_state, (), (value, n))
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(input_that_cannot_be_copied_fails_its_request) {
+  auto system = peer_system{};
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<fragile_state>{};
+  auto started = std::promise<void>{};
+  auto gate = std::promise<void>{};
+  g.add("wait", [&](const fragile_state& s) {
+    if (s.n == 1) {
+      started.set_value();
+      gate.get_future().wait();
+    }
+    return ss::update{ss::set<&fragile_state::n>(s.n + 1)};
+  });
+  g.edge(ss::start, "wait");
+  const auto graph = ss::spawn_graph(system, e, g.compile());
+  using fragile_result = ss::run_result<fragile_state>;
+  auto self = caf::scoped_actor{system};
+  auto first = self->request(graph, 60s, ss::graph_call<fragile_state>{fragile_state{{}, 1}});
+  started.get_future().wait();
+  auto broken = ss::graph_call<fragile_state>{fragile_state{}};
+  fragile::throws = true;
+  const auto got = ask<fragile_result>(system, graph, std::move(broken));
+  fragile::throws = false;
+  BOOST_TEST_REQUIRE(got.index() == 1U);
+  BOOST_TEST((std::get<1>(got) == ss::graph_errc::user_code_failed));
+  BOOST_TEST(ss::text_of(std::get<1>(got)).find("cannot be copied") != std::string::npos);
+  gate.set_value();
+  auto last = 0;
+  first.receive([&](const fragile_result& r) { last = r.state.n; },
+                [](const caf::error& why) { BOOST_ERROR(ss::text_of(why)); });
+  BOOST_TEST(last == 2);
+}
+
 BOOST_AUTO_TEST_CASE(events_arrive_in_order_before_result) {
   auto system = peer_system{};
   auto e = ss::engine{{.workers = 2}};
