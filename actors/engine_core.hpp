@@ -3,6 +3,7 @@
 
 #include "core_set.hpp"
 #include "lane.hpp"
+#include "late_results.hpp"
 #include "run_limit.hpp"
 #include "shutdown_list.hpp"
 #include "thread_pool.hpp"
@@ -70,6 +71,8 @@ public:
   [[nodiscard]] bool is_over() const noexcept { return over_.load(std::memory_order_relaxed); }
   /// The limit of live runs; null if the engine has none.
   [[nodiscard]] const std::shared_ptr<run_limit>& limit() const noexcept { return limit_; }
+  /// The results that wait for a checkpointer.
+  [[nodiscard]] const std::shared_ptr<late_results>& late() const noexcept { return late_; }
   /// The objects that are notified when the engine is destroyed.
   [[nodiscard]] shutdown_list& listeners() noexcept { return listeners_; }
 
@@ -82,6 +85,7 @@ private:
   std::vector<boost::intrusive_ptr<lane>> lanes_;
   std::atomic<bool> over_{false};
   std::shared_ptr<run_limit> limit_; // shared with the callbacks of the runs
+  const std::shared_ptr<late_results> late_ = std::make_shared<late_results>();
   // The members below are written by every run. They start new cache lines, so that lanes can read
   // the members above without cache misses.
   alignas(64) thread_pool threads_;

@@ -292,7 +292,7 @@ void lane_host::deliver(std::uint64_t number, std::function<void(detail::raw_res
   if (!done || core_.is_over()) // no callback is called after the engine was destroyed
     return;
   if (saved)
-    saved->deliver(std::move(lease), std::move(done), std::move(raw));
+    saved->deliver(core_.late(), std::move(lease), std::move(done), std::move(raw));
   else
     call_back(done, std::move(raw));
 }

@@ -117,8 +117,17 @@ void attempt(detail::raw_result& raw, Call call) {
 
 } // namespace
 
-void saved_result::deliver(lease_ptr lease, std::function<void(detail::raw_result)> done,
+saved_result::~saved_result() {
+  if (late_) // the checkpointer was destroyed without an answer
+    late_->remove();
+}
+
+void saved_result::deliver(std::shared_ptr<late_results> late, lease_ptr lease,
+                           std::function<void(detail::raw_result)> done,
                            detail::raw_result&& raw) noexcept {
+  SUPERSTEP_ASSERT(late != nullptr && late_ == nullptr);
+  late->add();
+  late_ = std::move(late);
   lease_ = std::move(lease);
   done_ = std::move(done);
   raw_ = std::move(raw);
@@ -139,10 +148,22 @@ void saved_result::deliver(lease_ptr lease, std::function<void(detail::raw_resul
 void saved_result::tell() noexcept {
   if (told_.exchange(true, std::memory_order_acq_rel))
     return;
-  attempt(raw_, [&] { checkpointer_->check(key_); });
-  lease_.reset(); // the callback may start the next run on the thread
+  report();
+  std::exchange(late_, nullptr)->remove();
+}
+
+/// Calls the callback, or drops it if the engine was destroyed. The calling thread may be one of
+/// the checkpointer.
+void saved_result::report() noexcept {
   const auto done = std::move(done_);
-  call_back(done, std::move(raw_));
+  auto raw = std::move(raw_);
+  if (!late_->is_open()) {
+    lease_.reset();
+    return;
+  }
+  attempt(raw, [&] { checkpointer_->check(key_); });
+  lease_.reset(); // the callback may start the next run on the thread
+  call_back(done, std::move(raw));
 }
 
 const run_extras run::no_extras{nullptr};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "guarded_sink.hpp"
+#include "late_results.hpp"
 #include "phases.hpp"
 #include "ready_list.hpp"
 #include "runtime/step.hpp"
@@ -63,15 +64,21 @@ class saved_result : public std::enable_shared_from_this<saved_result> {
 public:
   saved_result(std::shared_ptr<superstep::checkpointer> checkpointer, thread_key key)
       : checkpointer_{std::move(checkpointer)}, key_{std::move(key)} {}
-  /// Waits for the checkpointer, then releases the lease and calls `done`.
-  void deliver(lease_ptr lease, std::function<void(detail::raw_result)> done,
-               detail::raw_result&& raw) noexcept;
+  saved_result(const saved_result&) = delete;
+  saved_result& operator=(const saved_result&) = delete;
+  ~saved_result();
+  /// Waits for the checkpointer, then releases the lease and calls `done`. When `late` is closed,
+  /// `done` is dropped.
+  void deliver(std::shared_ptr<late_results> late, lease_ptr lease,
+               std::function<void(detail::raw_result)> done, detail::raw_result&& raw) noexcept;
 
 private:
   void tell() noexcept;
+  void report() noexcept;
 
   std::shared_ptr<superstep::checkpointer> checkpointer_;
   thread_key key_;
+  std::shared_ptr<late_results> late_; ///< counts this result until it was reported
   lease_ptr lease_;
   std::function<void(detail::raw_result)> done_;
   detail::raw_result raw_{};

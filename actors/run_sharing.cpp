@@ -20,19 +20,23 @@ constexpr auto counted_max = std::uint32_t{256};
 
 /// Ends the use of a run's thread, as at the end of the run. The callback then waits until the
 /// checkpoints are durable.
-void finish_thread(run& r) {
+void finish_thread(run& r, const std::shared_ptr<late_results>& late) {
   const auto& saved = r.extras().saved;
   if (!r.thread || !saved)
     return;
   r.thread->close(false, true);
-  r.request.done = [saved, lease = r.thread->give_up_lease(), done = std::move(r.request.done)](
-                       detail::raw_result raw) { saved->deliver(lease, done, std::move(raw)); };
+  // a copy of the callback, so that it is not lost if memory is short
+  r.request.done = [saved, late, lease = r.thread->give_up_lease(),
+                    done = r.request.done](detail::raw_result raw) {
+    saved->deliver(late, lease, done, std::move(raw));
+  };
 }
 
 /// A run on its way to another lane.
 class parcel final : public lane_message {
 public:
-  explicit parcel(std::unique_ptr<run> r) : run_{std::move(r)} {}
+  parcel(const detail::engine_core& core, std::unique_ptr<run> r)
+      : core_{core}, run_{std::move(r)} {}
   [[nodiscard]] run& contents() noexcept { return *run_; }
   void arrive(lane& l) override {
     l.sharing().arrived(run_->number);
@@ -41,7 +45,7 @@ public:
   }
   void refuse(lane& l) noexcept override {
     try {
-      finish_thread(*run_);
+      finish_thread(*run_, core_.late());
     } catch (...) { // memory is short: with exit durability, the thread keeps its earlier state
     }
     auto request = run_request{};
@@ -51,6 +55,7 @@ public:
   }
 
 private:
+  const detail::engine_core& core_;
   std::unique_ptr<run> run_;
 };
 
@@ -114,7 +119,7 @@ bool run_sharing::give(run& r) noexcept {
     return false;
   auto message = std::unique_ptr<parcel>{};
   try {
-    message = std::make_unique<parcel>(std::make_unique<lane_run>());
+    message = std::make_unique<parcel>(core_, std::make_unique<lane_run>());
     note(r.number, to.index());
   } catch (...) { // memory is short, and the home was not informed
     return false;

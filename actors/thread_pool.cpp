@@ -29,6 +29,10 @@ constexpr auto looks_before_one_more = 20U;
 /// Pause after the system has refused to start a thread.
 constexpr auto retry_time = std::chrono::milliseconds{20};
 
+/// The longest part of the grace period that is kept for the callbacks of runs that a blocked lane
+/// has not started. It is an eighth of shorter grace periods.
+constexpr auto refusal_time_max = std::chrono::milliseconds{500};
+
 /// Bodies shorter than this are run in place, because passing a body to another thread takes about
 /// as long.
 constexpr auto short_body = std::chrono::microseconds{20};
@@ -113,7 +117,7 @@ void thread_pool::give(order o) {
 /// the system refuses a thread; the engine then continues with the threads that it has.
 bool thread_pool::start_member() {
   const auto now = std::chrono::steady_clock::now();
-  if (now < retry_at_)
+  if (is_over_ || now < retry_at_)
     return false;
   auto made = std::make_unique<worker>();
   try {
@@ -209,6 +213,7 @@ void thread_pool::refuse(run_request&& request) noexcept {
     if (is_over_) // the engine was destroyed; its callbacks must not be called any more
       return;
     refused_.push_back(std::move(request));
+    provide_answerer();
   }
   changed_.notify_one();
 }
@@ -230,10 +235,19 @@ void call_back_refused(run_request& request) {
 void thread_pool::answer_refused(std::unique_lock<std::mutex>& lock) {
   auto request = std::move(refused_.front());
   refused_.pop_front();
+  ++answering_;
   lock.unlock();
   call_back_refused(request);
   request = {};
   lock.lock();
+  --answering_;
+}
+
+/// Starts a thread for the refused runs if no other will complete them soon: during shutdown, idle
+/// threads end.
+void thread_pool::provide_answerer() {
+  if (stopping_ && !refused_.empty() && idle_ == 0 && answering_ == 0)
+    static_cast<void>(start_member());
 }
 
 bool thread_pool::add_job(call& c) {
@@ -351,13 +365,46 @@ bool thread_pool::is_busy() {
   return at_jobs_ > 0 || !jobs_.empty() || !orders_.empty();
 }
 
+/// Waits until all threads have ended, all refused runs are completed, and no result waits for a
+/// checkpointer. Returns false if that is not so at the time `until`.
+bool thread_pool::await_end(std::unique_lock<std::mutex>& lock,
+                            std::chrono::steady_clock::time_point until) {
+  auto& late = *core_.late();
+  while (changed_.wait_until(lock, until,
+                             [this] { return ended_ == members_.size() && refused_.empty(); })) {
+    // A result counts until its callback has returned, and the callback cannot submit a run while
+    // this thread has the lock.
+    if (late.is_empty())
+      return true;
+    lock.unlock();
+    const auto has_emptied = late.await_empty(until);
+    lock.lock();
+    if (!has_emptied)
+      return false;
+  }
+  return false;
+}
+
 void thread_pool::stop(std::chrono::milliseconds grace) {
   const auto over_at = std::chrono::steady_clock::now() + grace;
   auto lock = std::unique_lock{mutex_};
   stopping_ = true;
   changed_.notify_all();
-  const auto all_ended =
-      changed_.wait_until(lock, over_at, [this] { return ended_ == members_.size(); });
+  provide_answerer();
+  static_cast<void>(await_end(lock, over_at - std::min(grace / 8, refusal_time_max)));
+  lock.unlock();
+  core_.close_lanes(); // for lanes whose threads are still inside a body or a callback
+  lock.lock();
+  // The thread that completes refused runs may be blocked in a callback, so another one continues.
+  // This thread does it only if the system refuses a thread.
+  if (!refused_.empty() && !start_member())
+    while (!refused_.empty() && std::chrono::steady_clock::now() < over_at)
+      answer_refused(lock);
+  static_cast<void>(await_end(lock, over_at));
+  const auto all_ended = ended_ == members_.size();
+  is_over_ = true;
+  core_.late()->close();
+  const auto unanswered = std::exchange(refused_, {}); // destroyed without the lock
   auto members = std::vector<std::thread>{};
   for (auto& m : members_)
     members.push_back(std::move(m->thread_));
@@ -365,20 +412,9 @@ void thread_pool::stop(std::chrono::milliseconds grace) {
   lock.unlock();
   if (retired.joinable())
     retired.join();
-  core_.close_lanes(); // for lanes whose threads are still inside a body
-  lock.lock();
-  // A callback may submit another run, which is refused in turn. When the grace period is over,
-  // only the runs that were refused before are completed.
-  for (auto left = refused_.size();
-       !refused_.empty() && (left > 0 || std::chrono::steady_clock::now() < over_at);
-       left -= left > 0 ? 1 : 0)
-    answer_refused(lock);
-  is_over_ = true;
-  const auto unanswered = std::exchange(refused_, {}); // destroyed without the lock
-  lock.unlock();
   for (auto& t : members) {
-    // A body that never returns keeps its thread. The destructor of the engine does not wait for
-    // it.
+    // A body or a callback that never returns keeps its thread. The destructor of the engine does
+    // not wait for it.
     if (all_ended)
       t.join();
     else

@@ -99,8 +99,9 @@ public:
   /// Whether jobs or orders are queued or jobs run, so that the watcher must keep polling.
   [[nodiscard]] bool is_busy();
 
-  /// Accepts no further orders and waits for the threads to end, at most `grace`. Threads that have
-  /// not ended by then are detached and keep the engine_core alive. After stop() returns, no
+  /// Accepts no further orders. Waits for the threads to end and for the callbacks of results that
+  /// checkpointers delay, together at most `grace`, whatever bodies and callbacks do. Threads that
+  /// have not ended by then are detached and keep the engine_core alive. After stop() returns, no
   /// callback is called.
   void stop(std::chrono::milliseconds grace);
 
@@ -124,6 +125,9 @@ private:
   void work(worker& self);
   void run_jobs(worker& self);
   void answer_refused(std::unique_lock<std::mutex>& lock);
+  void provide_answerer(); // caller holds mutex_
+  [[nodiscard]] bool await_end(std::unique_lock<std::mutex>& lock,
+                               std::chrono::steady_clock::time_point until);
   [[nodiscard]] bool is_surplus() const noexcept; // caller holds mutex_
   void retire(worker& self, std::unique_lock<std::mutex>& lock);
   void find_surplus();                                              // caller holds mutex_
@@ -148,9 +152,10 @@ private:
   std::size_t idle_min_ = 0; // the smallest value of idle_ since idle_since_
   std::size_t surplus_ = 0;  // number of threads that are to end
   std::chrono::steady_clock::time_point idle_since_{};
-  std::thread retired_;     // the thread that retired last; the next thread to retire joins it
-  std::size_t at_jobs_ = 0; // number of threads in run_jobs(), or with an order to run it
-  std::size_t ended_ = 0;   // number of threads that have ended
+  std::thread retired_;       // the thread that retired last; the next thread to retire joins it
+  std::size_t at_jobs_ = 0;   // number of threads in run_jobs(), or with an order to run it
+  std::size_t ended_ = 0;     // number of threads that have ended
+  std::size_t answering_ = 0; // number of threads in answer_refused()
   std::uint64_t jobs_done_ = 0;
   std::uint64_t jobs_done_seen_ = 0;
   unsigned looks_without_progress_ = 0;

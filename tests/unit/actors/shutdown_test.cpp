@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engines destroyed while work is in progress. Every callback is called once, every lease is
 // released, and the destructor returns within its grace period.
-#include "graphs.hpp"
+#include "late_checkpointer.hpp"
 
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 
@@ -256,6 +256,113 @@ BOOST_AUTO_TEST_CASE(debug_lists_no_actors_of_destroyed_engine) {
   BOOST_TEST(looking->actors(handle).empty());
   handle.cancel();
   handle.drain();
+}
+
+namespace {
+
+/// A quick graph whose checkpoints are saved when the test calls save().
+ss::compiled_graph<numbers> saved_late(const std::shared_ptr<late_checkpointer>& checkpointer) {
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).edge(ss::start, a);
+  auto options = ss::compile_options{};
+  options.checkpointer = checkpointer;
+  return g.compile(options);
+}
+
+ss::run_config on_thread(std::string id) {
+  auto config = ss::run_config{};
+  config.thread_id = std::move(id);
+  return config;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(destructor_waits_for_results_that_are_being_saved) {
+  const auto checkpointer = std::make_shared<late_checkpointer>();
+  auto e = std::make_unique<ss::engine>();
+  auto is_gone = std::atomic<bool>{false};
+  auto called = std::atomic<int>{0};
+  auto called_late = std::atomic<int>{0};
+  auto refused = std::atomic<int>{0};
+  const auto graph = saved_late(checkpointer);
+  e->submit(graph, numbers{}, on_thread("t"), [&, &to = *e](const ss::run_result<numbers>& r) {
+    BOOST_TEST(!r.error);
+    called_late += is_gone ? 1 : 0;
+    ++called;
+    to.submit(quick_graph(), numbers{}, {}, [&](const ss::run_result<numbers>& next) {
+      called_late += is_gone ? 1 : 0;
+      refused += next.error ? 1 : 0;
+    });
+  });
+  checkpointer->await_waiting(1);
+  {
+    const auto destroys = std::jthread{[&] {
+      e.reset();
+      is_gone = true;
+    }};
+    std::this_thread::sleep_for(50ms); // usually long enough for the threads to end
+    checkpointer->save();
+  }
+  BOOST_TEST(called.load() == 1);
+  BOOST_TEST(refused.load() == 1);
+  BOOST_TEST(called_late.load() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(results_saved_after_the_grace_period_are_dropped) {
+  const auto checkpointer = std::make_shared<late_checkpointer>();
+  auto options = ss::engine_options{};
+  options.workers = 1;
+  options.shutdown_grace = 100ms;
+  auto called = std::atomic<int>{0};
+  const auto held = std::make_shared<int>(1);
+  const auto graph = saved_late(checkpointer);
+  {
+    auto e = ss::engine{options};
+    e.submit(graph, numbers{}, on_thread("t"),
+             [&called, held](const ss::run_result<numbers>&) { ++called; });
+    checkpointer->await_waiting(1);
+  }
+  BOOST_TEST(held.use_count() == 2);
+  checkpointer->save();
+  BOOST_TEST(called.load() == 0);
+  BOOST_TEST(held.use_count() == 1); // the callback was destroyed
+  checkpointer->save_at_once();
+  auto e = ss::engine{options};
+  const auto resumed = e.try_invoke(graph, ss::update{ss::set<&numbers::n>(1)}, on_thread("t"));
+  BOOST_TEST(!resumed.error); // a lost lease exceeds the test's timeout
+}
+
+BOOST_AUTO_TEST_CASE(blocking_callbacks_do_not_hold_up_the_destructor) {
+  struct shared {
+    door stuck;
+    std::atomic<int> called{0};
+  };
+  const auto s = std::make_shared<shared>();
+  auto options = ss::engine_options{};
+  options.workers = 2;
+  options.shutdown_grace = 400ms;
+  const auto waits = waiting_graph{};
+  auto e = std::make_unique<ss::engine>(options);
+  e->submit(waits.graph, numbers{}, {}, [s, &to = *e](const ss::run_result<numbers>&) {
+    for (auto i = 0; i < 8; ++i) // the engine shuts down, so these are refused
+      to.submit(quick_graph(), numbers{}, {}, [s](const ss::run_result<numbers>&) {
+        ++s->called;
+        s->stuck.pass();
+      });
+  });
+  waits.await_inside(1);
+  auto ended = std::promise<void>{};
+  auto has_ended = ended.get_future();
+  auto destroys = std::jthread{[&] {
+    e.reset();
+    ended.set_value();
+  }};
+  BOOST_TEST((has_ended.wait_for(20s) == std::future_status::ready));
+  BOOST_TEST(s->called.load() > 0);
+  const auto called = s->called.load();
+  s->stuck.open();
+  destroys.join();
+  BOOST_TEST(s->called.load() == called);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
