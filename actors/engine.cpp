@@ -3,6 +3,7 @@
 // and waits for results. The lanes do all the work; see lane.hpp.
 #include "engine_access.hpp"
 #include "engine_core.hpp"
+#include "engine_scope.hpp"
 #include "event_queue.hpp"
 #include "printing_sink.hpp"
 
@@ -77,7 +78,7 @@ std::optional<run_error> admit(run_limit& limit, const engine_options& options) 
                               " live runs (engine_options::runs_max): submit the run again when "
                               "others have ended");
   }
-  if (lane::current != nullptr) { // waiting would block the lane that must end the other runs
+  if (engine_scope::is_inside()) { // waiting could block the thread that must end the other runs
     limit.enter_above_limit();
     return std::nullopt;
   }

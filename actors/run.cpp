@@ -4,6 +4,7 @@
 #include "run.hpp"
 
 #include "call.hpp"
+#include "engine_scope.hpp"
 #include "simulation.hpp"
 #include "warning.hpp"
 
@@ -163,6 +164,7 @@ void saved_result::report() noexcept {
   }
   attempt(raw, [&] { checkpointer_->check(key_); });
   lease_.reset(); // the callback may start the next run on the thread
+  const auto scope = engine_scope{};
   call_back(done, std::move(raw));
 }
 

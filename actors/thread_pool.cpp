@@ -5,6 +5,7 @@
 #include "thread_pool.hpp"
 
 #include "engine_core.hpp"
+#include "engine_scope.hpp"
 #include "warning.hpp"
 
 #include <algorithm>
@@ -138,6 +139,7 @@ bool thread_pool::start_member() {
 }
 
 void thread_pool::work(worker& self) {
+  const auto scope = engine_scope{};
   core_.cores().confine_thread();
   self.kernel_id_.store(static_cast<int>(::syscall(SYS_gettid)), std::memory_order_relaxed);
   self.has_clock_.store(::pthread_getcpuclockid(::pthread_self(), &self.clock_) == 0,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Engines with a limit of live runs: submit() waits or refuses, and every run that ends makes room.
-#include "graphs.hpp"
+#include "late_checkpointer.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -122,6 +122,56 @@ BOOST_AUTO_TEST_CASE(callback_starts_a_run_although_the_engine_is_full) {
   ended.wait();
   BOOST_TEST(left.load() == 0);
   BOOST_TEST(failed.load() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(callback_on_checkpointer_thread_never_waits_for_room) {
+  const auto checkpointer = std::make_shared<late_checkpointer>();
+  auto g = ss::graph<numbers>{};
+  g.add(a, add_one).edge(ss::start, a);
+  auto options = ss::compile_options{};
+  options.checkpointer = checkpointer;
+  const auto graph = g.compile(options);
+  auto e = std::make_unique<ss::engine>(limited(1, ss::when_full::wait));
+  auto ended = std::atomic<int>{0};
+  const auto submit = [&, &to = *e](const char* thread,
+                                    std::function<void(ss::run_result<numbers>)> done) {
+    auto config = ss::run_config{};
+    config.thread_id = thread;
+    to.submit(graph, numbers{}, config, std::move(done));
+  };
+  submit("1", [&](const ss::run_result<numbers>&) {
+    submit("2", [&](const ss::run_result<numbers>&) { ++ended; });
+    submit("3", [&](const ss::run_result<numbers>&) { ++ended; }); // above the limit
+    ++ended;
+  });
+  checkpointer->await_waiting(1);
+  auto returned = std::promise<void>{};
+  auto has_returned = returned.get_future();
+  const auto writer = std::jthread{[&] {
+    checkpointer->save();
+    returned.set_value();
+  }};
+  BOOST_TEST((has_returned.wait_for(20s) == std::future_status::ready));
+  checkpointer->save_at_once();
+  checkpointer->save();
+  e.reset(); // waits for the callbacks, and ends a wait for room
+  BOOST_TEST(ended.load() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(body_that_starts_a_run_never_waits_for_room) {
+  auto e = std::unique_ptr<ss::engine>{};
+  const auto submitted = std::make_shared<std::promise<void>>();
+  auto quick = ss::graph<numbers>{};
+  quick.add(a, add_one).edge(ss::start, a);
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&, submitted, next = quick.compile()](const numbers&) {
+    e->submit(next, numbers{}, {}, [](const ss::run_result<numbers>&) {});
+    submitted->set_value();
+  });
+  g.edge(ss::start, a);
+  e = std::make_unique<ss::engine>(limited(1, ss::when_full::wait));
+  e->submit(g.compile(), numbers{}, {}, [](const ss::run_result<numbers>&) {});
+  BOOST_TEST((submitted->get_future().wait_for(20s) == std::future_status::ready));
 }
 
 BOOST_AUTO_TEST_CASE(shutdown_ends_waits_for_room) {
