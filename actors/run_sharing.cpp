@@ -32,6 +32,15 @@ void finish_thread(run& r, const std::shared_ptr<late_results>& late) {
   };
 }
 
+/// Makes the run's callback get the error of a cancelled run instead of that of a run which was not
+/// started.
+void report_cancelled(run& r) {
+  r.request.done = [error = cancelled_error(r), done = r.request.done](detail::raw_result raw) {
+    raw.error = error;
+    done(std::move(raw));
+  };
+}
+
 /// A run on its way to another lane.
 class parcel final : public lane_message {
 public:
@@ -46,6 +55,7 @@ public:
   void refuse(lane& l) noexcept override {
     try {
       finish_thread(*run_, core_.late());
+      report_cancelled(*run_);
     } catch (...) { // memory is short: with exit durability, the thread keeps its earlier state
     }
     auto request = run_request{};

@@ -47,6 +47,8 @@ public:
           config_.thread_id = thread_of(i);
         handles_.push_back(
             engine_.submit(*loop_, numbers{}, config_, [this, i](ss::run_result<numbers> r) {
+              if (r.error && r.error->text.find("was not started") != std::string::npos)
+                ++not_started;
               results_[static_cast<std::size_t>(i)] = std::move(r);
               ended_.count_down();
             }));
@@ -74,6 +76,9 @@ public:
     ended_.wait();
     return results_;
   }
+
+  /// Counts the results, of all objects, that say that a run was not started.
+  static inline std::atomic<int> not_started{0};
 
 private:
   std::atomic<bool> stops_{false};
@@ -197,6 +202,7 @@ BOOST_AUTO_TEST_CASE(destroyed_engine_ends_runs_that_were_moved) {
     for (auto n = 0; n < runs; ++n) // every run was saved at its end
       BOOST_TEST(!options.checkpointer->head({crowded_lane::thread_of(n), {}}).empty());
   }
+  BOOST_TEST(crowded_lane::not_started.load() == 0); // all had done steps
 }
 
 BOOST_AUTO_TEST_SUITE_END()
