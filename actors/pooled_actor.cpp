@@ -54,10 +54,12 @@ call* activated_call(const caf::mailbox_element& message) {
 }
 
 /// Answers a request that the actor does not handle.
-void refuse(const caf::mailbox_element& message) {
+/// @param is_assigned whether the actor works for a run; otherwise the run has just ended
+void refuse(const caf::mailbox_element& message, bool is_assigned) {
+  const auto why = is_assigned ? caf::sec::unexpected_message : caf::sec::request_receiver_down;
   if (message.mid.is_request() && message.sender)
-    message.sender->enqueue(nullptr, message.mid.response_id(),
-                            caf::make_message(make_error(caf::sec::unexpected_message)), nullptr);
+    message.sender->enqueue(nullptr, message.mid.response_id(), caf::make_message(make_error(why)),
+                            nullptr);
 }
 
 } // namespace
@@ -117,7 +119,7 @@ pooled_actor::resume_result pooled_actor::resume(caf::execution_unit* host,
         return awaiting_message;
       }
       if (!handle_system_message(*message, host, false) && !pass_to_run(assignment, message))
-        refuse(*message);
+        refuse(*message, assignment.lane != nullptr);
       ++handled;
     }
     if (is_dead())

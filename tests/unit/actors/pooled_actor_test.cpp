@@ -56,6 +56,19 @@ BOOST_AUTO_TEST_CASE(actor_that_others_hold_ends_when_it_is_given_back) {
   BOOST_TEST(pool.idle() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(request_to_actor_without_run_gets_receiver_down) {
+  auto client = slow_client{};
+  auto pool = idle_actors{client.system(), 8};
+  const auto taken = pool.take({});
+  auto& actor = pooled_actor_of(taken);
+  BOOST_REQUIRE(actor.try_acquire());
+  client.go_on();
+  client.send_request(taken);
+  actor.release(); // handles the request on this thread
+  client.await_first_response();
+  BOOST_TEST((client.first_error() == caf::sec::request_receiver_down));
+}
+
 namespace {
 
 /// A run of node `a`, which gives its actor to the test, then `b`, which waits, then `a` again. The

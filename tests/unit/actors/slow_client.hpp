@@ -31,6 +31,8 @@ public:
   }
   /// Waits until the receiver of the first request responds, which it does until go_on().
   void await_first_response() { sender_.inside.get_future().wait(); }
+  /// The error in the first response. @pre await_first_response() has returned
+  [[nodiscard]] const caf::error& first_error() const { return sender_.first_error; }
   void go_on() { sender_.continues.set_value(); }
   void await_second_response() { sender_.second.get_future().wait(); }
 
@@ -38,9 +40,11 @@ private:
   struct sender final : caf::monitorable_actor {
     explicit sender(caf::actor_config& config) : caf::monitorable_actor{config} {}
     using caf::monitorable_actor::enqueue;
-    void enqueue(caf::mailbox_element_ptr, caf::execution_unit*) override {
+    void enqueue(caf::mailbox_element_ptr what, caf::execution_unit*) override {
       const auto number = ++responses;
       if (number == 1) {
+        if (what->content().match_elements<caf::error>())
+          first_error = what->content().get_as<caf::error>(0);
         inside.set_value();
         continues.get_future().wait();
       } else if (number == 2) {
@@ -50,6 +54,7 @@ private:
     const char* name() const override { return "slow_client"; }
 
     std::atomic<int> responses{0};
+    caf::error first_error;
     std::promise<void> inside;
     std::promise<void> continues;
     std::promise<void> second;
