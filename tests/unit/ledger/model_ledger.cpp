@@ -208,8 +208,9 @@ resolve_answer model_ledger::resolve(const std::string& worker,
     if (held->worker == worker)
       mine.push_back(first);
   for (const auto& each : chunks)
-    if (const auto at = chunks_.find(each.first);
-        at != chunks_.end() && at->second.state == 2 && at->second.worker == worker)
+    if (const auto at = chunks_.find(each.first); at != chunks_.end() && at->second.state == 2 &&
+                                                  at->second.worker == worker &&
+                                                  std::ranges::find(mine, each.first) == mine.end())
       mine.push_back(each.first);
   for (const auto first : mine) {
     note(first);
