@@ -11,6 +11,8 @@
 #include <superstep/runtime/detail/program.hpp>
 #include <superstep/runtime/detail/runtime_access.hpp>
 
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -143,7 +145,7 @@ void detail::run_routers(const body_input& input, node_output& output) {
   const auto adopt = input.sole_task && !input.keep_writes;
   auto copies = adopt ? decltype(output.writes){} : output.writes;
   auto& own = adopt ? output.writes : copies;
-  auto pointers = std::vector<write*>{};
+  auto pointers = boost::container::small_vector<write*, 8>{};
   pointers.reserve(own.size());
   for (auto& w : own)
     pointers.push_back(&w);
@@ -154,7 +156,8 @@ void detail::run_routers(const body_input& input, node_output& output) {
   ids.begin_step(input.step);
   // the output is reused and may still hold the changes of another task
   output.adopted_changes.clear();
-  auto applied = apply_in_order(*input.table, *fresh, pointers, ids, output.adopted_changes);
+  auto applied = apply_in_order(*input.table, *fresh, {pointers.data(), pointers.size()}, ids,
+                                output.adopted_changes);
   if (!applied)
     throw graph_error{run_error{
         applied.error().code, applied.error().text, node.name, input.step, node.name, 1, {}}};

@@ -338,6 +338,10 @@ result<void> run_state::apply_tasks(super_step& step) {
     }
     for (auto i = t.targets.begin; i != t.targets.begin + t.targets.count; ++i)
       trigger(step.targets[i], trigger_cause::branch);
+    if (sends_.empty() && t.sends.count == step.sends.size()) { // the usual case
+      sends_.swap(step.sends);
+      continue;
+    }
     for (auto i = t.sends.begin; i != t.sends.begin + t.sends.count; ++i)
       sends_.push_back(std::move(step.sends[i]));
   }
