@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace superstep {
@@ -34,6 +36,21 @@ std::size_t sequence_length(std::string_view text) {
   const auto bad = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
                    (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
   return bad ? 0 : length;
+}
+
+/// Whether all bytes of a text are ASCII. Tests 8 bytes at once.
+bool is_ascii(std::string_view text) noexcept {
+  constexpr auto highs = std::uint64_t{0x8080808080808080};
+  auto bits = std::uint64_t{0};
+  auto i = std::size_t{0};
+  for (; i + sizeof bits <= text.size(); i += sizeof bits) {
+    auto word = std::uint64_t{0};
+    std::memcpy(&word, text.data() + i, sizeof word);
+    bits |= word;
+  }
+  for (; i < text.size(); ++i)
+    bits |= static_cast<unsigned char>(text[i]);
+  return (bits & highs) == 0;
 }
 
 /// Whether a text is UTF-16. This is recognised by its byte order mark, or by a zero byte in each
@@ -67,7 +84,10 @@ encoding_fault fault_at(std::string_view text, std::size_t offset, std::string w
 } // namespace
 
 bool is_utf8(std::string_view text) noexcept {
-  return text.empty() || simdjson::validate_utf8(text.data(), text.size());
+  // simdjson needs longer for a short text than this test does.
+  constexpr auto short_max = std::size_t{64};
+  return (text.size() <= short_max && is_ascii(text)) ||
+         simdjson::validate_utf8(text.data(), text.size());
 }
 
 std::string valid_utf8(std::string text) {

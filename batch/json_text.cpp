@@ -3,9 +3,9 @@
 // JSON values for them would cost too much.
 #include "json_text.hpp"
 
-#include <superstep/base/json.hpp>
+#include "base/utf8.hpp"
 
-#include <simdjson.h>
+#include <superstep/base/json.hpp>
 
 #include <cstdlib>
 
@@ -46,7 +46,7 @@ bool needs_escape(char c) noexcept {
 } // namespace
 
 void append_quoted(std::string& out, std::string_view text) {
-  if (simdjson::validate_utf8(text.data(), text.size()))
+  if (is_utf8(text))
     return superstep::append_quoted(out, text);
   out += '"';
   auto begin = std::size_t{0};
@@ -63,6 +63,14 @@ void append_quoted(std::string& out, std::string_view text) {
   }
   out.append(text, begin, text.size() - begin);
   out += '"';
+}
+
+void append_long_member(std::string& out, std::string_view name) {
+  if (out.back() != '{')
+    out += ',';
+  out += '"';
+  out += name;
+  out += "\":";
 }
 
 void append_usd(std::string& out, std::int64_t billionths) {

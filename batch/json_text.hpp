@@ -25,14 +25,25 @@ void append_number(std::string& out, Number number) {
 /// @param billionths the amount in billionths of a dollar
 void append_usd(std::string& out, std::int64_t billionths);
 
+/// Does what append_member() does, for names of any length.
+void append_long_member(std::string& out, std::string_view name);
+
 /// Appends `,"name":`, or `"name":` for the first member of an object. The name must not need JSON
 /// escapes.
 inline void append_member(std::string& out, std::string_view name) {
+  char text[32]; // one append costs half as much as four
+  if (name.size() + 4 > sizeof text) {
+    append_long_member(out, name);
+    return;
+  }
+  auto* end = text;
   if (out.back() != '{')
-    out += ',';
-  out += '"';
-  out += name;
-  out += "\":";
+    *end++ = ',';
+  *end++ = '"';
+  end += name.copy(end, name.size());
+  *end++ = '"';
+  *end++ = ':';
+  out.append(text, end);
 }
 
 } // namespace superstep::detail

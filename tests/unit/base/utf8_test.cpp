@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -30,6 +32,16 @@ BOOST_AUTO_TEST_CASE(each_invalid_byte_becomes_a_replacement_character) {
   BOOST_TEST(valid_utf8("\xc0\xaf") == "\xef\xbf\xbd\xef\xbf\xbd");
   BOOST_TEST(valid_utf8("\xed\xa0\x80") == "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
   BOOST_TEST(valid_utf8("\xe2\x82") == "\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+BOOST_AUTO_TEST_CASE(finds_invalid_byte_at_every_position) {
+  for (auto size = std::size_t{1}; size <= 80; ++size)
+    for (auto at = std::size_t{0}; at < size; ++at) {
+      auto text = std::string(size, 'a');
+      BOOST_TEST(is_utf8(text));
+      text[at] = '\xe9';
+      BOOST_TEST(!is_utf8(text));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(encoding_fault_names_line_and_byte_offset) {
