@@ -2,6 +2,7 @@
 // The list of messages: a shared_list with an index by id (message_index.hpp) and assignment of
 // ids. The reducer is add_messages.cpp.
 #include "message_index.hpp"
+#include "message_memory.hpp"
 
 #include <superstep/base/detail/assert.hpp>
 #include <superstep/messages/messages.hpp>
@@ -30,7 +31,7 @@ void set_ids(message& m, id_source& ids) {
 
 /// Returns a copy with ids.
 message_ptr completed(const message& m, id_source& ids) {
-  auto fixed = std::make_shared<message>(m);
+  auto fixed = detail::make_message(m);
   set_ids(*fixed, ids);
   return fixed;
 }
@@ -48,11 +49,11 @@ message_list::message_list(std::vector<message> messages) {
 }
 
 void message_list::push_back(message&& m) {
-  push_back(std::make_shared<message>(std::move(m)));
+  push_back(detail::make_message(std::move(m)));
 }
 
 void message_list::push_back(const message& m) {
-  push_back(std::make_shared<message>(m));
+  push_back(detail::make_message(m));
 }
 
 void message_list::push_back(message_ptr m) {

@@ -5,6 +5,7 @@
 
 #include "base/deadline.hpp"
 #include "base/utf8.hpp"
+#include "messages/message_memory.hpp"
 #include "tool_result.hpp"
 
 #include <superstep/tools/detail/argument_schema.hpp>
@@ -59,16 +60,19 @@ tool_output failed(std::string text) {
 /// Sets the members of the message that answers a call.
 void fill_answer(message& m, const std::string& id, const std::string& name, tool_output&& out) {
   m.type = message_type::tool;
-  m.content = valid_utf8(std::move(out.content));
+  if (!is_utf8(out.content))
+    out.content = valid_utf8(std::move(out.content));
+  m.content = std::move(out.content);
   m.tool_call_id = id;
   m.name = name;
   m.is_error = out.is_error;
-  m.artifact = std::move(out.artifact);
+  if (!out.artifact.is_null()) // an assignment costs much more than this test
+    m.artifact = std::move(out.artifact);
   m.blocks = std::move(out.blocks);
 }
 
 tool_answer answer(const tool_call& call, tool_output&& out) {
-  auto m = std::make_shared<message>();
+  auto m = detail::make_message();
   fill_answer(*m, call.id, call.name, std::move(out));
   return {std::move(m), {}};
 }
@@ -175,7 +179,7 @@ tool_answer answer_unknown(const tool_node::table& t, const tool_call& call) {
 }
 
 tool_answer answer_output(const tool_node::table& t, const tool_call& call, tool_input_form form,
-                          tool_output out) {
+                          tool_output&& out) {
   if (out.reply) {
     auto items = detail::checked(std::move(*out.reply), call, form, t.options.messages_key);
     if (!items.empty())

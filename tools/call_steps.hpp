@@ -39,7 +39,7 @@ namespace superstep {
 /// Returns the answer with the result of a tool. Throws tool_value_error for a reply that does not
 /// fit.
 [[nodiscard]] tool_answer answer_output(const tool_node::table& t, const tool_call& call,
-                                        tool_input_form form, tool_output out);
+                                        tool_input_form form, tool_output&& out);
 /// Returns the answer to the current exception, shortened if necessary. Rethrows the exception if
 /// it must not be answered.
 /// @param any true for exceptions of an interceptor, which are answered whatever their class

@@ -82,8 +82,9 @@ detail::body_task detail::direct_call::begin(const tool_node& node, const tool_c
   auto& at = given.services->context();
   const auto is_plain =
       !entry->gate && !t.options.calls_at_once && entry->injections.empty() && !observer;
-  auto kept = is_plain ? std::make_unique<direct_arguments>()
-                       : std::unique_ptr<direct_arguments>{new full_direct_arguments};
+  // std::make_unique() would set the memory to zero first.
+  auto kept = std::unique_ptr<direct_arguments>{is_plain ? new direct_arguments
+                                                         : new full_direct_arguments};
   auto* const extras = kept->extras();
   if (extras != nullptr && !enter_limits(t, *entry, call, extras->permits))
     return {};
