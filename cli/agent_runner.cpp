@@ -255,21 +255,22 @@ void count_failed_calls(row_outcome& out, const message_list& messages, std::siz
     out.failed_tool_calls += messages[i].is_error ? 1U : 0U;
 }
 
-/// Moves the results in the run's final state to the row's outcome.
+/// Copies the results in the run's final state to the row's outcome. They cannot be moved, because
+/// the checkpointer of a saved row shares the state.
 /// @param before number of messages in the row's input
-void take_state(row_outcome& out, chat_state& state, std::size_t before) {
+void copy_state(row_outcome& out, const chat_state& state, std::size_t before) {
   count_failed_calls(out, state.messages, before);
   // Some servers report the name of the model that gave the answer.
   if (!state.messages.empty())
     if (const auto* name = state.messages.back().response_metadata.if_contains("model_name"))
       if (name->is_string())
         out.model = name->get_string().c_str();
-  out.messages = std::move(state.messages);
-  out.usage = std::move(state.usage);
+  out.messages = state.messages;
+  out.usage = state.usage;
   out.model_calls = state.model_calls;
   out.tool_calls = state.tool_calls;
   if (!state.structured_response.is_null())
-    out.state["structured_response"] = std::move(state.structured_response);
+    out.state["structured_response"] = state.structured_response;
 }
 
 // A row that has been started more often fails instead of running again after another process.
@@ -316,14 +317,6 @@ bool takes_seed(const agent& a) {
   const auto* provider = std::get_if<provider_model_options>(&a.spec().model);
   return provider != nullptr &&
          (provider->api == provider_api::openai_chat || provider->api == provider_api::ollama);
-}
-
-/// Returns a copy of the run's final state. The state itself cannot be moved from, because the
-/// checkpointer of a saved row shares it.
-std::optional<chat_state> state_of(const detail::raw_result& run) {
-  if (!run.state)
-    return std::nullopt;
-  return static_cast<const struct_block<chat_state>&>(*run.state).state;
 }
 
 } // namespace
@@ -488,8 +481,9 @@ std::function<void(detail::raw_result)> agent_runner::end_of(ending end) const {
       // A run without steps has found that another process has just ended the row.
       if (end.saved_steps && (end.steps_before >= 0 || ended.stats.steps == 0))
         out.steps = std::max(out.steps, end.saved_steps());
-      if (auto state = state_of(ended))
-        take_state(out, *state, end.messages_before);
+      if (ended.state)
+        copy_state(out, static_cast<const struct_block<chat_state>&>(*ended.state).state,
+                   end.messages_before);
       out.is_usage_unknown =
           has_server && ((out.model_calls > 0 && is_unreported(out.usage)) ||
                          (ended.error && has_unreported_answers(ended.error->cause)));
@@ -532,6 +526,11 @@ std::function<std::uint32_t()> agent_runner::saved_steps_of(const row_request& r
 
 agent_runner::beginning agent_runner::begin(row_request& request) const {
   auto out = beginning{};
+  if (!checkpointer_ && trace_ == nullptr) { // no one sees which fields of a new state are written
+    out.input =
+        detail::input_writes(update{set<&chat_state::messages>(std::move(request.messages))});
+    return out;
+  }
   auto state = chat_state{};
   state.messages = std::move(request.messages);
   out.input = detail::input_writes(std::move(state));
