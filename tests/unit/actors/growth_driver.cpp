@@ -33,7 +33,10 @@ constexpr measured all[] = {{"cancel_wide", work::cancel_wide},
                             {"cached_sends", work::cached_sends},
                             {"resume_interrupted", work::resume_interrupted},
                             {"read_interrupted", work::read_interrupted},
-                            {"slow_readers", work::slow_readers}};
+                            {"slow_readers", work::slow_readers},
+                            {"long_chain", work::long_chain},
+                            {"wide_join", work::wide_join},
+                            {"mailed_writes", work::mailed_writes}};
 
 double microseconds_per_item(const measured& of, int n, int repetitions) {
   auto least = std::numeric_limits<double>::max();

@@ -59,6 +59,18 @@ BOOST_AUTO_TEST_CASE(reading_state_of_interrupted_sends_takes_linear_time) {
   BOOST_TEST(growth_of(3'000, work::read_interrupted) < growth_max);
 }
 
+BOOST_AUTO_TEST_CASE(long_chains_of_nodes_take_linear_time) {
+  BOOST_TEST(growth_of(500, work::long_chain) < growth_max);
+}
+
+BOOST_AUTO_TEST_CASE(joins_of_many_nodes_take_linear_time) {
+  BOOST_TEST(growth_of(500, work::wide_join) < growth_max);
+}
+
+BOOST_AUTO_TEST_CASE(many_writes_of_actors_take_linear_time) {
+  BOOST_TEST(growth_of(1'500, work::mailed_writes) < growth_max);
+}
+
 BOOST_AUTO_TEST_CASE(timers_of_ended_runs_release_their_memory) {
 #ifndef __SANITIZE_ADDRESS__ // which has an allocator of its own
 #  ifndef __SANITIZE_THREAD__

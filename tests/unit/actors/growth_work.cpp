@@ -3,14 +3,23 @@
 
 #include "graphs.hpp"
 
+#include <superstep/actors/caf.hpp>
 #include <superstep/checkpoint/memory_checkpointer.hpp>
 #include <superstep/checkpoint/write_cache.hpp>
+#include <superstep/runtime/json_graph.hpp>
+
+#include <caf/actor.hpp>
+#include <caf/send.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <ctime>
+#include <future>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <malloc.h>
 
@@ -233,6 +242,79 @@ double cached_sends(int n) {
   node.cache = ss::cache_policy{
       [](const ss::body_input& in) { return std::to_string(ss::input_as<int>(in)); }, {}};
   return wide_step(n, options, node);
+}
+
+namespace {
+
+std::vector<std::string> node_names(int n) {
+  auto all = std::vector<std::string>{};
+  for (auto i = 0; i < n; ++i)
+    all.push_back("n" + std::to_string(i));
+  return all;
+}
+
+ss::run_config without_limit() {
+  auto config = ss::run_config{};
+  config.recursion_limit = std::numeric_limits<std::uint32_t>::max();
+  return config;
+}
+
+} // namespace
+
+double long_chain(int n) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::graph<numbers>{};
+  const auto names = node_names(n);
+  for (const auto& each : names)
+    g.add(each, add_one);
+  g.edge(ss::start, std::string_view{names.front()});
+  for (auto i = std::size_t{1}; i < names.size(); ++i)
+    g.edge(std::string_view{names[i - 1]}, std::string_view{names[i]});
+  const auto begin = cpu_seconds();
+  const auto out = e.invoke(g.compile(), numbers{}, without_limit()).state;
+  const auto spent = cpu_seconds() - begin;
+  expect(out.n == n, "a node of the chain is missing");
+  return spent;
+}
+
+double wide_join(int n) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::json_graph{};
+  g.channel("total", "add").channel("joined", "add");
+  const auto names = node_names(n);
+  for (const auto& each : names)
+    g.add(each, [](const ss::json::value&) {
+       return ss::json::object{{"total", 1}};
+     }).edge("__start__", each);
+  g.add("last", [](const ss::json::value&) {
+     return ss::json::object{{"joined", 1}};
+   }).join(names, "last");
+  const auto begin = cpu_seconds();
+  const auto out = e.invoke(g.compile(), ss::json::object{{"total", 0}}).state;
+  const auto spent = cpu_seconds() - begin;
+  expect(out.at("total") == n && out.at("joined") == 1, "a source of the join is missing");
+  return spent;
+}
+
+double mailed_writes(int n) {
+  auto e = ss::engine{{.workers = 1}};
+  auto found = std::promise<caf::actor>{};
+  auto g = ss::graph<numbers>{};
+  g.add(a, [&](const numbers&, ss::runtime rt) -> ss::task<void> {
+    found.set_value(ss::coordinator(rt));
+    static_cast<void>(co_await ss::next_write<int>(rt, "n"));
+  });
+  g.edge(ss::start, a);
+  auto run = background_run<numbers>{e, g.compile(), numbers{}};
+  const auto coordinator = found.get_future().get();
+  const auto begin = cpu_seconds();
+  for (auto i = 0; i < n; ++i)
+    caf::anon_send(coordinator, ss::write_of<&numbers::seen>(std::vector<int>{i}));
+  caf::anon_send(coordinator, ss::write_of<&numbers::n>(1));
+  const auto seen = run.result().state.seen.size();
+  const auto spent = cpu_seconds() - begin;
+  expect(seen == static_cast<std::size_t>(n), "a write is missing");
+  return spent;
 }
 
 std::size_t memory_after_timed_runs(int n) {

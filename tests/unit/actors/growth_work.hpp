@@ -24,6 +24,12 @@ double resume_interrupted(int n);
 double read_interrupted(int n);
 /// Reads n streams in turn, each with a buffer of two events.
 double slow_readers(int n);
+/// Compiles and runs a chain of n nodes.
+double long_chain(int n);
+/// Compiles and runs a graph of n nodes in one step, and a join of them.
+double wide_join(int n);
+/// Applies n writes that an actor sends to a run before its barrier.
+double mailed_writes(int n);
 /// Runs n graphs of two steps, with a timeout of each step and a deadline of one hour. Returns the
 /// allocated memory in bytes afterwards.
 std::size_t memory_after_timed_runs(int n);
