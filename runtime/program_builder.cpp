@@ -295,6 +295,7 @@ void detail::program_builder::connect(detail::program& table) {
   const auto node_of = [&](std::string_view name) -> detail::node_entry& {
     return name == detail::start_node ? table.entry_ : *table.nodes_[table.find(name)];
   };
+  auto known = std::set<std::pair<const detail::node_entry*, std::uint32_t>>{};
   for (auto& e : edges_) {
     if (e.target == detail::end_node) {
       for (const auto& source : e.sources)
@@ -304,10 +305,9 @@ void detail::program_builder::connect(detail::program& table) {
     const auto to = table.find(e.target);
     SUPERSTEP_ASSERT(to != detail::program::no_node); // check() has reported unknown nodes
     if (e.sources.size() == 1) {
-      auto& edges = node_of(e.sources.front()).edges;
-      // A duplicate edge has no effect, as in LangGraph.
-      if (std::find(edges.begin(), edges.end(), to) == edges.end())
-        edges.push_back(to);
+      auto& from = node_of(e.sources.front());
+      if (known.emplace(&from, to).second) // a duplicate edge has no effect, as in LangGraph
+        from.edges.push_back(to);
       continue;
     }
     const auto join = static_cast<std::uint32_t>(table.joins_.size());
