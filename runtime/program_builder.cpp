@@ -313,6 +313,7 @@ void detail::program_builder::connect(detail::program& table) {
     const auto join = static_cast<std::uint32_t>(table.joins_.size());
     for (auto member = std::uint32_t{0}; member < e.sources.size(); ++member)
       node_of(e.sources[member]).joins.push_back({join, member});
+    table.nodes_[to]->joins_in.push_back(join);
     table.joins_.push_back({std::move(e.sources), to});
   }
   for (auto& b : branches_)

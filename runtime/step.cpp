@@ -195,10 +195,9 @@ void run_state::follow(const detail::node_entry& node) {
 
 /// Empties the joins that have triggered a node.
 void run_state::consume_joins(std::uint32_t node) {
-  for (auto j = std::size_t{0}; j < joins_.size(); ++j) {
-    if (joins_[j].is_available() && table_->joins()[j].target == node)
-      joins_[j].reset();
-  }
+  for (const auto join : table_->node(node).joins_in)
+    if (joins_[join].is_available())
+      joins_[join].reset();
 }
 
 result<void> begin(run_state& run, super_step& step, std::span<write> input) {
@@ -239,8 +238,7 @@ next_step prepare(run_state& run, super_step& step) {
                           1,
                           std::exchange(run.causes_[node], std::uint8_t{0}),
                           false});
-    if (!run.joins_.empty())
-      run.consume_joins(node);
+    run.consume_joins(node);
   }
   run.triggered_.clear();
   // The limit is checked before the number of tasks. Thus a run that has used all its steps fails

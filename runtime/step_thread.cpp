@@ -87,12 +87,10 @@ void run_state::note_seen(std::uint32_t node, std::uint8_t causes) {
   const auto by = [&](trigger_cause c) { return (causes & static_cast<std::uint8_t>(c)) != 0; };
   if (by(trigger_cause::branch) || by(trigger_cause::held_back))
     v.branch[node] = v.last;
-  for (auto j = std::size_t{0}; j < v.join.size(); ++j) {
-    if (table_->joins()[j].target != node)
-      continue;
-    v.join_seen[j] = v.join[j];
+  for (const auto join : table_->node(node).joins_in) {
+    v.join_seen[join] = v.join[join];
     if (by(trigger_cause::join))
-      v.join[j] = v.last;
+      v.join[join] = v.last;
   }
 }
 

@@ -46,6 +46,7 @@ struct node_entry {
   bool has_end_edge = false;        ///< has an edge to END, which activates no node
   std::vector<std::uint32_t> edges; ///< numbers of the nodes that the node's edges lead to
   std::vector<join_member> joins;
+  std::vector<std::uint32_t> joins_in; ///< the joins whose target is the node: program::joins()
   std::vector<branch_entry> branches;
   /// The number of the node's error handler; see graph::on_error(). With no_node, the run fails.
   std::uint32_t handler = ~std::uint32_t{0};
