@@ -135,19 +135,41 @@ json::object folded_checkpoint::whole_row() const {
   return row;
 }
 
+namespace {
+
+/// Returns the index of the element that fits, or `size` if none does. Starts at `next`, which is
+/// behind the last element that was found, and continues at the front. Both layouts list their
+/// elements in the same order, so that the first element that is tested usually fits.
+template <class F>
+std::size_t find_cyclic(std::size_t size, std::size_t& next, F fits) {
+  for (auto i = std::size_t{0}; i < size; ++i) {
+    const auto at = next + i < size ? next + i : next + i - size;
+    if (!fits(at))
+      continue;
+    next = at + 1 < size ? at + 1 : 0;
+    return at;
+  }
+  return size;
+}
+
+} // namespace
+
 checkpoint_reader::checkpoint_reader(const stored_layout& from, const layout_ptr& as,
                                      const thread_key& whose)
     : from_{from}, as_{as}, whose_{whose} {
+  auto next = std::size_t{0};
   for (const auto& old : from.channels) {
     auto& to = channels_.emplace_back();
-    const auto found = std::ranges::find(as->channels, old.name,
-                                         [](const auto& c) -> const auto& { return c->name(); });
-    if (found == as->channels.end())
+    const auto found = find_cyclic(as->channels.size(), next, [&](std::size_t i) {
+      return as->channels[i]->name() == old.name;
+    });
+    if (found == as->channels.size())
       continue;
-    const auto type = (*found)->is_kept() ? (*found)->stored_type() : std::string{};
+    const auto& channel = *as->channels[found];
+    const auto type = channel.is_kept() ? channel.stored_type() : std::string{};
     if (old.type.empty() || type.empty()) // the channel is or was untracked
       continue;
-    to.number = static_cast<std::uint32_t>(found - as->channels.begin());
+    to.number = static_cast<std::uint32_t>(found);
     // Values imported from another program have no type. They are read as the type of the channel.
     to.is_converted = type != old.type && old.type != untyped;
     if (to.is_converted && !as->convert)
@@ -156,18 +178,19 @@ checkpoint_reader::checkpoint_reader(const stored_layout& from, const layout_ptr
                       ", but the thread was saved with type " + old.type +
                       ": set compile_options::convert, rename the channel, or start a new thread");
   }
+  next = 0;
   for (const auto& old : from.nodes) {
-    const auto found = std::ranges::find(as->nodes, old.name, &graph_layout::node::name);
-    nodes_.push_back(
-        found == as->nodes.end() ? gone : static_cast<std::uint32_t>(found - as->nodes.begin()));
+    const auto found = find_cyclic(as->nodes.size(), next,
+                                   [&](std::size_t i) { return as->nodes[i].name == old.name; });
+    nodes_.push_back(found == as->nodes.size() ? gone : static_cast<std::uint32_t>(found));
   }
   // Joins have no names. A stored join is the current join with the same target and sources.
+  next = 0;
   for (const auto& old : from.joins) {
-    const auto found = std::ranges::find_if(as->joins, [&](const graph_layout::join& j) {
-      return nodes_[old.target] == j.target && j.sources == old.sources;
+    const auto found = find_cyclic(as->joins.size(), next, [&](std::size_t i) {
+      return nodes_[old.target] == as->joins[i].target && as->joins[i].sources == old.sources;
     });
-    joins_.push_back(
-        found == as->joins.end() ? gone : static_cast<std::uint32_t>(found - as->joins.begin()));
+    joins_.push_back(found == as->joins.size() ? gone : static_cast<std::uint32_t>(found));
   }
 }
 

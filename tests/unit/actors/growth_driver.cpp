@@ -36,6 +36,7 @@ constexpr measured all[] = {{"cancel_wide", work::cancel_wide},
                             {"slow_readers", work::slow_readers},
                             {"long_chain", work::long_chain},
                             {"wide_join", work::wide_join},
+                            {"many_joins", work::many_joins},
                             {"mailed_writes", work::mailed_writes}};
 
 double microseconds_per_item(const measured& of, int n, int repetitions) {

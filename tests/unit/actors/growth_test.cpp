@@ -67,6 +67,10 @@ BOOST_AUTO_TEST_CASE(joins_of_many_nodes_take_linear_time) {
   BOOST_TEST(growth_of(500, work::wide_join) < growth_max);
 }
 
+BOOST_AUTO_TEST_CASE(many_joins_of_two_nodes_take_linear_time) {
+  BOOST_TEST(growth_of(300, work::many_joins) < growth_max);
+}
+
 BOOST_AUTO_TEST_CASE(many_writes_of_actors_take_linear_time) {
   BOOST_TEST(growth_of(1'500, work::mailed_writes) < growth_max);
 }

@@ -296,6 +296,32 @@ double wide_join(int n) {
   return spent;
 }
 
+double many_joins(int n) {
+  auto e = ss::engine{{.workers = 1}};
+  auto g = ss::json_graph{};
+  g.channel("total", "add").channel("joined", "add");
+  const auto names = node_names(2 * n);
+  for (const auto& each : names)
+    g.add(each, [](const ss::json::value&) {
+       return ss::json::object{{"total", 1}};
+     }).edge("__start__", each);
+  for (auto i = std::size_t{0}; i < names.size(); i += 2) {
+    const auto last = "last of " + names[i];
+    g.add(last, [](const ss::json::value&) {
+       return ss::json::object{{"joined", 1}};
+     }).join({names[i], names[i + 1]}, last);
+  }
+  auto options = ss::compile_options{};
+  options.checkpointer = ss::memory_checkpointer(); // versions of joins are counted on threads only
+  auto config = without_limit();
+  config.thread_id = "t";
+  const auto begin = cpu_seconds();
+  const auto out = e.invoke(g.compile(options), ss::json::object{{"total", 0}}, config).state;
+  const auto spent = cpu_seconds() - begin;
+  expect(out.at("total") == 2 * n && out.at("joined") == n, "a join is missing");
+  return spent;
+}
+
 double mailed_writes(int n) {
   auto e = ss::engine{{.workers = 1}};
   auto found = std::promise<caf::actor>{};

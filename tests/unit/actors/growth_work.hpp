@@ -28,6 +28,9 @@ double slow_readers(int n);
 double long_chain(int n);
 /// Compiles and runs a graph of n nodes in one step, and a join of them.
 double wide_join(int n);
+/// Compiles and runs a graph of n joins of two nodes each, on a thread whose checkpoints are kept
+/// in memory.
+double many_joins(int n);
 /// Applies n writes that an actor sends to a run before its barrier.
 double mailed_writes(int n);
 /// Runs n graphs of two steps, with a timeout of each step and a deadline of one hour. Returns the
