@@ -61,7 +61,8 @@ void lane_inbox::queue::handle(lane& owner, unsigned max) {
     m = following;
   }
   if (m != nullptr)
-    arrived_.store(m, std::memory_order_relaxed);
+    // release, because close() may read the messages on another thread
+    arrived_.store(m, std::memory_order_release);
 }
 
 } // namespace superstep

@@ -379,7 +379,8 @@ inline retry_timer::retry_timer(run& r, std::uint32_t n, std::size_t i) noexcept
     : timer{timer_kind::retry, &r}, task{n}, index{i} {}
 
 /// Calls f for each ancestor of a nested run, from its parent to the outermost run. Stops early at
-/// a run that has ended.
+/// a run that has ended. Takes time linear in the depth of the nesting, which the namespace of the
+/// run does as well.
 template <class F>
 void each_above(const run& r, F f) {
   for (const auto* at = r.request.below.get();
