@@ -171,6 +171,7 @@ BOOST_AUTO_TEST_CASE(runs_queued_behind_blocked_bodies_end_at_shutdown) {
   // Bodies block every thread that the engine may have, so its lane makes no progress.
   static auto stuck = door{};
   auto called = std::atomic<int>{0};
+  auto failed = std::atomic<int>{0};
   auto g = ss::graph<numbers>{};
   g.add(a, [](const numbers&) {
     stuck.pass();
@@ -186,7 +187,7 @@ BOOST_AUTO_TEST_CASE(runs_queued_behind_blocked_bodies_end_at_shutdown) {
     options.shutdown_grace = 500ms;
     auto e = ss::engine{options};
     const auto count = [&](const ss::run_result<numbers>& r) {
-      BOOST_TEST(r.error.has_value());
+      failed += r.error ? 1 : 0;
       ++called;
     };
     for (auto i = 0; i < 2; ++i)
@@ -197,6 +198,7 @@ BOOST_AUTO_TEST_CASE(runs_queued_behind_blocked_bodies_end_at_shutdown) {
   }
   stuck.open();
   BOOST_TEST(called.load() == 12);
+  BOOST_TEST(failed.load() == 12);
 }
 
 namespace {
@@ -286,9 +288,8 @@ BOOST_AUTO_TEST_CASE(destructor_waits_for_results_that_are_being_saved) {
   auto refused = std::atomic<int>{0};
   const auto graph = saved_late(checkpointer);
   e->submit(graph, numbers{}, on_thread("t"), [&, &to = *e](const ss::run_result<numbers>& r) {
-    BOOST_TEST(!r.error);
     called_late += is_gone ? 1 : 0;
-    ++called;
+    called += r.error ? 0 : 1;
     to.submit(quick_graph(), numbers{}, {}, [&](const ss::run_result<numbers>& next) {
       called_late += is_gone ? 1 : 0;
       refused += next.error ? 1 : 0;
