@@ -225,6 +225,24 @@ void write(std::string& out, const json::value& v, key_order order) {
   }
 }
 
+constexpr auto word_bytes = sizeof(std::uint64_t);
+
+/// Returns the number of bytes before the first of the next 8 bytes that needs an escape; 8 if none
+/// does. Tests all 8 at once as one 64-bit word.
+std::size_t plain_in_word(const char* bytes) noexcept {
+  static_assert(std::endian::native == std::endian::little);
+  constexpr auto ones = std::uint64_t{0x0101010101010101};
+  constexpr auto highs = ones << 7U;
+  auto word = std::uint64_t{};
+  std::memcpy(&word, bytes, sizeof word);
+  // `below` marks the bytes of a word that are less than n. A borrow may also mark bytes after the
+  // first hit. Only the lowest mark is used, and it is always correct.
+  const auto below = [](std::uint64_t w, std::uint64_t n) { return (w - ones * n) & ~w & highs; };
+  const auto marks =
+      below(word, 0x20) | below(word ^ (ones * '"'), 1) | below(word ^ (ones * '\\'), 1);
+  return static_cast<std::size_t>(std::countr_zero(marks)) / 8; // without a mark: 64 / 8
+}
+
 #if defined(__SSE2__)
 constexpr auto block_bytes = std::size_t{16};
 
@@ -239,22 +257,10 @@ std::size_t plain_in_block(const char* bytes) noexcept {
   return static_cast<std::size_t>(std::countr_zero(mask));
 }
 #else
-constexpr auto block_bytes = std::size_t{8};
+constexpr auto block_bytes = word_bytes;
 
-/// Returns the number of bytes before the first of the next 8 bytes that needs an escape; 8 if none
-/// does. Tests all 8 at once as one 64-bit word.
 std::size_t plain_in_block(const char* bytes) noexcept {
-  static_assert(std::endian::native == std::endian::little);
-  constexpr auto ones = std::uint64_t{0x0101010101010101};
-  constexpr auto highs = ones << 7U;
-  auto word = std::uint64_t{};
-  std::memcpy(&word, bytes, sizeof word);
-  // `below` marks the bytes of a word that are less than n. A borrow may also mark bytes after the
-  // first hit. Only the lowest mark is used, and it is always correct.
-  const auto below = [](std::uint64_t w, std::uint64_t n) { return (w - ones * n) & ~w & highs; };
-  const auto marks =
-      below(word, 0x20) | below(word ^ (ones * '"'), 1) | below(word ^ (ones * '\\'), 1);
-  return static_cast<std::size_t>(std::countr_zero(marks)) / 8; // without a mark: 64 / 8
+  return plain_in_word(bytes);
 }
 #endif
 
@@ -272,10 +278,17 @@ std::size_t plain_prefix(std::string_view text) noexcept {
     if (n < block_bytes)
       return i;
   }
+  if (i == text.size())
+    return i;
   // The last block overlaps the one before, which is plain.
-  if (i < text.size() && text.size() >= block_bytes) {
+  if (text.size() >= block_bytes) {
     const auto last = text.size() - block_bytes;
     return last + plain_in_block(text.data() + last);
+  }
+  if (text.size() >= word_bytes) { // most keys and ids: two words, which may overlap
+    const auto n = plain_in_word(text.data());
+    const auto last = text.size() - word_bytes;
+    return n < word_bytes ? n : last + plain_in_word(text.data() + last);
   }
   while (i < text.size() && is_plain(text[i]))
     ++i;
