@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default implementation of clock, which reads the system's time. Tests pass their own.
+// The default implementation of clock, which reads the system's time, and the texts of ids. Tests
+// pass their own clock.
 #include <superstep/base/clock.hpp>
+
+#include <array>
+#include <charconv>
 
 namespace superstep {
 
@@ -18,6 +22,22 @@ public:
 const clock& system_clock() noexcept {
   static const auto machine = machine_clock{};
   return machine;
+}
+
+// Written without temporary texts, because every message gets an id.
+std::string id_source::next() {
+  auto numbers = std::array<char, 40>{}; // two dashes and two numbers of at most 20 digits
+  auto* const begin = numbers.data();
+  auto* const end = begin + numbers.size();
+  auto* at = begin;
+  *at++ = '-';
+  at = std::to_chars(at, end, step_).ptr;
+  *at++ = '-';
+  at = std::to_chars(at, end, count_++).ptr;
+  auto id = std::string{};
+  id.reserve(key_.size() + static_cast<std::size_t>(at - begin));
+  id.append(key_).append(begin, at);
+  return id;
 }
 
 } // namespace superstep

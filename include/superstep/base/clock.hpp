@@ -38,9 +38,7 @@ public:
     count_ = 0;
   }
   /// Returns the next id of the current super-step.
-  [[nodiscard]] std::string next() {
-    return key_ + '-' + std::to_string(step_) + '-' + std::to_string(count_++);
-  }
+  [[nodiscard]] std::string next();
   /// Returns the first part of every id.
   [[nodiscard]] std::string_view key() const noexcept { return key_; }
 
