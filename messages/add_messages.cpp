@@ -47,7 +47,7 @@ void add_messages::operator()(message_list& into, message_list&& more, id_source
     more.complete(ids);
     for (auto i = std::size_t{0}; i < more.size(); ++i)
       into.push_back(more.at_ptr(i));
-    into.completed_ = into.size();
+    into.completed_ = static_cast<std::uint32_t>(into.size());
     return;
   }
   const auto fresh = without_id(more);
@@ -90,7 +90,7 @@ void add_messages::operator()(message_list& into, message_list&& more, id_source
   // Deletions take effect last, so that a later message with the same id can cancel them.
   if (!removed.empty())
     into = kept(into, removed);
-  into.completed_ = into.size();
+  into.completed_ = static_cast<std::uint32_t>(into.size());
 }
 
 } // namespace superstep

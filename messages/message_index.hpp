@@ -3,7 +3,9 @@
 
 #include <superstep/messages/messages.hpp>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -44,6 +46,9 @@ public:
   }
 
 private:
+  friend void intrusive_ptr_add_ref(message_index*) noexcept;
+  friend void intrusive_ptr_release(message_index*) noexcept;
+
   static std::size_t hash(std::string_view id) noexcept {
     return std::hash<std::string_view>{}(id);
   }
@@ -51,6 +56,7 @@ private:
   std::mutex mutex_;
   std::unordered_multimap<std::size_t, std::size_t> positions_;
   std::size_t indexed_ = 0;
+  std::atomic<std::uint32_t> lists_{0}; // number of lists that share the index
 };
 
 } // namespace superstep::detail

@@ -38,6 +38,15 @@ message_ptr completed(const message& m, id_source& ids) {
 
 } // namespace
 
+void detail::intrusive_ptr_add_ref(message_index* index) noexcept {
+  index->lists_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void detail::intrusive_ptr_release(message_index* index) noexcept {
+  if (index->lists_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+    delete index;
+}
+
 message_list::message_list(std::initializer_list<message> messages) {
   for (const auto& m : messages)
     push_back(m);
@@ -72,14 +81,14 @@ void message_list::replace(std::size_t i, message_ptr m) {
   if (items_.replace(i, std::move(m), type) == list_change::forked || !same_id)
     index_.reset();
   if (!known)
-    completed_ = std::min(completed_, i);
+    completed_ = std::min(completed_, static_cast<std::uint32_t>(i));
 }
 
 std::optional<std::size_t> message_list::position_of(std::string_view id) {
   if (empty())
     return std::nullopt;
   if (!index_)
-    index_ = std::make_shared<detail::message_index>();
+    index_.reset(new detail::message_index);
   return index_->find(items_, id);
 }
 

@@ -8,6 +8,8 @@
 #include <superstep/base/json.hpp>
 #include <superstep/base/stored_form.hpp>
 
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -242,6 +244,8 @@ void read_calls(message_chunk&);
 
 namespace detail {
 class message_index;
+void intrusive_ptr_add_ref(message_index*) noexcept;
+void intrusive_ptr_release(message_index*) noexcept;
 } // namespace detail
 
 /// A shared, immutable message.
@@ -319,9 +323,9 @@ private:
   void complete(id_source& ids);
 
   using items = shared_list<message_ptr, message_type>;
-  items items_;
-  std::shared_ptr<detail::message_index> index_; ///< created by the first lookup
-  std::size_t completed_ = 0; ///< this many leading messages are known to have ids
+  [[no_unique_address]] items items_; // the next member fits behind its last one
+  std::uint32_t completed_ = 0;       ///< this many leading messages are known to have ids
+  boost::intrusive_ptr<detail::message_index> index_; ///< created by the first lookup
 };
 
 /// Random-access iterator over the messages of a list; invalidated when the list is modified.

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <new>
 #include <span>
@@ -88,12 +89,14 @@ public:
   {
     SUPERSTEP_ASSERT(first < size_);
     const auto at = place_of(first);
-    const auto n = std::min(slots_of(at.chunk) - at.slot, size_ - first);
+    const auto n = std::min(slots_of(at.chunk) - at.slot, size() - first);
     return {&spine_->chunk_at(at.chunk)->tag(at.slot), n};
   }
 
   /// Appends an element. Returns whether it was added in shared memory or after a copy.
+  /// @pre size() < 4,294,967,295
   list_change push_back(T item, Tag tag = {}) {
+    SUPERSTEP_ASSERT(size_ < std::numeric_limits<std::uint32_t>::max());
     const auto at = place_of(size_);
     const auto change = at.slot == 0 ? start_chunk(at.chunk) : claim_slot(at);
     spine_->chunk_at(at.chunk)->put(at.slot, std::move(item), tag);
@@ -143,7 +146,7 @@ public:
   template <class Same>
   [[nodiscard]] static std::size_t common_prefix(const shared_list& a, const shared_list& b,
                                                  Same same) {
-    const auto both = std::min(a.size_, b.size_);
+    const auto both = std::min(a.size(), b.size());
     if (a.spine_ == b.spine_)
       return both;
     // A shared chunk is equal as a whole.
@@ -312,7 +315,7 @@ private:
   }
 
   spine_ptr spine_;
-  std::size_t size_ = 0;
+  std::uint32_t size_ = 0;
 };
 
 /// Random-access iterator over the elements; invalidated when the list is modified.
