@@ -196,7 +196,7 @@ private:
     const auto steps_left =
         agent.ends_politely ? rt.remaining_steps() : std::numeric_limits<std::int64_t>::max();
     auto out = update{};
-    auto usage = tokens != nullptr ? *tokens : answer.usage ? *answer.usage : token_usage{};
+    const auto usage = tokens != nullptr ? *tokens : answer.usage ? *answer.usage : token_usage{};
     const auto will_retry_answer = agent.answers_invalid && !answer.invalid_tool_calls.empty();
     react::finish(answer, agent.name, steps_left, agent.return_direct, will_retry_answer);
     auto answers = std::vector<message>{};
@@ -208,7 +208,7 @@ private:
     for (auto& one : answers)
       added.push_back(std::move(one));
     front::add_messages(out, std::move(added));
-    front::count_answer(out, std::move(usage), answers_to_count);
+    front::count_answer(out, usage, answers_to_count);
     front::count_tools(out, answers.size());
     return out;
   }

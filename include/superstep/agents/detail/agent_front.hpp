@@ -62,11 +62,11 @@ struct agent_front : agent_access<State> {
   }
   /// Adds an answer of the model to the counters that the state has.
   /// @param answers see answers_to_count()
-  static void count_answer(update& to, token_usage usage, std::uint32_t answers) {
+  static void count_answer(update& to, const token_usage& usage, std::uint32_t answers) {
     if constexpr (requires(State& s) { s.model_calls; })
       to.add(set<&State::model_calls>(answers));
     if constexpr (requires(State& s) { s.usage; })
-      to.add(set<&State::usage>(std::move(usage)));
+      to.add(set<&State::usage>(usage));
   }
   /// Adds answered tool calls to the counter, if the state has one.
   static void count_tools(update& to, std::size_t calls) {
