@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -31,9 +32,15 @@ def url() -> Iterator[str]:
     bin = programs()
     if bin is None:
         pytest.skip("PostgreSQL is not installed")
-    become = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
     folder = tempfile.mkdtemp(prefix="superstep-pg-")  # short, because it contains a socket
-    if become:
+    become = ["setpriv", "--pdeathsig=KILL"]
+    if os.geteuid() == 0:
+        become += ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
+        # In some containers, only root may enter the folder `/`. access() respects the capability to do
+        # so only with the bit no_setuid_fixup.
+        if not os.stat("/").st_mode & stat.S_IXOTH:
+            become += ["--securebits=+no_setuid_fixup", "--inh-caps=+dac_read_search"]
+            become += ["--ambient-caps=+dac_read_search"]
         shutil.chown(folder, "postgres", "postgres")
     make = [f"{bin}/initdb", "-D", f"{folder}/data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale"]
     subprocess.run([*become, *make, "--no-sync"], check=True, capture_output=True)

@@ -32,15 +32,16 @@ std::string server_programs() {
 } // namespace
 
 std::vector<std::string> as_server_user(std::vector<std::string> arguments) {
-  if (::geteuid() != 0)
-    return arguments;
-  auto become =
-      std::vector<std::string>{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"};
-  // In some containers, only root may enter the folder `/`. The capability to do so is respected by
-  // access() only with the bit no_setuid_fixup.
-  if ((fs::status("/").permissions() & fs::perms::others_exec) == fs::perms::none)
-    become.insert(become.end(), {"--securebits=+no_setuid_fixup", "--inh-caps=+dac_read_search",
-                                 "--ambient-caps=+dac_read_search"});
+  // A test that is killed must not leave a server.
+  auto become = std::vector<std::string>{"setpriv", "--pdeathsig=KILL"};
+  if (::geteuid() == 0) {
+    become.insert(become.end(), {"--reuid=postgres", "--regid=postgres", "--clear-groups"});
+    // In some containers, only root may enter the folder `/`. The capability to do so is respected
+    // by access() only with the bit no_setuid_fixup.
+    if ((fs::status("/").permissions() & fs::perms::others_exec) == fs::perms::none)
+      become.insert(become.end(), {"--securebits=+no_setuid_fixup", "--inh-caps=+dac_read_search",
+                                   "--ambient-caps=+dac_read_search"});
+  }
   arguments.insert(arguments.begin(), become.begin(), become.end());
   return arguments;
 }

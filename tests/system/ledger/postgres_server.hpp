@@ -50,7 +50,8 @@ private:
   std::unique_ptr<process> server_;
 };
 
-/// Returns the arguments that run a program as the user of the server.
+/// Returns the arguments that run a program as the user of the server. The program is killed when
+/// the calling thread ends.
 [[nodiscard]] std::vector<std::string> as_server_user(std::vector<std::string> arguments);
 
 } // namespace superstep::testing
