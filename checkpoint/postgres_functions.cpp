@@ -23,6 +23,11 @@ namespace {
 // settle() returns the answer of a save() whose connection was lost. If that save() has not
 // committed, it returns null, and the save() can no longer commit: it changes the writer's row
 // last.
+//
+// A connection plans the statements of a function once. Without `plan_cache_mode`, the server would
+// plan them at each call, because it knows the lengths of the parameters then; this takes longer
+// than the statements. All rows are found by an index, also in tables that grow after the
+// statements were planned.
 constexpr auto functions_sql = R"sql(
 create or replace function superstep_threads.save(
   p_writer bigint, p_number bigint, p_holder bigint, p_made bigint, p_is_durable boolean,
@@ -33,7 +38,9 @@ create or replace function superstep_threads.save(
   c_row bytea[],
   t_space int[], t_point text[], t_layout int[], t_sum bigint[], t_row bytea[],
   e_space int[], e_key text[], e_what int[], e_sum bigint[], e_row bytea[])
-returns text language plpgsql set search_path = superstep_threads, pg_temp as $$
+returns text language plpgsql set search_path = superstep_threads, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off as $$
 declare
   v_no bigint[];
   v_layout bigint[];
@@ -44,16 +51,22 @@ begin
   if not p_is_durable then
     perform set_config('synchronous_commit', 'off', true);
   end if;
-  insert into threads (thread, ns, created)
-    select u.thread, u.ns, p_made from unnest(s_thread, s_ns, s_before) u (thread, ns, before)
-    where u.before is not null
-      and not exists (select from threads t where t.thread = u.thread and t.ns = u.ns)
-    order by 1, 2 on conflict do nothing;
-  perform from threads t join unnest(s_thread, s_ns) u (thread, ns)
-      on t.thread = u.thread and t.ns = u.ns
-    order by t.thread, t.ns for update of t;
-  v_no := array(select t.no from unnest(s_thread, s_ns) with ordinality u (thread, ns, i)
-                left join threads t on t.thread = u.thread and t.ns = u.ns order by u.i);
+  -- A thread with an expected checkpoint exists, or else has a conflict.
+  if '' = any (s_before) then
+    insert into threads (thread, ns, created)
+      select u.thread, u.ns, p_made from unnest(s_thread, s_ns, s_before) u (thread, ns, before)
+      where u.before = ''
+        and not exists (select from threads t where t.thread = u.thread and t.ns = u.ns)
+      order by 1, 2 on conflict do nothing;
+  end if;
+  select array_agg(l.no order by l.i) into v_no from (
+    select t.no, u.i from unnest(s_thread, s_ns) with ordinality u (thread, ns, i)
+      join threads t on t.thread = u.thread and t.ns = u.ns
+    order by t.thread, t.ns for update of t) l;
+  if coalesce(cardinality(v_no), 0) < cardinality(s_thread) then
+    v_no := array(select t.no from unnest(s_thread, s_ns) with ordinality u (thread, ns, i)
+                  left join threads t on t.thread = u.thread and t.ns = u.ns order by u.i);
+  end if;
 
   select jsonb_agg(jsonb_build_array(f.i, f.what, f.found)), array_agg(s_thread[f.i])
     into v_conflicts, v_bad from (
@@ -94,13 +107,20 @@ begin
     end if;
   end loop;
 
-  insert into layouts (text)
-    select distinct u from unnest(l_text) u
-    where not exists (select from layouts l where md5(l.text) = md5(u)) on conflict do nothing;
-  v_layout := array(select l.no from unnest(l_text) with ordinality u (text, i)
-                    join layouts l on md5(l.text) = md5(u.text) order by u.i);
-  v_is_ok := array(select u.thread <> all (v_bad)
-                   from unnest(s_thread) with ordinality u (thread, i) order by u.i);
+  if cardinality(l_text) > 0 then
+    v_layout := array(select l.no from unnest(l_text) with ordinality u (text, i)
+                      join layouts l on md5(l.text) = md5(u.text) order by u.i);
+    if cardinality(v_layout) < cardinality(l_text) then
+      insert into layouts (text) select distinct u from unnest(l_text) u on conflict do nothing;
+      v_layout := array(select l.no from unnest(l_text) with ordinality u (text, i)
+                        join layouts l on md5(l.text) = md5(u.text) order by u.i);
+    end if;
+  end if;
+  v_is_ok := array_fill(true, array[cardinality(s_thread)]);
+  if cardinality(v_bad) > 0 then
+    v_is_ok := array(select u.thread <> all (v_bad)
+                     from unnest(s_thread) with ordinality u (thread, i) order by u.i);
+  end if;
   insert into points (thread, id, parent, base, step, source, layout, chain, whole, made, sum, row)
     select v_no[c.space], c.id, c.parent, c.base, c.step, c.source, v_layout[c.layout], c.chain,
            c.whole, p_made, c.sum, c.row
@@ -108,14 +128,16 @@ begin
                 c_sum, c_row)
       c (space, id, parent, base, step, source, layout, chain, whole, sum, row)
     where v_is_ok[c.space];
-  -- The checkpoint of a record may have been deleted.
-  insert into tasks (thread, point, layout, sum, row)
-    select v_no[t.space], t.point, v_layout[t.layout], t.sum, t.row
-    from unnest(t_space, t_point, t_layout, t_sum, t_row) with ordinality
-      t (space, point, layout, sum, row, i)
-    where v_is_ok[t.space]
-      and exists (select from points p where p.thread = v_no[t.space] and p.id = t.point)
-    order by t.i;
+  if cardinality(t_space) > 0 then
+    -- The checkpoint of a record may have been deleted.
+    insert into tasks (thread, point, layout, sum, row)
+      select v_no[t.space], t.point, v_layout[t.layout], t.sum, t.row
+      from unnest(t_space, t_point, t_layout, t_sum, t_row) with ordinality
+        t (space, point, layout, sum, row, i)
+      where v_is_ok[t.space]
+        and exists (select from points p where p.thread = v_no[t.space] and p.id = t.point)
+      order by t.i;
+  end if;
 
   update writers w set last = p_number, answer = v_conflicts, at = clock_timestamp()
     where w.writer = p_writer and w.last < p_number;
@@ -150,7 +172,9 @@ end $$;
 create or replace function superstep_threads.take_leases(
   p_holder bigint, p_threads text[], p_ms bigint, p_takes_over boolean)
 returns table (o_thread text, o_fence bigint)
-language plpgsql set search_path = superstep_threads, pg_temp as $$
+language plpgsql set search_path = superstep_threads, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off as $$
 begin
   perform set_config('synchronous_commit', 'off', true);
   return query
@@ -170,7 +194,9 @@ end $$;
 create or replace function superstep_threads.renew_leases(
   p_holder bigint, p_threads text[], p_fences bigint[], p_ms bigint)
 returns table (o_thread text)
-language plpgsql set search_path = superstep_threads, pg_temp as $$
+language plpgsql set search_path = superstep_threads, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off as $$
 begin
   perform set_config('synchronous_commit', 'off', true);
   return query
@@ -184,7 +210,9 @@ end $$;
 
 create or replace function superstep_threads.release_leases(
   p_holder bigint, p_threads text[], p_fences bigint[])
-returns void language plpgsql set search_path = superstep_threads, pg_temp as $$
+returns void language plpgsql set search_path = superstep_threads, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_hashjoin = off
+set enable_mergejoin = off set jit = off as $$
 begin
   perform set_config('synchronous_commit', 'off', true);
   delete from leases l using unnest(p_threads, p_fences) u (thread, fence)
