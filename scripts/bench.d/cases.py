@@ -60,6 +60,8 @@ CASES = (
     Case("W8loop", "S=200 saver=mem", (PYTHON, JS), "reps=10", "reps=2", note="one encoded checkpoint per step"),
     Case("W8loop", "S=200 saver=sqlite dur=sync", (PYTHON,), "reps=5", "reps=2", quick=True,
          note="one transaction of SQLite and one sync of the disk per step"),
+    Case("W8loop", "S=200 saver=postgres dur=sync", (PYTHON,), "reps=5", "reps=2",
+         note="one call of a function of the server and its sync of the disk per step"),
     Case("W8chat", "H=100 saver=sqlite", (PYTHON,), "", "", note="rows of five super-steps per turn"),
     Case("W10", "R=100", (PYTHON, JS, EINO), "reps=10", "reps=2", quick=True,
          note="one event per token through a queue to the reader"),

@@ -4,6 +4,7 @@ import collections
 import contextlib
 import json
 import os
+import pathlib
 import platform
 import subprocess
 import sys
@@ -12,6 +13,9 @@ import time
 
 import cases
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "soak.d"))
+import postgres_server  # noqa: E402
+
 OURS = "superstep"
 UNSUPPORTED = 3
 
@@ -19,8 +23,8 @@ UNSUPPORTED = 3
 class Runner:
     """Runs one workload per process with superstep or a peer."""
 
-    def __init__(self, given, folder, url):
-        self.folder, self.url, self.faults = folder, url, []
+    def __init__(self, given, folder, url, database):
+        self.folder, self.url, self.database, self.faults = folder, url, database, []
         self.commands = {OURS: str(given.program)}
         for peer in cases.PEERS:
             command = given.peers / peer / "run"
@@ -32,6 +36,10 @@ class Runner:
         words = words.split()
         if words[0] in ("W8loop", "W8chat", "batch", "floor"):
             words.append(f"dir={self.folder}")
+        if "saver=postgres" in words:
+            if not self.database:
+                return None
+            words.append(f"url={self.database}")
         if words[0] in ("W13", "http"):
             if not self.url:
                 return None
@@ -241,6 +249,22 @@ def model_server(program):
         server.wait()
 
 
+@contextlib.contextmanager
+def database_server():
+    """Runs a PostgreSQL server. Yields its URL, or an empty text if it is not installed."""
+    if not list(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb")):
+        print("no PostgreSQL: the workloads with a database server are left out", file=sys.stderr)
+        yield ""
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)  # the server may run as another user
+        server = postgres_server.PostgresServer(pathlib.Path(folder) / "database")
+        try:
+            yield server.url()
+        finally:
+            server.stop()
+
+
 def store(root, name, content):
     target = root / "benchmarks/results"
     target.mkdir(parents=True, exist_ok=True)
@@ -252,8 +276,9 @@ def run(root, given):
     about = machine()
     chosen = [c for c in cases.CASES if given.only in c.name and (c.quick or not given.quick)]
     rounds = about["rounds"] = 1 if given.quick else given.rounds
-    with tempfile.TemporaryDirectory() as folder, model_server(given.server) as url:
-        runner = Runner(given, folder, url)
+    with (tempfile.TemporaryDirectory() as folder, model_server(given.server) as url,
+          database_server() as database):
+        runner = Runner(given, folder, url, database)
         figures = compare(runner, chosen, rounds, given.quick)
         faults = differing_checks(figures)
         if given.quick or given.only or faults:

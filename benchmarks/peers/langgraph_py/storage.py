@@ -14,11 +14,24 @@ from langgraph.store.memory import InMemoryStore
 from runner import Report, expect
 
 
+def open_server(url):
+    """Returns a saver in a PostgreSQL database, without the threads of earlier runs."""
+    import psycopg
+    from langgraph.checkpoint.postgres import PostgresSaver
+
+    connection = psycopg.connect(url, autocommit=True, prepare_threshold=0, row_factory=psycopg.rows.dict_row)
+    saver = PostgresSaver(connection)
+    saver.setup()
+    connection.execute("truncate checkpoints, checkpoint_blobs, checkpoint_writes")
+    return saver
+
+
 class Place:
-    """Where checkpoints are stored: a file, memory, or nowhere. open() starts empty."""
+    """Where checkpoints are stored: a file, memory, a server, or nowhere. open() starts empty."""
 
     def __init__(self, p):
         self.kind = p.text("saver", "sqlite")
+        self.url = p.text("url", "")
         self.path = os.path.join(p.text("dir", "."), f"w8-{os.getpid()}.db")
         self.durability = p.text("dur", "async")
         self.keep = p.integer("keep", 0) == 1
@@ -31,6 +44,8 @@ class Place:
             return None
         if self.kind == "mem":
             return InMemorySaver()
+        if self.kind == "postgres":
+            return open_server(self.url)
         self.clear()
         return SqliteSaver(sqlite3.connect(self.path, check_same_thread=False))
 
