@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of a ledger in PostgreSQL for `superstep submit` and `superstep jobs`. A role with
-// EXECUTE on them can manage jobs, but cannot read or change tables.
+// EXECUTE on them can manage jobs, but cannot read or change tables. As in schema.cpp, functions
+// that use outputs plan for the job that they are called with.
 #include "schema.hpp"
 
 namespace superstep::detail {
@@ -107,7 +108,11 @@ $$;
 
 create or replace function superstep.retry_dead(p_job bigint)
 returns bigint
-language sql security definer set search_path = superstep, pg_temp as $$
+language plpgsql security definer set search_path = superstep, pg_temp
+set plan_cache_mode = force_custom_plan as $$
+declare
+  v_rows bigint;
+begin
   with d as (
     delete from outputs where job = p_job and status & 5 = 1 returning row),
   n as (
@@ -118,15 +123,19 @@ language sql security definer set search_path = superstep, pg_temp as $$
     update chunks k set dead = k.dead - n.failed,
         state = case k.state when 2 then 0 else k.state end
       from n where k.job = p_job and k.first = n.first)
-  select coalesce(sum(failed), 0)::bigint from n
-$$;
+  select coalesce(sum(failed), 0) into v_rows from n;
+  return v_rows;
+end $$;
 
 create or replace function superstep.export_rows(p_job bigint, p_first bigint, p_count int)
 returns table (o_row bigint, o_status smallint, o_line text, o_dead text)
-language sql stable security definer set search_path = superstep, pg_temp as $$
-  select o.row, o.status, o.line, o.dead from outputs o
-  where o.job = p_job and o.row >= p_first order by o.row limit p_count
-$$;
+language plpgsql stable security definer set search_path = superstep, pg_temp
+set plan_cache_mode = force_custom_plan as $$
+begin
+  return query
+    select o.row, o.status, o.line, o.dead from outputs o
+    where o.job = p_job and o.row >= p_first order by o.row limit p_count;
+end $$;
 
 create or replace function superstep.drop_job(p_job bigint)
 returns void

@@ -83,6 +83,10 @@ create table superstep.spent (
 
 // Without parallel workers: if the server crashes, a statement with such workers may fail with an
 // error of its own before its connection is lost.
+//
+// Functions that read rows or outputs are written in PL/pgSQL and plan for the job that they are
+// called with. A plan for any job, which functions in SQL always have, locks the tables of all
+// jobs.
 constexpr auto functions_sql = R"sql(
 create or replace function superstep.find_job(p_name text)
 returns table (o_job bigint, o_id text, o_created bigint, o_state text, o_header text,
@@ -137,7 +141,7 @@ $$;
 create or replace function superstep.split(p_job bigint, p_worker text, p_ms int, p_starting int)
 returns table (o_first bigint, o_bound bigint, o_fence int)
 language plpgsql security definer set search_path = superstep, pg_temp
-set max_parallel_workers_per_gather = 0 as $$
+set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_custom_plan as $$
 declare
   v chunks;
   v_mid bigint;
@@ -210,14 +214,16 @@ end $$;
 
 create or replace function superstep.read(p_job bigint, p_first bigint[], p_bound bigint[])
 returns table (o_row bigint, o_line bigint, o_text text)
-language sql stable security definer set search_path = superstep, pg_temp
-set max_parallel_workers_per_gather = 0 as $$
-  select i.row, i.line, i.text
-  from unnest(p_first, p_bound) as c (first, bound)
-    join inputs i on i.job = p_job and i.row >= c.first and i.row < c.bound
-  where not exists (select from outputs o where o.job = p_job and o.row = i.row)
-  order by i.row
-$$;
+language plpgsql stable security definer set search_path = superstep, pg_temp
+set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_custom_plan as $$
+begin
+  return query
+    select i.row, i.line, i.text
+    from unnest(p_first, p_bound) as c (first, bound)
+      join inputs i on i.job = p_job and i.row >= c.first and i.row < c.bound
+    where not exists (select from outputs o where o.job = p_job and o.row = i.row)
+    order by i.row;
+end $$;
 
 create or replace function superstep.commit(
   p_job bigint, p_worker text, p_ms int, p_first bigint[], p_fence int[], p_next bigint[],
@@ -286,7 +292,7 @@ create or replace function superstep.resolve(p_job bigint, p_worker text, p_ms i
 returns table (o_state text, o_first bigint, o_bound bigint, o_fence int, o_stored bigint[],
                o_spent bigint[])
 language plpgsql security definer set search_path = superstep, pg_temp
-set max_parallel_workers_per_gather = 0 as $$
+set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_custom_plan as $$
 declare
   v chunks;
 begin

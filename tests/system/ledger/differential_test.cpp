@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ledger in memory, which the simulation uses, and a real server give the same answers and have
 // the same tables after any sequence of statements.
+#include "ledger/jobs.hpp"
 #include "ledger/pg_ledger_db.hpp"
 #include "ledger/submit.hpp"
 #include "postgres_server.hpp"
@@ -9,6 +10,7 @@
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdlib>
 #include <random>
 #include <thread>
@@ -26,8 +28,8 @@ constexpr auto row_count = std::uint64_t{64};
 /// beyond all leases together with the server's.
 class sequence {
 public:
-  sequence(const postgres_server& server, std::int64_t job, std::uint64_t seed, std::uint64_t chunk)
-      : server_{server}, job_{job}, random_{seed}, model_{row_count, chunk, 1h} {
+  sequence(pg_connection& connection, std::int64_t job, std::uint64_t seed, std::uint64_t chunk)
+      : connection_{connection}, job_{job}, random_{seed}, model_{row_count, chunk, 1h} {
     for (auto i = std::size_t{0}; i < worker_count; ++i)
       dbs_.emplace_back(connection_, worker_identity{job, name(i), "host", 1h, true});
     held_.resize(worker_count);
@@ -202,26 +204,24 @@ private:
     BOOST_TEST(connection_.run_script(script.c_str()).has_value());
   }
 
-  const postgres_server& server_;
+  pg_connection& connection_;
   std::int64_t job_;
   std::mt19937_64 random_;
   model_ledger model_;
   model_ledger::time now_ = 1000h;
-  pg_connection connection_ = server_.connect();
   std::vector<pg_ledger_db> dbs_;
   std::vector<std::vector<leased_chunk>> held_;
 };
 
 /// Creates a job with `row_count` rows.
-std::int64_t make_job(const postgres_server& server, std::uint64_t number, std::uint64_t chunk) {
+shared_job make_job(pg_connection& connection, std::uint64_t seed, std::uint64_t chunk) {
   const auto folder = temporary_folder{};
   auto lines = std::string{};
   for (auto row = std::uint64_t{0}; row < row_count; ++row)
     lines += fmt::format(
         "{{\"id\":\"{}\",\"messages\":[{{\"role\":\"user\",\"content\":\"x\"}}]}}\n", row);
   write_file(folder / "in.jsonl", lines);
-  auto connection = server.connect();
-  const auto name = "job-" + std::to_string(number);
+  const auto name = "job-" + std::to_string(seed);
   auto options = superstep::batch_options{};
   options.input = folder / "in.jsonl";
   const auto stop = superstep::stop_request{};
@@ -229,23 +229,69 @@ std::int64_t make_job(const postgres_server& server, std::uint64_t number, std::
       submit_job(connection, name, options,
                  submit_options{.agent = "a", .chunk_rows = chunk, .load_rows = 10}, stop);
   BOOST_TEST_REQUIRE(made.has_value(), (made ? "" : made.error().text));
-  server.run("update superstep.inputs set text = format('{\"id\":\"%s\"}', row)");
-  return find_shared_job(connection, name)->number;
+  auto out = find_shared_job(connection, name);
+  BOOST_TEST_REQUIRE(out.has_value());
+  const auto shorten = fmt::format(
+      "update superstep.inputs set text = format('{{\"id\":\"%s\"}}', row) where job = {}",
+      out->number);
+  BOOST_TEST_REQUIRE(connection.run_script(shorten.c_str()).has_value());
+  return *std::move(out);
 }
 
 } // namespace
 
 BOOST_AUTO_TEST_CASE(model_and_server_give_same_answers) {
   const auto server = postgres_server{};
+  server.run("alter system set fsync = off"); // this server does not crash
+  server.run("select pg_reload_conf()");
+  auto connection = server.connect();
   const auto* const text = std::getenv("SUPERSTEP_SEEDS");
   const auto sequences = text == nullptr ? std::uint64_t{10} : std::stoull(text);
   for (auto seed = std::uint64_t{1}; seed <= sequences; ++seed) {
     const auto chunk = 4 + seed % 20;
-    auto checked = sequence{server, make_job(server, seed, chunk), seed, chunk};
+    const auto job = make_job(connection, seed, chunk);
+    auto checked = sequence{connection, job.number, seed, chunk};
     BOOST_TEST_CONTEXT("seed " << seed) {
       for (auto step = 0; step < 60; ++step)
         checked.step();
       checked.compare_tables();
     }
+    // A server with thousands of jobs is slower.
+    BOOST_TEST_REQUIRE(drop_job(connection, job).has_value());
   }
+}
+
+/// A ledger may contain thousands of jobs, each with tables of its own.
+BOOST_AUTO_TEST_CASE(statements_lock_no_table_of_another_job) {
+  const auto server = postgres_server{};
+  auto connection = server.connect();
+  const auto job = make_job(connection, 1, row_count).number;
+  const auto other = make_job(connection, 2, row_count).number;
+  const auto count_locks =
+      fmt::format("select count(*) from pg_locks where pid = pg_backend_pid() and "
+                  "relation::regclass::text ~ 'puts_{}(_pkey)?$'",
+                  other);
+  const auto calls = std::array{
+      "lease({}, 'w', 'h', 60000, 1, false, 0, false)",
+      "read({}, '{{0}}', '{{64}}')",
+      "commit({}, 'w', 60000, '{{0}}', '{{1}}', '{{1}}', '{{0}}', "
+      "'{{0,1,0,0,0,0,0,0,0,0,0,0,0}}', '{{0}}', '{{1}}', '{{1}}', '{{a}}', '{{b}}', true)",
+      "beat({}, 'w', 'h', 60000, true, true)",
+      "resolve({}, 'w', 60000, '{{0}}', false)",
+      "lease({}, 'v', 'h', 60000, 1, true, 0, false)",
+      "export_rows({}, 0, 10)",
+      "retry_dead({})"};
+  for (const auto* const call : calls) {
+    const auto statement = "select * from superstep." + fmt::format(fmt::runtime(call), job);
+    BOOST_TEST_REQUIRE(connection.run_script("begin").has_value());
+    const auto answer = connection.run(statement.c_str());
+    BOOST_TEST_REQUIRE(answer.has_value(), (answer ? "" : answer.error().text));
+    BOOST_TEST(connection.run(count_locks.c_str())->number(0, 0) == 0, call);
+    BOOST_TEST_REQUIRE(connection.run_script("commit").has_value());
+  }
+  // The statements have found rows.
+  BOOST_TEST(server.value(fmt::format(
+                 "select array_agg(first || ' ' || worker || ' ' || dead order by first)::text "
+                 "from superstep.chunks where job = {}",
+                 job)) == "{\"0 w 0\",\"33 v 0\"}");
 }
