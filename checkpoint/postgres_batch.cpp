@@ -52,6 +52,8 @@ const pending_write* batch_spaces::first_write(std::int64_t space) const {
 
 std::vector<batch_conflict> read_conflicts(const std::string& answer) {
   auto out = std::vector<batch_conflict>{};
+  if (answer == "[]") // the usual answer
+    return out;
   const auto parsed = parse_row(answer);
   for (const auto& each : parsed.as_array()) {
     const auto& conflict = each.as_array();
@@ -145,36 +147,34 @@ void batch_columns::add_effect(const pending_write& j, std::int32_t space) {
   effects_.row.push_back(std::move(row));
 }
 
-pg_parameters batch_columns::parameters() const {
-  auto out = pg_parameters{};
-  add_column(out, spaces_.thread);
-  add_column(out, spaces_.ns);
-  add_column(out, spaces_.fence);
-  add_column(out, spaces_.before);
-  add_column(out, layouts_);
-  add_column(out, points_.space);
-  add_column(out, points_.id);
-  add_column(out, points_.parent);
-  add_column(out, points_.base);
-  add_column(out, points_.is_old);
-  add_column(out, points_.step);
-  add_column(out, points_.source);
-  add_column(out, points_.layout);
-  add_column(out, points_.chain);
-  add_column(out, points_.whole);
-  add_column(out, points_.sum);
-  out.add_bytes(points_.row);
-  add_column(out, tasks_.space);
-  add_column(out, tasks_.point);
-  add_column(out, tasks_.layout);
-  add_column(out, tasks_.sum);
-  out.add_bytes(tasks_.row);
-  add_column(out, effects_.space);
-  add_column(out, effects_.key);
-  add_column(out, effects_.what);
-  add_column(out, effects_.sum);
-  out.add_bytes(effects_.row);
-  return out;
+void batch_columns::add_to(pg_parameters& parameters) const {
+  add_column(parameters, spaces_.thread);
+  add_column(parameters, spaces_.ns);
+  add_column(parameters, spaces_.fence);
+  add_column(parameters, spaces_.before);
+  add_column(parameters, layouts_);
+  add_column(parameters, points_.space);
+  add_column(parameters, points_.id);
+  add_column(parameters, points_.parent);
+  add_column(parameters, points_.base);
+  add_column(parameters, points_.is_old);
+  add_column(parameters, points_.step);
+  add_column(parameters, points_.source);
+  add_column(parameters, points_.layout);
+  add_column(parameters, points_.chain);
+  add_column(parameters, points_.whole);
+  add_column(parameters, points_.sum);
+  parameters.add_bytes(points_.row);
+  add_column(parameters, tasks_.space);
+  add_column(parameters, tasks_.point);
+  add_column(parameters, tasks_.layout);
+  add_column(parameters, tasks_.sum);
+  parameters.add_bytes(tasks_.row);
+  add_column(parameters, effects_.space);
+  add_column(parameters, effects_.key);
+  add_column(parameters, effects_.what);
+  add_column(parameters, effects_.sum);
+  parameters.add_bytes(effects_.row);
 }
 
 } // namespace superstep::detail

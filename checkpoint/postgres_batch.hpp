@@ -18,8 +18,9 @@
 // answer back; see postgres_functions.cpp.
 namespace superstep::detail {
 
-/// Calls save(). batch_columns returns its parameters from the sixth on.
+/// Calls save().
 extern const char* const save_sql;
+inline constexpr auto save_parameters = std::size_t{32};
 
 /// The namespaces of a batch, numbered from 1 in the order of their first entry. Entries of threads
 /// that have failed before are not part of the batch.
@@ -51,7 +52,8 @@ struct batch_conflict {
 class batch_columns {
 public:
   batch_columns(std::span<const pending_write> batch, const database& db, postgres_leases& leases);
-  [[nodiscard]] pg_parameters parameters() const;
+  /// Adds the parameters of save() from the sixth on.
+  void add_to(pg_parameters& parameters) const;
 
 private:
   void add_checkpoint(const pending_write&, std::int32_t space);

@@ -72,14 +72,15 @@ result<void> postgres_sink::add_writer() {
   return {};
 }
 
-result<pg_rows> postgres_sink::save(const pg_parameters& batch, std::int64_t number) {
+result<pg_rows> postgres_sink::save(const batch_columns& batch, std::int64_t number) {
   auto given = pg_parameters{};
+  given.reserve(save_parameters);
   given.add(writer_);
   given.add(number);
   given.add(leases_->holder());
   given.add(now_in_seconds());
   given.add(is_durable_);
-  given.add(batch);
+  batch.add_to(given);
   return db_->connection().run(save_sql, given);
 }
 
@@ -138,7 +139,7 @@ void postgres_sink::write(std::span<pending_write> batch) {
 bool postgres_sink::try_write_now(std::span<pending_write> batch) noexcept {
   if (writer_ == 0 || unsettled_ > 0 || !db_->connection().is_open())
     return false;
-  const auto columns = batch_columns{batch, *db_, *leases_}.parameters();
+  const auto columns = batch_columns{batch, *db_, *leases_};
   const auto saved = save(columns, ++number_);
   if (saved) {
     record_answer(batch, std::string{saved->text(0, 0)});
@@ -156,7 +157,7 @@ bool postgres_sink::try_write_now(std::span<pending_write> batch) noexcept {
 
 /// Writes a batch. Returns an error if the server rejects it or cannot be reached.
 std::optional<error> postgres_sink::try_to_write(std::span<pending_write> batch) {
-  const auto columns = batch_columns{batch, *db_, *leases_}.parameters();
+  const auto columns = batch_columns{batch, *db_, *leases_};
   auto left = reconnect_clock{db_->reconnect_timeout()};
   while (true) {
     if (writer_ == 0)

@@ -16,6 +16,8 @@
 
 namespace superstep::detail {
 
+class batch_columns;
+
 /// Writes checkpoints to a PostgreSQL database, a batch with one call of the function save().
 ///
 /// Each call has a number. If the connection is lost before the answer arrives, settle() asks
@@ -38,7 +40,7 @@ private:
   using answer = std::optional<std::string>;
 
   [[nodiscard]] std::optional<error> try_to_write(std::span<pending_write>);
-  [[nodiscard]] result<pg_rows> save(const pg_parameters& batch, std::int64_t number);
+  [[nodiscard]] result<pg_rows> save(const batch_columns& batch, std::int64_t number);
   [[nodiscard]] result<answer> settle(std::int64_t number);
   [[nodiscard]] result<void> add_writer();
   void record_answer(std::span<pending_write>, const std::string& text);

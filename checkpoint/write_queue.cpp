@@ -255,18 +255,19 @@ void write_queue::run(const std::function<void(database&)>& what) {
 /// if the thread must end. The thread ends only when everything has been written.
 bool write_queue::wait_for_work(std::unique_lock<std::mutex>& lock) {
   while (true) {
-    is_worker_blocked_ = is_writing_;
-    if (is_writing_) { // another thread uses the database; see write_or_enqueue()
+    const auto now = clock::now();
+    enqueue_due_flushes(now);
+    const auto is_due = !timers_.empty() && (is_stopping_ || timers_.begin()->first <= now);
+    const auto has_work = !queue_.empty() || !maintenance_.empty() || is_due;
+    // Another thread may use the database; see write_or_enqueue(). It is not delayed if there is
+    // nothing else to write: a scheduled flush is usually obsolete when it is due.
+    is_worker_blocked_ = is_writing_ && (has_work || is_stopping_);
+    if (is_worker_blocked_) {
       work_.wait(lock);
       continue;
     }
-    enqueue_due_flushes(clock::now());
-    if (!queue_.empty() || !maintenance_.empty())
-      return true;
-    if (!timers_.empty() && (is_stopping_ || timers_.begin()->first <= clock::now()))
-      return true;
-    if (is_stopping_)
-      return false;
+    if (has_work || is_stopping_)
+      return has_work;
     auto until = clock::time_point::max();
     if (!scheduled_flushes_.empty())
       until = scheduled_flushes_.front().due;

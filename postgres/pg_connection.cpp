@@ -4,6 +4,7 @@
 #include "pg_connection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -32,14 +33,20 @@ constexpr auto cancel_poll_ms = std::int64_t{100};
 /// Appends an integer in network byte order.
 template <std::integral Number>
 void append_binary(std::string& out, Number number) {
-  const auto bits = static_cast<std::make_unsigned_t<Number>>(number);
-  for (auto shift = static_cast<int>(sizeof(Number)) * 8 - 8; shift >= 0; shift -= 8)
-    out += static_cast<char>(static_cast<unsigned char>(bits >> shift));
+  auto bits = static_cast<std::make_unsigned_t<Number>>(number);
+  auto bytes = std::array<char, sizeof(Number)>{};
+  for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte) {
+    *byte = static_cast<char>(static_cast<unsigned char>(bits));
+    bits = static_cast<decltype(bits)>(bits >> 8U);
+  }
+  out.append(bytes.data(), bytes.size());
 }
 
 /// Returns the beginning of an array with one dimension.
 std::string array_head(Oid element, std::size_t size, bool has_nulls = false) {
+  constexpr auto item_bytes = std::size_t{12}; // of a number
   auto out = std::string{};
+  out.reserve(size > 0 ? 20 + item_bytes * size : 12);
   append_binary(out, std::int32_t{size > 0 ? 1 : 0}); // dimensions
   append_binary(out, std::int32_t{has_nulls ? 1 : 0});
   append_binary(out, static_cast<std::int32_t>(element));
@@ -147,11 +154,6 @@ void pg_parameters::add_bytes(std::span<const std::string> all) {
 void pg_parameters::add_null() {
   types_.push_back(0); // the server finds the type in the statement
   values_.emplace_back(std::nullopt);
-}
-
-void pg_parameters::add(const pg_parameters& more) {
-  types_.insert(types_.end(), more.types_.begin(), more.types_.end());
-  values_.insert(values_.end(), more.values_.begin(), more.values_.end());
 }
 
 std::string_view pg_rows::text(int row, int column) const {

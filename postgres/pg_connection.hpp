@@ -36,8 +36,11 @@ public:
   void add_bytes(std::span<const std::string> all);
   /// @}
   void add_null();
-  /// Adds the parameters of another list.
-  void add(const pg_parameters& more);
+  /// Allocates memory for a number of parameters.
+  void reserve(std::size_t count) {
+    types_.reserve(count);
+    values_.reserve(count);
+  }
 
 private:
   friend class pg_connection;
