@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ledger in memory, which the simulation uses, and a real server give the same answers and have
 // the same tables after any sequence of statements.
+//
+// SUPERSTEP_SEEDS (10) sets the number of sequences, and SUPERSTEP_FIRST_SEED (1) the first seed.
 #include "ledger/jobs.hpp"
 #include "ledger/pg_ledger_db.hpp"
 #include "ledger/submit.hpp"
@@ -213,6 +215,11 @@ private:
   std::vector<std::vector<leased_chunk>> held_;
 };
 
+std::uint64_t number_in(const char* variable, std::uint64_t otherwise) {
+  const auto* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::stoull(text);
+}
+
 /// Creates a job with `row_count` rows.
 shared_job make_job(pg_connection& connection, std::uint64_t seed, std::uint64_t chunk) {
   const auto folder = temporary_folder{};
@@ -245,9 +252,9 @@ BOOST_AUTO_TEST_CASE(model_and_server_give_same_answers) {
   server.run("alter system set fsync = off"); // this server does not crash
   server.run("select pg_reload_conf()");
   auto connection = server.connect();
-  const auto* const text = std::getenv("SUPERSTEP_SEEDS");
-  const auto sequences = text == nullptr ? std::uint64_t{10} : std::stoull(text);
-  for (auto seed = std::uint64_t{1}; seed <= sequences; ++seed) {
+  const auto sequences = number_in("SUPERSTEP_SEEDS", 10);
+  const auto first = number_in("SUPERSTEP_FIRST_SEED", 1);
+  for (auto seed = first; seed < first + sequences; ++seed) {
     const auto chunk = 4 + seed % 20;
     const auto job = make_job(connection, seed, chunk);
     auto checked = sequence{connection, job.number, seed, chunk};
