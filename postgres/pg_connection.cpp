@@ -42,11 +42,8 @@ void append_binary(std::string& out, Number number) {
   out.append(bytes.data(), bytes.size());
 }
 
-/// Returns the beginning of an array with one dimension.
-std::string array_head(Oid element, std::size_t size, bool has_nulls = false) {
-  constexpr auto item_bytes = std::size_t{12}; // of a number
-  auto out = std::string{};
-  out.reserve(size > 0 ? 20 + item_bytes * size : 12);
+/// Appends the beginning of an array with one dimension.
+void append_array_head(std::string& out, Oid element, std::size_t size, bool has_nulls = false) {
   append_binary(out, std::int32_t{size > 0 ? 1 : 0}); // dimensions
   append_binary(out, std::int32_t{has_nulls ? 1 : 0});
   append_binary(out, static_cast<std::int32_t>(element));
@@ -54,17 +51,12 @@ std::string array_head(Oid element, std::size_t size, bool has_nulls = false) {
     append_binary(out, static_cast<std::int32_t>(size));
     append_binary(out, std::int32_t{1}); // the first index
   }
-  return out;
 }
 
-template <std::integral Number>
-std::string array_of(Oid element, std::span<const Number> numbers) {
-  auto out = array_head(element, numbers.size());
-  for (const auto number : numbers) {
-    append_binary(out, static_cast<std::int32_t>(sizeof(Number)));
-    append_binary(out, number);
-  }
-  return out;
+/// Appends an element of an array.
+void append_element(std::string& out, std::string_view bytes) {
+  append_binary(out, static_cast<std::int32_t>(bytes.size()));
+  out += bytes;
 }
 
 /// Whether an SQLSTATE means that the server is not available now, so that the statement may
@@ -82,78 +74,92 @@ std::string first_line(std::string_view text) {
 
 } // namespace
 
-void pg_parameters::add(Oid type, std::string bytes) {
-  types_.push_back(type);
-  values_.push_back(std::move(bytes));
+template <std::integral Number>
+void pg_parameters::add_number(Oid type, Number number) {
+  const auto at = bytes_.size();
+  append_binary(bytes_, number);
+  end(type, at);
+}
+
+template <std::integral Number>
+void pg_parameters::add_numbers(Oid list, Oid element, std::span<const Number> numbers) {
+  const auto at = bytes_.size();
+  append_array_head(bytes_, element, numbers.size());
+  for (const auto number : numbers) {
+    append_binary(bytes_, static_cast<std::int32_t>(sizeof(Number)));
+    append_binary(bytes_, number);
+  }
+  end(list, at);
 }
 
 void pg_parameters::add(std::string_view text) {
-  add(oid_text, std::string{text});
+  const auto at = bytes_.size();
+  bytes_ += text;
+  end(oid_text, at);
 }
 
 void pg_parameters::add(std::int64_t number) {
-  auto bytes = std::string{};
-  append_binary(bytes, number);
-  add(oid_int8, std::move(bytes));
+  add_number(oid_int8, number);
 }
 
 void pg_parameters::add(std::int32_t number) {
-  auto bytes = std::string{};
-  append_binary(bytes, number);
-  add(oid_int4, std::move(bytes));
+  add_number(oid_int4, number);
 }
 
 void pg_parameters::add(bool value) {
-  add(oid_bool, std::string(1, value ? '\1' : '\0'));
+  add_number(oid_bool, static_cast<char>(value ? 1 : 0));
 }
 
 void pg_parameters::add(std::span<const std::int64_t> numbers) {
-  add(oid_int8s, array_of(oid_int8, numbers));
+  add_numbers(oid_int8s, oid_int8, numbers);
 }
 
 void pg_parameters::add(std::span<const std::int32_t> numbers) {
-  add(oid_int4s, array_of(oid_int4, numbers));
+  add_numbers(oid_int4s, oid_int4, numbers);
 }
 
 void pg_parameters::add(std::span<const std::int16_t> numbers) {
-  add(oid_int2s, array_of(oid_int2, numbers));
+  add_numbers(oid_int2s, oid_int2, numbers);
 }
 
 void pg_parameters::add(std::span<const std::string_view> texts) {
-  auto bytes = array_head(oid_text, texts.size());
-  for (const auto text : texts) {
-    append_binary(bytes, static_cast<std::int32_t>(text.size()));
-    bytes += text;
-  }
-  add(oid_texts, std::move(bytes));
+  const auto at = bytes_.size();
+  append_array_head(bytes_, oid_text, texts.size());
+  for (const auto text : texts)
+    append_element(bytes_, text);
+  end(oid_texts, at);
 }
 
 void pg_parameters::add(std::span<const std::optional<std::string_view>> texts) {
+  const auto at = bytes_.size();
   const auto has_nulls = std::ranges::any_of(texts, [](const auto& text) { return !text; });
-  auto bytes = array_head(oid_text, texts.size(), has_nulls);
+  append_array_head(bytes_, oid_text, texts.size(), has_nulls);
   for (const auto& text : texts) {
-    append_binary(bytes, text ? static_cast<std::int32_t>(text->size()) : std::int32_t{-1});
-    bytes += text.value_or(std::string_view{});
+    if (text)
+      append_element(bytes_, *text);
+    else
+      append_binary(bytes_, std::int32_t{-1});
   }
-  add(oid_texts, std::move(bytes));
+  end(oid_texts, at);
 }
 
 void pg_parameters::add_bytes(std::string_view bytes) {
-  add(oid_bytes, std::string{bytes});
+  const auto at = bytes_.size();
+  bytes_ += bytes;
+  end(oid_bytes, at);
 }
 
 void pg_parameters::add_bytes(std::span<const std::string> all) {
-  auto bytes = array_head(oid_bytes, all.size());
-  for (const auto& each : all) {
-    append_binary(bytes, static_cast<std::int32_t>(each.size()));
-    bytes += each;
-  }
-  add(oid_bytes_list, std::move(bytes));
+  const auto at = bytes_.size();
+  append_array_head(bytes_, oid_bytes, all.size());
+  for (const auto& each : all)
+    append_element(bytes_, each);
+  end(oid_bytes_list, at);
 }
 
 void pg_parameters::add_null() {
   types_.push_back(0); // the server finds the type in the statement
-  values_.emplace_back(std::nullopt);
+  places_.push_back({.at = bytes_.size(), .size = 0, .is_null = true});
 }
 
 std::string_view pg_rows::text(int row, int column) const {
@@ -323,14 +329,14 @@ result<void> pg_connection::send(const char* statement, const pg_parameters& par
                                  pg_form form) {
   if (auto connected = connect(); !connected)
     return connected;
-  const auto count = parameters.values_.size();
+  const auto count = parameters.places_.size();
   auto values = std::vector<const char*>(count);
   auto sizes = std::vector<int>(count);
   const auto formats = std::vector<int>(count, 1);
   for (auto i = std::size_t{0}; i < count; ++i) {
-    const auto& value = parameters.values_[i];
-    values[i] = value ? value->data() : nullptr;
-    sizes[i] = value ? static_cast<int>(value->size()) : 0;
+    const auto& place = parameters.places_[i];
+    values[i] = place.is_null ? nullptr : parameters.bytes_.data() + place.at;
+    sizes[i] = static_cast<int>(place.size);
   }
   if (PQsendQueryParams(connection_.get(), statement, static_cast<int>(count),
                         parameters.types_.data(), values.data(), sizes.data(), formats.data(),

@@ -6,6 +6,7 @@
 #include <superstep/base/error.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,7 +20,8 @@
 
 namespace superstep::detail {
 
-/// The parameters of a statement, in the binary format of PostgreSQL.
+/// The parameters of a statement, in the binary format of PostgreSQL. They share one string,
+/// because a statement may have many short ones.
 class pg_parameters {
 public:
   void add(std::string_view text);
@@ -39,15 +41,33 @@ public:
   /// Allocates memory for a number of parameters.
   void reserve(std::size_t count) {
     types_.reserve(count);
-    values_.reserve(count);
+    places_.reserve(count);
+    constexpr auto usual_bytes = std::size_t{32};
+    bytes_.reserve(count * usual_bytes);
   }
 
 private:
   friend class pg_connection;
-  void add(Oid type, std::string bytes);
+  /// A part of `bytes_`.
+  struct place {
+    std::size_t at = 0;
+    std::size_t size = 0;
+    bool is_null = false;
+  };
+
+  /// Adds a parameter with the bytes that were appended since `at`.
+  void end(Oid type, std::size_t at) {
+    types_.push_back(type);
+    places_.push_back({at, bytes_.size() - at});
+  }
+  template <std::integral Number>
+  void add_number(Oid type, Number number);
+  template <std::integral Number>
+  void add_numbers(Oid list, Oid element, std::span<const Number> numbers);
 
   std::vector<Oid> types_;
-  std::vector<std::optional<std::string>> values_;
+  std::vector<place> places_;
+  std::string bytes_;
 };
 
 /// The form of the values in an answer. Bytes are read in binary form, numbers in both.
