@@ -14,7 +14,7 @@ from typing import Any, Callable, Mapping
 
 import superstep as ss
 
-SIZES = (5_000, 45_000)
+SIZES = (5_000, 105_000)
 #: How often compare() runs each job.
 ROUNDS = int(os.environ.get("SUPERSTEP_ROUNDS", 3))
 #: Runs a number of rows.
