@@ -238,7 +238,8 @@ next_step prepare(run_state& run, super_step& step) {
                           1,
                           std::exchange(run.causes_[node], std::uint8_t{0}),
                           false});
-    run.consume_joins(node);
+    if (!run.joins_.empty())
+      run.consume_joins(node);
   }
   run.triggered_.clear();
   // The limit is checked before the number of tasks. Thus a run that has used all its steps fails
