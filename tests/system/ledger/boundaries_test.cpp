@@ -7,13 +7,13 @@
 // number of rows, and SUPERSTEP_LEDGER_PROCESSES (3) the number of processes.
 #include "pooler.hpp"
 #include "shared_job_files.hpp"
+#include "support/environment.hpp"
 #include "system/postgres/statement_proxy.hpp"
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <cstdlib>
 #include <future>
 #include <map>
 #include <random>
@@ -24,12 +24,8 @@ namespace {
 using namespace superstep::testing;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using superstep::test::number_from_environment;
 using steady = std::chrono::steady_clock;
-
-std::size_t number_of(const char* variable, std::size_t otherwise) {
-  const auto* const text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::stoull(text);
-}
 
 /// The functions of the ledger. Running processes call the first four. A start calls the next two,
 /// and the end of a process the last one.
@@ -127,14 +123,14 @@ public:
       : server_{server}, proxy_{server.folder(), functions[0], port} {}
 
   void run(const std::vector<point>& points) {
-    const auto rows = number_of("SUPERSTEP_LEDGER_ROWS", 1'500);
+    const auto rows = number_from_environment("SUPERSTEP_LEDGER_ROWS", 1'500);
     auto idle_jobs = 0; // one after the other that have ended without an interruption
     for (auto next = points.begin(); next != points.end();) {
       server_.run("drop schema if exists superstep cascade");
       const auto files = shared_job_files{server_, static_cast<int>(rows), 50, proxy_.url()};
       proxy_.plan({});
       files.submit({"--chunk-rows", "32"});
-      auto workers = fleet{files, number_of("SUPERSTEP_LEDGER_PROCESSES", 3)};
+      auto workers = fleet{files, number_from_environment("SUPERSTEP_LEDGER_PROCESSES", 3)};
       const auto before = next;
       while (next != points.end() && !workers.is_over() && reach(*next, workers))
         ++next;
@@ -234,14 +230,14 @@ BOOST_AUTO_TEST_SUITE(ledger_boundaries)
 BOOST_AUTO_TEST_CASE(interruption_of_any_statement_loses_no_row) {
   auto server = postgres_server{};
   auto jobs = interrupted_jobs{server, 5432};
-  jobs.run(points_of(number_of("SUPERSTEP_LEDGER_POINTS", 20)));
+  jobs.run(points_of(number_from_environment("SUPERSTEP_LEDGER_POINTS", 20)));
 }
 
 BOOST_AUTO_TEST_CASE(interruption_behind_pooler_loses_no_row) {
   auto server = postgres_server{};
   const auto behind = pooler{server};
   auto jobs = interrupted_jobs{server, pooler::port};
-  jobs.run(points_of(number_of("SUPERSTEP_LEDGER_POINTS", 20)));
+  jobs.run(points_of(number_from_environment("SUPERSTEP_LEDGER_POINTS", 20)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,19 +7,20 @@
 #include "ledger/pg_ledger_db.hpp"
 #include "ledger/submit.hpp"
 #include "postgres_server.hpp"
+#include "support/environment.hpp"
 #include "unit/ledger/model_ledger.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
 
 #include <array>
-#include <cstdlib>
 #include <random>
 #include <thread>
 
 namespace {
 
 using namespace superstep::testing;
+using superstep::test::number_from_environment;
 using namespace superstep::detail;
 using namespace std::chrono_literals;
 
@@ -215,11 +216,6 @@ private:
   std::vector<std::vector<leased_chunk>> held_;
 };
 
-std::uint64_t number_in(const char* variable, std::uint64_t otherwise) {
-  const auto* const text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::stoull(text);
-}
-
 /// Creates a job with `row_count` rows.
 shared_job make_job(pg_connection& connection, std::uint64_t seed, std::uint64_t chunk) {
   const auto folder = temporary_folder{};
@@ -252,8 +248,8 @@ BOOST_AUTO_TEST_CASE(model_and_server_give_same_answers) {
   server.run("alter system set fsync = off"); // this server does not crash
   server.run("select pg_reload_conf()");
   auto connection = server.connect();
-  const auto sequences = number_in("SUPERSTEP_SEEDS", 10);
-  const auto first = number_in("SUPERSTEP_FIRST_SEED", 1);
+  const auto sequences = number_from_environment("SUPERSTEP_SEEDS", 10);
+  const auto first = number_from_environment("SUPERSTEP_FIRST_SEED", 1);
   for (auto seed = first; seed < first + sequences; ++seed) {
     const auto chunk = 4 + seed % 20;
     const auto job = make_job(connection, seed, chunk);

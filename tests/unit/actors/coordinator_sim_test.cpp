@@ -3,6 +3,7 @@
 // SUPERSTEP_SIMULATED_SCHEDULES sets the number of schedules (2,000), and SUPERSTEP_SIMULATED_SEED
 // the first seed (1).
 #include "actors/phases.hpp"
+#include "support/environment.hpp"
 #include "unit/actors/simulator/schedule.hpp"
 #include "unit/actors/simulator/search.hpp"
 
@@ -10,20 +11,15 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
-#include <cstdlib>
 #include <iostream>
 #include <string_view>
 
 using namespace superstep::simulation;
+using superstep::test::number_from_environment;
 
 BOOST_AUTO_TEST_SUITE(coordinator_simulation)
 
 namespace {
-
-std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
-  const auto* const text = std::getenv(variable);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 struct fault {
   mutant which;
@@ -78,8 +74,8 @@ void check_coverage(const transition_counts& taken, std::uint64_t schedules) {
 } // namespace
 
 BOOST_AUTO_TEST_CASE(runs_end_once_and_alike_in_all_schedules) {
-  const auto count = number_from("SUPERSTEP_SIMULATED_SCHEDULES", 2'000);
-  const auto found = search(number_from("SUPERSTEP_SIMULATED_SEED", 1), count);
+  const auto count = number_from_environment("SUPERSTEP_SIMULATED_SCHEDULES", 2'000);
+  const auto found = search(number_from_environment("SUPERSTEP_SIMULATED_SEED", 1), count);
   if (found.has_found) {
     BOOST_ERROR(report(found));
     return;

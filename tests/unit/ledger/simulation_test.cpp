@@ -3,25 +3,21 @@
 // (scripts/soak ledger) runs more seeds and rows; environment variables select them.
 #include "ledger/submit.hpp"
 #include "simulation.hpp"
+#include "support/environment.hpp"
 
 #include <boost/test/unit_test.hpp>
 
-#include <cstdlib>
 #include <string>
 
 namespace {
 
 using namespace superstep::testing;
-
-std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
-  const auto* const text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::stoull(text);
-}
+using superstep::test::number_from_environment;
 
 /// Runs a scenario with several seeds, and fails with the seed of a run that breaks an invariant.
 void check_seeds(simulation_options options, std::uint64_t seeds) {
-  const auto first = number_of("SUPERSTEP_SEED", 1);
-  seeds = number_of("SUPERSTEP_SEEDS", seeds);
+  const auto first = number_from_environment("SUPERSTEP_SEED", 1);
+  seeds = number_from_environment("SUPERSTEP_SEEDS", seeds);
   for (auto seed = first; seed < first + seeds; ++seed) {
     options.seed = seed;
     const auto result = simulate(options);
@@ -96,7 +92,7 @@ BOOST_AUTO_TEST_CASE(fleet_stops_when_budget_is_spent) {
   options.budget = 2'000;
   const auto most = options.budget + options.workers * options.concurrency * 5 / 4;
   const auto check = [&](std::int64_t least) {
-    const auto seeds = number_of("SUPERSTEP_SEEDS", 5);
+    const auto seeds = number_from_environment("SUPERSTEP_SEEDS", 5);
     for (options.seed = 1; options.seed <= seeds; ++options.seed) {
       const auto result = simulate(options);
       BOOST_TEST_MESSAGE(to_text(options, result));
@@ -117,12 +113,12 @@ BOOST_AUTO_TEST_CASE(fleet_stops_when_budget_is_spent) {
 /// The claims of docs/many-machines.md for a thousand workers, with fewer rows.
 BOOST_AUTO_TEST_CASE(thousand_workers_do_not_overload_server) {
   auto options = simulation_options{};
-  options.rows = number_of("SUPERSTEP_ROWS", 200'000);
+  options.rows = number_from_environment("SUPERSTEP_ROWS", 200'000);
   options.concurrency = options.rows < 1'000'000 ? 16 : 256;
   options.chunk_rows =
       options.rows < 1'000'000 ? 16 : superstep::detail::chunk_rows_of(options.rows, 0);
   options.crash_every = 4 * 3600;
-  options.seed = number_of("SUPERSTEP_SEED", 1);
+  options.seed = number_from_environment("SUPERSTEP_SEED", 1);
   const auto result = simulate(options);
   BOOST_TEST_MESSAGE(to_text(options, result));
   BOOST_TEST(result.fault.empty(), to_text(options, result));
