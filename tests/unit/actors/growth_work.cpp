@@ -253,6 +253,24 @@ std::vector<std::string> node_names(int n) {
   return all;
 }
 
+/// Returns a graph whose first step runs nodes with these names, each of which adds 1 to `total`.
+ss::json_graph first_step(const std::vector<std::string>& names) {
+  auto g = ss::json_graph{};
+  g.channel("total", "add").channel("joined", "add");
+  for (const auto& each : names)
+    g.add(each, [](const ss::json::value&) {
+       return ss::json::object{{"total", 1}};
+     }).edge("__start__", each);
+  return g;
+}
+
+/// Adds a node that adds 1 to `joined`.
+void add_join(ss::json_graph& g, const std::vector<std::string>& sources, const std::string& name) {
+  g.add(name, [](const ss::json::value&) {
+     return ss::json::object{{"joined", 1}};
+   }).join(sources, name);
+}
+
 ss::run_config without_limit() {
   auto config = ss::run_config{};
   config.recursion_limit = std::numeric_limits<std::uint32_t>::max();
@@ -279,16 +297,9 @@ double long_chain(int n) {
 
 double wide_join(int n) {
   auto e = ss::engine{{.workers = 1}};
-  auto g = ss::json_graph{};
-  g.channel("total", "add").channel("joined", "add");
   const auto names = node_names(n);
-  for (const auto& each : names)
-    g.add(each, [](const ss::json::value&) {
-       return ss::json::object{{"total", 1}};
-     }).edge("__start__", each);
-  g.add("last", [](const ss::json::value&) {
-     return ss::json::object{{"joined", 1}};
-   }).join(names, "last");
+  auto g = first_step(names);
+  add_join(g, names, "last");
   const auto begin = cpu_seconds();
   const auto out = e.invoke(g.compile(), ss::json::object{{"total", 0}}).state;
   const auto spent = cpu_seconds() - begin;
@@ -298,19 +309,10 @@ double wide_join(int n) {
 
 double many_joins(int n) {
   auto e = ss::engine{{.workers = 1}};
-  auto g = ss::json_graph{};
-  g.channel("total", "add").channel("joined", "add");
   const auto names = node_names(2 * n);
-  for (const auto& each : names)
-    g.add(each, [](const ss::json::value&) {
-       return ss::json::object{{"total", 1}};
-     }).edge("__start__", each);
-  for (auto i = std::size_t{0}; i < names.size(); i += 2) {
-    const auto last = "last of " + names[i];
-    g.add(last, [](const ss::json::value&) {
-       return ss::json::object{{"joined", 1}};
-     }).join({names[i], names[i + 1]}, last);
-  }
+  auto g = first_step(names);
+  for (auto i = std::size_t{0}; i < names.size(); i += 2)
+    add_join(g, {names[i], names[i + 1]}, "last of " + names[i]);
   auto options = ss::compile_options{};
   options.checkpointer = ss::memory_checkpointer(); // versions of joins are counted on threads only
   auto config = without_limit();
