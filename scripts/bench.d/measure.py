@@ -276,8 +276,9 @@ def run(root, given):
     about = machine()
     chosen = [c for c in cases.CASES if given.only in c.name and (c.quick or not given.quick)]
     rounds = about["rounds"] = 1 if given.quick else given.rounds
+    needs_database = any("saver=postgres" in c.params.split() for c in chosen)
     with (tempfile.TemporaryDirectory() as folder, model_server(given.server) as url,
-          database_server() as database):
+          database_server() if needs_database else contextlib.nullcontext("") as database):
         runner = Runner(given, folder, url, database)
         figures = compare(runner, chosen, rounds, given.quick)
         faults = differing_checks(figures)
