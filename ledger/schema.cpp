@@ -212,17 +212,30 @@ begin
   end if;
 end $$;
 
+-- Reads chunk after chunk by the indexes. Without statistics of a new partition, the planner would
+-- prefer to hash all rows of the job.
 create or replace function superstep.read(p_job bigint, p_first bigint[], p_bound bigint[])
 returns table (o_row bigint, o_line bigint, o_text text)
 language plpgsql stable security definer set search_path = superstep, pg_temp
-set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_custom_plan as $$
+set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_custom_plan
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
+set enable_mergejoin = off as $$
+declare
+  c record;
 begin
-  return query
-    select i.row, i.line, i.text
-    from unnest(p_first, p_bound) as c (first, bound)
-      join inputs i on i.job = p_job and i.row >= c.first and i.row < c.bound
-    where not exists (select from outputs o where o.job = p_job and o.row = i.row)
-    order by i.row;
+  for c in select u.first, u.bound from unnest(p_first, p_bound) as u (first, bound) loop
+    if exists (select from outputs o
+               where o.job = p_job and o.row >= c.first and o.row < c.bound) then
+      return query
+        select r.row, r.line, r.text from inputs r
+        where r.job = p_job and r.row >= c.first and r.row < c.bound
+          and not exists (select from outputs o where o.job = p_job and o.row = r.row);
+    else
+      return query
+        select r.row, r.line, r.text from inputs r
+        where r.job = p_job and r.row >= c.first and r.row < c.bound;
+    end if;
+  end loop;
 end $$;
 
 create or replace function superstep.commit(
