@@ -18,7 +18,7 @@ namespace {
 /// The place of an object inside the object that is converted. Written only for an error.
 struct place {
   const std::string& root;
-  bool packs = false; // whether values without a JSON form are packed
+  PyObject* pack = nullptr; // packs values without a JSON form; null: they are errors
   const place* above = nullptr;
   nb::handle key{};      // of a dict
   Py_ssize_t index = -1; // of a list
@@ -64,7 +64,7 @@ json::object object_of(nb::handle from, const place& at, int depth) {
   PyObject* value = nullptr;
   auto position = Py_ssize_t{0};
   while (PyDict_Next(from.ptr(), &position, &key, &value)) {
-    const auto here = place{at.root, at.packs, &at, key};
+    const auto here = place{at.root, at.pack, &at, key};
     if (!PyUnicode_Check(key))
       throw_type(here, key, "keys must be str");
     out.emplace(text_of(key, at.root), value_of(value, here, depth + 1));
@@ -105,7 +105,7 @@ bool is_json(PyObject* object) {
 /// Returns the JSON object for a packed value; nullopt if the object is stored as its base class.
 /// Throws the exception of Python for an object that cannot be stored.
 std::optional<json::value> packed(nb::handle from, const place& at) {
-  const auto text = nb::borrow(types().pack)(from, to_python(std::string_view{at.text()}));
+  const auto text = nb::borrow(at.pack)(from, to_python(std::string_view{at.text()}));
   if (text.is_none())
     return std::nullopt;
   return json::object{{packed_key, json::string(text_of(text, at.root))}};
@@ -113,7 +113,7 @@ std::optional<json::value> packed(nb::handle from, const place& at) {
 
 json::value value_of(nb::handle from, const place& at, int depth) {
   auto* const object = from.ptr();
-  if (at.packs && !is_json(object))
+  if (at.pack != nullptr && !is_json(object))
     if (auto made = packed(from, at))
       return *std::move(made);
   if (object == Py_None)
@@ -140,7 +140,7 @@ json::value value_of(nb::handle from, const place& at, int depth) {
   const auto size = PySequence_Size(object);
   out.reserve(static_cast<std::size_t>(size));
   for (auto i = Py_ssize_t{0}; i < size; ++i)
-    out.push_back(value_of(item_at(object, i), place{at.root, at.packs, &at, {}, i}, depth + 1));
+    out.push_back(value_of(item_at(object, i), place{at.root, at.pack, &at, {}, i}, depth + 1));
   return out;
 }
 
@@ -156,23 +156,23 @@ nb::object to_python(std::string_view text) {
 
 namespace {
 
-nb::object object_from(const json::value& from, bool unpacks);
+/// @param unpack makes the object of a packed value; null: packed values are not recognized
+nb::object object_from(const json::value& from, PyObject* unpack);
 
-nb::object dict_from(const json::object& from, bool unpacks) {
-  if (unpacks && from.size() == 1 && from.begin()->key() == packed_key &&
+nb::object dict_from(const json::object& from, PyObject* unpack) {
+  if (unpack != nullptr && from.size() == 1 && from.begin()->key() == packed_key &&
       from.begin()->value().is_string())
-    return nb::borrow(types().unpack)(
-        to_python(std::string_view{from.begin()->value().get_string()}));
+    return nb::borrow(unpack)(to_python(std::string_view{from.begin()->value().get_string()}));
   auto out = nb::dict();
   for (const auto& [key, value] : from) {
     const auto name = to_python(std::string_view{key});
-    if (PyDict_SetItem(out.ptr(), name.ptr(), object_from(value, unpacks).ptr()) != 0)
+    if (PyDict_SetItem(out.ptr(), name.ptr(), object_from(value, unpack).ptr()) != 0)
       throw nb::python_error();
   }
   return out;
 }
 
-nb::object object_from(const json::value& from, bool unpacks) {
+nb::object object_from(const json::value& from, PyObject* unpack) {
   switch (from.kind()) {
   case json::kind::null:
     return nb::none();
@@ -187,7 +187,7 @@ nb::object object_from(const json::value& from, bool unpacks) {
   case json::kind::string:
     return to_python(std::string_view{from.get_string()});
   case json::kind::object:
-    return dict_from(from.get_object(), unpacks);
+    return dict_from(from.get_object(), unpack);
   case json::kind::array:
     break;
   }
@@ -197,22 +197,22 @@ nb::object object_from(const json::value& from, bool unpacks) {
     throw nb::python_error();
   for (auto i = std::size_t{0}; i < items.size(); ++i)
     PyList_SetItem(out.ptr(), static_cast<Py_ssize_t>(i),
-                   object_from(items[i], unpacks).release().ptr());
+                   object_from(items[i], unpack).release().ptr());
   return out;
 }
 
 } // namespace
 
 nb::object to_python(const json::object& from) {
-  return dict_from(from, false);
+  return dict_from(from, nullptr);
 }
 
 nb::object to_python(const json::value& from) {
-  return object_from(from, false);
+  return object_from(from, nullptr);
 }
 
-nb::object from_stored(const json::value& from) {
-  return object_from(from, true);
+nb::object from_stored(const json::value& from, nb::handle unpack) {
+  return object_from(from, unpack.is_valid() ? unpack.ptr() : types().unpack);
 }
 
 std::string_view text_of(nb::handle from, const std::string& where) {
@@ -229,8 +229,8 @@ json::value to_json(nb::handle from, const std::string& where) {
   return value_of(from, place{where}, 0);
 }
 
-json::value to_stored(nb::handle from, const std::string& where) {
-  return value_of(from, place{where, true}, 0);
+json::value to_stored(nb::handle from, const std::string& where, nb::handle pack) {
+  return value_of(from, place{where, pack.is_valid() ? pack.ptr() : types().pack}, 0);
 }
 
 json::object to_json_object(nb::handle from, const std::string& where) {

@@ -31,11 +31,14 @@ namespace nb = nanobind;
 /// Returns the form in which checkpoints store a Python object: JSON, if JSON represents it
 /// exactly, otherwise `{"$msgpack": base64}` (superstep/_stored.py). Objects in lists and dicts
 /// have their own forms.
+/// @param pack packs other objects; by default with the allow list of the package
 /// @throws nb::python_error with the place and the type of an object that cannot be stored
-[[nodiscard]] json::value to_stored(nb::handle from, const std::string& where);
+[[nodiscard]] json::value to_stored(nb::handle from, const std::string& where,
+                                    nb::handle pack = {});
 /// Returns the object of a stored form.
+/// @param unpack the reverse of `pack`
 /// @throws nb::python_error for a class that is not on the allow list
-[[nodiscard]] nb::object from_stored(const json::value& from);
+[[nodiscard]] nb::object from_stored(const json::value& from, nb::handle unpack = {});
 
 /// Reads messages from a Python object in a form that messages_from_json() accepts.
 /// @param where names the object in errors

@@ -78,4 +78,13 @@ auto translated(F f) -> decltype(f()) {
   }
 }
 
+/// Calls a function of the C++ library as translated() does, and releases the GIL meanwhile.
+template <class F>
+auto unlocked(F f) -> decltype(f()) {
+  return translated([&] {
+    const auto released = nb::gil_scoped_release{};
+    return f();
+  });
+}
+
 } // namespace superstep::python

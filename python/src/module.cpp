@@ -261,6 +261,7 @@ NB_MODULE(_superstep, m) {
   add_rows(m);
   add_wraps(m);
   add_graphs(m);
+  add_lang_threads(m);
   add_program(m);
   m.def("forget_package", &forget_all);
   members = PyDict_Copy(own);

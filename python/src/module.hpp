@@ -30,5 +30,7 @@ struct saved_threads {
 
 /// Adds the classes of graphs to the module.
 void add_graphs(nb::module_& m);
+/// Adds the class LangThreads, for checkpointers of LangGraph.
+void add_lang_threads(nb::module_& m);
 
 } // namespace superstep::python

@@ -172,6 +172,8 @@ public:
       out += "[]";
       return true;
     }
+    if (was != nullptr && was->stored() != nullptr && is->stored() != nullptr)
+      return detail::write_json_change(out, *was->stored(), *is->stored());
     if (was != nullptr)
       return detail::write_json_change(out, was->to_json(), is->to_json());
     out += '[';

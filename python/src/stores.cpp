@@ -53,15 +53,6 @@ Options read_options(nb::handle embed, std::vector<std::string> fields, std::opt
   return out;
 }
 
-/// Calls a function of a store without the GIL.
-template <class F>
-auto unlocked(F f) {
-  return translated([&] {
-    const auto released = nb::gil_scoped_release{};
-    return f();
-  });
-}
-
 nb::object item_object(const store_namespace& ns, std::string_view key, const json::object& value,
                        const std::optional<double>& score) {
   auto labels = nb::list();

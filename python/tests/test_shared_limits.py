@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Limits per minute that processes share in PostgreSQL (`limits.share`), with a server of its own."""
+"""Limits per minute that processes share in PostgreSQL (`limits.share`)."""
 
 import json
 import os
 import pathlib
-import shutil
-import stat
 import subprocess
 import sys
-import tempfile
 import textwrap
 import threading
 import time
@@ -18,46 +15,6 @@ from typing import Any, Iterator
 import pytest
 
 import superstep as ss
-
-
-def programs() -> "pathlib.Path | None":
-    """Returns the folder with the programs of the newest server that is installed."""
-    found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda p: int(p.parts[4]))
-    return found[-1].parent if found else None
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    """The address of a PostgreSQL server without a network port."""
-    bin = programs()
-    if bin is None:
-        pytest.skip("PostgreSQL is not installed")
-    folder = tempfile.mkdtemp(prefix="superstep-pg-")  # short, because it contains a socket
-    become = ["setpriv", "--pdeathsig=KILL"]
-    if os.geteuid() == 0:
-        become += ["--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        # In some containers, only root may enter the folder `/`. access() respects the capability to do
-        # so only with the bit no_setuid_fixup.
-        if not os.stat("/").st_mode & stat.S_IXOTH:
-            become += ["--securebits=+no_setuid_fixup", "--inh-caps=+dac_read_search"]
-            become += ["--ambient-caps=+dac_read_search"]
-        shutil.chown(folder, "postgres", "postgres")
-    make = [f"{bin}/initdb", "-D", f"{folder}/data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale"]
-    subprocess.run([*become, *make, "--no-sync"], check=True, capture_output=True)
-    start = [f"{bin}/postgres", "-D", f"{folder}/data", "-k", folder, "-c", "listen_addresses="]
-    with open(f"{folder}/log", "wb") as log:
-        server = subprocess.Popen([*become, *start], stdout=log, stderr=log)
-    try:
-        ready = [f"{bin}/pg_isready", "-q", "-h", folder]
-        end = time.monotonic() + 60
-        while subprocess.run(ready).returncode != 0:
-            assert time.monotonic() < end and server.poll() is None, pathlib.Path(folder, "log").read_text()
-            time.sleep(0.05)
-        yield f"postgresql:///postgres?host={folder}&user=postgres"
-    finally:
-        server.terminate()
-        server.wait(30)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
