@@ -7,11 +7,14 @@ import dataclasses
 import itertools
 import json
 import operator
+import os
 import pathlib
 import pickle
 import subprocess
 import sys
+import time
 import uuid
+import warnings
 from typing import Annotated, Any, Callable, Iterator, TypedDict
 
 import pytest
@@ -389,6 +392,40 @@ def test_versions_of_other_savers_are_continued(saver: PostgresSaver) -> None:
     ours = saver.get_next_version(theirs, None)
     assert ours > theirs and InMemorySaver().get_next_version(ours, None) > ours
     assert [saver.get_next_version(v, None) for v in (None, 1)] == [1, 2]
+
+
+def test_first_calls_of_many_threads_open_one_connection(url: str) -> None:
+    opened = []
+    with PostgresSaver(url) as saver:
+        make = saver._opened._checkpointer._open  # type: ignore[union-attr]
+
+        def open_slowly() -> Any:
+            opened.append(1)
+            time.sleep(0.05)
+            return make()
+
+        saver._opened._checkpointer._open = open_slowly  # type: ignore
+
+        async def read_all() -> None:
+            await asyncio.gather(*(saver.aget_tuple(new_thread()) for _ in range(50)))
+
+        asyncio.run(read_all())
+    assert opened == [1]
+
+
+def test_forked_process_opens_the_database_again(url: str) -> None:
+    with PostgresSaver(url) as saver:
+        config = asyncio.run(
+            saver.aput(put(saver, new_thread(), {"i": 1}), empty_checkpoint(), {"step": 2}, {})
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # threads and fork
+            child = os.fork()
+        if child == 0:
+            found = asyncio.run(saver.aget_tuple(config))
+            os._exit(0 if found and found.metadata["step"] == 2 else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert get(saver, put(saver, config, {"i": 3})).checkpoint["channel_values"] == {"i": 3}
 
 
 def test_closed_saver_cannot_be_used(url: str) -> None:

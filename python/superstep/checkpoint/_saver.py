@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import binascii
+import concurrent.futures
+import functools
+import threading
 from typing import Any, AsyncIterator, Callable, Iterator, Sequence, TypeVar
 
 from langchain_core.runnables import RunnableConfig
@@ -36,6 +39,8 @@ T = TypeVar("T")
 THREADS_MAX = 1_000
 #: The number of checkpoints that list() reads at once.
 PAGE = 100
+#: The number of calls of coroutines that wait for the storage at the same time. They share commits.
+CALLS_MAX = 64
 
 
 class _Whole:
@@ -50,15 +55,23 @@ class _Opened:
 
     def __init__(self, checkpointer: Checkpointer) -> None:
         self._checkpointer: "Checkpointer | None" = checkpointer
+        self._lock = threading.Lock()  # held while the database is opened
         self._forget()
 
     def _forget(self) -> None:
         self._native: Any = None
         self._generation = -1
+        self._pool: "concurrent.futures.ThreadPoolExecutor | None" = None
         #: by thread and namespace: the id, the versions of channels, and the native checkpoint
         self.newest: "dict[tuple[str, str], tuple[str, ChannelVersions, Any]]" = {}
 
     def native(self) -> Any:
+        if self._native is None or self._generation != _superstep.generation():
+            with self._lock:
+                self._open()
+        return self._native
+
+    def _open(self) -> None:
         if self._checkpointer is None:
             raise RuntimeError("the saver is closed")
         if self._native is None or self._generation != _superstep.generation():
@@ -66,7 +79,15 @@ class _Opened:
             self._native = _superstep.LangThreads(self._checkpointer._open())
             self._generation = _superstep.generation()
             built.add(self)
-        return self._native
+
+    async def run(self, function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+        """Calls a function on another thread."""
+        if self._generation != _superstep.generation():
+            await asyncio.to_thread(self.native)
+        if self._pool is None:
+            self._pool = concurrent.futures.ThreadPoolExecutor(CALLS_MAX, "superstep-saver")
+        call = functools.partial(function, *arguments, **options)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, call)
 
     def remember(self, key: tuple[str, str], id: str, versions: ChannelVersions, point: Any) -> None:
         while len(self.newest) >= THREADS_MAX:
@@ -75,7 +96,10 @@ class _Opened:
         self.newest[key] = (id, dict(versions), point)
 
     def close(self) -> None:
+        pool = self._pool
         self._forget()
+        if pool is not None:
+            pool.shutdown(wait=False)
         if self._checkpointer is not None:
             self._checkpointer._forget()
         self._checkpointer = None
@@ -290,7 +314,7 @@ class Saver(BaseCheckpointSaver[Any]):
                 self._opened.native().prune(thread_id)
 
     async def aget_tuple(self, config: RunnableConfig) -> "CheckpointTuple | None":
-        return await asyncio.to_thread(self.get_tuple, config)
+        return await self._opened.run(self.get_tuple, config)
 
     async def alist(
         self,
@@ -301,7 +325,7 @@ class Saver(BaseCheckpointSaver[Any]):
         limit: "int | None" = None,
     ) -> AsyncIterator[CheckpointTuple]:
         found = self.list(config, filter=filter, before=before, limit=limit)
-        while (one := await asyncio.to_thread(next, found, None)) is not None:
+        while (one := await self._opened.run(next, found, None)) is not None:
             yield one
 
     async def aput(
@@ -311,7 +335,7 @@ class Saver(BaseCheckpointSaver[Any]):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        return await asyncio.to_thread(self.put, config, checkpoint, metadata, new_versions)
+        return await self._opened.run(self.put, config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self,
@@ -320,19 +344,19 @@ class Saver(BaseCheckpointSaver[Any]):
         task_id: str,
         task_path: str = "",
     ) -> None:
-        await asyncio.to_thread(self.put_writes, config, writes, task_id, task_path)
+        await self._opened.run(self.put_writes, config, writes, task_id, task_path)
 
     async def adelete_thread(self, thread_id: str) -> None:
-        await asyncio.to_thread(self.delete_thread, thread_id)
+        await self._opened.run(self.delete_thread, thread_id)
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
-        await asyncio.to_thread(self.delete_for_runs, run_ids)
+        await self._opened.run(self.delete_for_runs, run_ids)
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
-        await asyncio.to_thread(self.copy_thread, source_thread_id, target_thread_id)
+        await self._opened.run(self.copy_thread, source_thread_id, target_thread_id)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
-        await asyncio.to_thread(lambda: self.prune(thread_ids, strategy=strategy))
+        await self._opened.run(self.prune, thread_ids, strategy=strategy)
 
     def get_next_version(self, current: Any, channel: None) -> Any:
         """Returns a number; for a text, which another saver has made, the next text in its order."""
