@@ -167,14 +167,16 @@ void held_rows::fill(worker_chunk& into, std::span<const std::uint64_t> rows) {
   }
 }
 
-commit_action held_rows::begin_commit(std::size_t room) {
+commit_action held_rows::begin_commit(std::size_t room, std::size_t starting) {
   auto out = commit_action{};
   for (auto& [first, each] : chunks_) {
     auto rows = std::vector<std::uint64_t>{};
     auto next = each.is_read ? each.bound() : first;
     for (auto row = first; row < each.bound(); ++row) {
       const auto state = each.state(row);
-      if (state == row_state::ready)
+      if (state == row_state::ready && starting > 0)
+        --starting;
+      else if (state == row_state::ready)
         next = std::min(next, row);
       if (state != row_state::ended || room == 0)
         continue;

@@ -124,7 +124,9 @@ public:
   /// @param rows the rows of these chunks that are not stored, sorted
   void fill(std::span<const std::uint64_t> rows);
   /// Returns a commit that renews all leases and contains at most `room` rows that have ended.
-  [[nodiscard]] commit_action begin_commit(std::size_t room);
+  /// @param starting number of rows that will start before the next commit. No other worker takes
+  /// them over, because it would run them a second time.
+  [[nodiscard]] commit_action begin_commit(std::size_t room, std::size_t starting);
   /// Settles the rows of a part of a commit if they are stored; otherwise they have ended again.
   void end_commit(std::uint64_t first, std::span<const std::uint64_t> rows, bool is_stored);
   void renew(std::uint64_t first, ledger_time until);

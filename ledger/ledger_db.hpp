@@ -42,7 +42,7 @@ using chunk_sums = std::array<std::int64_t, 13>;
 struct chunk_part {
   std::uint64_t first = 0;
   std::uint32_t fence = 0;
-  std::uint64_t next = 0; ///< the first row that the worker has not started
+  std::uint64_t next = 0; ///< the first row that the worker does not start before its next commit
   chunk_sums sums{};      ///< of the rows of this part
 };
 

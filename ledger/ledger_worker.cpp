@@ -136,6 +136,12 @@ std::uint32_t ledger_worker::wanted_chunks() const {
   return static_cast<std::uint32_t>(std::min<std::size_t>(wanted, room));
 }
 
+/// Returns the number of rows that probably start before the next commit.
+std::size_t ledger_worker::starting_rows() const {
+  return static_cast<std::size_t>(pace_.rows_per_second() *
+                                  std::chrono::duration<double>(commit_interval()).count());
+}
+
 /// Returns the number of rows of a new chunk that would start at once.
 std::uint32_t ledger_worker::free_slots() const {
   auto used = rows_.running();
@@ -181,7 +187,7 @@ ledger_action ledger_worker::next_of_idle(ledger_time now) {
   if (must_resolve_)
     return begin(resolve_action{rows_.leases()}, now);
   if (is_commit_due(now)) {
-    committing_ = rows_.begin_commit(options_.rows_max);
+    committing_ = rows_.begin_commit(options_.rows_max, starting_rows());
     is_commit_awaited_ = false;
     return begin(committing_, now);
   }

@@ -131,6 +131,7 @@ private:
   [[nodiscard]] ledger_action give_up();
   [[nodiscard]] pause_action wait() const;
   [[nodiscard]] std::uint32_t wanted_chunks() const;
+  [[nodiscard]] std::size_t starting_rows() const;
   [[nodiscard]] std::uint32_t free_slots() const;
   [[nodiscard]] bool is_commit_due(ledger_time now) const;
   [[nodiscard]] ledger_time renewal_due() const;

@@ -254,6 +254,8 @@ declare
   v_is_done boolean := false;
   v_cost bigint := 0;
   v_tokens bigint := 0;
+  v_job_state text;
+  v_spent bigint[];
   s bigint[];
 begin
   for i in 1 .. cardinality(p_first) loop
@@ -293,10 +295,10 @@ begin
       values (p_job, p_worker, v_cost, v_tokens)
       on conflict (job, worker) do update set cost = w.cost + v_cost, tokens = w.tokens + v_tokens;
   end if;
-  return query select
-    case when v_is_done then state_of(p_job)
-         else (select j.state from jobs j where j.job = p_job) end, u.verdict, u.bound,
-    case when p_budget then spent_by_others(p_job, p_worker) end
+  v_job_state := case when v_is_done then state_of(p_job)
+                 else (select j.state from jobs j where j.job = p_job) end;
+  v_spent := case when p_budget then spent_by_others(p_job, p_worker) end;
+  return query select v_job_state, u.verdict, u.bound, v_spent
     from unnest(v_verdicts, v_bounds) with ordinality as u (verdict, bound, at) order by u.at;
 end $$;
 
