@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -34,7 +35,8 @@ class fleet {
 public:
   explicit fleet(const simulation_options& options)
       : options_{options}, random_{options.seed},
-        ledger_{options.rows, options.chunk_rows, in_time(60)}, workers_(options.workers) {}
+        ledger_{options.rows, options.chunk_rows, in_time(60)}, workers_(options.workers),
+        cores_(options.cores) {}
 
   simulation_result run();
 
@@ -54,6 +56,9 @@ private:
     std::int64_t spent = 0;        ///< cost of its rows that have ended
     std::int64_t spent_others = 0; ///< according to the last answer
     bool is_over = false;
+    bool is_computing = false;        ///< whether the processor has some of `rows`
+    std::deque<std::uint64_t> rows{}; ///< rows that need a processor
+    std::size_t committing = 0;       ///< rows of the commit that runs
   };
   using event_function = std::function<void()>;
   struct event {
@@ -83,6 +88,9 @@ private:
   void stop(std::uint32_t index);
   void pump(std::uint32_t index);
   void start_rows(std::uint32_t index);
+  void compute_rows(std::uint32_t index);
+  double compute(double cost);
+  [[nodiscard]] bool has_room(const process& of) const;
   void end_rows();
   void wake_at(std::uint32_t index, double when);
   void send(std::uint32_t index, const ledger_action& action);
@@ -90,7 +98,7 @@ private:
   void deliver(std::uint32_t index, const any_answer& answer);
   void crash_server();
   void check_leases(const std::string& worker, const std::vector<leased_chunk>& chunks);
-  double serve(std::size_t rows);
+  double serve(std::size_t stored, std::size_t read);
   [[nodiscard]] bool is_spent(const process& by) const {
     return options_.budget > 0 && by.spent + by.spent_others >= options_.budget;
   }
@@ -113,6 +121,7 @@ private:
       std::vector<std::vector<row_end_event>>(1U << 17U);
   std::uint64_t tick_now_ = 0;
   double now_ = 0;
+  std::vector<double> cores_; ///< when each processor is free
   double server_free_ = 0;
   double server_back_ = 0; ///< when the server is available again
   std::uint32_t server_life_ = 0;
@@ -133,9 +142,21 @@ void fleet::check_leases(const std::string& worker, const std::vector<leased_chu
   }
 }
 
+/// Returns when a processor has worked for `cost`. Processors work in the order of the calls.
+double fleet::compute(double cost) {
+  auto& core = *std::ranges::min_element(cores_);
+  core = std::max(core, now_) + cost;
+  return core;
+}
+
 /// Returns when the server has executed a statement that arrives now.
-double fleet::serve(std::size_t rows) {
-  const auto cost = options_.statement_cost + options_.row_cost * static_cast<double>(rows);
+double fleet::serve(std::size_t stored, std::size_t read) {
+  const auto cost = options_.statement_cost + options_.row_cost * static_cast<double>(stored) +
+                    options_.read_cost * static_cast<double>(read);
+  if (options_.cores > 0) {
+    busy_ += cost;
+    return compute(cost);
+  }
   server_free_ = std::max(now_ + options_.network, server_free_) + cost;
   busy_ += cost;
   return server_free_;
@@ -184,6 +205,7 @@ any_answer fleet::execute(const std::string& worker, const ledger_action& action
 
 void fleet::deliver(std::uint32_t index, const any_answer& answer) {
   auto& to = *workers_[index].machine;
+  workers_[index].committing = 0;
   const auto time = clock_of(workers_[index]);
   std::visit(
       [&]<class Answer>(const Answer& of) {
@@ -218,17 +240,22 @@ void fleet::send(std::uint32_t index, const ledger_action& action) {
       if (to.life != life || to.statement != number || !to.is_busy)
         return;
       to.is_busy = false;
+      to.committing = 0;
       to.machine->failed(clock_of(to));
       pump(index);
     });
   };
   if (now_ < server_back_)
     return fail_at(now_ + options_.network);
-  auto rows = std::size_t{0};
+  from.committing = 0;
   if (const auto* commit = std::get_if<commit_action>(&action))
     for (const auto& part : commit->rows)
-      rows += part.size();
-  const auto done = serve(rows);
+      from.committing += part.size();
+  auto read_rows = std::size_t{0};
+  if (const auto* read = std::get_if<read_action>(&action))
+    for (const auto& chunk : read->chunks)
+      read_rows += chunk.bound - chunk.first;
+  const auto done = serve(from.committing, read_rows);
   const auto is_cut = uniform() < options_.cut_share;
   const auto is_late = is_cut && uniform() < options_.late_share;
   const auto is_executed = !is_cut || is_late || uniform() < 0.5;
@@ -260,6 +287,7 @@ void fleet::send(std::uint32_t index, const ledger_action& action) {
       if (server_life == server_life_ || to.life != life || to.statement != number || !to.is_busy)
         return;
       to.is_busy = false;
+      to.committing = 0;
       to.machine->failed(clock_of(to));
       pump(index);
     });
@@ -279,16 +307,54 @@ void fleet::wake_at(std::uint32_t index, double when) {
   });
 }
 
+/// Whether a worker may start a row, as row_table and shared_ledger decide: while a commit runs, a
+/// worker keeps at most 1,024 other rows that have ended, and otherwise those of one commit.
+bool fleet::has_room(const process& of) const {
+  constexpr auto queue_max = std::size_t{1'024};
+  const auto waiting = of.machine->rows().unsettled() - of.committing;
+  const auto waiting_max = of.committing > 0 ? queue_max : ledger_worker_options{}.rows_max;
+  return of.running < options_.concurrency && (options_.cores == 0 || waiting < waiting_max);
+}
+
+/// Lets a processor work for some of a worker's rows, unless it does so already.
+void fleet::compute_rows(std::uint32_t index) {
+  constexpr auto slice = 0.001; // until another process has its turn
+  auto& of = workers_[index];
+  if (of.is_computing || of.rows.empty())
+    return;
+  of.is_computing = true;
+  const auto count = std::clamp<std::size_t>(
+      static_cast<std::size_t>(slice / std::max(options_.row_processor, 1e-9)), 1, of.rows.size());
+  at(compute(options_.row_processor * static_cast<double>(count)),
+     [this, index, count, life = of.life] {
+       auto& by = workers_[index];
+       if (by.life != life)
+         return;
+       by.is_computing = false;
+       for (auto i = std::size_t{0}; i < count; ++i) {
+         --by.running;
+         ++by.spent;
+         by.machine->ended(by.rows.front());
+         by.rows.pop_front();
+       }
+       pump(index);
+     });
+}
+
 void fleet::start_rows(std::uint32_t index) {
   auto& of = workers_[index];
   if (is_spent(of))
     of.machine->drain();
-  while (of.running < options_.concurrency) {
+  while (has_room(of)) {
     const auto row = of.machine->take(clock_of(of));
     if (!row)
-      return;
+      break;
     ++of.running;
     ++started_;
+    if (options_.cores > 0) {
+      of.rows.push_back(*row);
+      continue;
+    }
     auto length = std::lognormal_distribution<double>{std::log(options_.row_median),
                                                       options_.row_sigma}(random_);
     // The same rows are poisoned whenever they run.
@@ -301,6 +367,7 @@ void fleet::start_rows(std::uint32_t index) {
     const auto slot = static_cast<std::uint64_t>((now_ + length) / tick) + 1;
     ring_[slot % ring_.size()].push_back({*row, index, of.life});
   }
+  compute_rows(index);
 }
 
 /// Lets a worker start rows and send its next statement.
@@ -351,7 +418,9 @@ void fleet::start(std::uint32_t index) {
   auto& of = workers_[index];
   ++of.life;
   of.is_over = of.is_busy = false;
-  of.running = 0;
+  of.running = of.committing = 0;
+  of.is_computing = false;
+  of.rows.clear();
   of.woken_at = of.paused_until = 0;
   of.spent = 0;
   of.spent_others = ledger_.spent().cost;
@@ -404,7 +473,11 @@ void fleet::crash_server() {
 void fleet::plan_faults() {
   const auto early = options_.elastic_from > 0 ? options_.elastic_from : options_.workers;
   for (auto i = std::uint32_t{0}; i < options_.workers; ++i)
-    at((i < early ? 0 : 60) + options_.start_within * uniform(), [this, i] { start(i); });
+    at((i < early ? 0 : 60) + options_.start_within * uniform(), [this, i] {
+      if (options_.cores == 0)
+        return start(i);
+      at(compute(options_.start_processor), [this, i] { start(i); });
+    });
   if (options_.server_crash_every > 0)
     at(after(options_.server_crash_every), [this] { crash_server(); });
   if (options_.rack_loss_at > 0)
@@ -451,9 +524,13 @@ simulation_result fleet::run() {
   check_end();
   const auto mean = options_.row_median * std::exp(options_.row_sigma * options_.row_sigma / 2);
   result_.makespan = now_;
-  result_.ideal =
-      static_cast<double>(options_.rows) * mean /
-      (static_cast<double>(options_.workers) * static_cast<double>(options_.concurrency));
+  const auto slots =
+      static_cast<double>(options_.workers) * static_cast<double>(options_.concurrency);
+  result_.ideal = options_.cores > 0
+                      ? static_cast<double>(options_.rows) *
+                            (options_.row_processor + options_.row_cost + options_.read_cost) /
+                            options_.cores
+                      : static_cast<double>(options_.rows) * mean / slots;
   result_.last_percent = now_ - at_99_;
   result_.server_busy = busy_ / now_;
   result_.rows_again = static_cast<double>(started_ - std::min(started_, options_.rows)) /

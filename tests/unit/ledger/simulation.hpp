@@ -24,6 +24,13 @@ struct simulation_options {
   double statement_cost = 0.00175;
   double row_cost = 0.0000107;
   double network = 0.0005;
+  // If `cores` is not 0, workers and server share the processors of one machine. Rows then need a
+  // time of a processor only, and a worker runs one at a time. The server handles several
+  // statements at a time. Statements that read rows need a time for each of them.
+  std::uint32_t cores = 0;
+  double row_processor = 0;   ///< time of a processor that a row needs in its worker
+  double start_processor = 0; ///< time of a processor that a worker needs to start
+  double read_cost = 0;       ///< time of the server for each row that a worker reads
   // --- faults; 0: none ---
   double crash_every = 0;    ///< mean time between crashes of a worker
   double restart_after = 60; ///< time until a crashed worker starts again
@@ -44,7 +51,8 @@ struct simulation_options {
 struct simulation_result {
   std::string fault;
   double makespan = 0;
-  double ideal = 0;        ///< time if all workers were busy all the time and nothing failed
+  double ideal = 0;        ///< time if all workers were busy all the time and nothing failed; with
+                           ///< `cores`, time of the processors for the rows
   double last_percent = 0; ///< time between 99 % and 100 % of the rows
   double longest_row = 0;  ///< the longest row that ran
   double server_busy = 0;  ///< share of the time
