@@ -35,13 +35,18 @@ void forget_parent() noexcept {
   forks.fetch_add(1);
 }
 
+/// Whether forget_parent() is called in forked children, from the first call of this function on.
+bool watches_forks() noexcept {
+  static const auto is_registered = ::pthread_atfork(nullptr, nullptr, &forget_parent) == 0;
+  return is_registered;
+}
+
 } // namespace
 
 process& process::get() {
   if (auto* const here = current.load())
     return *here;
-  static const auto is_registered = ::pthread_atfork(nullptr, nullptr, &forget_parent) == 0;
-  if (!is_registered)
+  if (!watches_forks())
     throw std::bad_alloc{}; // the only error of pthread_atfork()
   auto* const made = new process;
   made->bodies_ = new body_pool;
@@ -59,6 +64,8 @@ bool process::is_started() noexcept {
 }
 
 std::uint64_t process::generation() noexcept {
+  // A checkpointer or store may be used, and have threads, before the engine starts.
+  static_cast<void>(watches_forks());
   return forks.load();
 }
 

@@ -45,6 +45,27 @@ def test_multiprocessing(method: str) -> None:
     assert graph.invoke({"n": 1})["n"] == 2
 
 
+def test_fork_is_noticed_before_the_engine_starts(run_python: Run, tmp_path: pathlib.Path) -> None:
+    done = run_python(
+        f"""
+        import os, warnings
+        import superstep as ss
+        from superstep import _superstep
+        warnings.simplefilter("ignore", DeprecationWarning)
+        saved = ss.sqlite_checkpointer({str(tmp_path / "a.db")!r})
+        saved.delete_thread("t")
+        assert not _superstep.is_started()
+        native = saved._native
+        child = os.fork()
+        if child == 0:
+            saved.delete_thread("t")
+            os._exit(0 if saved._native is not native else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """
+    )
+    assert done.stdout == "0\n", done.stderr
+
+
 def test_forked_child_has_its_own_engine(run_python: Run) -> None:
     done = run_python(
         GRAPH

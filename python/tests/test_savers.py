@@ -10,6 +10,7 @@ import operator
 import os
 import pathlib
 import pickle
+import signal
 import subprocess
 import sys
 import time
@@ -211,6 +212,38 @@ def get(saver: BaseCheckpointSaver[Any], config: RunnableConfig) -> CheckpointTu
     return found
 
 
+KILLED = """
+import os, sys
+from typing import Any, TypedDict
+from langgraph.graph import START, StateGraph
+from langgraph.types import interrupt
+from superstep.checkpoint.postgres import PostgresSaver
+
+class State(TypedDict, total=False):
+    n: Any
+
+graph = StateGraph(State)
+graph.add_node("count", lambda state: {"n": {state["n"]}})
+graph.add_node("ask", lambda state: {"n": interrupt("go on?")})
+graph.add_edge(START, "count")
+graph.add_edge("count", "ask")
+app = graph.compile(checkpointer=PostgresSaver(sys.argv[1]))
+app.invoke({"n": 7}, {"configurable": {"thread_id": sys.argv[2]}})
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_interrupt_is_durable_when_the_run_returns(saver: PostgresSaver, url: str) -> None:
+    config = new_thread()
+    command = [sys.executable, "-c", KILLED, url, config["configurable"]["thread_id"]]
+    assert subprocess.run(command, timeout=60).returncode == -signal.SIGKILL
+    found = get(saver, config)
+    assert found.checkpoint["channel_values"]["n"] == {7}
+    assert [(channel, value[0].value) for _, channel, value in found.pending_writes or []] == [
+        ("__interrupt__", "go on?")
+    ]
+
+
 def test_writes_are_those_of_langgraphs_saver(saver: PostgresSaver) -> None:
     def write(to: BaseCheckpointSaver[Any]) -> Any:
         config = put(to, new_thread(), {})
@@ -225,6 +258,29 @@ def test_writes_are_those_of_langgraphs_saver(saver: PostgresSaver) -> None:
         return before, after, get(to, config).pending_writes
 
     assert write(saver) == write(InMemorySaver())
+
+
+def test_writes_may_precede_their_checkpoint(saver: PostgresSaver) -> None:
+    def write(to: BaseCheckpointSaver[Any], config: RunnableConfig) -> Any:
+        checkpoints = [empty_checkpoint(), empty_checkpoint()]
+        value = {"x": [1]}
+        made: list[RunnableConfig] = []
+        for checkpoint in checkpoints:
+            made.append({"configurable": {**config["configurable"], "checkpoint_id": checkpoint["id"]}})
+            to.put_writes(made[-1], [("a", value), ("__interrupt__", (1,))], "t1")
+        value["x"].append(2)
+        for parent, checkpoint in zip([config, made[0]], checkpoints):
+            to.put(parent, checkpoint, {"step": 2}, {})
+        first, second = (get(to, at).pending_writes for at in made)
+        assert first == second
+        return second
+
+    for to in (saver, InMemorySaver()):
+        thread = new_thread(checkpoint_ns="")
+        assert to.get_tuple(thread) is None
+        expected = [("t1", "__interrupt__", [1]), ("t1", "a", {"x": [1]})]
+        assert write(to, thread) == expected
+        assert write(to, get(to, thread).config) == expected
 
 
 def test_list_selects_as_langgraphs_saver(saver: PostgresSaver) -> None:

@@ -50,12 +50,20 @@ class _Whole:
         self.value = value
 
 
+class _Packed:
+    """A value in its packed form."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
 class _Opened:
     """The native threads of a checkpointer, and what the saver knows of them."""
 
     def __init__(self, checkpointer: Checkpointer) -> None:
         self._checkpointer: "Checkpointer | None" = checkpointer
         self._lock = threading.Lock()  # held while the database is opened
+        self.order = threading.Lock()  # protects `newest` and `early`
         self._forget()
 
     def _forget(self) -> None:
@@ -64,6 +72,8 @@ class _Opened:
         self._pool: "concurrent.futures.ThreadPoolExecutor | None" = None
         #: by thread and namespace: the id, the versions of channels, and the native checkpoint
         self.newest: "dict[tuple[str, str], tuple[str, ChannelVersions, Any]]" = {}
+        #: by thread and namespace: writes of checkpoints that were not put yet, as (id, record, waits)
+        self.early: "dict[tuple[str, str], list[tuple[str, dict[str, Any], bool]]]" = {}
 
     def native(self) -> Any:
         if self._native is None or self._generation != _superstep.generation():
@@ -142,6 +152,8 @@ class Saver(BaseCheckpointSaver[Any]):
         await asyncio.to_thread(self._opened.close)
 
     def _pack(self, value: Any, where: str) -> str:
+        if isinstance(value, _Packed):
+            return value.text
         if isinstance(value, _Whole):
             value = value.value
         kind, data = self.serde.dumps_typed(value)
@@ -202,7 +214,14 @@ class Saver(BaseCheckpointSaver[Any]):
         point = self._opened.native().put(
             *key, about, values, unchanged, known[2] if known else None, self._pack
         )
-        self._opened.remember(key, checkpoint["id"], versions, point)
+        with self._opened.order:
+            self._opened.remember(key, checkpoint["id"], versions, point)
+            early = self._opened.early.pop(key, [])
+            if later := [one for one in early if one[0] > checkpoint["id"]]:
+                self._opened.early[key] = later
+        for id, record, waits in early:
+            if id <= checkpoint["id"]:
+                self._put_record(key, id, record, waits)
         return _config_of(*key, checkpoint["id"])
 
     def put_writes(
@@ -215,25 +234,38 @@ class Saver(BaseCheckpointSaver[Any]):
         conf = config["configurable"]
         key = str(conf["thread_id"]), conf.get("checkpoint_ns", "")
         id = conf["checkpoint_id"]
-        known = self._opened.newest.get(key)
         wrap = self._wrapper()
-        record = {"task": task_id, "path": task_path, "writes": [[c, wrap(v)] for c, v in writes]}
+        record: "dict[str, Any]" = {"task": task_id, "path": task_path}
+        record["writes"] = [[channel, wrap(value)] for channel, value in writes]
         waits = any(channel in WRITES_IDX_MAP for channel, _ in writes)
-        self._opened.native().put_writes(
-            *key, id, record, known[2] if known and known[0] == id else None, waits, self._pack
-        )
+        # With durability="async", a task may end before its checkpoint is put, by another thread.
+        with self._opened.order:
+            known = self._opened.newest.get(key)
+            if known is not None and known[0] < id:
+                record["writes"] = [[c, _Packed(self._pack(v, "a write"))] for c, v in record["writes"]]
+                self._opened.early.setdefault(key, []).append((id, record, waits))
+                return
+        self._put_record(key, id, record, waits)
+
+    def _put_record(self, key: tuple[str, str], id: str, record: "dict[str, Any]", waits: bool) -> None:
+        known = self._opened.newest.get(key)
+        point = known[2] if known is not None and known[0] == id else None
+        self._opened.native().put_writes(*key, id, record, point, waits, self._pack)
 
     def get_tuple(self, config: RunnableConfig) -> "CheckpointTuple | None":
         conf = config["configurable"]
         key = str(conf["thread_id"]), conf.get("checkpoint_ns", "")
         id = conf.get("checkpoint_id") or ""
         found = self._opened.native().load(*key, id, self._unpack)
-        if found is None:
-            return None
-        point = found[0]
-        made = self._tuple_of(key, found)
-        if not id:
-            self._opened.remember(key, found[1], made.checkpoint["channel_versions"], point)
+        made = None if found is None else self._tuple_of(key, found)
+        with self._opened.order:
+            known = self._opened.newest.get(key)
+            if found is None and not id:
+                self._opened.remember(key, "", {}, None)
+            elif found is not None and made is not None:
+                if not id or known is None or known[0] < found[1]:
+                    versions = made.checkpoint["channel_versions"]
+                    self._opened.remember(key, found[1], versions, found[0])
         return made
 
     def list(
