@@ -51,6 +51,7 @@ begin
   if not p_is_durable then
     perform set_config('synchronous_commit', 'off', true);
   end if;
+  perform pg_advisory_xact_lock_shared(p_holder); -- see take_leases()
   -- A thread with an expected checkpoint exists, or else has a conflict.
   if '' = any (s_before) then
     insert into threads (thread, ns, created)
@@ -177,6 +178,11 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_has
 set enable_mergejoin = off set jit = off as $$
 begin
   perform set_config('synchronous_commit', 'off', true);
+  perform pg_advisory_xact_lock(h.holder) from (
+    select distinct l.holder from leases l
+    where l.thread = any (p_threads) and l.holder <> p_holder
+      and (p_takes_over or l.until < clock_timestamp())
+    order by l.holder) h;
   return query
     insert into leases as l (thread, holder, fence, until)
     select u.thread, p_holder, nextval('fences'), clock_timestamp() + p_ms * interval '1 ms'

@@ -115,6 +115,44 @@ BOOST_AUTO_TEST_CASE(run_whose_thread_was_taken_over_cannot_write) {
   two->check(contract::key);
 }
 
+/// A killed process may leave a statement behind that still runs when its lease has ended.
+BOOST_AUTO_TEST_CASE(taking_over_waits_for_statements_of_previous_holder) {
+  const auto made = two_processes{}; // creates the functions
+  auto killed = shared_server().connect();
+  auto next = shared_server().connect();
+  const auto number = [](auto& connection, const std::string& statement) {
+    const auto rows = connection.run(statement.c_str());
+    BOOST_TEST_REQUIRE(rows.has_value(), (rows ? std::string{} : rows.error().text));
+    return rows->number(0, 0);
+  };
+  const auto writer = std::to_string(number(killed, "select superstep_threads.add_writer()"));
+  const auto fence = std::to_string(
+      number(killed, "select o_fence from superstep_threads.take_leases(7, '{t}', 1, false)"));
+  const auto save = [&](int statement) { // begins an effect
+    return "select superstep_threads.save(" + writer + ", " + std::to_string(statement) +
+           ", 7, 0, true, '{t}', '{\"\"}', '{" + fence +
+           "}', array[null::text], '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', "
+           "'{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{1}', '{effect-" +
+           std::to_string(statement) + "}', '{0}', '{0}', array[''::bytea])";
+  };
+  const auto take_over =
+      "select count(*) from superstep_threads.take_leases(8, '{t}', 60000, false)";
+  BOOST_TEST_REQUIRE(killed.run_script("begin").has_value());
+  const auto first = killed.run(save(1).c_str());
+  BOOST_TEST_REQUIRE(first.has_value(), (first ? std::string{} : first.error().text));
+  std::this_thread::sleep_for(milliseconds{20}); // the lease ends
+  BOOST_TEST_REQUIRE(next.run_script("set lock_timeout = '100ms'").has_value());
+  const auto too_early = next.run(take_over);
+  BOOST_TEST_REQUIRE(!too_early.has_value());
+  BOOST_TEST(too_early.error().text.find("55P03") != std::string::npos, too_early.error().text);
+  BOOST_TEST_REQUIRE(killed.run_script("commit").has_value());
+  BOOST_TEST(number(next, take_over) == 1);
+  const auto late = killed.run(save(2).c_str());
+  BOOST_TEST_REQUIRE(late.has_value(), (late ? std::string{} : late.error().text));
+  BOOST_TEST(late->text(0, 0) == "[[1, 1, \"\"]]");
+  BOOST_TEST(number(next, "select count(*) from superstep_threads.effects") == 1);
+}
+
 BOOST_AUTO_TEST_CASE(effect_of_run_that_was_taken_over_is_refused) {
   const auto held = take(*one);
   const auto other = take(*two, busy_policy::take_over);
