@@ -15,8 +15,10 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres import PostgresSaver as TheirSaver
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver as TheirAsyncSaver
 from langgraph.graph import START, StateGraph
 from langgraph.graph.message import MessagesState
+from psycopg_pool import AsyncConnectionPool
 
 from superstep.checkpoint.postgres import PostgresSaver
 
@@ -25,6 +27,8 @@ from postgres_server import PostgresServer
 
 STEPS = 300
 TURNS = 200
+RUNS = 64
+MANY_STEPS = 20
 ROUNDS = 5
 
 #: The bytes of all rows of a thread.
@@ -39,12 +43,12 @@ class Count(MessagesState):
     n: int
 
 
-def loop() -> Any:
-    """A graph that counts to STEPS."""
+def loop(steps: int = STEPS) -> Any:
+    """A graph that counts to a number."""
     graph = StateGraph(Count)
     graph.add_node("step", lambda state: {"n": state["n"] + 1})
     graph.add_edge(START, "step")
-    graph.add_conditional_edges("step", lambda state: "step" if state["n"] < STEPS else "__end__")
+    graph.add_conditional_edges("step", lambda state: "step" if state["n"] < steps else "__end__")
     return graph
 
 
@@ -114,6 +118,34 @@ def least(calls: "dict[str, Callable[[], float]]") -> dict[str, float]:
     return {name: min(r[name] for r in rounds) for name in calls}
 
 
+async def run_many(saver: Any) -> tuple[float, float]:
+    """Returns the super-steps per second of RUNS concurrent runs, and the CPU time of one in microseconds."""
+    app = loop(MANY_STEPS).compile(checkpointer=saver)
+
+    async def run() -> None:
+        assert (await app.ainvoke({"n": 0}, config(), durability="sync"))["n"] == MANY_STEPS
+
+    await run()
+    begin, cpu = time.monotonic(), time.process_time()
+    await asyncio.gather(*(run() for _ in range(RUNS)))
+    steps = RUNS * MANY_STEPS
+    return steps / (time.monotonic() - begin), (time.process_time() - cpu) / steps * 1e6
+
+
+async def compare_many(url: str) -> None:
+    """Compares concurrent runs. LangGraph's saver has as many connections as are useful here."""
+    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": psycopg.rows.dict_row}
+    async with (
+        AsyncConnectionPool(url, min_size=8, max_size=8, kwargs=options) as pool,
+        PostgresSaver(url) as ours,
+    ):
+        theirs = TheirAsyncSaver(pool)
+        found = [(await run_many(theirs), await run_many(ours)) for _ in range(ROUNDS)]
+    for i, name in enumerate(("LangGraph", "superstep")):
+        rate, cost = max(f[i][0] for f in found), min(f[i][1] for f in found)
+        print(f"{RUNS} concurrent runs: {rate:.0f} super-steps per second, {cost:.0f} us each, {name}")
+
+
 def check_conformance(url: str) -> None:
     @checkpointer_test(name="superstep.PostgresSaver")
     async def make() -> AsyncIterator[PostgresSaver]:
@@ -167,6 +199,7 @@ def main() -> None:
         try:
             check_conformance(server.url())
             compare(server.url())
+            asyncio.run(compare_many(server.url()))
         finally:
             server.stop()
 
