@@ -4,7 +4,6 @@
 #include <superstep/base/detail/assert.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
-#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -34,11 +33,12 @@ struct no_tag {};
 /// A persistent list: a copy costs O(1) and never sees later changes of the original, and appending
 /// to the newest version costs O(1) amortised.
 ///
-/// Elements are stored in chunks, which a spine (an array of pointers) refers to. The first chunks
-/// have 4, 4, 8 and 16 slots, because most lists are short; the others have 32. A list consists of
-/// a spine and a size; copies share spine and chunks. To append, a list claims the slot after its
-/// last element with one compare-and-swap. If another copy has already claimed the slot, the list
-/// copies the last chunk and the spine first, and no longer shares them.
+/// Elements are stored in chunks. The first chunks have 4, 4, 8 and 16 slots, because most lists
+/// are short; the others have 32. A list of one chunk refers to the chunk itself, a longer one to a
+/// spine, an array of pointers to its chunks. Copies share spine and chunks. To append, a list
+/// claims the slot after its last element with one compare-and-swap. If another copy has already
+/// claimed the slot, the list copies the last chunk and the spine first, and does not share them
+/// from then on.
 ///
 /// Invariant: a slot is written once, by the list that claimed it. It is read only by lists whose
 /// size covers it: that list and copies made of it afterwards.
@@ -62,9 +62,9 @@ public:
   shared_list(const shared_list&) noexcept = default;
   shared_list& operator=(const shared_list&) noexcept = default;
   shared_list(shared_list&& other) noexcept
-      : spine_{std::move(other.spine_)}, size_{std::exchange(other.size_, 0)} {}
+      : root_{std::move(other.root_)}, size_{std::exchange(other.size_, 0)} {}
   shared_list& operator=(shared_list&& other) noexcept {
-    spine_ = std::move(other.spine_);
+    root_ = std::move(other.root_);
     size_ = std::exchange(other.size_, 0);
     return *this;
   }
@@ -77,7 +77,7 @@ public:
   [[nodiscard]] const T& operator[](std::size_t i) const noexcept {
     SUPERSTEP_ASSERT(i < size_);
     const auto at = place_of(i);
-    return spine_->chunk_at(at.chunk)->item(at.slot);
+    return chunk_at(at.chunk)->item(at.slot);
   }
   /// Returns the last element. @pre !empty()
   [[nodiscard]] const T& back() const noexcept { return (*this)[size_ - 1]; }
@@ -90,7 +90,7 @@ public:
     SUPERSTEP_ASSERT(first < size_);
     const auto at = place_of(first);
     const auto n = std::min(slots_of(at.chunk) - at.slot, size() - first);
-    return {&spine_->chunk_at(at.chunk)->tag(at.slot), n};
+    return {&chunk_at(at.chunk)->tag(at.slot), n};
   }
 
   /// Appends an element. Returns whether it was added in shared memory or after a copy.
@@ -99,8 +99,8 @@ public:
     SUPERSTEP_ASSERT(size_ < std::numeric_limits<std::uint32_t>::max());
     const auto at = place_of(size_);
     const auto change = at.slot == 0 ? start_chunk(at.chunk) : claim_slot(at);
-    spine_->chunk_at(at.chunk)->put(at.slot, std::move(item), tag);
     ++size_;
+    chunk_at(at.chunk)->put(at.slot, std::move(item), tag);
     return change;
   }
 
@@ -112,13 +112,17 @@ public:
     const auto unique = is_sole_reader(i);
     if (!unique) {
       const auto last = place_of(size_ - 1);
-      auto changed = copy_of(*spine_->chunk_at(at.chunk),
-                             at.chunk == last.chunk ? last.slot + 1 : slots_of(at.chunk));
-      if (spine_->use_count() > 1)
-        spine_ = copy_of(*spine_, last.chunk + 1, spine_->capacity);
-      spine_->chunk_at(at.chunk) = std::move(changed);
+      auto changed =
+          copy_of(*chunk_at(at.chunk), at.chunk == last.chunk ? last.slot + 1 : slots_of(at.chunk));
+      if (!has_spine()) {
+        root_ = std::move(changed);
+      } else {
+        if (root_->use_count() > 1)
+          root_ = copy_of(of_spine(), last.chunk + 1, of_spine().capacity);
+        of_spine().chunk_at(at.chunk) = std::move(changed);
+      }
     }
-    spine_->chunk_at(at.chunk)->put(at.slot, std::move(item), tag);
+    chunk_at(at.chunk)->put(at.slot, std::move(item), tag);
     return unique ? list_change::in_place : list_change::forked;
   }
 
@@ -126,7 +130,7 @@ public:
   /// @pre i < size()
   [[nodiscard]] bool is_sole_reader(std::size_t i) const noexcept {
     SUPERSTEP_ASSERT(i < size_);
-    return spine_->use_count() == 1 && spine_->chunk_at(place_of(i).chunk)->use_count() == 1;
+    return root_->use_count() == 1 && chunk_at(place_of(i).chunk)->use_count() == 1;
   }
 
   class const_iterator;
@@ -136,8 +140,7 @@ public:
   /// Whether both lists contain equal elements in the same order. Costs O(1) for a list and its
   /// unchanged copy.
   friend bool operator==(const shared_list& a, const shared_list& b) {
-    return a.size_ == b.size_ &&
-           (a.spine_ == b.spine_ || std::equal(a.begin(), a.end(), b.begin()));
+    return a.size_ == b.size_ && (a.root_ == b.root_ || std::equal(a.begin(), a.end(), b.begin()));
   }
 
   /// Returns the number of leading elements that both lists have in common. Elements that are not
@@ -147,13 +150,13 @@ public:
   [[nodiscard]] static std::size_t common_prefix(const shared_list& a, const shared_list& b,
                                                  Same same) {
     const auto both = std::min(a.size(), b.size());
-    if (a.spine_ == b.spine_)
+    if (a.root_ == b.root_)
       return both;
     // A shared chunk is equal as a whole.
     for (auto i = std::size_t{0}; i < both;) {
       const auto at = place_of(i);
-      if (at.slot == 0 && a.spine_->chunk_at(at.chunk) == b.spine_->chunk_at(at.chunk)) {
-        i += slots_of(at.chunk);
+      if (at.slot == 0 && a.chunk_at(at.chunk) == b.chunk_at(at.chunk)) {
+        i = std::min(both, i + slots_of(at.chunk));
         continue;
       }
       if (!same(a[i], b[i]))
@@ -172,6 +175,7 @@ private:
   // The chunks for the first 32 elements: each has as many slots as those before it together.
   static constexpr std::size_t small_chunks = std::bit_width(chunk_size / first_chunk_size - 1) + 1;
   static_assert(std::has_single_bit(chunk_size) && std::has_single_bit(first_chunk_size));
+  static constexpr std::size_t spine_size = 4; // chunks of the first spine: those of 32 elements
 
   [[nodiscard]] static constexpr place place_of(std::size_t i) noexcept {
     if (i >= chunk_size)
@@ -186,25 +190,49 @@ private:
                                  : first_chunk_size << (chunk - 1);
   }
 
-  /// Base of the header of a block that continues with other data.
   enum class extra_bytes : std::size_t {};
-  struct block_header {
+  /// The header of a block that continues with other data: a chunk or a spine, with the number of
+  /// lists and spines that refer to it.
+  struct block {
+    explicit block(bool spine) noexcept : is_spine{spine} {}
+    block(const block&) = delete;
+    block& operator=(const block&) = delete;
+
     static void* operator new(std::size_t header, extra_bytes more) {
       return ::operator new(header + static_cast<std::size_t>(more));
     } // NOLINTNEXTLINE(misc-new-delete-overloads): belongs to the operator new above
-    static void operator delete(void* block) noexcept { ::operator delete(block); }
-    static void operator delete(void* block, extra_bytes) noexcept { ::operator delete(block); }
+    static void operator delete(void* at) noexcept { ::operator delete(at); }
+    static void operator delete(void* at, extra_bytes) noexcept { ::operator delete(at); }
+
+    [[nodiscard]] std::uint32_t use_count() const noexcept {
+      return uses.load(std::memory_order_acquire);
+    }
+    friend void intrusive_ptr_add_ref(block* b) noexcept {
+      b->uses.fetch_add(1, std::memory_order_relaxed);
+    }
+    friend void intrusive_ptr_release(block* b) noexcept {
+      if (b->uses.fetch_sub(1, std::memory_order_acq_rel) != 1)
+        return;
+      if (b->is_spine)
+        delete static_cast<spine*>(b);
+      else
+        delete static_cast<chunk*>(b);
+    }
+
+    std::atomic<std::uint32_t> uses{0};
+    const bool is_spine;
+
+  protected:
+    ~block() = default;
   };
 
   /// The header of a block that continues with the items of the slots and then with their tags.
-  struct alignas(std::max(alignof(T), alignof(std::size_t))) chunk
-      : block_header,
-        boost::intrusive_ref_counter<chunk, boost::thread_safe_counter> {
+  struct alignas(std::max(alignof(T), alignof(std::size_t))) chunk : block {
     [[nodiscard]] static chunk* make(std::size_t slots) {
       constexpr auto slot_size = sizeof(T) + (std::is_empty_v<Tag> ? 0 : sizeof(Tag));
       return new (extra_bytes{slots * slot_size}) chunk{slots};
     }
-    explicit chunk(std::size_t n) : slots{static_cast<std::uint8_t>(n)} {
+    explicit chunk(std::size_t n) : block{false}, slots{static_cast<std::uint8_t>(n)} {
       std::uninitialized_value_construct_n(items(), slots);
       if constexpr (!std::is_empty_v<Tag>)
         std::uninitialized_value_construct_n(tags(), slots);
@@ -225,8 +253,10 @@ private:
         tag(slot) = mark;
     }
 
-    const std::uint8_t slots;            ///< number of slots
-    std::atomic<std::size_t> claimed{0}; ///< number of the next slot that is not claimed
+    const std::uint8_t slots; ///< number of slots
+    /// Number of the next slot that is not claimed. In a first chunk, slots + 1 if a list has
+    /// started the second one.
+    std::atomic<std::size_t> claimed{0};
 
   private:
     static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
@@ -238,11 +268,11 @@ private:
   using chunk_ptr = boost::intrusive_ptr<chunk>;
 
   /// The header of a block that continues with the pointers to the chunks.
-  struct spine : block_header, boost::intrusive_ref_counter<spine, boost::thread_safe_counter> {
+  struct spine : block {
     [[nodiscard]] static spine* make(std::size_t capacity) {
       return new (extra_bytes{capacity * sizeof(chunk_ptr)}) spine{capacity};
     }
-    explicit spine(std::size_t n) noexcept : capacity{n} {
+    explicit spine(std::size_t n) noexcept : block{true}, capacity{n} {
       std::uninitialized_value_construct_n(&chunk_at(0), n);
     }
     spine(const spine&) = delete;
@@ -282,39 +312,63 @@ private:
     return to;
   }
 
+  [[nodiscard]] bool has_spine() const noexcept { return root_->is_spine; }
+  /// @pre has_spine()
+  [[nodiscard]] spine& of_spine() const noexcept { return static_cast<spine&>(*root_); }
+  /// @pre the list has the chunk
+  [[nodiscard]] chunk* chunk_at(std::size_t i) const noexcept {
+    return has_spine() ? of_spine().chunk_at(i).get() : static_cast<chunk*>(root_.get());
+  }
+
   /// Claims the next slot of the last chunk, or copies that chunk if another list has claimed it.
   list_change claim_slot(place at) {
-    if (claim(spine_->chunk_at(at.chunk)->claimed, at.slot))
+    auto& last = *chunk_at(at.chunk);
+    if (claim(last.claimed, at.slot))
       return list_change::in_place;
-    auto own = copy_of(*spine_->chunk_at(at.chunk), at.slot);
+    auto own = copy_of(last, at.slot);
     own->claimed.store(at.slot + 1, std::memory_order_relaxed);
-    auto longer = copy_of(*spine_, at.chunk, spine_->capacity);
+    if (!has_spine()) {
+      root_ = std::move(own);
+      return list_change::forked;
+    }
+    auto longer = copy_of(of_spine(), at.chunk, of_spine().capacity);
     longer->claimed.store(at.chunk + 1, std::memory_order_relaxed);
     longer->chunk_at(at.chunk) = std::move(own);
-    spine_ = std::move(longer);
+    root_ = std::move(longer);
     return list_change::forked;
   }
 
-  /// Adds a chunk when all are full: claims the next place in the spine, or copies the spine.
+  /// Adds a chunk when all are full. The second chunk needs a spine, a later one the next place in
+  /// it or in a longer one.
   list_change start_chunk(std::size_t c) {
     auto fresh = chunk_ptr{chunk::make(slots_of(c))};
     fresh->claimed.store(1, std::memory_order_relaxed);
-    if (!spine_)
-      spine_ = spine_ptr{spine::make(2)};
-    const auto full = c == spine_->capacity;
-    // A longer spine needs the claim as well: if two lists outgrow the same spine, only one of them
-    // is changed in place.
-    const auto first = claim(spine_->claimed, c);
-    if (!first || full) {
-      auto longer = copy_of(*spine_, c, full ? c * 2 : spine_->capacity);
-      longer->claimed.store(c + 1, std::memory_order_relaxed);
-      spine_ = std::move(longer);
+    if (c == 0) {
+      root_ = std::move(fresh);
+      return list_change::in_place;
     }
-    spine_->chunk_at(c) = std::move(fresh);
+    auto first = false; // whether no other list has continued here: only one is changed in place
+    if (!has_spine()) {
+      auto& only = static_cast<chunk&>(*root_);
+      auto both = spine_ptr{spine::make(spine_size)};
+      first = claim(only.claimed, only.slots);
+      both->claimed.store(2, std::memory_order_relaxed);
+      both->chunk_at(0) = &only;
+      root_ = std::move(both);
+    } else {
+      const auto full = c == of_spine().capacity;
+      first = claim(of_spine().claimed, c);
+      if (!first || full) {
+        auto longer = copy_of(of_spine(), c, full ? c * 2 : of_spine().capacity);
+        longer->claimed.store(c + 1, std::memory_order_relaxed);
+        root_ = std::move(longer);
+      }
+    }
+    of_spine().chunk_at(c) = std::move(fresh);
     return first ? list_change::in_place : list_change::forked;
   }
 
-  spine_ptr spine_;
+  boost::intrusive_ptr<block> root_; // null, the only chunk or the spine
   std::uint32_t size_ = 0;
 };
 
