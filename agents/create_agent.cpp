@@ -13,7 +13,7 @@ void add_token_usage::operator()(token_usage& into, token_usage&& more) const {
   into.input_tokens += more.input_tokens;
   into.output_tokens += more.output_tokens;
   into.total_tokens += more.total_tokens;
-  const auto add = [](json::object& sums, const json::object& counts) {
+  const auto add = [](object_box& sums, const object_box& counts) {
     // Counts that are not integers are ignored, because they cannot be summed.
     for (const auto& [name, count] : counts) {
       auto& sum = sums[name];

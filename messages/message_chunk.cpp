@@ -136,6 +136,11 @@ result<> append_usage(optional_box<token_usage>& into, optional_box<token_usage>
   return {};
 }
 
+/// Merges the metadata of a piece into that of the sum.
+result<> append_members(object_box& into, const object_box& more) {
+  return more.empty() ? result<>{} : merge_members(into.edit(), more);
+}
+
 /// Merges two artifacts by the rules of merge_members(), which apply to members of any type.
 result<> append_artifact(json::value& into, const json::value& more) {
   auto whole = json::object{{"artifact", std::move(into)}};
@@ -172,9 +177,9 @@ result<> append_chunk(message_chunk& into, message_chunk more, bool& is_sorted) 
     sum.name.clear();
   if (auto appended = append_content(sum, std::move(more.part)); !appended)
     return appended;
-  if (auto merged = merge_members(sum.additional_kwargs, more.part.additional_kwargs); !merged)
+  if (auto merged = append_members(sum.additional_kwargs, more.part.additional_kwargs); !merged)
     return merged;
-  if (auto merged = merge_members(sum.response_metadata, more.part.response_metadata); !merged)
+  if (auto merged = append_members(sum.response_metadata, more.part.response_metadata); !merged)
     return merged;
   if (auto added = append_usage(sum.usage, std::move(more.part.usage)); !added)
     return added;

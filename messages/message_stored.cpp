@@ -64,9 +64,9 @@ result<void> read_member(std::string_view key, const json::value& from, message&
   if (key == "invalid_tool_calls")
     return read_calls(from, into.invalid_tool_calls);
   if (key == "additional_kwargs")
-    return read_stored(from, into.additional_kwargs, "additional_kwargs");
+    return read_stored(from, into.additional_kwargs.edit(), "additional_kwargs");
   if (key == "response_metadata")
-    return read_stored(from, into.response_metadata, "response_metadata");
+    return read_stored(from, into.response_metadata.edit(), "response_metadata");
   if (key == "status") {
     into.is_error = from == "error";
   } else if (key == "artifact") {

@@ -92,7 +92,8 @@ std::string hash_of(const model_request& request) {
     sum = hash(to_canonical_text(request.format->schema), sum);
   if (request.format && request.format->mode == answer_mode::json_object)
     sum = hash("json_object", sum);
-  return fmt::format("{:016x}", hash(to_canonical_text(request.parameters), sum));
+  return fmt::format("{:016x}",
+                     hash(to_canonical_text(json::value(request.parameters.get())), sum));
 }
 
 std::string to_line(const journal_entry& entry, const std::vector<std::string>& secrets) {

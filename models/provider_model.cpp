@@ -163,7 +163,7 @@ private:
   /// Returns the parameter max_tokens of a call; nullopt if it is not set.
   [[nodiscard]] std::optional<std::int64_t> output_max_of(const model_request& request) const {
     auto out = std::optional<std::int64_t>{};
-    for (const auto* from : {&options_.parameters, &request.parameters})
+    for (const auto* from : {&options_.parameters, &request.parameters.get()})
       for (const auto* name : {"max_tokens", "max_completion_tokens", "max_output_tokens"})
         if (const auto* most = from->if_contains(name); most && most->is_int64())
           out = most->get_int64();

@@ -122,8 +122,8 @@ public:
     return to_canonical_text(json::value{{"defaults", parameters_}});
   }
   result<model_request> transform(model_request request) const override {
-    for (const auto& member : parameters_)
-      request.parameters.insert(member); // keeps the request's value if the key is present
+    for (const auto& [key, value] : parameters_)
+      request.parameters.emplace(key, value); // keeps the request's value if the key is present
     return request;
   }
 

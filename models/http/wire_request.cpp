@@ -116,7 +116,7 @@ result<provider_question> make_question(const provider_model_options& options,
                                         const model_request& request) {
   auto q = provider_question{};
   q.model = options.model;
-  for (const auto* parameters : {&options.parameters, &request.parameters})
+  for (const auto* parameters : {&options.parameters, &request.parameters.get()})
     if (auto added = add_parameters(q, options.api, *parameters); !added)
       return std::move(added).error();
   if (options.api == provider_api::anthropic)

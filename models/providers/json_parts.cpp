@@ -71,6 +71,12 @@ void put_as(json::object& into, std::string_view name, const json::object& from,
     into.insert_or_assign(name, *value);
 }
 
+void put_as(object_box& into, std::string_view name, const json::object& from,
+            std::string_view key) {
+  if (const auto* value = member(from, key))
+    into.insert_or_assign(name, *value);
+}
+
 bool is_standard(const message& m) {
   return text_in(m.response_metadata, "output_version") == "v1";
 }

@@ -37,8 +37,12 @@ namespace superstep::providers {
 /// Copies all members of `from`. Existing members are replaced.
 void put_all(json::object& into, const json::object& from);
 /// Copies the member `key` of `from` to `into` under the name `name`, unless it is missing or null.
+/// @{
 void put_as(json::object& into, std::string_view name, const json::object& from,
             std::string_view key);
+void put_as(object_box& into, std::string_view name, const json::object& from,
+            std::string_view key);
+/// @}
 
 /// Whether the message's content has the standard form (response_metadata.output_version is "v1").
 [[nodiscard]] bool is_standard(const message& m);

@@ -27,7 +27,7 @@ namespace superstep::openai_chat {
 /// Copies to `kwargs` the members of an answer or streamed piece that LangChain drops: the refusal,
 /// and the reasoning of DeepSeek, vLLM, OpenRouter and others. Reasoning is read from
 /// `reasoning_content` or `reasoning` and stored as `reasoning_content`.
-void keep_extras(json::object& kwargs, const json::object& answer);
+void keep_extras(object_box& kwargs, const json::object& answer);
 
 /// Converts one event of a stream without regard to earlier events.
 [[nodiscard]] chunk_result read_event(const json::object& event);

@@ -98,7 +98,7 @@ result<message> read_response(const json::object& answer) {
   const auto cut = why_cut(text_in(*choice, "finish_reason"));
   if (auto read = read_message(m, *from, cut); !read)
     return std::move(read).error();
-  auto& metadata = m.response_metadata;
+  auto& metadata = m.response_metadata.edit();
   metadata.reserve(8); // enough for most answers
   if (const auto* usage = object_in(answer, "usage")) {
     m.usage = read_usage(*usage, text_in(answer, "service_tier"));
@@ -176,7 +176,7 @@ chunk_result read_event(const json::object& event) {
   return std::optional{std::move(chunk)};
 }
 
-void keep_extras(json::object& kwargs, const json::object& answer) {
+void keep_extras(object_box& kwargs, const json::object& answer) {
   put_as(kwargs, "refusal", answer, "refusal");
   for (const auto* key : {"reasoning", "reasoning_content"}) // reasoning_content takes precedence
     if (!text_in(answer, key).empty())

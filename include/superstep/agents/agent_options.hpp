@@ -88,7 +88,7 @@ struct call_event {
 
 /// Options of one run for the agents in it: pass them as run_config::context. Optional.
 struct agent_context {
-  json::object parameters{};                      ///< overrides of the model's parameters
+  object_box parameters{};                        ///< overrides of the model's parameters
   std::shared_ptr<const call_times> tool_times{}; ///< filled during the run if set
   /// See model_request::sample. Also applies to agents that are called as tools.
   std::uint32_t sample = 1;

@@ -28,7 +28,7 @@ struct model_call {
   message_list messages;                         ///< the conversation that the model reads
   tool_definitions tools;                        ///< offered tools; null: those bound to the model
   std::uint32_t turn = 0;                        ///< number of the model's call in this run, from 0
-  json::object parameters{};                     ///< see model_request::parameters
+  object_box parameters{};                       ///< see model_request::parameters
   std::shared_ptr<const answer_schema> format{}; ///< required format of the answer; null: any text
 };
 

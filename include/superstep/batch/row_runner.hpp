@@ -23,10 +23,10 @@ struct batch_progress;
 struct row_request {
   std::string key{};       ///< the row's id, unique in its job; also the prefix of its message ids
   message_list messages{}; ///< the conversation so far; may be empty in native rows
-  json::object input{};    ///< other members of the state; only native rows have any
-  json::object parameters{}; ///< overrides of the model's parameters, from the body of openai rows
-  run_config config{};       ///< run_id is the key; the deadline is batch_options::row_deadline
-  std::string job{};         ///< id of the job, the same in all its runs: batch_summary::job_id
+  object_box input{};      ///< other members of the state; only native rows have any
+  object_box parameters{}; ///< overrides of the model's parameters, from the body of openai rows
+  run_config config{};     ///< run_id is the key; the deadline is batch_options::row_deadline
+  std::string job{};       ///< id of the job, the same in all its runs: batch_summary::job_id
   /// Number of this sample of the row, from 1. Samples of a row must not share cached answers.
   std::uint32_t sample = 1;
   std::uint32_t attempt = 1; ///< number of starts of the row, including this one, over all runs
@@ -78,7 +78,7 @@ struct row_fault {
 struct row_outcome {
   row_status status = row_status::ok; ///< kind of the row's end
   message_list messages;              ///< the whole conversation
-  json::object state;                 ///< the rest of the state; written beside `messages`
+  object_box state;                   ///< the rest of the state; written beside `messages`
   std::optional<row_error> error;     ///< set unless status is ok
   std::optional<row_fault> fault;     ///< if set, all other members are ignored
   token_usage usage;                  ///< sum over the row's model calls

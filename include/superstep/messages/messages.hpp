@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/clock.hpp>
+#include <superstep/base/detail/object_box.hpp>
 #include <superstep/base/detail/optional_box.hpp>
 #include <superstep/base/detail/shared_list.hpp>
 #include <superstep/base/error.hpp>
@@ -68,9 +69,9 @@ struct token_usage {
   std::int64_t input_tokens = 0;
   std::int64_t output_tokens = 0;
   std::int64_t total_tokens = 0;
-  json::object input_details;
-  json::object output_details;
-  json::object others = {};
+  object_box input_details;
+  object_box output_details;
+  object_box others = {};
 
   friend bool operator==(const token_usage&, const token_usage&) = default;
 };
@@ -88,8 +89,8 @@ struct message {
   std::string tool_call_id;                          ///< tool only: the call it answers
   json::value artifact;                              ///< tool only; never sent to a model
   optional_box<token_usage> usage;                   ///< ai only
-  json::object response_metadata;
-  json::object additional_kwargs;
+  object_box response_metadata;
+  object_box additional_kwargs;
   optional_box<std::string> role; ///< chat only: the free-form role
 
   friend bool operator==(const message&, const message&) = default;

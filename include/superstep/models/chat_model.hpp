@@ -123,7 +123,7 @@ struct model_request {
   std::uint32_t sample = 1;
   /// Parameters that override the model's own: temperature, max_tokens, model, …. They also
   /// configure the tools: tool_choice (a tool's name, auto, any, none) and parallel_tool_calls.
-  json::object parameters{};
+  object_box parameters{};
   std::shared_ptr<const answer_schema> format{}; ///< required format of the answer; null: any text
   /// If set, a model that can stream does so, and the pieces add up to the returned message. An
   /// answer that breaks off after its first piece is an error at once, because another attempt

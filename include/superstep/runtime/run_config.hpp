@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/object_box.hpp>
 #include <superstep/base/detail/optional_box.hpp>
 #include <superstep/base/detail/wrong_type.hpp>
 #include <superstep/base/json.hpp>
@@ -130,9 +131,9 @@ struct run_config {
   /// Entries that are saved with the run's checkpoints, if they are texts, numbers or booleans.
   /// Used to select checkpoints (checkpoint_query::metadata). Names that LangGraph reserves, such
   /// as `step` and those that start with `__` or `langgraph_`, are not saved.
-  json::object metadata{};
+  object_box metadata{};
   /// Parameters that bodies read with runtime::config(). Saved with checkpoints like `metadata`.
-  json::object configurable{};
+  object_box configurable{};
   /// Options of a run on a thread; not set: their defaults.
   optional_box<thread_options> thread{};
   run_context context{}; ///< read by bodies with runtime::context<T>()
