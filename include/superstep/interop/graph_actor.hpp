@@ -83,7 +83,8 @@ private:
 
 } // namespace superstep
 
-/// These types may be the content of messages between actors of one process. @{
+/// @cond doxygen does not know the templates of CAF
+// These types may be the content of messages between actors of one process.
 template <class State>
 struct caf::allowed_unsafe_message_type<superstep::graph_call<State>> : std::true_type {};
 template <class State>
@@ -96,7 +97,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(superstep::custom_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(superstep::task_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(superstep::checkpoint_event)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(superstep::debug_event)
-/// @}
+/// @endcond
 
 namespace superstep {
 
