@@ -12,8 +12,7 @@ namespace superstep {
 void early_results::keep(runtime run, tool_call call, message_ptr answer) const {
   // The copy of the runtime only identifies the run. The functions in it refer to the model's task,
   // which ends before the entry is taken, so they are removed.
-  detail::runtime_access::set_emit(run, {});
-  detail::runtime_access::set_emit_message(run, {});
+  detail::runtime_access::set_emitters(run, nullptr);
   detail::runtime_access::set_services(run, nullptr);
   const auto lock = std::scoped_lock{mutex_};
   if (kept_.size() >= kept_max)

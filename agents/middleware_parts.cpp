@@ -88,7 +88,7 @@ continuation continue_after(const exits& from, jump to, const message_list& mess
   const auto ends_with = [&](message_type type) {
     return !messages.empty() && messages.back().type == type;
   };
-  auto calls = std::vector<sent_call>{};
+  auto calls = sent_calls{};
   if (from.is_looped || to == jump::tools || ends_with(message_type::ai))
     calls = pending_sends(messages);
   if (!calls.empty())

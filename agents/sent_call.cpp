@@ -53,8 +53,8 @@ const value_form* form_of_sent_calls() noexcept {
   return &form;
 }
 
-std::vector<sent_call> pending_sends(const message_list& messages) {
-  auto pending = std::vector<sent_call>{};
+sent_calls pending_sends(const message_list& messages) {
+  auto pending = sent_calls{};
   const auto position = position_of_answer(messages);
   if (position == messages.size())
     return pending;
@@ -67,7 +67,7 @@ std::vector<sent_call> pending_sends(const message_list& messages) {
   pending.reserve(answer->tool_calls.size());
   for (auto i = std::uint32_t{0}; i < answer->tool_calls.size(); ++i)
     if (answered.empty() || !answered.contains(answer->tool_calls[i].id))
-      pending.emplace_back(answer, i);
+      pending.push_back(sent_call{answer, i});
   return pending;
 }
 

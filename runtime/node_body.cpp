@@ -37,8 +37,11 @@ runtime body_input::make_runtime() const {
   if (services) {
     access::set_stop(rt, services->stop_token());
     access::set_deadline(rt, services->deadline());
-    access::set_emit(rt, services->emitter());
-    access::set_emit_message(rt, services->message_emitter());
+    auto custom = services->emitter();
+    auto message = services->message_emitter();
+    if (custom || message)
+      access::set_emitters(
+          rt, std::make_shared<const detail::emitters>(std::move(custom), std::move(message)));
     access::set_services(rt, services);
   }
   return rt;

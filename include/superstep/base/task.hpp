@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/detail/executor.hpp>
+#include <superstep/base/detail/frame_memory.hpp>
 #include <superstep/base/detail/optional_box.hpp>
 
 #include <coroutine>
@@ -35,6 +36,11 @@ struct promise_base {
     }
     void await_resume() const noexcept {}
   };
+
+  /// Allocate the frame, of which the promise is a part. @{
+  static void* operator new(std::size_t bytes) { return take_frame(bytes); }
+  static void operator delete(void* frame, std::size_t bytes) noexcept { free_frame(frame, bytes); }
+  /// @}
 
   [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }
   [[nodiscard]] final_awaiter final_suspend() const noexcept { return {}; }

@@ -11,6 +11,7 @@
 #include <coroutine>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string_view>
@@ -22,6 +23,12 @@ namespace detail {
 class call_services;
 struct task_place;
 struct runtime_access;
+
+/// The functions that send events of a body to the stream; empty if no reader wants them.
+struct emitters {
+  std::function<void(json::value)> custom; ///< for runtime::emit()
+  std::function<void(value)> message;      ///< for runtime::emit_message()
+};
 } // namespace detail
 template <class State>
 class compiled_graph;
@@ -109,8 +116,8 @@ public:
   /// progress, unless timeout_policy::heartbeats_only is set. May be called from any thread.
   void emit(json::value event) const {
     heartbeat(false);
-    if (emit_)
-      emit_(std::move(event));
+    if (emitters_ && emitters_->custom)
+      emitters_->custom(std::move(event));
   }
   /// Sends a message, or a piece of a message, to the reader of the run's stream, without waiting
   /// for the barrier. If streams_messages() is false, the message is discarded. In both cases the
@@ -119,12 +126,12 @@ public:
   /// @param message an object of any type; the prebuilt agents send `message` and `message_chunk`
   void emit_message(value message) const {
     heartbeat(false);
-    if (emit_message_)
-      emit_message_(std::move(message));
+    if (streams_messages())
+      emitters_->message(std::move(message));
   }
   /// Whether the run's stream has a reader that requested stream_mode::messages, and the node does
   /// not have the tag `nostream`.
-  [[nodiscard]] bool streams_messages() const noexcept { return static_cast<bool>(emit_message_); }
+  [[nodiscard]] bool streams_messages() const noexcept { return emitters_ && emitters_->message; }
   /// Reports that the body makes progress, which restarts timeout_policy::idle. May be called from
   /// any thread.
   void heartbeat() const { heartbeat(true); }
@@ -214,8 +221,7 @@ private:
   superstep::store* store_ = nullptr;
   std::stop_token stop_;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
-  std::function<void(json::value)> emit_;
-  std::function<void(value)> emit_message_;
+  std::shared_ptr<const detail::emitters> emitters_; // null if the stream has no reader for them
   std::shared_ptr<const run_error> failure_;
 };
 

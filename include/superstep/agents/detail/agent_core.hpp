@@ -154,8 +154,7 @@ struct agent_turns {
     auto answer = co_await asking;
     auto out = update{};
     front::set_response(out, std::move(answer.value));
-    front::count_answer(out, std::move(answer.usage),
-                        front::answers_to_count(state) + answer.answers - 1);
+    front::count_answer(out, &answer.usage, front::answers_to_count(state) + answer.answers - 1);
     co_return out;
   }
 
@@ -196,7 +195,12 @@ private:
     const auto steps_left =
         agent.ends_politely ? rt.remaining_steps() : std::numeric_limits<std::int64_t>::max();
     auto out = update{};
-    const auto usage = tokens != nullptr ? *tokens : answer.usage ? *answer.usage : token_usage{};
+    if constexpr (requires { out.writes(); })
+      out.writes().reserve(3); // the answer and its two counters
+    // The message owns its counts, and finish() may replace the message.
+    const auto own = tokens == nullptr ? answer.usage : optional_box<token_usage>{};
+    if (own)
+      tokens = &*own;
     const auto will_retry_answer = agent.answers_invalid && !answer.invalid_tool_calls.empty();
     react::finish(answer, agent.name, steps_left, agent.return_direct, will_retry_answer);
     auto answers = std::vector<message>{};
@@ -208,7 +212,7 @@ private:
     for (auto& one : answers)
       added.push_back(std::move(one));
     front::add_messages(out, std::move(added));
-    front::count_answer(out, usage, answers_to_count);
+    front::count_answer(out, tokens, answers_to_count);
     front::count_tools(out, answers.size());
     return out;
   }

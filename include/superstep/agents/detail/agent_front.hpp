@@ -61,12 +61,14 @@ struct agent_front : agent_access<State> {
       to.add(set<&State::structured_response>(std::move(response)));
   }
   /// Adds an answer of the model to the counters that the state has.
+  /// @param usage the token counts; null if the model has reported none
   /// @param answers see answers_to_count()
-  static void count_answer(update& to, const token_usage& usage, std::uint32_t answers) {
+  static void count_answer(update& to, const token_usage* usage, std::uint32_t answers) {
     if constexpr (requires(State& s) { s.model_calls; })
       to.add(set<&State::model_calls>(answers));
     if constexpr (requires(State& s) { s.usage; })
-      to.add(set<&State::usage>(usage));
+      if (usage != nullptr)
+        to.add(set<&State::usage>(*usage));
   }
   /// Adds answered tool calls to the counter, if the state has one.
   static void count_tools(update& to, std::size_t calls) {

@@ -99,6 +99,7 @@ private:
     if (got.answers.empty())
       return;
     auto update = typename front::update{};
+    update.writes().reserve(2);
     front::add_messages(update, std::move(got.answers));
     front::count_tools(update, got.calls);
     for (auto& one : update.writes())

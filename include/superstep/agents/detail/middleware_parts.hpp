@@ -43,8 +43,8 @@ struct exits {
 
 /// The place where a run continues: a node, or tool calls to send to the tools.
 struct continuation {
-  std::string_view node;          ///< name of the next node; empty if `calls` is set
-  std::vector<sent_call> calls{}; ///< each call becomes a Send to the tools
+  std::string_view node; ///< name of the next node; empty if `calls` is set
+  sent_calls calls{};    ///< each call becomes a Send to the tools
 };
 
 /// Returns where a run continues after the model or a hook: at the target of the jump, else at

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/short_list.hpp>
 #include <superstep/messages/messages.hpp>
 #include <superstep/runtime/detail/node_body.hpp>
 
 #include <cstdint>
-#include <vector>
 
 namespace superstep::react {
 
@@ -24,6 +24,9 @@ private:
   std::uint32_t index_;
 };
 
+/// Calls to send. Most answers have few.
+using sent_calls = detail::short_list<sent_call, 1>;
+
 /// Returns the call that a Send to the tools carries: a sent_call, or a tool_call if the
 /// application has made the Send. @pre given.payload is not null
 [[nodiscard]] const tool_call& sent_call_of(const body_input& given);
@@ -31,7 +34,7 @@ private:
 [[nodiscard]] const value_form* form_of_sent_calls() noexcept;
 
 /// Returns the calls of the latest answer that have no tool message.
-[[nodiscard]] std::vector<sent_call> pending_sends(const message_list& messages);
+[[nodiscard]] sent_calls pending_sends(const message_list& messages);
 
 /// Sends a message to the reader of the run's stream, as runtime::emit_message() does.
 void stream_answer(const body_input& given, const message& answer);

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -30,11 +29,8 @@ struct runtime_access {
   static void set_services(runtime& rt, call_services* s) noexcept { rt.services_ = s; }
   [[nodiscard]] static call_services* services(const runtime& rt) noexcept { return rt.services_; }
   static void set_attempt(runtime& rt, std::uint32_t attempt) noexcept { rt.attempt_ = attempt; }
-  static void set_emit(runtime& rt, std::function<void(json::value)> emit) {
-    rt.emit_ = std::move(emit);
-  }
-  static void set_emit_message(runtime& rt, std::function<void(value)> emit) {
-    rt.emit_message_ = std::move(emit);
+  static void set_emitters(runtime& rt, std::shared_ptr<const emitters> to) noexcept {
+    rt.emitters_ = std::move(to);
   }
   static void set_failure(runtime& rt, std::shared_ptr<const run_error> why) noexcept {
     rt.failure_ = std::move(why);
