@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Thread-local free lists of the frames of coroutines.
-#include <superstep/base/detail/frame_memory.hpp>
-
 #include "base/free_blocks.hpp"
+
+#include <superstep/base/detail/frame_memory.hpp>
 
 #include <new>
 
@@ -33,7 +33,7 @@ void* take_frame(std::size_t bytes) {
   if (size <= sizes)
     if (auto* const frame = freed_frames::take(size))
       return frame;
-  return ::operator new(size * step - header);
+  return ::operator new(size* step - header);
 }
 
 void free_frame(void* frame, std::size_t bytes) noexcept {

@@ -30,9 +30,7 @@ public:
   object_box(const object_box& other)
       : at_{other.empty() ? nullptr : std::make_unique<json::object>(*other.at_)} {}
   object_box(object_box&&) noexcept = default;
-  object_box& operator=(const object_box& other) {
-    return *this = object_box{other};
-  }
+  object_box& operator=(const object_box& other) { return *this = object_box{other}; }
   object_box& operator=(object_box&&) noexcept = default;
   ~object_box() = default;
 
