@@ -443,6 +443,40 @@ def test_thread_of_another_program_is_an_error(saver: PostgresSaver, url: str) -
         saver.get_tuple(new_thread(thread_id=thread))
 
 
+def copy_threads(source: BaseCheckpointSaver[Any], target: BaseCheckpointSaver[Any]) -> None:
+    """The example of docs/python.md."""
+    for found in reversed(list(source.list(None))):
+        at: Any = found.parent_config or {
+            "configurable": {**found.config["configurable"], "checkpoint_id": None}
+        }
+        versions = found.checkpoint["channel_versions"]
+        config = target.put(at, found.checkpoint, found.metadata, versions)
+        writes = found.pending_writes or []
+        for task in dict.fromkeys(task for task, _, _ in writes):
+            target.put_writes(config, [(channel, value) for t, channel, value in writes if t == task], task)
+
+
+def test_threads_of_other_savers_can_be_copied(saver: PostgresSaver) -> None:
+    memory = InMemorySaver()
+    graph = build()
+    app: Any = graph.compile(checkpointer=memory)
+    config = new_thread()
+    config["max_concurrency"] = 1
+    first = {"messages": [HumanMessage("hello", id=str(uuid.uuid4()))], "items": []}
+    with pytest.raises(ValueError, match="first attempt"):
+        app.invoke(first, config)
+    app.invoke(None, config)
+    copy_threads(memory, saver)
+    again: Any = graph.compile(checkpointer=saver)
+    assert [s.values for s in again.get_state_history(config)] == [
+        s.values for s in app.get_state_history(config)
+    ]
+    for answer in ("one", "two", True):
+        results = [a.invoke(Command(resume=answer), config) for a in (again, app)]
+        asked = [[i.value for i in result.pop("__interrupt__", [])] for result in results]
+        assert results[0] == results[1] and asked[0] == asked[1]
+
+
 def test_versions_of_other_savers_are_continued(saver: PostgresSaver) -> None:
     theirs = InMemorySaver().get_next_version(None, None)
     ours = saver.get_next_version(theirs, None)
