@@ -89,6 +89,30 @@ BOOST_FIXTURE_TEST_CASE(worker_leases_one_chunk_ahead_without_splitting, fixture
   BOOST_TEST(!expect<lease_action>().may_split);
 }
 
+/// A commit takes half a second, so the next one comes after another second, in which as many rows
+/// start as in a second before: a third of 100 rows.
+BOOST_FIXTURE_TEST_CASE(commit_keeps_rows_that_start_before_next_one, fixture) {
+  const auto commit_slowly = [this] {
+    const auto action = expect<commit_action>();
+    now += milliseconds{500};
+    worker.committed({shared_job_state::open, {{part_answer::verdict::stored, 256}}}, now);
+    return action.parts.front().next;
+  };
+  connect();
+  this->lease({0, 256, 1});
+  take_rows(100);
+  end_rows(0, 100);
+  BOOST_TEST(commit_slowly() == 100U); // the worker has not measured its rate
+  now += milliseconds{2'500};
+  take_rows(100);
+  end_rows(100, 200);
+  BOOST_TEST(commit_slowly() == 200U);
+  now += seconds{1};
+  take_rows(10);
+  end_rows(200, 210);
+  BOOST_TEST(commit_slowly() == 243U);
+}
+
 /// The worker stores 0.8 rows per second, so it holds 24 rows, which are 6 chunks.
 BOOST_FIXTURE_TEST_CASE(worker_leases_several_chunks_when_half_have_started, fixture) {
   const auto end_chunk = [this](std::uint64_t first) {

@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cmath>
 #include <string>
 
 namespace {
@@ -131,6 +132,27 @@ BOOST_AUTO_TEST_CASE(thousand_workers_do_not_overload_server) {
   // Workers lose at most the time of their last rows and a lease.
   BOOST_TEST(result.makespan < result.ideal * 1.06 + result.longest_row + 60,
              to_text(options, result));
+}
+
+/// A fleet that shares two processors with its server needs the time of the processors, and little
+/// more.
+BOOST_AUTO_TEST_CASE(fleet_on_one_machine_keeps_processors_busy) {
+  auto options = simulation_options{};
+  options.rows = 40'000;
+  options.workers = 8;
+  options.cores = 2;
+  options.row_processor = 0.000'1;
+  options.row_cost = 0.000'02;
+  options.read_cost = 0.000'005;
+  options.statement_cost = 0.000'3;
+  options.start_processor = 0.01;
+  options.start_within = options.network = 0;
+  const auto result = simulate(options);
+  BOOST_TEST_MESSAGE(to_text(options, result));
+  BOOST_TEST(result.fault.empty(), to_text(options, result));
+  BOOST_TEST(std::abs(result.ideal - 2.5) < 1e-9);
+  BOOST_TEST(result.makespan > result.ideal, to_text(options, result));
+  BOOST_TEST(result.makespan < result.ideal * 1.2, to_text(options, result));
 }
 
 BOOST_AUTO_TEST_CASE(loss_of_rack_delays_job_by_its_share) {
