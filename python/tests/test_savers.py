@@ -283,6 +283,46 @@ def test_writes_may_precede_their_checkpoint(saver: PostgresSaver) -> None:
         assert write(to, get(to, thread).config) == expected
 
 
+def test_writes_are_kept_while_the_thread_is_read(saver: PostgresSaver) -> None:
+    class Late:
+        """Lets a thread put a checkpoint while another one reads the thread."""
+
+        def __init__(self, native: Any) -> None:
+            self.native = native
+            self.made: list[RunnableConfig] = []
+
+        def load(self, *arguments: Any) -> Any:
+            found = self.native.load(*arguments)
+            if not self.made:
+                self.made.append(put(saver, config, {"i": 1}))
+            return found
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.native, name)
+
+    for config in (new_thread(), put(saver, new_thread(), {"i": 0})):
+        late = Late(saver._opened.native())
+        saver._opened._native = late
+        thread = config["configurable"]["thread_id"]
+        saver.get_tuple(new_thread(thread_id=thread))
+        saver.put_writes(late.made[0], [("__interrupt__", 1)], "task")
+        saver._opened._native = late.native
+        assert get(saver, late.made[0]).pending_writes == [("task", "__interrupt__", 1)]
+
+
+def test_writes_of_forgotten_threads_are_kept(saver: PostgresSaver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("superstep.checkpoint._saver.THREADS_MAX", 1)
+    first, _ = put(saver, new_thread(), {}), put(saver, new_thread(), {})
+    saver.put_writes(first, [("a", 1)], "task")
+    assert get(saver, first).pending_writes == [("task", "a", 1)]
+    checkpoint = empty_checkpoint()
+    second: RunnableConfig = {"configurable": {**first["configurable"], "checkpoint_id": checkpoint["id"]}}
+    put(saver, new_thread(), {})
+    saver.put_writes(second, [("a", 2)], "task")
+    assert saver.put(first, checkpoint, {"step": 2}, {}) == second
+    assert get(saver, second).pending_writes == [("task", "a", 2)]
+
+
 def test_list_selects_as_langgraphs_saver(saver: PostgresSaver) -> None:
     def listed(to: BaseCheckpointSaver[Any]) -> Any:
         config = new_thread()

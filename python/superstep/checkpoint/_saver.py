@@ -36,7 +36,7 @@ SelfT = TypeVar("SelfT", bound="Saver")
 T = TypeVar("T")
 
 #: The number of threads whose newest checkpoint a saver keeps, to find out what has changed.
-THREADS_MAX = 1_000
+THREADS_MAX = 10_000
 #: The number of checkpoints that list() reads at once.
 PAGE = 100
 #: The number of calls of coroutines that wait for the storage at the same time. They share commits.
@@ -241,7 +241,7 @@ class Saver(BaseCheckpointSaver[Any]):
         # With durability="async", a task may end before its checkpoint is put, by another thread.
         with self._opened.order:
             known = self._opened.newest.get(key)
-            if known is not None and known[0] < id:
+            if known[0] < id if known else self._opened.native().load(*key, id, self._unpack) is None:
                 record["writes"] = [[c, _Packed(self._pack(v, "a write"))] for c, v in record["writes"]]
                 self._opened.early.setdefault(key, []).append((id, record, waits))
                 return
@@ -258,14 +258,13 @@ class Saver(BaseCheckpointSaver[Any]):
         id = conf.get("checkpoint_id") or ""
         found = self._opened.native().load(*key, id, self._unpack)
         made = None if found is None else self._tuple_of(key, found)
+        # Another thread may have put a newer checkpoint meanwhile, so `newest` never becomes older.
         with self._opened.order:
             known = self._opened.newest.get(key)
-            if found is None and not id:
+            if made is None and not id and known is None:
                 self._opened.remember(key, "", {}, None)
-            elif found is not None and made is not None:
-                if not id or known is None or known[0] < found[1]:
-                    versions = made.checkpoint["channel_versions"]
-                    self._opened.remember(key, found[1], versions, found[0])
+            elif made is not None and (known is None or known[0] < found[1]):
+                self._opened.remember(key, found[1], made.checkpoint["channel_versions"], found[0])
         return made
 
     def list(
