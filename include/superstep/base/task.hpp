@@ -2,8 +2,8 @@
 #pragma once
 
 #include <superstep/base/detail/executor.hpp>
-#include <superstep/base/detail/frame_memory.hpp>
 #include <superstep/base/detail/optional_box.hpp>
+#include <superstep/base/detail/small_blocks.hpp>
 
 #include <coroutine>
 #include <cstddef>
@@ -38,8 +38,8 @@ struct promise_base {
   };
 
   /// Allocate the frame, of which the promise is a part. @{
-  static void* operator new(std::size_t bytes) { return take_frame(bytes); }
-  static void operator delete(void* frame, std::size_t bytes) noexcept { free_frame(frame, bytes); }
+  static void* operator new(std::size_t bytes) { return take_block(bytes); }
+  static void operator delete(void* frame, std::size_t bytes) noexcept { free_block(frame, bytes); }
   /// @}
 
   [[nodiscard]] std::suspend_always initial_suspend() const noexcept { return {}; }

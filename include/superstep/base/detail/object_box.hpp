@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/small_blocks.hpp>
 #include <superstep/base/json.hpp>
 
 #include <initializer_list>
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -22,13 +22,13 @@ public:
   /// Creates an object with these members.
   object_box(json::object members) {
     if (!members.empty())
-      at_ = std::make_unique<json::object>(std::move(members));
+      at_ = detail::make_in_block<json::object>(std::move(members));
   }
   /// Creates an object with these members, as json::object does.
   object_box(std::initializer_list<std::pair<json::string_view, json::value_ref>> members)
       : object_box{json::object(members)} {}
   object_box(const object_box& other)
-      : at_{other.empty() ? nullptr : std::make_unique<json::object>(*other.at_)} {}
+      : at_{other.empty() ? nullptr : detail::make_in_block<json::object>(*other.at_)} {}
   object_box(object_box&&) noexcept = default;
   object_box& operator=(const object_box& other) { return *this = object_box{other}; }
   object_box& operator=(object_box&&) noexcept = default;
@@ -40,7 +40,7 @@ public:
   /// Returns the object for changes. Allocates it, so call empty() or if_contains() to read.
   [[nodiscard]] json::object& edit() {
     if (!at_)
-      at_ = std::make_unique<json::object>();
+      at_ = detail::make_in_block<json::object>();
     return *at_;
   }
 
@@ -85,7 +85,7 @@ private:
     return empty;
   }
 
-  std::unique_ptr<json::object> at_;
+  detail::block_ptr<json::object> at_;
 };
 
 } // namespace superstep

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <memory>
+#include <superstep/base/detail/small_blocks.hpp>
+
 #include <optional>
 #include <utility>
 
@@ -16,16 +17,16 @@ class optional_box {
 public:
   optional_box() noexcept = default;
   optional_box(std::nullopt_t) noexcept {}
-  optional_box(T v) : at_{std::make_unique<T>(std::move(v))} {}
+  optional_box(T v) : at_{detail::make_in_block<T>(std::move(v))} {}
   optional_box(std::optional<T> v) {
     if (v)
-      at_ = std::make_unique<T>(std::move(*v));
+      at_ = detail::make_in_block<T>(std::move(*v));
   }
   optional_box(const optional_box& other) { *this = other; }
   optional_box(optional_box&&) noexcept = default;
   optional_box& operator=(const optional_box& other) {
     if (this != &other)
-      at_ = other.at_ ? std::make_unique<T>(*other.at_) : nullptr;
+      at_ = other.at_ ? detail::make_in_block<T>(*other.at_) : nullptr;
     return *this;
   }
   optional_box& operator=(optional_box&&) noexcept = default;
@@ -48,7 +49,7 @@ public:
   [[nodiscard]] T value_or(T default_value) const { return at_ ? *at_ : std::move(default_value); }
   template <class... Args>
   T& emplace(Args&&... args) {
-    at_ = std::make_unique<T>(std::forward<Args>(args)...);
+    at_ = detail::make_in_block<T>(std::forward<Args>(args)...);
     return *at_;
   }
   void reset() noexcept { at_.reset(); }
@@ -58,7 +59,7 @@ public:
   }
 
 private:
-  std::unique_ptr<T> at_;
+  detail::block_ptr<T> at_;
 };
 
 } // namespace superstep

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <superstep/base/detail/assert.hpp>
+#include <superstep/base/detail/small_blocks.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
@@ -190,7 +191,6 @@ private:
                                  : first_chunk_size << (chunk - 1);
   }
 
-  enum class extra_bytes : std::size_t {};
   /// The header of a block that continues with other data: a chunk or a spine, with the number of
   /// lists and spines that refer to it.
   struct block {
@@ -198,12 +198,13 @@ private:
     block(const block&) = delete;
     block& operator=(const block&) = delete;
 
-    static void* operator new(std::size_t header, extra_bytes more) {
-      return ::operator new(header + static_cast<std::size_t>(more));
-    } // NOLINTNEXTLINE(misc-new-delete-overloads): belongs to the operator new above
-    static void operator delete(void* at) noexcept { ::operator delete(at); }
-    static void operator delete(void* at, extra_bytes) noexcept { ::operator delete(at); }
-
+    /// Destroys a chunk or a spine and frees its memory.
+    template <class Block>
+    static void destroy(Block* b) noexcept {
+      const auto bytes = b->bytes();
+      std::destroy_at(b);
+      detail::free_block(b, bytes);
+    }
     [[nodiscard]] std::uint32_t use_count() const noexcept {
       return uses.load(std::memory_order_acquire);
     }
@@ -214,9 +215,9 @@ private:
       if (b->uses.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return;
       if (b->is_spine)
-        delete static_cast<spine*>(b);
+        block::destroy(static_cast<spine*>(b));
       else
-        delete static_cast<chunk*>(b);
+        block::destroy(static_cast<chunk*>(b));
     }
 
     std::atomic<std::uint32_t> uses{0};
@@ -229,9 +230,13 @@ private:
   /// The header of a block that continues with the items of the slots and then with their tags.
   struct alignas(std::max(alignof(T), alignof(std::size_t))) chunk : block {
     [[nodiscard]] static chunk* make(std::size_t slots) {
-      constexpr auto slot_size = sizeof(T) + (std::is_empty_v<Tag> ? 0 : sizeof(Tag));
-      return new (extra_bytes{slots * slot_size}) chunk{slots};
+      return detail::empty_block{bytes_of(slots)}.template release<chunk>(slots);
     }
+    /// The size of the block of a chunk.
+    [[nodiscard]] static std::size_t bytes_of(std::size_t slots) noexcept {
+      return sizeof(chunk) + slots * (sizeof(T) + (std::is_empty_v<Tag> ? 0 : sizeof(Tag)));
+    }
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_of(slots); }
     explicit chunk(std::size_t n) : block{false}, slots{static_cast<std::uint8_t>(n)} {
       std::uninitialized_value_construct_n(items(), slots);
       if constexpr (!std::is_empty_v<Tag>)
@@ -270,8 +275,13 @@ private:
   /// The header of a block that continues with the pointers to the chunks.
   struct spine : block {
     [[nodiscard]] static spine* make(std::size_t capacity) {
-      return new (extra_bytes{capacity * sizeof(chunk_ptr)}) spine{capacity};
+      return detail::empty_block{bytes_of(capacity)}.template release<spine>(capacity);
     }
+    /// The size of the block of a spine.
+    [[nodiscard]] static std::size_t bytes_of(std::size_t capacity) noexcept {
+      return sizeof(spine) + capacity * sizeof(chunk_ptr);
+    }
+    [[nodiscard]] std::size_t bytes() const noexcept { return bytes_of(capacity); }
     explicit spine(std::size_t n) noexcept : block{true}, capacity{n} {
       std::uninitialized_value_construct_n(&chunk_at(0), n);
     }

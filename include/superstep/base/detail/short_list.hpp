@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <superstep/base/detail/small_blocks.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,6 +20,8 @@ namespace superstep::detail {
 template <class T, std::size_t Inline>
   requires std::is_nothrow_move_constructible_v<T>
 class short_list {
+  static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+
 public:
   using value_type = T;
   using iterator = T*;
@@ -119,7 +123,7 @@ private:
 
   [[gnu::noinline]] void grow(std::size_t number) {
     const auto larger = std::max(number, std::size_t{2} * capacity_);
-    auto* const to = std::allocator<T>{}.allocate(larger);
+    auto* const to = static_cast<T*>(take_block(larger * sizeof(T)));
     relocate(begin(), size_, to);
     release();
     heap_ = to;
@@ -130,7 +134,7 @@ private:
   void release() noexcept {
     if (heap_ == nullptr)
       return;
-    std::allocator<T>{}.deallocate(heap_, capacity_);
+    free_block(heap_, capacity_ * sizeof(T));
     heap_ = nullptr;
     capacity_ = Inline;
   }
