@@ -38,6 +38,7 @@ struct promise_base {
   };
 
   /// Allocate the frame, of which the promise is a part. @{
+  // NOLINTNEXTLINE(misc-new-delete-overloads): belongs to the operator delete with a size
   static void* operator new(std::size_t bytes) { return take_block(bytes); }
   static void operator delete(void* frame, std::size_t bytes) noexcept { free_block(frame, bytes); }
   /// @}

@@ -251,8 +251,9 @@ private:
       auto sink = std::shared_ptr<event_sink>{};
       if (call.reader())
         sink = make_actor_sink(call.reader(), call.buffer_max(), [graph = graph_](run_event&& e) {
-          return std::visit([](auto&& event) { return caf::make_message(std::move(event)); },
-                            event_from<State>(std::move(e), adapter_of(graph), program_of(graph)));
+          return std::visit(
+              [](auto&& event) { return caf::make_message(std::forward<decltype(event)>(event)); },
+              event_from<State>(std::move(e), adapter_of(graph), program_of(graph)));
         });
       mine.handle = link_->start(program_of(graph_), call.input_for(graph_), call.config(),
                                  std::move(at_end), sink ? call.modes() : stream_mode::none, sink);
