@@ -11,6 +11,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -198,9 +199,9 @@ private:
     if constexpr (requires { out.writes(); })
       out.writes().reserve(3); // the answer and its two counters
     // The message owns its counts, and finish() may replace the message.
-    const auto own = tokens == nullptr ? answer.usage : optional_box<token_usage>{};
-    if (own)
-      tokens = &*own;
+    auto own = std::optional<token_usage>{};
+    if (tokens == nullptr && answer.usage)
+      tokens = &own.emplace(*answer.usage);
     const auto will_retry_answer = agent.answers_invalid && !answer.invalid_tool_calls.empty();
     react::finish(answer, agent.name, steps_left, agent.return_direct, will_retry_answer);
     auto answers = std::vector<message>{};
