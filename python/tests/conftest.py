@@ -17,6 +17,9 @@ import pytest
 
 import superstep as ss
 
+# A shell starts background jobs with SIGINT ignored, and child processes inherit that. Tests send the signal to them.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 SCRIPT = r"""scripted:
 rules:
   - {type: tool, text: '\0'}
