@@ -8,20 +8,36 @@
 
 namespace superstep {
 
+void early_calls::start(tool_call call) {
+  auto& one = started_.emplace_back();
+  one.call = std::move(call);
+  one.outcome = std::make_shared<detail::outcomes<message_ptr>>(1);
+  one.join = new fork_join{1};
+  at_.where->fork(at_, detail::run_one<message_ptr>(one.outcome, 0, how_.run(one.call)), one.join);
+}
+
+/// Starts the calls that no piece has shown to be complete, such as the last call of a stream that
+/// has no last piece. Calls without an id get one only in the state, where their results would not
+/// be found.
+void early_calls::start_rest(std::vector<tool_call> said) {
+  if (started_.empty()) // the tool node runs all calls, and none has to wait
+    return;
+  for (const auto& one : started_)
+    if (const auto place = std::ranges::find(said, one.call); place != said.end())
+      said.erase(place);
+  for (auto& call : said)
+    if (!call.id.empty() && how_.is_safe(call.name))
+      start(std::move(call));
+}
+
 void early_calls::hear(const message_chunk& piece) {
-  for (auto& call : listener_.hear(piece)) {
-    if (!how_.is_safe(call.name))
-      continue;
-    auto& one = started_.emplace_back();
-    one.call = std::move(call);
-    one.outcome = std::make_shared<detail::outcomes<message_ptr>>(1);
-    one.join = new fork_join{1};
-    at_.where->fork(at_, detail::run_one<message_ptr>(one.outcome, 0, how_.run(one.call)),
-                    one.join);
-  }
+  for (auto& call : listener_.hear(piece))
+    if (how_.is_safe(call.name))
+      start(std::move(call));
 }
 
 task<void> early_calls::end(std::vector<tool_call> said) {
+  start_rest(said);
   for (const auto& one : started_) {
     auto joined = detail::join_awaiter{one.join};
     co_await joined;

@@ -33,7 +33,8 @@ public:
   /// Starts the calls that are complete after this piece.
   void hear(const message_chunk& piece);
   /// Waits for all started calls. Keeps the results of calls that the final answer contains, and
-  /// discards the others. Must be called once.
+  /// discards the others. If a call was started, starts the remaining calls of the answer too, so
+  /// that they need not wait for the others to end. Must be called once.
   [[nodiscard]] task<void> end(std::vector<tool_call> said);
 
 private:
@@ -42,6 +43,9 @@ private:
     std::shared_ptr<detail::outcomes<message_ptr>> outcome;
     boost::intrusive_ptr<fork_join> join;
   };
+  void start(tool_call call);
+  void start_rest(std::vector<tool_call> said);
+
   ways how_;
   execution_context& at_;
   call_listener listener_;

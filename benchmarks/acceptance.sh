@@ -171,9 +171,10 @@ done
 judge 'runs, repetitions at 0.85 or more, of 10' $good '>=' 10
 
 judge 'W10, CPU per streamed token in us' "$(figure cpu_per_token_us W10 reps=9)" '<=' 1
+# The last two of eight calls wait for places, so the floor is 0.7 s of 0.95 s.
 early=$(figure seconds early limit=6 early=1 reps=1)
 judge 'early, a turn of 8 calls, 6 at once, against one without' \
-  "$(compute "$early / $(figure seconds early limit=6 early=0 reps=1)")" '<=' 0.7
+  "$(compute "$early / $(figure seconds early limit=6 early=0 reps=1)")" '<=' 0.75
 
 # The test server is next to superstep-bench if the tests were built.
 server=$(dirname "$bench")/chat_server

@@ -167,6 +167,50 @@ private:
   bool needs_state_;
 };
 
+/// Streams two calls, but no piece that ends the answer, as a model of the application may do. Only
+/// the answer shows that the second call is complete.
+class terse_model final : public chat_model {
+public:
+  task<result<message>> complete(model_request request) const override {
+    if (request.turn > 0)
+      co_return ai_message("done");
+    if (request.on_chunk) {
+      request.on_chunk(piece(0, "a", "echo", R"({"n":"a"})"));
+      request.on_chunk(piece(1, "b", "echo", R"({"n":"b"})"));
+    }
+    co_return ai_message("", {call_of("a"), call_of("b")});
+  }
+  std::string fingerprint() const override { return "terse"; }
+};
+
+/// Logs whether the calls `a` and `b` ran at the same time.
+class meeting_tool final : public tool {
+public:
+  explicit meeting_tool(std::shared_ptr<diary> events) : events_{std::move(events)} {
+    definition_.name = "echo";
+    definition_.description = "Waits for another call.";
+    definition_.parameters["type"] = "object";
+  }
+  const tool_definition& definition() const noexcept override { return definition_; }
+  task<tool_output> run(const tool_call& call, const tool_context&) const override {
+    events_->note("began", call.id);
+    const auto both = [&] {
+      return events_->count("began a") > 0 && events_->count("began b") > 0;
+    };
+    for (auto i = 0; i < 5'000 && !both(); ++i)
+      co_await sleep_for{1ms};
+    if (both())
+      events_->note("met", call.id);
+    auto out = tool_output{};
+    out.content = call.id;
+    co_return out;
+  }
+
+private:
+  tool_definition definition_;
+  std::shared_ptr<diary> events_;
+};
+
 struct told {
   run_result<chat_state> ended;
   std::shared_ptr<diary> events = std::make_shared<diary>();
@@ -307,6 +351,25 @@ BOOST_DATA_TEST_CASE(early_call_missing_from_answer_is_discarded, data::make(ver
   BOOST_TEST(early.events->count("tool_discarded a") == 1);
   BOOST_TEST(early.events->count("tool_discarded b") == 0);
   BOOST_TEST(early.events->count("tool_start b") == 1);
+}
+
+BOOST_DATA_TEST_CASE(last_call_starts_while_early_calls_run, data::make(versions), version) {
+  const auto events = std::make_shared<diary>();
+  auto options = react_agent_options<chat_state>{};
+  options.version = version;
+  options.tools = {std::make_shared<const meeting_tool>(events)};
+  options.early_tools = {"echo"};
+  options.model = std::make_shared<const terse_model>();
+  const auto graph = create_react_agent(std::move(options));
+  auto e = engine{};
+  auto begin = chat_state{};
+  begin.messages.push_back(human_message("hi"));
+  const auto ended = e.try_invoke(graph, std::move(begin));
+  BOOST_REQUIRE(!ended.error);
+  for (const auto* const id : {"a", "b"}) {
+    BOOST_TEST(events->count(std::string{"began "} + id) == 1);
+    BOOST_TEST(events->count(std::string{"met "} + id) == 1);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(failed_stream_fails_run_and_discards_early_calls) {
