@@ -97,9 +97,12 @@ run_handle engine::start(const detail::program_ptr& table, detail::run_input&& i
   if (config.recursion_limit < 1)
     throw graph_error{
         make_run_error(errc::invalid_argument, "run_config::recursion_limit must be at least 1")};
-  // a copy, because the engine may be destroyed while the thread waits for room
-  const auto core = core_;
+  auto* const core = core_.get();
+  // The engine may be destroyed while the thread waits for room. Without a limit no copy is made,
+  // because all lanes would count it on one cache line.
+  auto kept = std::shared_ptr<detail::engine_core>{};
   if (const auto& limit = core->limit()) {
+    kept = core_;
     auto admitted = std::make_shared<admitted_run>(); // first, because it may throw
     if (auto refused = admit(*limit, core->options())) {
       call_back(done, not_started(std::move(*refused)));
@@ -135,7 +138,7 @@ run_handle engine::start(const detail::program_ptr& table, detail::run_input&& i
   const auto events = request.sink;
   const auto t = core->submit(target, std::move(request));
   if (events) {
-    events->on_room([weak = std::weak_ptr<detail::engine_core>{core}, t] {
+    events->on_room([weak = core->weak_from_this(), t] {
       if (const auto alive = weak.lock())
         alive->resume(t);
     });
