@@ -8,11 +8,9 @@
 #include <boost/describe/class.hpp>
 
 #include <array>
-#include <atomic>
 #include <deque>
 #include <functional>
 #include <string>
-#include <thread>
 
 namespace superstep::bench {
 
@@ -35,7 +33,6 @@ BOOST_DESCRIBE_STRUCT(sum, (), (total))
 
 namespace {
 
-constexpr auto clients = std::size_t{64};
 constexpr auto loop_a = node<counter>{"a"};
 constexpr auto loop_b = node<counter>{"b"};
 
@@ -178,86 +175,6 @@ report fan5(parameters& p) {
     return last;
   });
   out.checks = {{"total", 5}};
-  return out;
-}
-
-namespace {
-
-/// A client that starts its next run when the previous one has ended.
-class client {
-public:
-  client(engine& e, const compiled_graph<counter>& graph, const std::atomic<bool>& over)
-      : engine_{e}, graph_{graph}, over_{over} {}
-
-  void next() {
-    engine_.submit(graph_, counter{}, {}, [this](run_result<counter> r) {
-      good_ = good_ && !r.error && r.state.n == 3;
-      ++ended_;
-      if (over_.load(std::memory_order_relaxed))
-        returned_.set_value();
-      else
-        next();
-    });
-  }
-  /// Waits for the last run. Returns the number of runs, or 0 if a run had a wrong result.
-  std::uint64_t ended() {
-    returned_.get_future().get();
-    return good_ ? ended_ : 0;
-  }
-
-private:
-  engine& engine_;
-  const compiled_graph<counter>& graph_;
-  const std::atomic<bool>& over_;
-  alignas(64) std::uint64_t ended_ = 0; // on its own cache line: clients run on several lanes
-  bool good_ = true;
-  std::promise<void> returned_;
-};
-
-std::uint64_t let_clients_run(engine& e, const compiled_graph<counter>& graph, double seconds) {
-  auto over = std::atomic<bool>{false};
-  auto all = std::deque<client>{};
-  for (auto i = std::size_t{0}; i < clients; ++i)
-    all.emplace_back(e, graph, over);
-  for (auto& c : all)
-    c.next();
-  std::this_thread::sleep_for(std::chrono::duration<double>{seconds});
-  over.store(true, std::memory_order_relaxed);
-  auto runs = std::uint64_t{0};
-  for (auto& c : all) {
-    const auto ended = c.ended();
-    expect(ended > 0, "a run did not end at n == 3");
-    runs += ended;
-  }
-  return runs;
-}
-
-} // namespace
-
-report concurrent_runs(parameters& p) {
-  const auto seconds =
-      static_cast<double>(p.integer("ms", 2'000, {.min = 50, .max = 3'600'000})) / 1'000;
-  const auto repetitions = p.count("reps", 1, {.min = 1, .max = 1'000});
-  const auto options = p.engine();
-  p.done();
-  auto e = engine{options};
-  const auto graph = make_chain<counter>(3, add_one);
-  static_cast<void>(let_clients_run(e, graph, 0.1));
-  auto out = report{.unit = "run", .units = 0};
-  for (auto i = std::size_t{0}; i < repetitions; ++i) {
-    const auto cpu = cpu_seconds();
-    const auto wall = wall_seconds();
-    const auto runs = static_cast<double>(let_clients_run(e, graph, seconds));
-    auto time = timing{};
-    time.add(wall_seconds() - wall, cpu_seconds() - cpu);
-    if (runs / time.seconds > out.units / out.time.seconds) { // keeps the highest rate
-      out.units = runs;
-      out.time = time;
-    }
-  }
-  out.extra = {{"runs_per_s", out.units / out.time.seconds},
-               {"runs_per_cpu_s", out.units / out.time.cpu}};
-  out.checks = {{"n", 3}};
   return out;
 }
 

@@ -57,7 +57,8 @@ constexpr auto workloads = std::array{
     workload{"append", "S=1000 runs=1: one message per step", append},
     workload{"send-state", "N=100 M=2000 runs=1: W2 with M messages in the state", send_state},
     workload{"wide-step", "N=1|10|…|100000|all: W2 and, for all, the fit a + b·N", wide_step},
-    workload{"runs", "ms=2000: chain3 by 64 concurrent clients", concurrent_runs},
+    workload{"runs", "ms=2000 agent=0: chain3 or, with agent=1, an agent, by 64 concurrent clients",
+             concurrent_runs},
     workload{
         "mixed",
         "R=64 every=4 heavy_bodies=5 heavy_us=10000 light_bodies=5 light_us=100: R runs at once",
