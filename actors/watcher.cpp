@@ -18,10 +18,7 @@ namespace superstep {
 
 namespace {
 
-/// Number of polls that find nothing running before the watcher sleeps. To wake it again costs the
-/// caller a system call, about a tenth of the cost of a poll.
-constexpr auto idle_looks_max = 2U;
-/// Polling interval while the watcher sleeps. A poke between the last poll and the sleep is lost;
+/// Polling interval while the watcher sleeps. If a poke is lost while the watcher falls asleep,
 /// this interval bounds the delay.
 constexpr auto asleep_tick = std::chrono::milliseconds{20};
 /// If a lane ran fewer bodies than this in a whole tick without a pause, its bodies are long enough
@@ -91,25 +88,29 @@ void watcher::wait_for_timer() noexcept {
 
 void watcher::run() {
   core_.cores().confine_thread();
-  auto idle_looks = 0U;
   while (!stopping_.load()) {
     wait_for_timer();
     ticks_.fetch_add(1, std::memory_order_relaxed);
     const auto is_busy = look();
-    if (!is_busy && ++idle_looks < idle_looks_max)
-      continue;
-    idle_looks = 0;
     const auto is_asleep = asleep_.load(std::memory_order_relaxed);
     if (is_busy && is_asleep) {
       wake(); // something runs although the poke for it was lost
     } else if (!is_busy && !is_asleep) {
+      // At once, not after further polls: a poll costs ten times as much as the system call by
+      // which the next poke wakes the watcher.
       set_timer(std::max<std::chrono::nanoseconds>(tick_, asleep_tick));
-      asleep_.store(true, std::memory_order_relaxed);
+      asleep_.store(true);
+      if (is_any_lane_awake()) // it may have called poke() before the store
+        wake();
     }
   }
 }
 
-/// Polls all lanes once. Returns whether something is running or was running since the last poll.
+bool watcher::is_any_lane_awake() const {
+  return std::ranges::any_of(core_.lanes(), [](const auto& l) { return !l->sharing().is_idle(); });
+}
+
+/// Polls all lanes once. Returns whether something is running or about to run.
 bool watcher::look() {
   SUPERSTEP_ASSERT(seen_.size() == core_.lanes().size());
   auto busy = core_.threads().is_busy();
@@ -119,8 +120,9 @@ bool watcher::look() {
     const auto guard = l.guard().seen();
     const auto before = std::exchange(seen_[i], guard);
     const auto inside = (guard & 1) != 0;
-    busy = busy || inside || guard != before;
-    if ((inside || guard != before) && !l.sharing().is_idle())
+    const auto is_idle = l.sharing().is_idle();
+    busy = busy || inside || !is_idle;
+    if ((inside || guard != before) && !is_idle)
       running_.push_back(&l);
     if (!inside)
       continue;

@@ -49,6 +49,7 @@ private:
   void wait_for_timer() noexcept;
   void run();
   [[nodiscard]] bool look();
+  [[nodiscard]] bool is_any_lane_awake() const;
   void share();
 
   detail::engine_core& core_;
