@@ -129,9 +129,8 @@ report measure_clients(const engine_options& options, const repeated_run<State>&
 }
 
 report measure_chains(const engine_options& options, double seconds, std::size_t repetitions) {
-  const auto what =
-      repeated_run<visits>{make_three_nodes(), [] { return visits{}; },
-                          [](const visits& ended) { return ended.n == 3; }};
+  const auto what = repeated_run<visits>{make_three_nodes(), [] { return visits{}; },
+                                         [](const visits& ended) { return ended.n == 3; }};
   auto out = measure_clients(options, what, seconds, repetitions);
   out.checks = {{"n", 3}};
   return out;
