@@ -28,24 +28,32 @@ class limited_model final : public chat_model {
 public:
   limited_model(chat_model_ptr model, std::shared_ptr<model_limits> limits, std::size_t calls_max)
       : inner_{std::move(model)}, limits_{std::move(limits)},
-        counts_tokens_{limits_->rate().limits_tokens()}, calls_max_{calls_max} {}
+        is_rated_{limits_->rate().has_limit()}, counts_tokens_{limits_->rate().limits_tokens()},
+        calls_max_{calls_max} {}
 
   task<result<message>> complete(model_request request) const override {
-    return ask(inner_, limits_, std::move(request), counts_tokens_ ? tokens_ : nullptr, calls_max_);
+    return ask(inner_, limits_, std::move(request), is_rated_, counts_tokens_ ? tokens_ : nullptr,
+               calls_max_);
   }
   std::string fingerprint() const override { return inner_->fingerprint(); }
 
 private:
   static task<result<message>> ask(chat_model_ptr inner, std::shared_ptr<model_limits> limits,
-                                   model_request request,
+                                   model_request request, bool is_rated,
                                    std::shared_ptr<models::token_estimate> tokens,
                                    std::size_t calls_max) {
     // The estimate reads the whole conversation, so it is made only if there is a token limit.
     const auto bytes = tokens ? bytes_of(request) : std::size_t{0};
-    const auto estimate = [tokens, bytes] { return tokens ? tokens->of(bytes, std::nullopt) : 0; };
-    auto& at = co_await this_context{};
-    auto admitted = limits->try_admit(estimate(), at.where->now());
-    if (!admitted) {
+    // Without a limit per minute, only the calls in flight are counted: no server reports such a
+    // limit to these models later.
+    auto permit = is_rated ? std::nullopt : limits->calls().try_acquire();
+    auto admitted = model_limits::admission{};
+    if (permit) {
+      admitted.permit = *std::move(permit);
+    } else {
+      const auto estimate = [tokens, bytes] {
+        return tokens ? tokens->of(bytes, std::nullopt) : 0;
+      };
       auto admitting = limits->admit(request.run_key, rate_limiter::estimator{estimate});
       admitted = co_await admitting;
     }
@@ -54,7 +62,7 @@ private:
     auto& reply = co_await ended;
     if (tokens && reply && reply->usage) {
       tokens->add(bytes, *reply->usage);
-      limits->rate().settle(admitted->reserved_at, admitted->tokens, reply->usage->total_tokens);
+      limits->rate().settle(admitted.reserved_at, admitted.tokens, reply->usage->total_tokens);
     }
     if (reply && calls_max != 0 && reply->tool_calls.size() > calls_max)
       reply = error{model_errc::bad_answer,
@@ -66,6 +74,7 @@ private:
 
   chat_model_ptr inner_;
   std::shared_ptr<model_limits> limits_;
+  bool is_rated_; ///< whether there are limits per minute
   bool counts_tokens_;
   std::shared_ptr<models::token_estimate> tokens_ = std::make_shared<models::token_estimate>();
   std::size_t calls_max_;

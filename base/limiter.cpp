@@ -3,52 +3,80 @@
 #include <superstep/base/await.hpp>
 #include <superstep/base/detail/limiter.hpp>
 
-#include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <utility>
 
 namespace superstep {
 
-// Invariant: no coroutine waits while a permit is free. Each function that frees a permit therefore
-// ends in let_in(). Waits are ended outside the lock: if the waiting coroutine was destroyed, its
-// permit is destroyed at once, which takes the lock again.
+// Invariant: no coroutine waits while a permit is free. Permits are taken and returned without a
+// lock unless coroutines wait. Both change the same word, so either the caller that returns a
+// permit sees that a coroutine waits, or the coroutine sees the free permit; each then calls
+// let_in(). Waits are ended outside the lock: if the waiting coroutine was destroyed, its permit is
+// destroyed at once, which takes the lock again.
 
 struct limiter::state {
-  mutable std::mutex mutex;
-  std::size_t limit = 0; // 0: no limit
-  std::size_t in_flight = 0;
-  std::size_t in_flight_max = 0;
+  static constexpr auto has_line = std::uint64_t{1} << 63;
+
+  explicit state(std::size_t max) noexcept : limit{max} {}
+
+  /// Takes a permit if one is free.
+  /// @param is_first whether the caller is the first of the line; others must not pass the line
+  [[nodiscard]] bool try_enter(bool is_first) noexcept {
+    auto seen = used.load();
+    for (;;) {
+      const auto count = seen & ~has_line;
+      const auto most = limit.load();
+      if (((seen & has_line) != 0 && !is_first) || (most != 0 && count >= most))
+        return false;
+      if (used.compare_exchange_weak(seen, seen + 1)) {
+        note_in_flight(count + 1);
+        return true;
+      }
+    }
+  }
+  [[nodiscard]] std::size_t in_flight() const noexcept { return used.load() & ~has_line; }
+  void erase(std::map<std::uint64_t, completer<permit>>::iterator from_line) {
+    line.erase(from_line);
+    if (line.empty())
+      used.fetch_and(~has_line);
+  }
+
+  /// the number of permits in use, and has_line while `line` is not empty
+  std::atomic<std::uint64_t> used{0};
+  std::atomic<std::size_t> limit; ///< 0: no limit
+  std::atomic<std::size_t> in_flight_max{0};
+  mutable std::mutex mutex; ///< guards the members below
   std::uint64_t next_ticket = 0;
   // The coroutines that wait, by ticket. A coroutine has at most one entry, which is removed when
   // the coroutine is destroyed.
   std::map<std::uint64_t, completer<permit>> line;
 
-  [[nodiscard]] bool has_room() const noexcept { return limit == 0 || in_flight < limit; }
-  void enter() noexcept { in_flight_max = std::max(in_flight_max, ++in_flight); }
+private:
+  void note_in_flight(std::size_t count) noexcept {
+    auto most = in_flight_max.load(std::memory_order_relaxed);
+    while (count > most && !in_flight_max.compare_exchange_weak(most, count))
+      continue;
+  }
 };
 
 void limiter::permit::release() noexcept {
   if (!from_)
     return;
   const auto from = std::exchange(from_, nullptr);
-  {
-    const auto lock = std::scoped_lock{from->mutex};
-    SUPERSTEP_ASSERT(from->in_flight > 0);
-    --from->in_flight;
-  }
-  let_in(from);
+  const auto before = from->used.fetch_sub(1);
+  SUPERSTEP_ASSERT((before & ~state::has_line) > 0);
+  if ((before & state::has_line) != 0)
+    let_in(from);
 }
 
-limiter::limiter(std::size_t limit) : state_{std::make_shared<state>()} {
-  state_->limit = limit;
-}
+limiter::limiter(std::size_t limit) : state_{std::make_shared<state>(limit)} {}
 
 std::optional<limiter::permit> limiter::enter(const std::shared_ptr<state>& in) {
-  const auto lock = std::scoped_lock{in->mutex};
-  if (!in->line.empty() || !in->has_room())
+  if (!in->try_enter(false))
     return std::nullopt;
-  in->enter();
   return permit{in};
 }
 
@@ -69,12 +97,14 @@ task<limiter::permit> limiter::wait_in_line(std::shared_ptr<state> in) {
       const auto lock = std::scoped_lock{in->mutex};
       ticket = in->next_ticket++;
       in->line.emplace(ticket, done);
+      in->used.fetch_or(state::has_line);
     }
     // Has no effect if the coroutine was admitted meanwhile. Its permit is then returned by the
     // permit's destructor.
     done.on_abandon([in, ticket] {
       const auto lock = std::scoped_lock{in->mutex};
-      in->line.erase(ticket);
+      if (const auto found = in->line.find(ticket); found != in->line.end())
+        in->erase(found);
     });
     let_in(in);
   };
@@ -87,37 +117,30 @@ void limiter::let_in(const std::shared_ptr<state>& in) {
     auto first = std::optional<completer<permit>>{};
     {
       const auto lock = std::scoped_lock{in->mutex};
-      if (in->line.empty() || !in->has_room())
+      if (in->line.empty() || !in->try_enter(true))
         return;
       first.emplace(std::move(in->line.begin()->second));
-      in->line.erase(in->line.begin());
-      in->enter();
+      in->erase(in->line.begin());
     }
     (*first)(permit{in});
   }
 }
 
 void limiter::set_limit(std::size_t limit) const {
-  {
-    const auto lock = std::scoped_lock{state_->mutex};
-    state_->limit = limit;
-  }
+  state_->limit.store(limit);
   let_in(state_);
 }
 
 std::size_t limiter::limit() const {
-  const auto lock = std::scoped_lock{state_->mutex};
-  return state_->limit;
+  return state_->limit.load();
 }
 
 std::size_t limiter::in_flight() const {
-  const auto lock = std::scoped_lock{state_->mutex};
-  return state_->in_flight;
+  return state_->in_flight();
 }
 
 std::size_t limiter::in_flight_max() const {
-  const auto lock = std::scoped_lock{state_->mutex};
-  return state_->in_flight_max;
+  return state_->in_flight_max.load();
 }
 
 std::size_t limiter::waiting() const {

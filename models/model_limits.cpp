@@ -59,11 +59,6 @@ model_limits::model_limits(model_limits_options options, rate_limiter shared)
 
 model_limits::~model_limits() = default;
 
-std::optional<model_limits::admission> model_limits::try_admit(std::int64_t tokens,
-                                                               time_point now) const {
-  return admit_at_once(calls_, rate_, tokens, now);
-}
-
 task<model_limits::admission> model_limits::admit(std::string_view run, std::int64_t tokens) const {
   return admit(run, [tokens] { return tokens; });
 }

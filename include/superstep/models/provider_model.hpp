@@ -127,10 +127,6 @@ public:
     time_point reserved_at{}; ///< for rate_limiter::settle()
     std::int64_t tokens = 0;  ///< the reserved tokens
   };
-  /// Admits a request without waiting, if no limit per minute is set and a call is free. Returns
-  /// nullopt if it must wait.
-  /// @param tokens estimated tokens of the request and its answer
-  [[nodiscard]] std::optional<admission> try_admit(std::int64_t tokens, time_point now) const;
   /// Waits until a request may be sent. Requests are admitted by the start of their run, and a run
   /// with many requests at once does not delay the others; see fair_line.
   /// @param run identifies the run, for example model_request::run_key

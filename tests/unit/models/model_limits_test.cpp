@@ -90,25 +90,6 @@ BOOST_AUTO_TEST_CASE(fixed_limit_ignores_refused_calls) {
   BOOST_TEST(limits.calls().limit() == 64u);
 }
 
-BOOST_AUTO_TEST_CASE(free_place_admits_a_call_at_once) {
-  auto options = model_limits_options{};
-  options.model_calls = 1;
-  const auto limits = model_limits{options};
-  auto first = limits.try_admit(10, start);
-  BOOST_TEST_REQUIRE(first.has_value());
-  BOOST_TEST((first->reserved_at == start));
-  BOOST_TEST(first->tokens == 10);
-  BOOST_TEST(!limits.try_admit(10, start).has_value());
-  first.reset();
-  BOOST_TEST(limits.try_admit(10, start).has_value());
-}
-
-BOOST_AUTO_TEST_CASE(limit_per_minute_admits_no_call_at_once) {
-  auto options = model_limits_options{};
-  options.requests_per_minute = 100;
-  BOOST_TEST(!model_limits{options}.try_admit(0, start).has_value());
-}
-
 BOOST_AUTO_TEST_CASE(waiting_calls_are_counted) {
   auto options = model_limits_options{};
   options.model_calls = 1;
