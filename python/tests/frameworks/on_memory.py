@@ -1,23 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes ten million calls of Python functions, and checks that the memory of the process does not grow."""
+"""Makes ten million calls of Python functions, and checks that the memory of the process does not grow.
+
+The environment variable SUPERSTEP_CALLS sets the number of calls, which is at least a million. Before them,
+the program makes two million calls in which the pools of the threads grow to their sizes, and a million
+with a leak of its own, which the check must find.
+
+What counts is the memory that is allocated and not freed. The resident memory of a process is less exact: it
+grows by megabytes when its threads are busy together for the first time.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import dataclasses
 import gc
 import os
+import re
 import statistics
+import sys
 from typing import Any, Callable
 
 import superstep as ss
 
-#: Calls of the whole run, and the rounds in which they are made. Memory is read after each round.
-CALLS = int(os.environ.get("SUPERSTEP_CALLS", 10_000_000))
-ROUNDS = 20
-#: Rounds after which the memory should not grow any more, and the bytes per call by which it may. Before,
-#: the pools of all threads grow to their sizes.
-WARM_ROUNDS = 10
-GROWTH_MAX = 0.5
+#: The least number of calls. In short rounds, what the threads keep for later calls would count.
+CALLS_MIN = 1_000_000
+#: Calls before the first round, and the number of rounds.
+WARM_CALLS = 2_000_000
+ROUNDS = 10
+#: Largest growth in the median round: bytes of malloc() per call, and in addition per round, and objects of
+#: Python per call. The bytes vary with the number of calls that happen to run at the same time.
+BYTES_MAX = 0.5
+BYTES_ROUND_MAX = 100_000
+OBJECTS_MAX = 0.01
+#: Largest growth of the resident memory in all rounds, in bytes.
+RESIDENT_MAX = 32 << 20
+#: The leak that must be found: for this number of calls, one object of Python and these bytes of malloc().
+LEAK_EVERY = 16
+LEAK_BYTES = 32
 
 RULES = r"""scripted:
 rules:
@@ -42,10 +62,51 @@ def fail(x: str) -> str:
     raise LookupError(x)
 
 
-def resident() -> int:
-    """Returns the resident memory of the process in bytes."""
+libc = ctypes.CDLL(None)
+libc.malloc.restype = libc.open_memstream.restype = ctypes.c_void_p
+libc.malloc.argtypes = [ctypes.c_size_t]
+libc.malloc_info.argtypes = [ctypes.c_int, ctypes.c_void_p]
+libc.open_memstream.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+libc.fclose.argtypes = libc.free.argtypes = [ctypes.c_void_p]
+
+#: The addresses that the leak has kept; None without a leak.
+leaked: list[int] | None = None
+
+
+@dataclasses.dataclass
+class Memory:
+    """The memory of the process: bytes of malloc() in use, objects of Python, and resident bytes."""
+
+    bytes: int
+    objects: int
+    resident: int
+
+
+def memory() -> Memory:
+    """Returns the memory of the process, after garbage was collected."""
+    gc.collect()
     with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        resident = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return Memory(allocated_bytes(), sys.getallocatedblocks(), resident)
+
+
+def allocated_bytes() -> int:
+    """Returns the bytes of malloc() in use, of all threads, from the report of glibc."""
+    text, size = ctypes.c_void_p(), ctypes.c_size_t()
+    stream = libc.open_memstream(ctypes.byref(text), ctypes.byref(size))
+    libc.malloc_info(0, stream)
+    libc.fclose(stream)
+    report = ctypes.string_at(text, size.value).decode()
+    libc.free(text)
+    totals = report[report.rindex("</heap>") :]
+
+    def total(pattern: str) -> int:
+        found = re.search(pattern + r' size="(\d+)"', totals)
+        assert found is not None, totals
+        return int(found[1])
+
+    free = total(r'total type="fast" count="\d+"') + total(r'total type="rest" count="\d+"')
+    return total('system type="current"') - free + total(r'total type="mmap" count="\d+"')
 
 
 def rows(tool: Callable[[str], Any]) -> Callable[[int], None]:
@@ -61,6 +122,8 @@ def rows(tool: Callable[[str], Any]) -> Callable[[int], None]:
 
 def sends(count: int) -> None:
     def work(x: int) -> dict[str, Any]:
+        if leaked is not None and x % LEAK_EVERY == 0:
+            leaked.append(libc.malloc(LEAK_BYTES))
         return {"n": x}
 
     graph = ss.Graph({"n": max}).add("work", work)
@@ -118,21 +181,60 @@ KINDS: list[tuple[Callable[[int], None], float]] = [
 ]
 
 
+def make_calls(count: float) -> None:
+    for run, part in KINDS:
+        run(int(count * part))
+
+
+def growth(calls: int) -> set[str]:
+    """Makes calls in rounds, and returns what grows too much: bytes, objects, resident."""
+    a_round = calls / ROUNDS
+    seen = [memory()]
+    for number in range(1, ROUNDS + 1):
+        make_calls(a_round)
+        now = memory()
+        seen.append(now)
+        print(
+            f"{int(number * a_round)} calls: {now.bytes / 1e6:.2f} MB of malloc(), {now.objects} objects of Python, "
+            f"{now.resident / 1e6:.1f} MB resident",
+            flush=True,
+        )
+    pairs = list(zip(seen, seen[1:]))
+    found = {
+        "bytes": statistics.median(after.bytes - before.bytes for before, after in pairs) / a_round,
+        "objects": statistics.median(after.objects - before.objects for before, after in pairs) / a_round,
+        "resident": float(seen[-1].resident - seen[0].resident),
+    }
+    most = {"bytes": BYTES_MAX + BYTES_ROUND_MAX / a_round, "objects": OBJECTS_MAX, "resident": RESIDENT_MAX}
+    print(
+        f"growth in the median round: {found['bytes']:.3f} bytes of malloc() a call (at most {most['bytes']:.3f}), "
+        f"{found['objects']:.4f} objects a call (at most {OBJECTS_MAX}); resident in all rounds: "
+        f"{found['resident'] / 1e6:.1f} MB (at most {RESIDENT_MAX / 1e6:.1f})",
+        flush=True,
+    )
+    return {name for name in found if found[name] > most[name]}
+
+
 def main() -> None:
+    global leaked
+    calls = int(os.environ.get("SUPERSTEP_CALLS", 10 * CALLS_MIN))
+    if calls < CALLS_MIN:
+        sys.exit(
+            f"SUPERSTEP_CALLS={calls}: must be at least {CALLS_MIN}, because the growth in a short round "
+            "depends on what the threads keep for later calls"
+        )
     ss.engine(1)
-    sizes = []
-    for number in range(ROUNDS):
-        for run, part in KINDS:
-            run(int(CALLS / ROUNDS * part))
-        gc.collect()
-        sizes.append(resident())
-        print(f"{(number + 1) * CALLS // ROUNDS} calls: {sizes[-1] / 1e6:.1f} MB", flush=True)
-    # The median, because a busy machine makes the pools of threads grow late, in a few steps. A leak would
-    # grow in each round.
-    warm = sizes[WARM_ROUNDS - 1 :]
-    growth = statistics.median(b - a for a, b in zip(warm, warm[1:])) / (CALLS / ROUNDS)
-    print(f"growth in a round after the first {WARM_ROUNDS}: {growth:.3f} bytes a call (median)")
-    assert growth < GROWTH_MAX
+    make_calls(WARM_CALLS)
+    print(f"with a leak of an object and of {LEAK_BYTES} bytes for each {LEAK_EVERY} calls:", flush=True)
+    leaked = []
+    if not growth(CALLS_MIN) >= {"bytes", "objects"}:
+        sys.exit("the check does not find the leak")
+    for address in leaked:
+        libc.free(address)
+    leaked = None
+    print("without a leak:", flush=True)
+    if growing := growth(calls):
+        sys.exit(f"the memory grows: {', '.join(sorted(growing))}")
 
 
 if __name__ == "__main__":
