@@ -118,6 +118,26 @@ function(superstep_link_statically program)
   target_link_options(${program} PRIVATE -Wl,--as-needed)
 endfunction()
 
+# superstep_load_quickly(<program> <targets…>)
+#
+# Reduces the work of the dynamic linker when the program starts. It searches every symbol in the
+# libraries in the order in which they are linked, so the shared libraries with the most symbols are
+# linked first: the given targets in their order. Relative relocations are stored in their packed form,
+# which takes a hundredth of the memory.
+function(superstep_load_quickly program)
+  if(SUPERSTEP_SANITIZE OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    return()  # the libraries of sanitizers must come first
+  endif()
+  list(TRANSFORM ARGN REPLACE "^[^-].*" "$<TARGET_FILE:\\0>")
+  target_link_options(${program} PRIVATE
+    "LINKER:--push-state,--no-as-needed" ${ARGN} "LINKER:--pop-state")
+  include(CheckLinkerFlag)
+  check_linker_flag(CXX "LINKER:-z,pack-relative-relocs" SUPERSTEP_PACKS_RELOCATIONS)
+  if(SUPERSTEP_PACKS_RELOCATIONS)
+    target_link_options(${program} PRIVATE "LINKER:-z,pack-relative-relocs")
+  endif()
+endfunction()
+
 # ---- internal helpers ----
 
 macro(superstep_check_arguments what)
