@@ -9,6 +9,10 @@
 // The grants of a process are bounded by a credit, which grows with its share of the rate. The
 // shares are max-min fair: a process that wants less than an equal share gets what it wants, and
 // the others divide the rest.
+//
+// Some of what is granted is not used: processes end, answers are lost, and wants are estimates.
+// While the bucket is more than half full, a process may therefore owe the share of one second.
+// Half of a debt is remitted in four seconds, so that no process takes all that the others leave.
 #include "limit_functions.hpp"
 
 #include <string>
@@ -53,7 +57,7 @@ declare
   v_level float8;
   v_share float8;
   v_credit float8;
-  v_ahead float8;
+  v_free float8;
   v_grant float8;
   v_out bigint[] := '{0,0}';
 begin
@@ -93,13 +97,19 @@ begin
             from limit_members m where m.key = p_key
             window w as (order by m.want[d], m.member)) s;
     v_share := least(coalesce(v_share, p_want[d]), p_want[d]);
-    v_credit := least(coalesce(v_old.credit[d], 0) + v_share * v_own,
-                      greatest(v_share * v_second, p_need[d]));
+    v_credit := coalesce(v_old.credit[d], 0);
+    if v_credit < 0 then
+      v_credit := v_credit * power(0.5::float8, v_own / (4 * v_second));
+    end if;
+    v_credit := least(v_credit + v_share * v_own, greatest(v_share * v_second, p_need[d]));
     -- Others that wait and have more credit come first, whoever asks first.
-    select coalesce(sum(m.credit[d]), 0) into v_ahead
+    select v_level - coalesce(sum(m.credit[d]), 0) into v_free
       from limit_members m
-      where m.key = p_key and m.member <> p_member and m.need[d] > 0 and m.credit[d] > v_credit;
-    v_grant := floor(least(v_credit, v_level - v_ahead) + 1e-9);
+      where m.key = p_key and m.member <> p_member and m.need[d] > 0
+            and m.credit[d] > greatest(v_credit, 0);
+    v_grant := floor(least(greatest(v_credit, least(v_free - v_burst / 2,
+                                                    v_credit + v_share * v_second)),
+                           v_free) + 1e-9);
     if p_quota[d] > 0 and p_want[d] > 0 and v_grant >= p_need[d] then
       v_out[d] := v_grant;
       v_level := v_level - v_grant;
