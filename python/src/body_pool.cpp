@@ -230,9 +230,10 @@ void body_pool::watch() {
       continue;
     idle_looks = 0;
     const auto seen = look();
+    const auto more = wanted(seen);
     const auto competing = seen.burning + seen.waiting;
-    surplus_ = competing > 1 ? competing - 1 : 0;
-    admit(std::min(wanted(seen), jobs_.size()));
+    surplus_ = competing > 1 && !is_without_progress_ ? competing - 1 : 0;
+    admit(std::min(more, jobs_.size()));
   }
   watcher_ended_ = true;
   ended_.notify_all();
@@ -264,6 +265,7 @@ body_pool::sight body_pool::look() {
 std::size_t body_pool::wanted(const sight& seen) {
   const auto has_progressed = std::exchange(jobs_done_seen_, jobs_done_) != jobs_done_;
   cpu_without_progress_ = has_progressed ? 0 : cpu_without_progress_ + seen.cpu_ns;
+  is_without_progress_ = is_without_progress_ && !has_progressed;
   if (active_ == 0)
     return 1;
   if (seen.waiting > 0) // another thread has the GIL, so one more runner would wait too
@@ -273,6 +275,7 @@ std::size_t body_pool::wanted(const sight& seen) {
   if (cpu_without_progress_ < std::chrono::nanoseconds{spinning_time}.count())
     return 0;
   cpu_without_progress_ = 0;
+  is_without_progress_ = true;
   return 1;
 }
 

@@ -126,6 +126,9 @@ private:
   std::int64_t since_last_look_ = 0; // in ns, of the latest look
   std::chrono::steady_clock::time_point looked_at_{};
   std::int64_t cpu_without_progress_ = 0; // in ns, used by runners since a job was taken
+  // Whether the runners have used `spinning_time` since a job was taken. The runner that was
+  // admitted then must take a job, although it is one of several that use the CPU.
+  bool is_without_progress_ = false;
   bool is_watching_ = false;
   bool stopping_ = false;
   bool watcher_ended_ = false;

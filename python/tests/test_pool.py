@@ -37,8 +37,8 @@ print(cpu, wall, ss.stats()["python_threads_max"])
 """
 
 
-def measure(run_python: Any, count: int, body: str) -> tuple[float, float, int]:
-    done = run_python(program(count, body))
+def measure(run_python: Any, count: int, body: str, before: str = "") -> tuple[float, float, int]:
+    done = run_python(f"{before}\n{program(count, body)}")
     assert done.stderr == ""
     cpu, wall, threads = done.stdout.split()
     return float(cpu), float(wall), int(threads)
@@ -74,16 +74,17 @@ def test_nodes_that_wait_for_each_other_end(run_python: Any) -> None:
 
 
 def test_nodes_that_spin_for_each_other_end(run_python: Any) -> None:
-    body = "counter.append(i)\n    while len(counter) < 3: pass"
-    done = run_python("counter = []\n" + program(3, body))
-    assert done.stderr == "" and done.returncode == 0
+    body = "counter.append(i)\n    while len(counter) < 6: pass"
+    cpu, _, threads = measure(run_python, 6, body, before="counter = []")
+    assert cpu < 2.0  # 0.2 s on an idle machine
+    assert threads == 6
 
 
 def test_idle_threads_end(run_python: Any) -> None:
     done = run_python(
         program(32, "time.sleep(0.1)")
         + """
-for _ in range(100):
+for _ in range(600):
     if ss.stats()["python_threads"] == 0: break
     time.sleep(0.1)
 print(ss.stats()["python_threads"])
