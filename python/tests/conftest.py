@@ -43,7 +43,7 @@ def run_python() -> Callable[..., "subprocess.CompletedProcess[str]"]:
             [sys.executable, "-c", textwrap.dedent(program)],
             capture_output=True,
             text=True,
-            timeout=options.pop("timeout", 60),
+            timeout=options.pop("timeout", 300),
             **options,
         )
 

@@ -495,7 +495,7 @@ def test_cancelled_run_ends_waiting_wrappers() -> None:
     agent = agent_of(model=slow, wrap_model_call=wrap)
     with pytest.raises(ss.RunError, match="deadline"):
         agent.invoke("hi", deadline=0.1)
-    for _ in range(500):
+    for _ in range(6_000):
         if ended:
             break
         time.sleep(0.01)
@@ -552,7 +552,7 @@ def test_agents_with_wrappers_pickle_and_are_collected() -> None:
     wrap.agent.invoke("call 7")
     found = weakref.ref(wrap)
     del wrap
-    for _ in range(100):
+    for _ in range(3_000):
         gc.collect()
         if found() is None:
             break
@@ -563,10 +563,13 @@ def test_agents_with_wrappers_pickle_and_are_collected() -> None:
 def test_exit_ends_waiting_wrappers(run_python: Any) -> None:
     done = run_python(
         """
-        import threading, time
+        import atexit, threading, time
         import superstep as ss
 
+        exiting = threading.Event()
+
         def slow(messages, tools):
+            exiting.wait()
             time.sleep(0.2)
             return "late"
 
@@ -580,6 +583,7 @@ def test_exit_ends_waiting_wrappers(run_python: Any) -> None:
         threading.Thread(target=run, daemon=True).start()
         while not ss.stats()["python_threads"] > 1:
             time.sleep(0.01)
+        atexit.register(exiting.set)  # called just before the package cancels its runs
         """
     )
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
