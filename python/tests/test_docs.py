@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the examples of docs/python.md and of the README, with a scripted model."""
+"""Runs the examples of docs/python.md and of both README pages, with a scripted model."""
 
 import os
 import pathlib
@@ -21,24 +21,27 @@ default: {text: 'I see.'}
 
 EXPECTED = {
     "README.md: 0": "It is sunny in Rome.\n",
+    "python/README.md: 0": "It is sunny in Rome.\n",
+    "python/README.md: 1": "You said: Hi!\n",
     "docs/python.md: 0": "It is sunny in Rome.\n",
-    "docs/python.md: 1": "It's always sunny in Paris!\n",
-    "docs/python.md: 2": "['Draft 1 about cats', 'Draft 2 about cats', 'Draft 3 about cats']\n",
-    "docs/python.md: 3": "4 I see.\n",
-    "docs/python.md: 4": "{'please check': 'draft'}\nfinal\n",
-    "docs/python.md: 5": "['A joke about cats', 'A joke about dogs']\n",
-    "docs/python.md: 6": "",
-    "docs/python.md: 7": "I see.\n",
+    "docs/python.md: 1": "You said: Hi!\n",
+    "docs/python.md: 2": "It's always sunny in Paris!\n",
+    "docs/python.md: 3": "['Draft 1 about cats', 'Draft 2 about cats', 'Draft 3 about cats']\n",
+    "docs/python.md: 4": "4 I see.\n",
+    "docs/python.md: 5": "{'please check': 'draft'}\nfinal\n",
+    "docs/python.md: 6": "['A joke about cats', 'A joke about dogs']\n",
+    "docs/python.md: 7": "",
     "docs/python.md: 8": "I see.\n",
-    "docs/python.md: 9": "not available: http://example.org\n",
-    "docs/python.md: 10": "['The sky is blue.']\n",
-    "docs/python.md: 11": "Cart(items=['apple'])\n",
+    "docs/python.md: 9": "I see.\n",
+    "docs/python.md: 10": "not available: http://example.org\n",
+    "docs/python.md: 11": "['The sky is blue.']\n",
+    "docs/python.md: 12": "Cart(items=['apple'])\n",
 }
 
 
 def examples() -> list[Any]:
     out = []
-    for page in ("README.md", "docs/python.md"):
+    for page in ("README.md", "python/README.md", "docs/python.md"):
         text = (SOURCE / page).read_text(encoding="utf-8")
         blocks = re.findall(r"(<!-- not run -->\n)?```python\n(.*?)```", text, flags=re.DOTALL)
         shown = [code for skipped, code in blocks if not skipped]
