@@ -16,18 +16,24 @@ void early_calls::start(tool_call call) {
   at_.where->fork(at_, detail::run_one<message_ptr>(one.outcome, 0, how_.run(one.call)), one.join);
 }
 
-/// Starts the calls that no piece has shown to be complete, such as the last call of a stream that
-/// has no last piece. Calls without an id get one only in the state, where their results would not
-/// be found.
-void early_calls::start_rest(std::vector<tool_call> said) {
+/// Notes which started calls the final answer contains. Then starts its other calls, which no piece
+/// has shown to be complete, such as the last call of a stream that has no last piece. Calls
+/// without an id get one only in the state, where their results would not be found.
+void early_calls::compare(std::vector<tool_call> said) {
   if (started_.empty()) // the tool node runs all calls, and none has to wait
     return;
-  for (const auto& one : started_)
-    if (const auto place = std::ranges::find(said, one.call); place != said.end())
-      said.erase(place);
-  for (auto& call : said)
-    if (!call.id.empty() && how_.is_safe(call.name))
-      start(std::move(call));
+  for (auto& one : started_) {
+    const auto place = std::ranges::find(said, one.call);
+    one.is_said = place != said.end();
+    if (one.is_said)
+      said.erase(place); // if two calls are equal, each takes its own result
+  }
+  for (auto& call : said) {
+    if (call.id.empty() || !how_.is_safe(call.name))
+      continue;
+    start(std::move(call));
+    started_.back().is_said = true;
+  }
 }
 
 void early_calls::hear(const message_chunk& piece) {
@@ -37,20 +43,17 @@ void early_calls::hear(const message_chunk& piece) {
 }
 
 task<void> early_calls::end(std::vector<tool_call> said) {
-  start_rest(said);
+  compare(std::move(said));
   for (const auto& one : started_) {
     auto joined = detail::join_awaiter{one.join};
     co_await joined;
     // There is no answer if the call failed, was killed or returned a command. The tool node then
     // runs the call again, so that the outcome is handled as without early start.
     auto answer = std::move(one.outcome->take().front().value);
-    const auto place = std::ranges::find(said, one.call);
-    if (answer && *answer && place != said.end())
+    if (answer && *answer && one.is_said)
       how_.keep(one.call, std::move(*answer));
     else if (how_.discard)
       how_.discard(one.call);
-    if (place != said.end())
-      said.erase(place); // if two calls are equal, each takes its own result
   }
 }
 

@@ -42,9 +42,10 @@ private:
     tool_call call;
     std::shared_ptr<detail::outcomes<message_ptr>> outcome;
     boost::intrusive_ptr<fork_join> join;
+    bool is_said = false; ///< whether the final answer contains the call
   };
   void start(tool_call call);
-  void start_rest(std::vector<tool_call> said);
+  void compare(std::vector<tool_call> said);
 
   ways how_;
   execution_context& at_;
