@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chains, loops and joins of trivial nodes, which measure the cost of a super-step itself.
+#include "counter_chain.hpp"
 #include "series.hpp"
 #include "workloads.hpp"
 
@@ -8,16 +9,10 @@
 #include <boost/describe/class.hpp>
 
 #include <array>
-#include <deque>
 #include <functional>
 #include <string>
 
 namespace superstep::bench {
-
-struct counter {
-  std::int64_t n = 0;
-};
-BOOST_DESCRIBE_STRUCT(counter, (), (n))
 
 struct talk {
   message_list messages;
@@ -35,26 +30,6 @@ namespace {
 
 constexpr auto loop_a = node<counter>{"a"};
 constexpr auto loop_b = node<counter>{"b"};
-
-auto add_one(const counter& s) {
-  return update{set<&counter::n>(s.n + 1)};
-}
-
-/// Builds START -> n0 -> … -> n(K-1) -> END.
-template <class State, class Body>
-compiled_graph<State> make_chain(std::size_t length, Body body) {
-  auto names = std::deque<std::string>{}; // destinations refer to these names
-  auto g = graph<State>{};
-  auto last = destination{start};
-  for (auto i = std::size_t{0}; i < length; ++i) {
-    const auto next = node<State>{names.emplace_back("n" + std::to_string(i))};
-    g.add(next, body);
-    g.edge(last, next);
-    last = destination{next};
-  }
-  g.edge(last, end);
-  return g.compile({.name = "chain"});
-}
 
 compiled_graph<counter> make_loop(std::int64_t steps) {
   auto g = graph<counter>{};

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small runs by concurrent clients. With several workers, the rate of runs shows what the workers
 // share: two workers should run as many as two processes.
+#include "counter_chain.hpp"
 #include "echo_agent.hpp"
 #include "workloads.hpp"
 
 #include <superstep/actors/engine.hpp>
-#include <superstep/runtime/graph.hpp>
-
-#include <boost/describe/class.hpp>
 
 #include <atomic>
 #include <deque>
@@ -18,34 +16,10 @@
 
 namespace superstep::bench {
 
-struct visits {
-  std::int64_t n = 0;
-};
-BOOST_DESCRIBE_STRUCT(visits, (), (n))
-
 namespace {
 
 constexpr auto clients = std::size_t{64};
-constexpr auto first = node<visits>{"first"};
-constexpr auto second = node<visits>{"second"};
-constexpr auto third = node<visits>{"third"};
 constexpr auto rounds = std::int64_t{3}; // tool calls of an agent
-
-auto count_on(const visits& s) {
-  return update{set<&visits::n>(s.n + 1)};
-}
-
-compiled_graph<visits> make_three_nodes() {
-  auto g = graph<visits>{};
-  g.add(first, count_on);
-  g.add(second, count_on);
-  g.add(third, count_on);
-  g.edge(start, first);
-  g.edge(first, second);
-  g.edge(second, third);
-  g.edge(third, end);
-  return g.compile({.name = "three"});
-}
 
 /// The run that each client repeats.
 template <class State>
@@ -129,8 +103,8 @@ report measure_clients(const engine_options& options, const repeated_run<State>&
 }
 
 report measure_chains(const engine_options& options, double seconds, std::size_t repetitions) {
-  const auto what = repeated_run<visits>{make_three_nodes(), [] { return visits{}; },
-                                         [](const visits& ended) { return ended.n == 3; }};
+  const auto what = repeated_run<counter>{make_chain<counter>(3, add_one), [] { return counter{}; },
+                                          [](const counter& ended) { return ended.n == 3; }};
   auto out = measure_clients(options, what, seconds, repetitions);
   out.checks = {{"n", 3}};
   return out;
