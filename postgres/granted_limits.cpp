@@ -17,7 +17,7 @@ constexpr auto unbounded = std::int64_t{1} << 40U;
 } // namespace
 
 granted_limits::granted_limits(const limit_amounts& quota, duration window)
-    : quota_{quota}, second_{window / 60} {
+    : quota_{quota}, second_{window / 60}, pause_{second_ / 4} {
   SUPERSTEP_ASSERT(quota[0] > 0 || quota[1] > 0);
 }
 
@@ -80,7 +80,7 @@ void granted_limits::give_back(const limit_amounts& unused) noexcept {
 }
 
 granted_limits::time_point granted_limits::next_ask() const noexcept {
-  return phase_ == phase::active ? asked_at_ + second_ / 4 : time_point::max();
+  return phase_ == phase::active ? asked_at_ + pause_ : time_point::max();
 }
 
 limit_request granted_limits::ask(time_point now) {
@@ -110,6 +110,8 @@ limit_request granted_limits::ask(time_point now) {
 void granted_limits::granted(const limit_amounts& amounts, time_point now) {
   if (amounts != limit_amounts{})
     grants_.push_back({amounts, asked_at_ + second_});
+  // A database that is slow gets fewer requests, so that grants do not arrive too late.
+  pause_ = std::clamp<duration>(8 * (now - asked_at_), second_ / 4, second_ * 3 / 4);
   drop_expired(now);
   const auto is_leaving = asked_.want == limit_amounts{};
   const auto is_unused = grants_.empty() && back_ == limit_amounts{} && need_ == limit_amounts{} &&

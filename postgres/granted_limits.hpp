@@ -23,9 +23,9 @@ struct limit_request {
 /// The part of one process of limits that several processes share: what was granted and is not
 /// used, and what to ask for. It has no thread, no clock and no connection; see limit_share.
 ///
-/// While the process uses the limits, it asks four times per second. A grant may be used for one
-/// second from the time at which it was asked for. What is left is given back with the next
-/// request.
+/// While the process uses the limits, it asks four times per second, or less often if answers take
+/// longer than 31 ms. A grant may be used for one second from the time at which it was asked for.
+/// What is left is given back with the next request.
 ///
 /// Not synchronised.
 class granted_limits {
@@ -82,6 +82,7 @@ private:
   limit_amounts used_{};      ///< since the last ask
   limit_request asked_{};
   time_point asked_at_{};
+  duration pause_; ///< from one ask to the next
 };
 
 } // namespace superstep::detail

@@ -7,8 +7,9 @@
 
 namespace superstep::detail {
 
-/// Creates the tables and the function of the shared limits in the schema `superstep`, unless they
-/// exist. Needs a role that may create them; if they exist, EXECUTE on the function is enough.
+/// Creates the tables and the functions of the shared limits in the schema `superstep`, unless they
+/// exist, and replaces those of an earlier version. Needs a role that may create them; if they
+/// exist, EXECUTE on `grant_limits` is enough.
 [[nodiscard]] result<void> prepare_limits(pg_connection& connection);
 
 } // namespace superstep::detail

@@ -36,6 +36,10 @@ std::string new_member() {
   return fmt::format("{}-{:08x}{:08x}", ::getpid(), device(), device());
 }
 
+double seconds(steady::duration length) {
+  return std::chrono::duration<double>{length}.count();
+}
+
 void add(pg_parameters& to, const limit_amounts& amounts) {
   to.add(std::span<const std::int64_t>{amounts});
 }
@@ -58,14 +62,14 @@ public:
 private:
   void run();
   [[nodiscard]] result<limit_amounts> send(const limit_request& request);
-  void report_absence(const error& why, time_point now);
+  void report_absence(const std::string& why, time_point now);
   void call_back();
 
   const std::string key_;
   const std::string member_; ///< identifies this process among those with the key
   const std::chrono::milliseconds window_;
   pg_connection connection_;         ///< used by the thread only
-  std::optional<time_point> lost_;   ///< used by the thread only: since when the database is away
+  std::optional<time_point> lost_;   ///< used by the thread only: since when nothing can be used
   bool is_absence_reported_ = false; ///< used by the thread only
 
   std::mutex call_mutex_; ///< held while on_grant_ runs
@@ -146,22 +150,29 @@ void limit_share::run() {
         changed_.wait_until(held, due);
       continue;
     }
-    const auto request = granted_.ask(steady::now());
+    const auto asked = steady::now();
+    const auto request = granted_.ask(asked);
     held.unlock();
     const auto answer = send(request);
-    if (answer) {
+    const auto now = steady::now();
+    if (!answer) {
+      report_absence(answer.error().text, now);
+    } else if (now - asked >= window_ / 60) {
+      report_absence("the database " + connection_.name() + " is too slow: a grant took " +
+                         fmt::format("{:.1f} s, and is valid for {:.1f} s", seconds(now - asked),
+                                     seconds(window_ / 60)),
+                     now);
+    } else {
       lost_.reset();
       is_absence_reported_ = false;
-    } else {
-      report_absence(answer.error(), steady::now());
     }
     held.lock();
     if (!answer) {
-      granted_.failed(steady::now());
+      granted_.failed(now);
       changed_.wait_for(held, reconnect_pause, [this] { return is_stopping_; });
       continue;
     }
-    granted_.granted(*answer, steady::now());
+    granted_.granted(*answer, now);
     if (*answer == limit_amounts{})
       continue;
     held.unlock();
@@ -195,14 +206,14 @@ result<limit_amounts> limit_share::send(const limit_request& request) {
   return limit_amounts{numbers[0], numbers[1]};
 }
 
-/// Warns once when the database has been away for a while: model calls wait for it.
-void limit_share::report_absence(const error& why, time_point now) {
+/// Warns once when the database has been away or too slow for a while: model calls wait for it.
+void limit_share::report_absence(const std::string& why, time_point now) {
   if (!lost_)
     lost_ = now;
   if (is_absence_reported_ || now - *lost_ < absence_to_report)
     return;
   is_absence_reported_ = true;
-  std::cerr << "superstep: warning: limits.share: " + why.text + "; model calls wait\n";
+  std::cerr << "superstep: warning: limits.share: " + why + "; model calls wait\n";
 }
 
 } // namespace

@@ -22,8 +22,9 @@ struct shared_limits {
 
 /// Connects to the database, creates the tables if they are missing, and returns a source of
 /// grants. A thread of the source asks for them. While the database is not available, nothing is
-/// granted; after 3 s, the source writes a warning to standard error. Its destructor gives back
-/// what is left, if the database is available, and takes at most 0.5 s.
+/// granted. If that lasts for 3 s, or if grants arrive too late for 3 s, the source writes a
+/// warning to standard error. Its destructor gives back what is left, if the database is available,
+/// and takes at most 0.5 s.
 [[nodiscard]] result<std::shared_ptr<limit_source>> open_shared_limits(const shared_limits& limits);
 
 } // namespace superstep::detail

@@ -48,7 +48,8 @@ public:
   }
 
   void step() {
-    now_ += model_grants::time{pick(1, pick(1, 20) == 1 ? 5'000'000 : 400'000)};
+    constexpr auto pauses = std::array{200, 2'000, 400'000, 400'000, 400'000, 5'000'000};
+    now_ += model_grants::time{pick(1, pauses[static_cast<std::size_t>(pick(0, 5))])};
     set_clock("now");
     if (pick(1, 50) == 1) {
       set_clock("started");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits per minute that several processes share, with a PostgreSQL server.
+#include "postgres/limit_functions.hpp"
 #include "postgres/limit_share.hpp"
 #include "postgres_server.hpp"
 
@@ -10,6 +11,8 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <iostream>
+#include <sstream>
 #include <thread>
 
 namespace {
@@ -155,6 +158,49 @@ BOOST_AUTO_TEST_CASE(limit_holds_over_crash_of_server) {
   BOOST_TEST(most_in(short_minute, all) <= short_minute.requests);
   BOOST_TEST(all.size() > 100U);
   BOOST_TEST((all.back() > steady_clock::now() - 1s)); // both have connected again
+}
+
+BOOST_AUTO_TEST_CASE(grants_that_arrive_too_late_are_reported) {
+  auto connection = the_server().connect();
+  BOOST_TEST_REQUIRE(detail::prepare_limits(connection).has_value());
+  const auto is_slow = connection.run_script(R"sql(
+alter function superstep.grant_limits rename to fast_grants;
+create function superstep.grant_limits(text, text, bigint, bigint[], bigint[], bigint[], bigint[])
+returns bigint[] language sql
+begin atomic
+  select superstep.fast_grants($1, $2, $3, $4, $5, $6, $7) from pg_sleep(0.3);
+end;
+comment on function superstep.grant_limits is 'format 2')sql");
+  BOOST_TEST_REQUIRE(is_slow.has_value(), (is_slow ? "" : is_slow.error().text));
+  auto written = std::ostringstream{};
+  auto* const console = std::cerr.rdbuf(written.rdbuf());
+  auto sender = busy_sender{the_server().url(), "late", short_minute}; // a grant is valid for 0.1 s
+  std::this_thread::sleep_for(4'500ms);
+  static_cast<void>(sender.end());
+  std::cerr.rdbuf(console);
+  BOOST_TEST(written.str().find(" is too slow: a grant took 0.") != std::string::npos,
+             written.str());
+  BOOST_TEST(connection
+                 .run_script("drop function superstep.grant_limits; "
+                             "alter function superstep.fast_grants rename to grant_limits")
+                 .has_value());
+}
+
+BOOST_AUTO_TEST_CASE(limits_of_earlier_version_are_replaced) {
+  auto server = postgres_server{};
+  auto connection = server.connect();
+  const auto earlier = connection.run_script(R"sql(
+create schema superstep;
+create table superstep.limits (key text primary key, at timestamptz not null, level float8[]);
+create table superstep.limit_members (key text, member text, primary key (key, member));
+create function superstep.grant_limits(
+  p_key text, p_member text, p_window_ms bigint, p_quota bigint[], p_want bigint[],
+  p_need bigint[], p_back bigint[])
+returns bigint[] language sql as $$ select '{0,0}'::bigint[] $$)sql");
+  BOOST_TEST_REQUIRE(earlier.has_value(), (earlier ? "" : earlier.error().text));
+  auto sender = busy_sender{server.url(), "key", short_minute};
+  std::this_thread::sleep_for(1s);
+  BOOST_TEST(!sender.end().empty());
 }
 
 BOOST_AUTO_TEST_CASE(agent_files_share_limits) {

@@ -168,8 +168,7 @@ private:
     if (now_ < away_until_)
       return fail(s, 0);
     after(exponential(fleet_.network), [this, &s, request] {
-      const auto cost = fleet_.statement_cost + fleet_.process_cost * fleet_.processes;
-      database_free_ = std::max(database_free_, now_) + cost;
+      database_free_ = std::max(database_free_, now_) + fleet_.statement_cost;
       at(database_free_, [this, &s, request] { answer(s, request); });
     });
   }

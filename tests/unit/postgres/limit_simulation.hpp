@@ -20,9 +20,7 @@ struct limit_fleet {
   double length = 300;
   double travel_max = 1; ///< a request takes at most this time to the server that has the limits
   double network = 0.01; ///< from a process to the database, on average
-  // The database handles one statement at a time, with a fixed time and a time for each process.
-  double statement_cost = 0.00025;
-  double process_cost = 0.0000027;
+  double statement_cost = 0.00025; ///< the database handles one statement at a time
   // --- faults; 0: none ---
   double kill_every = 0;   ///< mean time until a process is killed; another starts 2 s later
   double absent_every = 0; ///< mean time between crashes of the database

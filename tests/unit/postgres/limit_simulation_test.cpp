@@ -69,9 +69,17 @@ BOOST_AUTO_TEST_CASE(small_limit_is_divided_among_many_processes) {
   check_seeds(fleet, [](const limit_outcome& o) { return o.used > 0.94; });
 }
 
+BOOST_AUTO_TEST_CASE(large_requests_are_sent_although_small_ones_wait) {
+  auto fleet = limit_fleet{};
+  fleet.tokens = 20'000; // two seconds of the limit, and 43 seconds of an equal share
+  fleet.length = 600;
+  check_seeds(fleet, [](const limit_outcome& o) { return o.used > 0.7 && o.least > 0.6; });
+}
+
 BOOST_AUTO_TEST_CASE(large_fleet_divides_limit_equally) {
   auto fleet = limit_fleet{};
-  fleet.processes = static_cast<std::uint32_t>(number_from_environment("SUPERSTEP_PROCESSES", 200));
+  fleet.processes =
+      static_cast<std::uint32_t>(number_from_environment("SUPERSTEP_PROCESSES", 1'000));
   fleet.quota = {std::int64_t{300} * fleet.processes, 0};
   fleet.length = 120;
   check_seeds(

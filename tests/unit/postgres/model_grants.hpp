@@ -5,6 +5,8 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -28,19 +30,35 @@ public:
   }
 
 private:
+  static constexpr auto never = time::max();
+  static constexpr auto none = std::numeric_limits<double>::infinity();
+
   struct process {
     time seen{};
     amounts quota{};
     amounts want{};
     amounts need{};
     std::array<double, 2> credit{};
+    std::array<time, 2> ready{never, never}; ///< since when the credit covers the need
   };
+  /// The values of one kind of limit that depend on all processes.
+  struct summary {
+    double quota = 0; ///< 0: no process has this limit
+    double need = 0;
+    double share = none; ///< of a process that wants more; infinite if none does
+    double reserved = 0; ///< the needs of all processes whose credit covers them
+    time last = never;   ///< the bucket suffices for those that are ready until this time
+  };
+
+  void summarize(time now);
   [[nodiscard]] double share(std::size_t d, double rate) const;
-  [[nodiscard]] double ahead_of(const process& own, std::size_t d, double credit) const;
 
   bool is_new_ = true;
   time at_{};
   std::array<double, 2> level_{};
+  std::array<summary, 2> summary_{};
+  std::size_t count_ = 0; ///< of processes at the time of the summary
+  time summarized_{};
   std::map<std::string, process> processes_;
 };
 
