@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace superstep::detail;
@@ -65,4 +67,44 @@ BOOST_AUTO_TEST_CASE(thread_frees_and_reuses_blocks_of_another_thread) {
     BOOST_TEST(has_kept(block, 300));
     free_block(block, 300);
   }
+}
+
+BOOST_AUTO_TEST_CASE(block_ptr_destroys_its_object_once) {
+  const auto counted = std::make_shared<int>(0); // each living copy adds one to its use count
+  using pointer = block_ptr<std::shared_ptr<int>>;
+  auto first = make_in_block<std::shared_ptr<int>>(counted);
+  BOOST_TEST(counted.use_count() == 2);
+  auto second = std::move(first);
+  BOOST_TEST(!first);
+  BOOST_TEST(second->get() == counted.get());
+  BOOST_TEST(counted.use_count() == 2);
+  first = make_in_block<std::shared_ptr<int>>(counted);
+  second = std::move(first); // destroys the earlier object of `second`
+  BOOST_TEST(counted.use_count() == 2);
+  auto& same = second;
+  second = std::move(same);
+  BOOST_TEST(second.get() != nullptr);
+  BOOST_TEST(counted.use_count() == 2);
+  second.reset();
+  BOOST_TEST(counted.use_count() == 1);
+  {
+    const auto last = pointer{make_in_block<std::shared_ptr<int>>(counted)};
+    BOOST_TEST(counted.use_count() == 2);
+  }
+  BOOST_TEST(counted.use_count() == 1);
+}
+
+namespace {
+
+struct alignas(64) wide {
+  explicit wide(int n) : number{n} {}
+  int number;
+};
+
+} // namespace
+
+BOOST_AUTO_TEST_CASE(block_ptr_keeps_large_alignment) {
+  const auto made = make_in_block<wide>(7);
+  BOOST_TEST(made->number == 7);
+  BOOST_TEST(reinterpret_cast<std::uintptr_t>(made.get()) % 64 == 0U);
 }

@@ -28,7 +28,8 @@ public:
   object_box(std::initializer_list<std::pair<json::string_view, json::value_ref>> members)
       : object_box{json::object(members)} {}
   object_box(const object_box& other)
-      : at_{other.empty() ? nullptr : detail::make_in_block<json::object>(*other.at_)} {}
+      : at_{other.empty() ? detail::block_ptr<json::object>{}
+                          : detail::make_in_block<json::object>(*other.at_)} {}
   object_box(object_box&&) noexcept = default;
   object_box& operator=(const object_box& other) { return *this = object_box{other}; }
   object_box& operator=(object_box&&) noexcept = default;

@@ -25,14 +25,18 @@ public:
   optional_box(const optional_box& other) { *this = other; }
   optional_box(optional_box&&) noexcept = default;
   optional_box& operator=(const optional_box& other) {
-    if (this != &other)
-      at_ = other.at_ ? detail::make_in_block<T>(*other.at_) : nullptr;
+    if (this == &other)
+      return *this;
+    if (other.at_)
+      at_ = detail::make_in_block<T>(*other.at_);
+    else
+      at_.reset();
     return *this;
   }
   optional_box& operator=(optional_box&&) noexcept = default;
   ~optional_box() = default;
 
-  [[nodiscard]] bool has_value() const noexcept { return at_ != nullptr; }
+  [[nodiscard]] bool has_value() const noexcept { return static_cast<bool>(at_); }
   explicit operator bool() const noexcept { return has_value(); }
   operator std::optional<T>() const { return at_ ? std::optional<T>{*at_} : std::nullopt; }
   [[nodiscard]] T& operator*() { return value(); }
@@ -40,7 +44,7 @@ public:
   [[nodiscard]] T* operator->() { return &value(); }
   [[nodiscard]] const T* operator->() const { return &value(); }
   [[nodiscard]] T& value() {
-    if (at_ == nullptr) [[unlikely]]
+    if (!at_) [[unlikely]]
       throw std::bad_optional_access{};
     return *at_;
   }
