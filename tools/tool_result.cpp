@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -160,12 +159,7 @@ bool tool_node_output::has_commands() const noexcept {
 
 namespace detail {
 
-template <>
-void block_ptr<tool_reply>::destroy(tool_reply* at) noexcept {
-  static_assert(alignof(tool_reply) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
-  std::destroy_at(at);
-  free_block(at, sizeof(tool_reply));
-}
+template void block_ptr<tool_reply>::destroy(tool_reply*) noexcept;
 
 std::vector<tool_item> checked(tool_reply reply, const tool_call& call, tool_input_form form,
                                std::string_view messages_key) {

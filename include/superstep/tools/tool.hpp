@@ -61,12 +61,13 @@ using tool_item = std::variant<message, tool_command>;
 /// message in a list must be the answer to the call.
 using tool_reply = std::variant<message, tool_command, std::vector<tool_item>>;
 
+/// @cond
 namespace detail {
 // Compiled in the library, because the destructor of a reply slows down the compilation of every
 // file that makes a tool.
-template <>
-void block_ptr<tool_reply>::destroy(tool_reply* at) noexcept;
+extern template void block_ptr<tool_reply>::destroy(tool_reply*) noexcept;
 } // namespace detail
+/// @endcond
 
 /// An argument of a tool that the tool node sets. It is hidden from the model.
 struct injection {
