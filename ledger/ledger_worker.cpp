@@ -188,7 +188,6 @@ ledger_action ledger_worker::next_of_idle(ledger_time now) {
     return begin(resolve_action{rows_.leases()}, now);
   if (is_commit_due(now)) {
     committing_ = rows_.begin_commit(options_.rows_max, starting_rows());
-    is_commit_awaited_ = false;
     return begin(committing_, now);
   }
   if (must_end() && rows_.running() == 0) {
@@ -270,6 +269,8 @@ void ledger_worker::committed(const commit_answer& answer, ledger_time now) {
     }
   }
   committing_ = {};
+  // The driver may wait for more rows than fit into a commit.
+  is_commit_awaited_ = is_commit_awaited_ && rows_.unsettled() > 0;
 }
 
 void ledger_worker::resolved(const resolve_answer& answer, ledger_time now) {

@@ -75,8 +75,8 @@ public:
   [[nodiscard]] bool has_row(ledger_time now) const;
   /// Reports that a row that take() returned has ended and its line is to be stored.
   void ended(std::uint64_t row) { rows_.ended(row); }
-  /// Reports that the driver waits for the rows that have ended, so that the next commit does not
-  /// wait for its time.
+  /// Reports that the driver waits until all rows that have ended are settled. Until then, commits
+  /// do not wait for their time.
   void await_commit() noexcept { is_commit_awaited_ = true; }
   /// Reports that no row runs any more: those that take() returned and that have not ended were
   /// given up, for example cancelled. They run again when another worker gets their chunks.

@@ -16,7 +16,9 @@ namespace {
 
 // A group of this size is committed at once.
 constexpr auto group_bytes_max = std::size_t{8} << 20U;
-constexpr auto group_rows_max = std::size_t{4'096};
+/// A group exceeds this number by the rows that the writer takes at a time, and should fit into one
+/// commit.
+constexpr auto group_rows_max = std::size_t{3'072};
 // With so many bytes of input lines, the worker leases chunks only when it has run out of rows.
 constexpr auto text_bytes_max = std::size_t{64} << 20U;
 // How long statements may continue after the user has requested to abort.

@@ -196,6 +196,20 @@ BOOST_FIXTURE_TEST_CASE(worker_commits_at_once_if_driver_waits, fixture) {
   static_cast<void>(expect<pause_action>());
 }
 
+BOOST_FIXTURE_TEST_CASE(worker_commits_all_rows_for_which_driver_waits, fixture) {
+  options.rows_max = 2;
+  worker = ledger_worker{options};
+  connect();
+  this->lease(chunk);
+  lease_nothing();
+  take_rows(4);
+  end_rows(0, 3);
+  worker.await_commit();
+  BOOST_TEST(commit().rows.front().size() == 2U);
+  BOOST_TEST(commit().rows.front().size() == 1U); // without a pause
+  BOOST_TEST(stored() == 3U);
+}
+
 BOOST_FIXTURE_TEST_CASE(commit_interval_grows_with_members_and_latency, fixture) {
   connect();
   this->lease(chunk);
