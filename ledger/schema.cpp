@@ -212,14 +212,14 @@ begin
   end if;
 end $$;
 
--- Reads chunk after chunk by the indexes. Without statistics of a new partition, the planner would
--- prefer to hash all rows of the job.
+-- Reads chunk after chunk by the indexes. Without statistics of a new partition, the planner might
+-- prefer to read all rows of the job. The bounds of the chunk are repeated for the outputs, because
+-- it might otherwise join the chunk with the outputs of the whole job.
 create or replace function superstep.read(p_job bigint, p_first bigint[], p_bound bigint[])
 returns table (o_row bigint, o_line bigint, o_text text)
 language plpgsql stable security definer set search_path = superstep, pg_temp
 set max_parallel_workers_per_gather = 0 set plan_cache_mode = force_custom_plan
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off
-set enable_mergejoin = off as $$
+set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
   c record;
 begin
@@ -229,7 +229,8 @@ begin
       return query
         select r.row, r.line, r.text from inputs r
         where r.job = p_job and r.row >= c.first and r.row < c.bound
-          and not exists (select from outputs o where o.job = p_job and o.row = r.row);
+          and not exists (select from outputs o where o.job = p_job and o.row = r.row
+                            and o.row >= c.first and o.row < c.bound);
     else
       return query
         select r.row, r.line, r.text from inputs r
