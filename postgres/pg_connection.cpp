@@ -3,6 +3,8 @@
 // works behind a pooler of transactions.
 #include "pg_connection.hpp"
 
+#include <boost/endian/conversion.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -30,27 +32,26 @@ constexpr auto oid_int8s = Oid{1016};
 /// The longest wait before the next check whether it was cancelled.
 constexpr auto cancel_poll_ms = std::int64_t{100};
 
-/// Appends an integer in network byte order.
-template <std::integral Number>
-void append_binary(std::string& out, Number number) {
-  auto bits = static_cast<std::make_unsigned_t<Number>>(number);
-  auto bytes = std::array<char, sizeof(Number)>{};
-  for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte) {
-    *byte = static_cast<char>(static_cast<unsigned char>(bits));
-    bits = static_cast<decltype(bits)>(bits >> 8U);
-  }
+/// Appends integers in network byte order.
+template <std::integral... Number>
+void append_binary(std::string& out, Number... numbers) {
+  auto bytes = std::array<char, (sizeof(Number) + ...)>{};
+  auto* at = bytes.data();
+  ((boost::endian::native_to_big_inplace(numbers), std::memcpy(at, &numbers, sizeof numbers),
+    at += sizeof numbers),
+   ...);
   out.append(bytes.data(), bytes.size());
 }
 
 /// Appends the beginning of an array with one dimension.
 void append_array_head(std::string& out, Oid element, std::size_t size, bool has_nulls = false) {
-  append_binary(out, std::int32_t{size > 0 ? 1 : 0}); // dimensions
-  append_binary(out, std::int32_t{has_nulls ? 1 : 0});
-  append_binary(out, static_cast<std::int32_t>(element));
-  if (size > 0) {
-    append_binary(out, static_cast<std::int32_t>(size));
-    append_binary(out, std::int32_t{1}); // the first index
-  }
+  const auto dimensions = std::int32_t{size > 0 ? 1 : 0};
+  const auto nulls = std::int32_t{has_nulls ? 1 : 0};
+  if (size > 0)
+    append_binary(out, dimensions, nulls, element, static_cast<std::int32_t>(size),
+                  std::int32_t{1}); // the first index
+  else
+    append_binary(out, dimensions, nulls, element);
 }
 
 /// Appends an element of an array.
@@ -85,10 +86,8 @@ template <std::integral Number>
 void pg_parameters::add_numbers(Oid list, Oid element, std::span<const Number> numbers) {
   const auto at = bytes_.size();
   append_array_head(bytes_, element, numbers.size());
-  for (const auto number : numbers) {
-    append_binary(bytes_, static_cast<std::int32_t>(sizeof(Number)));
-    append_binary(bytes_, number);
-  }
+  for (const auto number : numbers)
+    append_binary(bytes_, static_cast<std::int32_t>(sizeof(Number)), number);
   end(list, at);
 }
 
