@@ -197,6 +197,7 @@ private:
   void crash() {
     away_since_ = now_;
     away_until_ = now_ + fleet_.absent_for;
+    absent_ += std::max(std::min(away_until_, fleet_.length) - std::max(now_, minute), 0.0);
     after(fleet_.absent_for, [this] {
       database_.restart(database_clock());
       after(exponential(fleet_.absent_every), [this] { crash(); });
@@ -208,6 +209,7 @@ private:
     std::ranges::sort(arrivals_, {}, &arrival::at);
     out.fault = first_excess();
     out.used = used();
+    out.present = 1 - absent_ / (fleet_.length - minute);
     out.in_absence = in_absence_;
     auto busy = std::vector<double>{};
     auto wanted = std::int64_t{0};
@@ -277,6 +279,7 @@ private:
   double database_free_ = 0; // when it has handled all statements that have arrived
   double away_since_ = -1;
   double away_until_ = -1;
+  double absent_ = 0;                            // how long it was away after the first minute
   std::vector<std::unique_ptr<sender>> senders_; // killed ones too, because events refer to them
   std::vector<arrival> arrivals_;
   std::int64_t in_absence_ = 0;

@@ -34,6 +34,7 @@ struct limit_outcome {
   double least = 1;       ///< the requests of the process with the fewest, as a share of the mean
   double most = 1;        ///< the same of the process with the most; both of busy processes
   double calm_served = 1; ///< share of the requests of calm processes that were sent
+  double present = 1;     ///< share of the time after the first minute with the database
   std::int64_t in_absence = 0; ///< requests sent while the database was away for over 2 s
 };
 
